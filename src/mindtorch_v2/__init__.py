@@ -1,0 +1,104 @@
+"""A PyTorch-compatible deep-learning runtime: `import mindtorch_v2 as torch`."""
+from __future__ import annotations
+
+import math as _math
+from typing import Any
+
+import numpy as _np
+
+from . import _dtype, _ops
+from ._creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
+from ._device import device
+from ._device import get_default as get_default_device
+from ._device import set_default as set_default_device
+from ._dispatch import aten as _aten
+from ._dtype import (
+    complex64,
+    complex128,
+    dtype,
+    finfo,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    iinfo,
+    int8,
+    int16,
+    int32,
+    int64,
+    promote_types,
+    set_default_dtype,
+    uint8,
+)
+from ._dtype import bool_ as bool  # noqa: A004 - torch.bool
+from ._errors import OutOfMemoryError
+from ._install import install as _install
+from ._install import public_function as _public_function
+from ._install import public_names as _public_names
+from ._ops.rules import result_type
+from ._shape import Size
+from ._tensor import (
+    Tensor,
+    channels_last,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
+
+_np.seterr(all="ignore")  # IEEE results without warnings, as everywhere in this field
+_install()
+from . import _tensor_methods  # noqa: E402 - properties and protocols, after the operators are in place
+from . import _functions  # noqa: E402
+from ._autograd.grad_mode import (  # noqa: E402
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from ._functions import *  # noqa: E402, F403
+from ._random import (  # noqa: E402
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+from ._tensor_str import set_printoptions  # noqa: E402
+from ._version import __version__  # noqa: E402
+
+half = float16
+float = float32  # noqa: A001
+double = float64
+short = int16
+int = int32  # noqa: A001
+long = int64
+cfloat = complex64
+cdouble = complex128
+inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
+newaxis = None
+
+_SUBMODULES = ("autograd", "nn", "optim", "profiler", "utils", "linalg", "npu", "random", "serialization", "special", "testing", "amp",
+               "fft", "jit", "ops", "return_types")
+_LAZY = {"save": "serialization", "load": "serialization"}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _LAZY:
+        made = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    else:
+        made = _public_function(name)
+    globals()[name] = made
+    return made
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_public_names(), *_SUBMODULES, *_LAZY})

@@ -1,0 +1,56 @@
+"""Adding a gradient to a leaf."""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from .._dispatch import aten
+from .._dispatch.modes import SPACE
+from .._tensor import Tensor, _new
+from .hooks import run_hooks
+
+
+def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool = False) -> None:
+    """Adds `grad` to `leaf.grad`. With `sole` (only the engine holds the gradient) it is taken over instead of copied."""
+    if leaf._hooks:
+        grad, sole = run_hooks(leaf._hooks, grad), False
+    old = leaf._grad
+    if old is None:
+        leaf._grad = _first(leaf, grad, create_graph, sole)
+    elif create_graph:
+        leaf._grad = aten.add(old, grad)
+    else:
+        aten.add_(old, grad)
+    if leaf._post_hooks:
+        for hook in list(leaf._post_hooks.values()):
+            hook(leaf)
+
+
+def owns_memory(grad: Tensor) -> bool:
+    """Whether no other tensor or array can see this tensor's memory. Counts are those of the names below."""
+    a = grad._a
+    if sys.getrefcount(a) > 3 or not a.flags.writeable:
+        return False
+    base = grad._base
+    if base is not None:
+        return sys.getrefcount(base) <= 3 and sys.getrefcount(base._a) <= 3 + (a.base is base._a)
+    owner = a.base
+    return owner is None or sys.getrefcount(owner) <= 3
+
+
+def _first(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool) -> Tensor:
+    a = grad._a
+    if create_graph:
+        return aten.clone(grad)
+    contiguous = a.flags.c_contiguous
+    del a
+    if sole and contiguous and owns_memory(grad):
+        if SPACE["_mode"] & 0x60:
+            return aten.detach(grad)
+        out = _new(Tensor)
+        out._a, out._ks, out.dtype = grad._a, grad._ks & 7, grad.dtype
+        if grad._dev is not None:
+            out._dev = grad._dev
+        return out
+    made = aten.new_empty_strided(grad, list(grad._a.shape), list(leaf.stride()))
+    return aten.copy_(made, grad)

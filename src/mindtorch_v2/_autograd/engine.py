@@ -1,0 +1,353 @@
+"""The backward pass: nodes run in the reverse order of their creation, each when all its gradients have arrived."""
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+from .. import _observer
+from .._dispatch import aten, modes
+from .._tensor import Tensor
+from .accumulate import accumulate, owns_memory
+from .hooks import run_hooks
+from .node import Node, Slot, edge_of
+
+_LEAF_PRIORITY = -(1 << 62)  # leaves run as soon as they are ready
+_EVALUATE = "autograd::engine::evaluate_function: "
+_ACCUMULATE = "torch::autograd::AccumulateGrad"
+
+
+def target_of(edge: Any) -> Any:
+    return edge.node if edge.__class__ is Slot else edge
+
+
+class Pass:
+    """One backward pass. `captures` maps (target, output nr) to the index of a wanted input gradient."""
+
+    def __init__(self, keep_graph: bool, create_graph: bool, captures: dict[tuple[Any, int], int], capture_only: bool) -> None:
+        self.keep, self.create = keep_graph, create_graph
+        self.captures, self.capture_only = captures, capture_only
+        self.captured: dict[int, Tensor] = {}
+        self.waiting: dict[Any, int] = {}     # target -> gradients still to come
+        self.buffers: dict[Any, Any] = {}     # target -> gradient, or a list for nodes with several outputs
+        self.heap: list[tuple[int, int, Any]] = []
+        self.order = 0
+        self.needed: set[Any] | None = None
+
+    # --- preparation --------------------------------------------------------------------------------------------------
+    def count(self, roots: Sequence[Any]) -> None:
+        """Counts how many gradients each target will receive."""
+        waiting = self.waiting
+        stack = [r for r in dict.fromkeys(roots) if r.__class__ is not Tensor and not isinstance(r, Tensor)]
+        seen = set(stack)
+        while stack:
+            for edge in stack.pop().next:
+                if edge is None:
+                    continue
+                target = edge.node if edge.__class__ is Slot else edge
+                waiting[target] = waiting.get(target, 0) + 1
+                if target not in seen and isinstance(target, Node):
+                    seen.add(target)
+                    stack.append(target)
+
+    def restrict(self, roots: Sequence[Any]) -> None:
+        """Finds the targets that lie on a way to a wanted input; all others are skipped."""
+        wanted = {t for t, _ in self.captures}
+        needed: set[Any] = set(wanted)
+        state: dict[Any, int] = {}
+        stack: list[tuple[Any, bool]] = [(r, False) for r in roots]
+        while stack:
+            target, done = stack.pop()
+            if done:
+                if any(target_of(e) in needed for e in target.next if e is not None):
+                    needed.add(target)
+                continue
+            if target in state or isinstance(target, Tensor):
+                continue
+            state[target] = 1
+            stack.append((target, True))
+            stack.extend((target_of(e), False) for e in target.next if e is not None)
+        self.needed = needed
+
+    # --- gradients on their way ---------------------------------------------------------------------------------------
+    def deliver(self, edge: Any, grad: Tensor) -> None:
+        """Adds a gradient to what its target has received."""
+        buffers = self.buffers
+        if edge.__class__ is Slot:
+            node, nr = edge.node, edge.nr
+            slots = buffers.get(node)
+            if slots is None:
+                slots = buffers[node] = [None] * len(node.specs)
+            slots[nr] = grad if slots[nr] is None else self.sum(slots[nr], grad)
+            return
+        if edge in buffers:
+            old = buffers.pop(edge)
+            sole = sys.getrefcount(old) <= 2
+            buffers[edge] = self.sum(old, grad, sole)
+        else:
+            buffers[edge] = grad
+
+    def sum(self, old: Tensor, new: Tensor, sole: bool = False) -> Tensor:
+        if sole and not self.create and old._a.shape == new._a.shape and old.dtype is new.dtype and owns_memory(old):
+            return aten.add_(old, new)
+        return aten.add(old, new)
+
+    def ready(self, target: Any) -> None:
+        self.order += 1
+        seq = _LEAF_PRIORITY if isinstance(target, Tensor) else -target.seq
+        heappush(self.heap, (seq, self.order, target))
+
+    def arrived(self, edge: Any) -> None:
+        """Notes that one awaited gradient (or its absence) is settled."""
+        target = edge.node if edge.__class__ is Slot else edge
+        waiting = self.waiting
+        left = waiting[target] = waiting[target] - 1
+        if left == 0:
+            self.ready(target)
+
+    # --- running ------------------------------------------------------------------------------------------------------
+    def run(self) -> None:
+        heap, buffers, needed = self.heap, self.buffers, self.needed
+        while heap:
+            target = heappop(heap)[2]
+            if needed is not None and target not in needed:
+                continue
+            observer = _observer.active
+            if isinstance(target, Tensor):
+                if target in buffers:
+                    self.run_leaf(target, observer)
+            elif target in buffers:
+                if observer is None:
+                    self.evaluate(target, None)
+                else:
+                    hooked = target.pre_hooks or target.retains
+                    observer.enter_node(_EVALUATE + target.name(), -1 if hooked else target.seq, target.forward_thread, (), False)
+                    try:
+                        self.evaluate(target, observer)
+                    finally:
+                        observer.leave()
+            else:
+                for edge in target.next:
+                    if edge is not None:
+                        self.arrived(edge)
+
+    def run_leaf(self, leaf: Tensor, observer: Any) -> None:
+        grad = self.buffers.pop(leaf)
+        if observer is None:
+            self.finish_leaf(leaf, grad, sys.getrefcount(grad) <= 2)
+            return
+        observer.enter_node(_EVALUATE + _ACCUMULATE, -1, 0, (), False)
+        try:
+            where = self.captures.get((leaf, 0))
+            if where is not None and self.capture_only:
+                self.captured[where] = grad if not leaf._hooks else run_hooks(leaf._hooks, grad)
+                return
+            observer.enter_node(_ACCUMULATE, -1, 0, (grad,), True)
+            try:
+                accumulate(leaf, grad, self.create, sys.getrefcount(grad) <= 2)
+            finally:
+                observer.leave()
+        finally:
+            observer.leave()
+
+    def finish_leaf(self, leaf: Tensor, grad: Tensor, sole: bool) -> None:
+        where = self.captures.get((leaf, 0)) if self.captures else None
+        if where is not None and self.capture_only:
+            self.captured[where] = grad if not leaf._hooks else run_hooks(leaf._hooks, grad)
+        else:
+            accumulate(leaf, grad, self.create, sole)
+
+    def evaluate(self, node: Node, observer: Any) -> None:
+        g = self.buffers.pop(node)
+        if node.pre_hooks or node.retains or node.node_pre_hooks:
+            g = apply_pre_hooks(node, g)
+        if self.captures and self.capture(node, g):
+            for edge in node.next:
+                if edge is not None:
+                    self.arrived(edge)
+            return
+        if observer is None:
+            grads = self.apply(node, g)
+        else:
+            inputs = tuple(g) if g.__class__ is list else (g,)
+            observer.enter_node(node.name(), node.seq, node.forward_thread, inputs, True)
+            try:
+                grads = self.apply(node, g)
+            finally:
+                observer.leave()
+        if node.post_hooks:
+            grads = _apply_post_hooks(node, grads, g)
+        if not self.keep:
+            node.release()
+        del g
+        grads = list(grads)
+        for i, edge in enumerate(node.next):
+            if edge is None:
+                continue
+            grad = grads[i]
+            grads[i] = None
+            if grad is not None:
+                self.deliver(edge, conform(node, i, edge, grad))
+                del grad
+            self.arrived(edge)
+
+    def apply(self, node: Node, g: Any) -> Any:
+        if node.specs is not None and g.__class__ is list:
+            g = tuple(g)
+        if node.trace is None and not modes.state.anomaly:
+            return node.apply(g)
+        return _apply_with_anomaly(node, g)
+
+    def capture(self, node: Node, g: Any) -> bool:
+        """Takes wanted gradients of this node's outputs; True if nothing behind the node is wanted."""
+        found = False
+        for nr in range(1 if node.specs is None else len(node.specs)):
+            where = self.captures.get((node, nr))
+            if where is not None:
+                found = True
+                grad = g[nr] if g.__class__ is list else g
+                if grad is not None:
+                    self.captured[where] = grad
+        if not found or self.needed is None:
+            return False
+        return not any(e is not None and target_of(e) in self.needed for e in node.next)
+
+
+def apply_pre_hooks(node: Node, g: Any) -> Any:
+    """Hooks on the gradients of a node's outputs, and `retain_grad`."""
+    if g.__class__ is not list:
+        if node.pre_hooks and 0 in node.pre_hooks:
+            g = run_hooks(node.pre_hooks[0], g)
+        if node.node_pre_hooks:
+            g = _node_pre_hooks(node, (g,))[0]
+        if node.retains and 0 in node.retains:
+            _retain(node.retains[0], g)
+        return g
+    for nr, hooks in (node.pre_hooks or {}).items():
+        if g[nr] is not None:
+            g[nr] = run_hooks(hooks, g[nr])
+    if node.node_pre_hooks:
+        g = list(_node_pre_hooks(node, tuple(g)))
+    for nr, ref in (node.retains or {}).items():
+        if g[nr] is not None:
+            _retain(ref, g[nr])
+    return g
+
+
+def _node_pre_hooks(node: Node, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+    for hook in list(node.node_pre_hooks.values()):
+        made = hook(grads)
+        if made is not None:
+            grads = made if isinstance(made, tuple) else (made,)
+    return grads
+
+
+def _retain(ref: Any, grad: Tensor) -> None:
+    tensor = ref()
+    if tensor is not None:
+        tensor._grad = aten.clone(grad) if tensor._grad is None else aten.add(tensor._grad, grad)
+
+
+def _apply_post_hooks(node: Node, grads: Any, g: Any) -> Any:
+    outputs = tuple(g) if g.__class__ is list else (g,)
+    for hook in list(node.post_hooks.values()):
+        made = hook(tuple(grads), outputs)
+        if made is not None:
+            grads = made if isinstance(made, tuple) else (made,)
+    return grads
+
+
+def _apply_with_anomaly(node: Node, g: Any) -> Any:
+    try:
+        grads = node.apply(g)
+    except Exception:
+        _warn_origin(node)
+        raise
+    if modes.state.anomaly and modes.state.check_nan:
+        for i, grad in enumerate(grads):
+            if isinstance(grad, Tensor) and grad.dtype.inexact and bool(aten.isnan(grad).any()):
+                _warn_origin(node)
+                raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+    return grads
+
+
+def _warn_origin(node: Node) -> None:
+    if node.trace:
+        warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{node.trace}", stacklevel=2)
+    else:
+        warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward "
+                      "pass for more information.", stacklevel=2)
+
+
+def conform(node: Node, index: int, edge: Any, grad: Tensor) -> Tensor:
+    """The gradient in the shape and type of what it belongs to: broadcasting undone, casts undone."""
+    if edge.__class__ is Slot:
+        shape, dtype, _ = edge.node.specs[edge.nr]
+    elif isinstance(edge, Tensor):
+        shape, dtype = edge._a.shape, edge.dtype
+    else:
+        shape, dtype = edge.shape, edge.dtype
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"Function {node.name()} returned an invalid gradient at index {index} - expected a Tensor or None, got "
+                        f"{type(grad).__name__}")
+    if grad._a.shape != shape:
+        grad = _unbroadcast(node, index, grad, shape)
+    if grad.dtype is not dtype:
+        if grad.dtype.is_complex and not dtype.is_complex:
+            grad = aten.real(grad)
+        if grad.dtype is not dtype:
+            grad = aten.to(grad, dtype)
+    return grad
+
+
+def _unbroadcast(node: Node, index: int, grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    have = grad._a.shape
+    lead = len(have) - len(shape)
+    dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and have[i + lead] != 1)]
+    fits = lead >= 0 and all(n in (1, have[i + lead]) for i, n in enumerate(shape))
+    if not fits:
+        raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {index} - got {list(have)} but expected "
+                           f"shape compatible with {list(shape)}")
+    grad = aten.sum(grad, dims, True)
+    return aten.view(grad, list(shape)) if lead else grad
+
+
+def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph: bool, create_graph: bool,
+                 inputs: Sequence[Tensor] = (), capture_only: bool = False) -> list[Tensor | None]:
+    """Runs a backward pass from `tensors`. With `inputs`, only what leads to them is computed; with `capture_only` their
+    gradients are returned (None where unused) instead of accumulated."""
+    roots = [edge_of(t) for t in tensors]
+    captures: dict[tuple[Any, int], int] = {}
+    for i, t in enumerate(inputs):
+        edge = edge_of(t)
+        captures[(edge.node, edge.nr) if edge.__class__ is Slot else (edge, 0)] = i
+    work = Pass(keep_graph, create_graph, captures, capture_only)
+    targets = [target_of(r) for r in roots]
+    work.count(targets)
+    if inputs:
+        work.restrict(targets)
+    before = modes.set_grad(create_graph)
+    try:
+        for root, grad in zip(roots, grads):
+            work.deliver(root, grad)
+        for target in dict.fromkeys(targets):
+            if not work.waiting.get(target):
+                work.ready(target)
+        del grads
+        work.run()
+    finally:
+        modes.set_grad(before)
+    return _collect(work, inputs, capture_only)
+
+
+def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[Tensor | None]:
+    found: list[Tensor | None] = []
+    for t in inputs:
+        edge = edge_of(t)
+        grad = work.captured.get(work.captures[(edge.node, edge.nr) if edge.__class__ is Slot else (edge, 0)])
+        found.append(grad)
+        if grad is not None and not capture_only:
+            t._grad = grad if t._grad is None else aten.add(t._grad, grad)
+    return found

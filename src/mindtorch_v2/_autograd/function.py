@@ -1,0 +1,224 @@
+"""User-defined differentiable functions."""
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _observer
+from .._dispatch import aten, modes
+from .._dispatch.keys import GRAD
+from .._tensor import Tensor, shallow_alias
+from .node import Node, edge_of, unpack
+from .record import attach, finish_node, store
+
+
+class FunctionCtx:
+    """What `forward` and `backward` of one call share."""
+
+    def __init__(self) -> None:
+        self.to_save: tuple[Any, ...] = ()
+        self.needs_input_grad: tuple[bool, ...] = ()
+        self.non_differentiable: tuple[Any, ...] = ()
+        self.dirty_tensors: tuple[Any, ...] = ()
+        self.materialize_grads = True
+        self._node: Any = None
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keeps tensors (inputs or outputs, or None) for `backward`."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(f"save_for_backward can only save variables, but argument is of type {type(t).__name__}")
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Accepted for compatibility; forward-mode differentiation is not available."""
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Says which inputs `forward` changed in place."""
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Says which outputs have no gradient."""
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether missing gradients reach `backward` as zeros (the default) or as None."""
+        self.materialize_grads = value
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        if self._node is None:
+            return tuple(self.to_save)
+        return self._node.saved_now()
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        return self.saved_tensors
+
+
+class CustomNode(Node):
+    """The node of a user-defined function; one subclass per Function, called `<Name>Backward`."""
+
+    function: Any
+    ctx: FunctionCtx
+    saved_outputs: tuple[int, ...] = ()
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    def saved_now(self) -> tuple[Any, ...]:
+        values = list(unpack(self))
+        for i, nr in enumerate(self.saved_outputs):
+            if nr >= 0 and modes.state.grad:
+                from .node import Slot
+                alias = shallow_alias(values[i])
+                alias._gf, alias._ks = Slot(self, nr), alias._ks | GRAD
+                values[i] = alias
+        return tuple(values)
+
+    def apply(self, g: Any) -> Any:
+        ctx = self.ctx
+        grads = list(g)
+        if ctx.materialize_grads:
+            for i, grad in enumerate(grads):
+                if grad is None and self.specs is not None and self.specs[i] is not None:
+                    shape, dtype, _ = self.specs[i]
+                    grads[i] = aten.zeros(list(shape), dtype=dtype)
+        made = self.function.backward(ctx, *grads)
+        made = made if isinstance(made, tuple) else (made,)
+        if len(made) > len(self.next) and all(m is None for m in made[len(self.next):]):
+            made = made[:len(self.next)]
+        if len(made) != len(self.next):
+            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {len(self.next)}, got "
+                               f"{len(made)})")
+        return made
+
+
+class _FunctionMeta(type):
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+        super().__init__(name, bases, attributes)
+        cls._node_class = type(f"{name}Backward", (CustomNode,), {"function": cls})
+
+
+class Function(metaclass=_FunctionMeta):
+    """Base of user-defined operations: static `forward(ctx, *args)` (or `forward(*args)` with `setup_context`) and `backward`."""
+
+    _node_class: Any
+    generate_vmap_rule = False
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it "
+                                  "with backward mode AD.")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Runs `forward` without recording, and ties its outputs to `backward`."""
+        observer = _observer.active
+        if observer is None:
+            return _apply(cls, args, kwargs)
+        observer.enter_node(cls.__name__, modes.sequence[0] if modes.state.grad else -1, 0, args, False)
+        try:
+            return _apply(cls, args, kwargs)
+        finally:
+            observer.leave()
+
+
+def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    ctx = FunctionCtx()
+    edges = tuple(edge_of(a) if isinstance(a, Tensor) else None for a in args)
+    recording = modes.state.grad and any(e is not None for e in edges)
+    ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+    before = modes.set_grad(False)
+    try:
+        if cls.setup_context is not Function.setup_context:
+            out = cls.forward(*args, **kwargs)
+            cls.setup_context(ctx, args, out)
+        else:
+            out = cls.forward(ctx, *args, **kwargs)
+    finally:
+        modes.set_grad(before)
+    if not recording:
+        return out
+    single = isinstance(out, Tensor)
+    outputs = [out] if single else list(out)
+    outputs = [_own_output(t, args, ctx) if isinstance(t, Tensor) else t for t in outputs]
+    node = cls._node_class()
+    node.ctx = ctx
+    finish_node(node, edges, [t if isinstance(t, Tensor) else None for t in outputs], single=False)
+    wanted = [t if isinstance(t, Tensor) and not any(t is n for n in ctx.non_differentiable) else None for t in outputs]
+    _save(node, ctx, outputs)
+    attach(node, wanted, single=False)
+    ctx._node = _Weak(node)
+    return outputs[0] if single else tuple(outputs)
+
+
+class _Weak:
+    """Lets a context reach its node without keeping it alive: the node holds the context."""
+
+    def __init__(self, node: CustomNode) -> None:
+        import weakref
+        self._ref = weakref.ref(node)
+
+    def saved_now(self) -> tuple[Any, ...]:
+        node = self._ref()
+        return () if node is None else node.saved_now()
+
+
+def _own_output(t: Tensor, args: tuple[Any, ...], ctx: FunctionCtx) -> Tensor:
+    """An input returned unchanged becomes a tensor of its own, so that it can carry this function's history."""
+    if any(t is a for a in args) and not any(t is d for d in ctx.dirty_tensors):
+        return shallow_alias(t)
+    return t
+
+
+def _save(node: CustomNode, ctx: FunctionCtx, outputs: list[Any]) -> None:
+    values, numbers = [], []
+    for t in ctx.to_save:
+        nr = next((i for i, o in enumerate(outputs) if o is t), -1)
+        values.append(shallow_alias(t) if nr >= 0 else t)
+        numbers.append(nr)
+    node.saved_outputs = tuple(numbers)
+    node.saved_names = tuple(f"saved{i}" for i in range(len(values)))
+    ctx.to_save = ()
+    store(node, values)
+
+
+def once_differentiable(function: Any) -> Any:
+    """Marks a `backward` that must not itself be differentiated."""
+    import functools
+
+    @functools.wraps(function)
+    def inner(ctx: Any, *grads: Any) -> Any:
+        recording = modes.state.grad and any(isinstance(g, Tensor) and g.requires_grad for g in grads)
+        before = modes.set_grad(False)
+        try:
+            made = function(ctx, *grads)
+        finally:
+            modes.set_grad(before)
+        if not recording:
+            return made
+        outputs = made if isinstance(made, tuple) else (made,)
+        guarded = tuple(_refuse(t) if isinstance(t, Tensor) else t for t in outputs)
+        return guarded if isinstance(made, tuple) else guarded[0]
+    return inner
+
+
+class _OnceNode(Node):
+    def apply(self, g: Any) -> Any:
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def _refuse(t: Tensor) -> Tensor:
+    out = shallow_alias(t)
+    node = _OnceNode()
+    finish_node(node, (), [out], single=True)
+    attach(node, [out], single=True)
+    return out

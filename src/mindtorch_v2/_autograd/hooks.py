@@ -1,0 +1,49 @@
+"""Hooks: user functions that see, and may replace, gradients."""
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from typing import Any
+
+
+class RemovableHandle:
+    """What registering a hook returns; `remove()` takes the hook away. Works as a context manager."""
+
+    next_id = 0
+
+    def __init__(self, hooks_dict: dict[int, Any], *, extra_dict: Any = None) -> None:
+        self.hooks_dict_ref: Any = weakref.ref(hooks_dict) if isinstance(hooks_dict, OrderedDict) else lambda: hooks_dict
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        self.extra_dict_ref: tuple[Any, ...] = ()
+        if isinstance(extra_dict, dict):
+            self.extra_dict_ref = (weakref.ref(extra_dict) if isinstance(extra_dict, OrderedDict) else lambda: extra_dict,)
+        elif isinstance(extra_dict, list):
+            self.extra_dict_ref = tuple(weakref.ref(d) if isinstance(d, OrderedDict) else (lambda d=d: d) for d in extra_dict)
+
+    @classmethod
+    def add(cls, hooks: dict[int, Any], hook: Any) -> RemovableHandle:
+        handle = cls(hooks)
+        hooks[handle.id] = hook
+        return handle
+
+    def remove(self) -> None:
+        for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
+            hooks = ref()
+            if hooks is not None and self.id in hooks:
+                del hooks[self.id]
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def run_hooks(hooks: dict[int, Any], grad: Any) -> Any:
+    """Passes a gradient through hooks; what a hook returns (if anything) replaces it."""
+    for hook in list(hooks.values()):
+        made = hook(grad)
+        if made is not None:
+            grad = made
+    return grad

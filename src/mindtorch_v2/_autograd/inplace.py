@@ -1,0 +1,130 @@
+"""In-place writes in a graph: who may be written, and how histories are rewritten."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._dispatch import aten
+from .._dispatch.dispatcher import run_below_autograd
+from .._dispatch.keys import GRAD
+from .._ops.table import Op
+from .._tensor import Tensor, shallow_alias
+from .node import Node, Slot, edge_of
+from .record import collect_edges, finish_node, new_node, save, tensor_fact
+
+if TYPE_CHECKING:
+    from .rules import Derivative
+
+
+def check_inplace(t: Tensor) -> None:
+    """RuntimeError where writing would lose a gradient."""
+    if t._gf is None and t._ks & GRAD and t._base is None:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    base = t._base
+    if base is not None:
+        if base._gf is None and base._ks & GRAD:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        if t._view_kind == "multi" and base._ks & GRAD and t._gf is not None:
+            edge = t._gf
+            name, nr = (edge.node.name(), edge.nr) if edge.__class__ is Slot else (edge.name(), 0)
+            raise RuntimeError(f"Output {nr} of {name} is a view and is being modified inplace. This view is the output of a function "
+                               "that returns multiple views. Such functions do not allow the output views to be modified inplace. You "
+                               "should replace the inplace operation by an out-of-place one.")
+
+
+def forward_inplace(derivative: Derivative, op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
+    """Runs an in-place kernel and makes its node the new history of the first argument."""
+    target = args[0]
+    check_inplace(target)
+    edges, counts = collect_edges(derivative, op, args)
+    first = op.schema.params[0].name
+    replaced = {n: tensor_fact(op, args, n) for n in derivative.saved_names if n in derivative.facts}
+    if first in derivative.saved_names:
+        replaced[first] = run_below_autograd(aten.clone, (shallow_alias(target),))
+    if op.is_composite:
+        run_below_autograd(kernel, args)
+    else:
+        kernel(*args)
+    if all(e is None for e in edges):
+        return target
+    node = new_node(derivative, edges, counts, [target], single=True)
+    save(node, derivative, op, args, [target], replaced)
+    rebase(target, node)
+    return target
+
+
+def rebase(target: Tensor, node: Node) -> None:
+    """Makes `node` the origin of a written tensor; the base of a written view gets a CopySlices node."""
+    base = target._base
+    target._ks |= GRAD
+    if base is None:
+        target._gf = node
+        return
+    copy = CopySlices()
+    finish_node(copy, (edge_of(base), *node.next[1:]), [base], single=True)
+    copy.inner = node
+    copy.geometry = _geometry(target)
+    base._gf = copy
+    base._ks |= GRAD
+    regenerate_view(target, base)
+
+
+def _geometry(view: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    base = view._base
+    assert base is not None
+    offset = (view.data_ptr() - base.data_ptr()) // view._a.itemsize
+    return view._a.shape, view.stride(), offset
+
+
+def regenerate_view(view: Tensor, base: Tensor) -> None:
+    """Gives a view the history "as_strided of the base", after the base was written."""
+    node = AsStridedOfBase()
+    node.geometry = _geometry(view)
+    node.base_like = (base._a.shape, base.stride(), base.dtype)
+    finish_node(node, (edge_of(base),), [view], single=True)
+    view._gf = node
+    view._ks |= GRAD
+    assert view._st is not None
+    view._attr_version = view._st.version
+
+
+class CopySlices(Node):
+    """The history of a base of which a view was written: the written part goes through the write's own node."""
+
+    inner: Node
+    geometry: tuple[tuple[int, ...], tuple[int, ...], int]
+
+    def apply(self, g: Any) -> Any:
+        whole = aten.clone(g)
+        part = aten.as_strided(whole, *_in_gradient(self.geometry, self.shape, whole))
+        grads = list(self.inner.apply(aten.clone(part)))
+        if grads[0] is None:
+            aten.zero_(part)
+        else:
+            aten.copy_(part, grads[0])
+        return (whole, *grads[1:])
+
+    def release(self) -> None:
+        self.inner.release()
+
+
+def _in_gradient(geometry: Any, base_shape: Any, whole: Tensor) -> tuple[Any, ...]:
+    """The view's place in a gradient of the base, which is contiguous."""
+    shape, strides, offset = geometry
+    return list(shape), list(strides), offset
+
+
+class AsStridedOfBase(Node):
+    """The history of a view after its base was written."""
+
+    geometry: tuple[tuple[int, ...], tuple[int, ...], int]
+    base_like: tuple[Any, ...]
+
+    def name(self) -> str:
+        return "AsStridedBackward0"
+
+    def apply(self, g: Any) -> Any:
+        shape, strides, dtype = self.base_like
+        whole = aten.zeros(list(shape), dtype=dtype, device=g.device)
+        part = aten.as_strided(whole, *_in_gradient(self.geometry, shape, whole))
+        aten.copy_(part, g)
+        return (whole,)

@@ -1,0 +1,205 @@
+"""Nodes of the graph of derivatives, their edges, and what they save.
+
+An edge says where a gradient goes: a Node with one output, a Slot of a node with several, a leaf Tensor (its gradient is
+accumulated there), or None. Leaves stand for themselves, so that a parameter and the graphs that use it form no cycle.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _dtype as dt
+from .._dispatch import modes
+from .._dispatch.resolve import type_word
+from .._tensor import GRAD, Tensor, shallow_alias
+
+_FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+          "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+          "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+          "after calling backward.")
+
+
+class Node:
+    """One step of a backward pass. Subclasses are made from derivative rows; `apply` maps output to input gradients."""
+
+    next: tuple[Any, ...] = ()          # edges, one per differentiable input
+    saved: tuple[Any, ...] | None = ()
+    versions: tuple[int, ...] | None = None   # of the saved tensors; None means all zero
+    seq: int = 0
+    shape: tuple[int, ...] = ()         # of the output (nodes with several keep specs)
+    dtype: dt.dtype = dt.float32
+    specs: tuple[Any, ...] | None = None   # (shape, dtype, key) of each output, None for one output
+    forward_thread: int = 0
+    key: int = 1
+    device: Any = None
+    counts: tuple[int, ...] = ()        # how many edges each input of a list-taking op has
+    saved_names: tuple[str, ...] = ()
+    pre_hooks: Any = None               # nr -> list of hooks on that output's gradient
+    retains: Any = None                 # nr -> weakref of the tensor that wants its gradient
+    node_pre_hooks: Any = None          # hooks on all output gradients (register_prehook)
+    post_hooks: Any = None              # hooks on (input gradients, output gradients)
+    trace: Any = None                   # forward traceback in anomaly mode
+    metadata_store: Any = None
+
+    def apply(self, g: Any) -> Any:
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Drops what was saved; a second pass over a node that needs it is an error."""
+        if self.saved:
+            self.saved = None
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        return tuple(_public_edge(e) for e in self.next)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        if self.metadata_store is None:
+            self.metadata_store = {}
+        return self.metadata_store
+
+    def register_hook(self, hook: Any) -> Any:
+        """Calls `hook(grad_inputs, grad_outputs)` after the node has run."""
+        return _add_hook(self, "post_hooks", hook)
+
+    def register_prehook(self, hook: Any) -> Any:
+        """Calls `hook(grad_outputs)` before the node runs."""
+        return _add_hook(self, "node_pre_hooks", hook)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_") and name[7:] in self.saved_names:
+            return unpack(self)[self.saved_names.index(name[7:])]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+def _add_hook(node: Node, field: str, hook: Any) -> Any:
+    from .hooks import RemovableHandle
+    hooks = getattr(node, field)
+    if hooks is None:
+        hooks = {}
+        setattr(node, field, hooks)
+    return RemovableHandle.add(hooks, hook)
+
+
+class Slot:
+    """One output of a node that has several."""
+
+    __slots__ = ("node", "nr")
+
+    def __init__(self, node: Node, nr: int) -> None:
+        self.node, self.nr = node, nr
+
+
+class AccumulateGrad(Node):
+    """What `next_functions` shows for a leaf; the engine itself accumulates into the tensor."""
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    def apply(self, g: Any) -> Any:
+        from .accumulate import accumulate
+        accumulate(self.variable, g, modes.grad_enabled())
+        return ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AccumulateGrad) and other.variable is self.variable
+
+    def __hash__(self) -> int:
+        return hash(id(self.variable))
+
+
+def _public_edge(edge: Any) -> tuple[Any, int]:
+    if edge is None:
+        return None, 0
+    if isinstance(edge, Tensor):
+        return AccumulateGrad(edge), 0
+    return (edge.node, edge.nr) if edge.__class__ is Slot else (edge, 0)
+
+
+def edge_of(t: Tensor) -> Any:
+    """Where the gradient of `t` goes; None if it needs none."""
+    if t._base is not None:
+        return view_edge(t)
+    return t._gf or (t if t._ks & GRAD else None)
+
+
+def view_edge(t: Tensor) -> Any:
+    """The edge of a view. If its base was written in place since, the view's history is made anew from the base's."""
+    base, storage = t._base, t._st
+    if base is not None and storage is not None and storage.version != t._attr_version and base._gf is not None:
+        from .inplace import regenerate_view
+        regenerate_view(t, base)
+    return t._gf or (t if t._ks & GRAD else None)
+
+
+def node_and_nr(t: Tensor) -> tuple[Any, int]:
+    """The node that made a non-leaf tensor, and which of its outputs the tensor is."""
+    edge = edge_of(t)
+    return (edge.node, edge.nr) if edge.__class__ is Slot else (edge, 0)
+
+
+def versions_of(saved: tuple[Any, ...]) -> tuple[int, ...]:
+    """The present versions of saved values; 0 for what is no tensor."""
+    return tuple([v._st.version if isinstance(v, Tensor) and v._st is not None else 0 for v in saved])
+
+
+class Packed:
+    """A saved tensor that went through a pack hook."""
+
+    __slots__ = ("value", "unpack")
+
+    def __init__(self, value: Any, unpack: Any) -> None:
+        self.value, self.unpack = value, unpack
+
+
+def unpack(node: Node) -> tuple[Any, ...]:
+    """The saved values, checked for in-place changes since they were saved."""
+    saved = node.saved
+    if saved is None:
+        raise RuntimeError(_FREED)
+    versions = node.versions
+    made: list[Any] | None = None
+    for i, v in enumerate(saved):
+        kind = v.__class__
+        if kind is Packed:
+            made = made or list(saved)
+            made[i] = v.unpack(v.value)
+        elif isinstance(v, Tensor):
+            storage = v._st
+            if storage is not None and storage.version != (0 if versions is None else versions[i]):
+                raise _changed(node, v, storage.version, 0 if versions is None else versions[i])
+            if modes.state.grad and node.saved_names[i:i + 1] and node.saved_names[i].startswith("result"):
+                made = made or list(saved)
+                made[i] = _output_again(node, v, node.saved_names[i])
+    return saved if made is None else tuple(made)
+
+
+def _output_again(node: Node, alias: Tensor, name: str) -> Tensor:
+    """A saved output with its place in the graph restored, for second derivatives."""
+    out = shallow_alias(alias)
+    out._gf = node if node.specs is None else Slot(node, int(name[6:] or 0))
+    out._ks |= GRAD
+    return out
+
+
+def _changed(node: Node, t: Tensor, now: int, expected: int) -> RuntimeError:
+    word = f"torch.{type_word(t.dtype)}Tensor"
+    made = ""
+    if t._gf is not None:
+        where, nr = node_and_nr(t)
+        made = f", which is output {nr} of {where.name()},"
+    elif "result" in node.saved_names:
+        made = f", which is output 0 of {node.name()},"
+    return RuntimeError(f"one of the variables needed for gradient computation has been modified by an inplace operation: [{word} "
+                        f"{list(t._a.shape)}]{made} is at version {now}; expected version {expected} instead. Hint: enable anomaly "
+                        "detection to find the operation that failed to compute its gradient, with "
+                        "torch.autograd.set_detect_anomaly(True).")

@@ -1,0 +1,114 @@
+"""Derivative rows: `derivative("mul.Tensor", self=lambda g, other: g * other, other=lambda g, self: g * self)`."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._ops import table
+from .._ops.table import Op
+from . import record
+from .node import Node, unpack, versions_of, view_edge
+
+
+class Derivative:
+    """How one op is differentiated: which inputs have gradients, by which functions, from what saved values."""
+
+    view_edge = staticmethod(view_edge)
+    versions_of = staticmethod(versions_of)
+
+    def __init__(self, op: Op, node_name: str, rows: dict[str, Callable[..., Any]], joint: Callable[..., Any] | None,
+                 inputs: Sequence[str]) -> None:
+        self.op = op
+        self.inputs = tuple(inputs) if joint is not None else tuple(rows)
+        self.joint = joint
+        self.rows = rows
+        functions = [joint] if joint is not None else [rows[n] for n in self.inputs]
+        self._wants = [_parameters(f)[1:] for f in functions]
+        self.saved_names = tuple(dict.fromkeys(n for w in self._wants for n in w if n != "needs"))
+        base = op.inplace_of or op
+        self.list_inputs = {p.name for p in base.schema.params if p.is_tensor and p.is_list}
+        known = {p.name for p in base.schema.params} | {"result"} | {f"result{i}" for i in range(len(base.schema.returns))}
+        tensors = [p.name for p in base.schema.params if p.is_tensor]
+        self.facts = {f"{n}_{what}" for n in tensors for what in ("shape", "dtype")} - known  # kept instead of a tensor
+        unknown = [n for n in (*self.saved_names, *self.inputs) if n not in known and n not in self.facts]
+        if unknown:
+            raise ValueError(f"the derivative of {op.name} names {unknown}, which its schema does not have")
+        self.node_class = _node_class(node_name, self)
+
+    def needs_of(self, name: str) -> tuple[str, ...]:
+        """What the gradient of this input needs saved."""
+        return self._wants[0] if self.joint is not None else self._wants[self.inputs.index(name)]
+
+    def forward(self, op: Op, keyset: int, kernel: Any, args: tuple[Any, ...]) -> Any:
+        """Runs the kernel and ties its outputs to a node."""
+        return record.forward(self, op, keyset, kernel, args)
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
+
+
+def _node_class(name: str, derivative: Derivative) -> type[Node]:
+    rows = derivative.rows
+    places = {n: i for i, n in enumerate(derivative.saved_names)}
+    plan = [(rows[n], [places[w] for w in derivative.needs_of(n)]) for n in derivative.inputs] if derivative.joint is None else []
+
+    if derivative.joint is not None:
+        joint, wants = derivative.joint, derivative.needs_of("")
+
+        def apply(self: Node, g: Any) -> Any:
+            saved = unpack(self)
+            needs = tuple(e is not None for e in self.next)
+            return joint(g, *[needs if w == "needs" else saved[places[w]] for w in wants])
+    elif len(plan) == 1:
+        function, where = plan[0]
+        if not where:
+            def apply(self: Node, g: Any) -> Any:
+                return (function(g),)
+        else:
+            def apply(self: Node, g: Any) -> Any:
+                saved = unpack(self)
+                return (function(g, *[saved[i] for i in where]),)
+    else:
+        def apply(self: Node, g: Any) -> Any:
+            saved = unpack(self)
+            return [None if e is None else f(g, *[saved[i] for i in where]) for e, (f, where) in zip(self.next, plan)]
+    if derivative.list_inputs & set(derivative.inputs):
+        apply = _with_lists(derivative, plan)
+    return type(name, (Node,), {"apply": apply, "derivative": derivative, "saved_names": derivative.saved_names})
+
+
+def _with_lists(derivative: Derivative, plan: list[tuple[Any, list[int]]]) -> Callable[[Node, Any], list[Any]]:
+    """For ops that take lists of tensors: a row returns a list, and the edges stand one after another."""
+    is_list = [n in derivative.list_inputs for n in derivative.inputs]
+
+    def apply(self: Node, g: Any) -> list[Any]:
+        saved = unpack(self)
+        out: list[Any] = []
+        for (f, where), spread, count in zip(plan, is_list, self.counts):
+            edges = self.next[len(out):len(out) + count]
+            if all(e is None for e in edges):
+                out.extend([None] * count)
+                continue
+            grads = f(g, *[saved[i] for i in where])
+            out.extend(grads if spread else [grads])
+        return out
+    return apply
+
+
+def default_node_name(op: Op) -> str:
+    """PyTorch's name of an op's first node: `native_layer_norm` -> NativeLayerNormBackward0."""
+    words = op.base.rstrip("_").split("_")
+    return "".join(w[:1].upper() + w[1:] for w in words if w) + "Backward0"
+
+
+def derivative(name: str, *, node: str = "", joint: Callable[..., Any] | None = None, inputs: Sequence[str] = (),
+               **rows: Callable[..., Any]) -> None:
+    """Declares how an op is differentiated; see docs/adding-an-op.md. The in-place twin shares the rows."""
+    op = table.find(name)
+    if op.derivative is not None:
+        raise ValueError(f"the derivative of {name} is declared twice")
+    op.derivative = Derivative(op, node or default_node_name(op), rows, joint, inputs)
+    if op.inplace is not None:
+        op.inplace.derivative = op.derivative

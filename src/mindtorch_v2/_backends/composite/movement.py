@@ -1,0 +1,483 @@
+"""Movement ops that are made of others: reshapes, joins, repetitions, orders of elements."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ..._dispatch import aten
+from ..._dispatch.registry import composite
+from ..._dtype import promote_types
+from ..._shape import broadcast_shapes, infer_size, normalize_dim, normalize_dims
+from ..._tensor import contiguous_format
+from . import movement_copies, movement_inplace, movement_pieces  # noqa: F401  - they register the rest of the family
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------------
+def can_view(self: Any, shape: Sequence[int]) -> bool:
+    """Whether the elements can be given another shape without moving them."""
+    array = self._a
+    if array.flags.c_contiguous:
+        return True
+    try:
+        array.reshape(shape, copy=False)
+    except ValueError:
+        return False
+    return True
+
+
+@composite("reshape")
+def reshape(self: Any, shape: Sequence[int]) -> Any:
+    if self._a.flags.c_contiguous:
+        return aten.view(self, shape)
+    shape = infer_size(shape, self._a.size)
+    if can_view(self, shape):
+        return aten.view(self, shape)
+    return aten._unsafe_view(aten.clone(self, memory_format=contiguous_format), shape)
+
+
+@composite("flatten.using_ints")
+def flatten(self: Any, start_dim: int, end_dim: int) -> Any:
+    shape = self._a.shape
+    n = len(shape)
+    start, end = normalize_dim(start_dim, n), normalize_dim(end_dim, n)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if n == 0:
+        return reshape(self, (1,))
+    if start == end:
+        return self
+    return reshape(self, (*shape[:start], prod(shape[start:end + 1]), *shape[end + 1:]))
+
+
+@composite("unflatten.int")
+def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
+    shape = self._a.shape
+    at = normalize_dim(dim, len(shape))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    try:
+        whole = infer_size(sizes, shape[at])
+    except RuntimeError as error:
+        if "only one dimension" in str(error):
+            raise
+        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} ({shape[at]}) "
+                           "in the input tensor") from None
+    return aten.view(self, (*shape[:at], *whole, *shape[at + 1:]))
+
+
+@composite("ravel")
+def ravel(self: Any) -> Any:
+    return aten.view(aten.contiguous(self), (-1,))
+
+
+@composite("view_as")
+def view_as(self: Any, other: Any) -> Any:
+    return aten.view(self, other._a.shape)
+
+
+@composite("reshape_as")
+def reshape_as(self: Any, other: Any) -> Any:
+    return aten.reshape(self, other._a.shape)
+
+
+# --- orders of dimensions ---------------------------------------------------------------------------------------------------
+@composite("t")
+def t(self: Any) -> Any:
+    n = self._a.ndim
+    if n > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
+    return aten.transpose(self, 0, 1 if n == 2 else 0)
+
+
+@composite("numpy_T")
+def numpy_t(self: Any) -> Any:
+    return aten.permute(self, tuple(range(self._a.ndim - 1, -1, -1)))
+
+
+def _matrix_transposed(self: Any, word: str) -> Any:
+    n = self._a.ndim
+    if n == 0:
+        return self
+    if n == 1:
+        raise RuntimeError(f"tensor.{word} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return aten.transpose(self, -2, -1)
+
+
+@composite("mT")
+def matrix_t(self: Any) -> Any:
+    return _matrix_transposed(self, "mT")
+
+
+def _conjugate(self: Any) -> Any:
+    return aten.conj(self) if self.dtype.is_complex else self
+
+
+@composite("mH")
+def matrix_h(self: Any) -> Any:
+    return _conjugate(_matrix_transposed(self, "mH"))
+
+
+@composite("adjoint")
+def adjoint(self: Any) -> Any:
+    return _conjugate(_matrix_transposed(self, "adjoint()"))
+
+
+@composite("matrix_H")
+def h_property(self: Any) -> Any:
+    n = self._a.ndim
+    if n not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {n}-D tensor.")
+    return _conjugate(aten.transpose(self, 0, 1) if n else self)
+
+
+@composite("movedim.intlist")
+def movedim(self: Any, source: Sequence[int], destination: Sequence[int]) -> Any:
+    n = self._a.ndim
+    if len(source) != len(destination):
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
+                           f"number of dims as destination ({list(destination)} dims)")
+    places = []
+    for word, dims in (("source", source), ("destination", destination)):
+        found = [normalize_dim(d, n) for d in dims]
+        if len(set(found)) != len(found):
+            raise RuntimeError(f"movedim: repeated dim in `{word}` ({list(dims)})")
+        places.append(found)
+    if n == 0:
+        return aten.alias(self)
+    rest = iter(d for d in range(n) if d not in places[0])
+    target = dict(zip(places[1], places[0]))
+    return aten.permute(self, tuple(target[d] if d in target else next(rest) for d in range(n)))
+
+
+@composite("movedim.int")
+def movedim_one(self: Any, source: int, destination: int) -> Any:
+    return movedim(self, (source,), (destination,))
+
+
+@composite("moveaxis.intlist", "moveaxis.int")
+def moveaxis(self: Any, source: Any, destination: Any) -> Any:
+    return aten.movedim(self, source, destination)
+
+
+@composite("swapaxes", "swapdims")
+def swapaxes(self: Any, dim0: int, dim1: int) -> Any:
+    return aten.transpose(self, dim0, dim1)
+
+
+# --- broadcasting -----------------------------------------------------------------------------------------------------------
+@composite("expand_as")
+def expand_as(self: Any, other: Any) -> Any:
+    return aten.expand(self, other._a.shape)
+
+
+@composite("broadcast_to")
+def broadcast_to(self: Any, size: Sequence[int]) -> Any:
+    return aten.expand(self, size)
+
+
+@composite("broadcast_tensors")
+def broadcast_tensors(tensors: Sequence[Any]) -> list[Any]:
+    shape = broadcast_shapes(*(t._a.shape for t in tensors))
+    return [t if t._a.shape == shape else aten.expand(t, shape) for t in tensors]
+
+
+# --- joins ------------------------------------------------------------------------------------------------------------------
+@composite("concat", "concatenate")
+def concat(tensors: Sequence[Any], dim: int) -> Any:
+    return aten.cat(tensors, dim)
+
+
+@composite("stack")
+def stack(tensors: Sequence[Any], dim: int) -> Any:
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    shape = tensors[0]._a.shape
+    at = normalize_dim(dim, len(shape) + 1)
+    for i, other in enumerate(tensors):
+        if other._a.shape != shape:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                               f"{list(other._a.shape)} at entry {i}")
+    if at < len(shape) and shape[at]:
+        return aten.view(aten.cat(tensors, at), (*shape[:at], len(tensors), *shape[at:]))
+    return aten.cat([aten.unsqueeze(x, at) for x in tensors], at)
+
+
+def _stacked(name: str, tensors: Sequence[Any], lift: str, dim: int) -> Any:
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return aten.cat(getattr(aten, lift)(list(tensors)), dim)
+
+
+@composite("hstack")
+def hstack(tensors: Sequence[Any]) -> Any:
+    if not tensors:
+        raise RuntimeError("hstack expects a non-empty TensorList")
+    parts = aten.atleast_1d(list(tensors))
+    return aten.cat(parts, 0 if parts[0]._a.ndim == 1 else 1)
+
+
+@composite("vstack")
+def vstack(tensors: Sequence[Any]) -> Any:
+    return _stacked("vstack", tensors, "atleast_2d", 0)
+
+
+@composite("row_stack")
+def row_stack(tensors: Sequence[Any]) -> Any:
+    return aten.vstack(tensors)
+
+
+@composite("dstack")
+def dstack(tensors: Sequence[Any]) -> Any:
+    return _stacked("dstack", tensors, "atleast_3d", 2)
+
+
+@composite("column_stack")
+def column_stack(tensors: Sequence[Any]) -> Any:
+    if not tensors:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    return aten.hstack([aten.reshape(x, (x._a.size, 1)) if x._a.ndim <= 1 else x for x in tensors])
+
+
+@composite("atleast_1d")
+def atleast_1d(self: Any) -> Any:
+    return self if self._a.ndim else aten.reshape(self, (1,))
+
+
+@composite("atleast_2d")
+def atleast_2d(self: Any) -> Any:
+    n = self._a.ndim
+    return self if n >= 2 else aten.unsqueeze(self, 0) if n else aten.reshape(self, (1, 1))
+
+
+@composite("atleast_3d")
+def atleast_3d(self: Any) -> Any:
+    n = self._a.ndim
+    if n >= 3:
+        return self
+    if n == 2:
+        return aten.unsqueeze(self, -1)
+    return aten.unsqueeze(aten.unsqueeze(self, 0), -1) if n else aten.reshape(self, (1, 1, 1))
+
+
+def _each(lift: Any) -> Any:
+    return lambda tensors: [lift(x) for x in tensors]
+
+
+for _name, _lift in (("atleast_1d", atleast_1d), ("atleast_2d", atleast_2d), ("atleast_3d", atleast_3d)):
+    composite(f"{_name}.Sequence")(_each(_lift))
+
+
+@composite("block_diag")
+def block_diag(tensors: Sequence[Any]) -> Any:
+    if not tensors:
+        return aten.empty((1, 0))
+    blocks = []
+    for i, x in enumerate(tensors):
+        n = x._a.ndim
+        if n > 2:
+            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {n} dimensions")
+        blocks.append(x if n == 2 else aten.expand(x, (1, x._a.size)) if n else aten.expand(x, (1, 1)))
+    common = tensors[0].dtype
+    for x in tensors[1:]:
+        common = promote_types(common, x.dtype)
+    rows, columns = (sum(b._a.shape[d] for b in blocks) for d in (0, 1))
+    out = aten.zeros((rows, columns), dtype=common, device=tensors[0].device)
+    row = column = 0
+    for b in blocks:
+        height, width = b._a.shape
+        aten.copy_(aten.slice(aten.slice(out, 0, row, row + height), 1, column, column + width), b)
+        row, column = row + height, column + width
+    return out
+
+
+# --- grids ------------------------------------------------------------------------------------------------------------------
+@composite("meshgrid")
+def meshgrid(tensors: Sequence[Any]) -> list[Any]:
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    first = tensors[0]
+    for x in tensors:
+        if x._a.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}")
+        if x.dtype is not first.dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+        if x.device != first.device:
+            raise RuntimeError("meshgrid expects all tensors to have the same device")
+    shape = [x._a.size for x in tensors]
+    n = len(shape)
+    return [aten.expand(aten.view(x, [-1 if d == i else 1 for d in range(n)]), shape) for i, x in enumerate(tensors)]
+
+
+@composite("meshgrid.indexing")
+def meshgrid_indexing(tensors: Sequence[Any], indexing: str) -> list[Any]:
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if indexing == "ij" or len(tensors) < 2:
+        return meshgrid(tensors)
+    swapped = [tensors[1], tensors[0], *tensors[2:]]
+    grids = [aten.swapdims(g, 0, 1) for g in meshgrid(swapped)]
+    return [grids[1], grids[0], *grids[2:]]
+
+
+def _require_vector(x: Any) -> None:
+    if x._a.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._a.shape)}")
+
+
+@composite("cartesian_prod")
+def cartesian_prod(tensors: Sequence[Any]) -> Any:
+    for x in tensors:
+        _require_vector(x)
+    if len(tensors) == 1:
+        return tensors[0]
+    return aten.stack([aten.flatten(g) for g in aten.meshgrid(list(tensors))], 1)
+
+
+@composite("combinations")
+def combinations(self: Any, r: int, with_replacement: bool) -> Any:
+    _require_vector(self)
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return aten.empty((0,), dtype=self.dtype, device=self.device)
+    n = self._a.size
+    grids = aten.meshgrid([self] * r)
+    places = aten.meshgrid([aten.arange(n, device=self.device)] * r)
+    keep = aten.full((n,) * r, True, device=self.device)
+    for before, after in zip(places, places[1:]):
+        keep = aten.logical_and(keep, aten.le(before, after) if with_replacement else aten.lt(before, after))
+    return aten.stack([aten.masked_select(g, keep) for g in grids], 1)
+
+
+# --- repetitions ------------------------------------------------------------------------------------------------------------
+@composite("tile")
+def tile(self: Any, dims: Sequence[int]) -> Any:
+    return aten.repeat(self, (1,) * (self._a.ndim - len(dims)) + tuple(dims))
+
+
+@composite("repeat_interleave.self_int")
+def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size: int | None) -> Any:
+    whole = aten.flatten(self) if dim is None else self
+    at = normalize_dim(dim or 0, whole._a.ndim)
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    shape = whole._a.shape
+    size = shape[at] if shape else 1
+    if output_size is not None and output_size != size * repeats:
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {size * repeats} but got {output_size}")
+    wide = aten.expand(aten.unsqueeze(whole, at + 1), (*shape[:at + 1], repeats, *shape[at + 1:]))
+    return aten.flatten(aten.clone(wide, memory_format=contiguous_format), at, at + 1)
+
+
+@composite("repeat_interleave.self_Tensor")
+def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None, output_size: int | None) -> Any:
+    whole = aten.flatten(self) if dim is None else self
+    at = normalize_dim(dim or 0, whole._a.ndim)
+    size = whole._a.shape[at]
+    if repeats._a.ndim == 0 or repeats._a.shape == (1,):
+        repeats = aten.expand(aten.reshape(repeats, (1,)), (size,))
+    elif repeats._a.ndim == 1:
+        if repeats._a.size != size:
+            raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) = "
+                               f"{repeats._a.size} and input.size({at}) = {size}")
+    else:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    rows = aten.overload("repeat_interleave.Tensor")(repeats, output_size=output_size)
+    return aten.index_select(whole, at, rows)
+
+
+# --- orders of elements -----------------------------------------------------------------------------------------------------
+@composite("fliplr")
+def fliplr(self: Any) -> Any:
+    if self._a.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return aten.flip(self, (1,))
+
+
+@composite("flipud")
+def flipud(self: Any) -> Any:
+    if self._a.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return aten.flip(self, (0,))
+
+
+@composite("roll")
+def roll(self: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
+    shape = self._a.shape
+    if len(shifts) != 1 or len(dims) != 1:
+        return _roll_several(self, shifts, dims)
+    if not shape:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    at = normalize_dim(dims[0], len(shape))
+    size = shape[at]
+    start = (size - shifts[0]) % size if size else 0
+    if start == 0:
+        return aten.clone(self, memory_format=contiguous_format)
+    return aten.cat([aten.narrow(self, at, start, size - start), aten.narrow(self, at, 0, start)], at)
+
+
+def _roll_several(self: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
+    if not shifts:
+        raise RuntimeError("`shifts` required")
+    if not dims and len(shifts) == 1:
+        flat = aten.roll(aten.view(aten.contiguous(self), (self._a.size,)), shifts[0], 0)
+        return aten.view(flat, self._a.shape)
+    if len(shifts) != len(dims):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    for shift, dim in zip(shifts, dims):
+        self = aten.roll(self, shift, dim)
+    return self
+
+
+@composite("rot90")
+def rot90(self: Any, k: int, dims: Sequence[int]) -> Any:
+    n = self._a.ndim
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if n < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {n}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == n:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    first, second = normalize_dims(dims, n)
+    turns = k % 4
+    if turns == 0:
+        return aten.clone(self, memory_format=contiguous_format)
+    if turns == 2:
+        return aten.flip(self, dims)
+    return aten.transpose_(aten.flip(self, (second if turns == 1 else first,)), first, second)
+
+
+# --- diagonals --------------------------------------------------------------------------------------------------------------
+@composite("diag")
+def diag(self: Any, diagonal: int) -> Any:
+    n = self._a.ndim
+    if n not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
+    return aten.diag_embed(self, diagonal) if n == 1 else aten.diagonal_copy(self, diagonal)
+
+
+@composite("diagonal_copy")
+def diagonal_copy(self: Any, offset: int, dim1: int, dim2: int) -> Any:
+    return aten.clone(aten.diagonal(self, offset, dim1, dim2), memory_format=contiguous_format)
+
+
+@composite("diag_embed")
+def diag_embed(self: Any, offset: int, dim1: int, dim2: int) -> Any:
+    shape = self._a.shape
+    n = len(shape) + 1
+    low, high = sorted((normalize_dim(dim1, n), normalize_dim(dim2, n)))
+    if low == high:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    side = shape[-1] + abs(offset)
+    sizes = list(shape[:-1])
+    sizes.insert(low, side)
+    sizes.insert(high, side)
+    out = aten.zeros(sizes, dtype=self.dtype, device=self.device)
+    aten.copy_(aten.diagonal(out, offset, dim1, dim2), self)
+    return out
+
+
+@composite("diagflat")
+def diagflat(self: Any, offset: int) -> Any:
+    return aten.diag(aten.view(aten.contiguous(self), (-1,)), offset)

@@ -1,0 +1,129 @@
+"""Forms that give the tensor they are called on another shape, order or memory: only its geometry changes."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._dispatch import aten
+from ..._dispatch.keys import GRAD, META
+from ..._dispatch.registry import composite
+from ..._ops.movement_shapes import channels_last_strides, storage_extent
+from ..._shape import contiguous_strides
+from ..._storage import Storage, root_array
+from ..._tensor import Tensor, bump_version
+from ..cpu import movement as kernels
+
+
+def _regeometry(name: str, function: Callable[..., np.ndarray]) -> None:
+    """Registers the in-place form of a view: the tensor takes on the geometry that the view would have."""
+    @composite(name)
+    def change(self: Tensor, *args: Any) -> Tensor:
+        self._a = function(self._a, *args)
+        bump_version(self)
+        return self
+
+
+for _name, _function in (("squeeze_", kernels.squeeze), ("squeeze_.dim", kernels.squeeze_dim),
+                         ("squeeze_.dims", kernels.squeeze_dims), ("unsqueeze_", kernels.unsqueeze),
+                         ("transpose_", kernels.transpose), ("as_strided_", kernels.as_strided)):
+    _regeometry(_name, _function)
+
+
+@composite("swapaxes_", "swapdims_")
+def swapaxes_(self: Any, dim0: int, dim1: int) -> Any:
+    return aten.transpose_(self, dim0, dim1)
+
+
+@composite("t_")
+def t_(self: Any) -> Any:
+    n = self._a.ndim
+    if n > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {n}D")
+    return aten.transpose_(self, 0, 1 if n == 2 else 0)
+
+
+@composite("detach_")
+def detach_(self: Any) -> Any:
+    if self._base is not None and self._gf is not None:
+        raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                           "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                           "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer."
+                           "zero_grad() function in torch/optim/optimizer.py as a solution.")
+    self._gf = None
+    self._ks &= ~GRAD
+    return self
+
+
+# --- other memory -----------------------------------------------------------------------------------------------------------
+def _fresh(like: Tensor, extent: int) -> np.ndarray:
+    """A flat array of the tensor's type; on the meta device one that has no memory."""
+    if like._ks & META:
+        return np.lib.stride_tricks.as_strided(np.zeros(1, like._a.dtype), (extent,), (like._a.itemsize,))
+    return np.zeros(extent, like._a.dtype)
+
+
+@composite("resize_")
+def resize_(self: Any, size: Sequence[int], memory_format: Any) -> Any:
+    if self._ks & GRAD:
+        raise RuntimeError("cannot resize variables that require grad")
+    shape = tuple(size)
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {next(n for n in shape if n < 0)}: {list(shape)}")
+    array = self._a
+    last = memory_format is not None and memory_format.name == "channels_last"
+    strides = channels_last_strides(shape) if last else contiguous_strides(shape)
+    if shape == array.shape and not last:
+        return self
+    root = root_array(array)
+    offset = 0 if self._ks & META else self.storage_offset()
+    needed = storage_extent(shape, strides)
+    bytes_strides = [s * array.itemsize for s in strides]
+    if not self._ks & META and (offset + needed) * array.itemsize <= root.nbytes and root.flags.forc:
+        self._a = np.ndarray(shape, array.dtype, root, offset * array.itemsize, bytes_strides)
+    else:
+        flat = _fresh(self, needed)
+        if not self._ks & META:
+            kept = np.ndarray((min(root.nbytes // array.itemsize - offset, needed),), array.dtype, root, offset * array.itemsize) \
+                if root.flags.forc else array.reshape(-1)[:needed]
+            flat[:kept.size] = kept
+        self._a = np.ndarray(shape, array.dtype, flat, 0, bytes_strides) if needed else np.empty(shape, array.dtype)
+    bump_version(self)
+    return self
+
+
+@composite("resize_as_")
+def resize_as_(self: Any, the_template: Any, memory_format: Any) -> Any:
+    return aten.resize_(self, the_template._a.shape, memory_format=memory_format)
+
+
+def _take_over(self: Tensor, array: np.ndarray, storage: Storage | None) -> Tensor:
+    self._a = array
+    self._st = storage
+    bump_version(self)
+    return self
+
+
+@composite("set_")
+def set_(self: Any) -> Any:
+    return _take_over(self, np.empty((0,), self._a.dtype), None)
+
+
+@composite("set_.source_Tensor")
+def set_source(self: Any, source: Any) -> Any:
+    if source.dtype is not self.dtype:
+        raise RuntimeError("Could not set tensor of type " f"{source.dtype.cpp_name} to a tensor of type {self.dtype.cpp_name}")
+    if source._st is None:
+        source._st = Storage()
+    return _take_over(self, source._a, source._st)
+
+
+@composite("set_.source_Tensor_storage_offset")
+def set_source_geometry(self: Any, source: Any, storage_offset: int, size: Sequence[int], stride: Sequence[int]) -> Any:
+    steps = stride or contiguous_strides(size)
+    array = kernels.as_strided(source._a, size, steps, storage_offset)
+    if source._st is None:
+        source._st = Storage()
+    return _take_over(self, array, source._st)
+

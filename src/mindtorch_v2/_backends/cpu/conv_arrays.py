@@ -1,0 +1,242 @@
+"""Convolution on arrays: the forward map, and its transposes with respect to input and weight, in any number of dimensions.
+
+An image is unrolled into columns, one row per (channel, kernel position), so that the sum over both becomes one matrix
+product. Arrays are (batch, channels, *space); weights are (out, in / groups, *kernel).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
+
+import numpy as np
+
+Ints = Sequence[int]
+COLUMN_BYTES = 1 << 25   # columns are made for as many images at a time as fit into this
+SHORT_ROW = 64           # output positions per image below which one product for the whole batch beats one per image
+
+
+def pad_space(x: np.ndarray, padding: Ints) -> np.ndarray:
+    """A contiguous array with zeros around every image; negative padding cuts."""
+    if not any(padding):
+        return np.ascontiguousarray(x)
+    if min(padding) < 0:
+        x = x[(..., *(slice(-p, n + p) if p < 0 else slice(None) for p, n in zip(padding, x.shape[2:])))]
+        padding = [max(p, 0) for p in padding]
+    space = x.shape[2:]
+    out = np.zeros((*x.shape[:2], *(n + 2 * p for n, p in zip(space, padding))), x.dtype)
+    out[(..., *(slice(p, p + n) for p, n in zip(padding, space)))] = x
+    return out
+
+
+def crop_space(x: np.ndarray, padding: Ints) -> np.ndarray:
+    """What `pad_space` put zeros around, as a contiguous array."""
+    if not any(padding):
+        return x
+    return np.ascontiguousarray(x[(..., *(slice(p, n - p) for p, n in zip(padding, x.shape[2:])))])
+
+
+def window_view(padded: np.ndarray, kernel: Ints, out: Ints, stride: Ints, dilation: Ints, batch_inside: bool) -> np.ndarray:
+    """A view (N, C, *kernel, *out) of a contiguous array; with `batch_inside` it is (C, *kernel, N, *out)."""
+    batch, channel, *steps = padded.strides
+    taps = [s * d for s, d in zip(steps, dilation)]
+    moves = [s * t for s, t in zip(steps, stride)]
+    n, c = padded.shape[:2]
+    if batch_inside:
+        return np.ndarray((c, *kernel, n, *out), padded.dtype, padded, 0, (channel, *taps, batch, *moves))
+    return np.ndarray((n, c, *kernel, *out), padded.dtype, padded, 0, (batch, channel, *taps, *moves))
+
+
+def tap_slices(kernel: Ints, out: Ints, stride: Ints, dilation: Ints) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+    """For every kernel position, the slices of a padded array that it reads for all outputs."""
+    for tap in product(*map(range, kernel)):
+        yield tap, tuple(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in zip(tap, dilation, out, stride))
+
+
+def batch_chunks(batch: int, column_elements: int, itemsize: int) -> Iterator[slice]:
+    """Slices of the batch whose columns stay below COLUMN_BYTES."""
+    step = max(1, COLUMN_BYTES // max(1, column_elements * itemsize))
+    return (slice(i, min(i + step, batch)) for i in range(0, batch, step))
+
+
+def is_depthwise(weight: np.ndarray, groups: int) -> bool:
+    """Whether every input channel is a group of its own."""
+    return groups > 1 and weight.shape[1] == 1
+
+
+# --- forward ------------------------------------------------------------------------------------------------------------
+def correlate(x: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
+    """The convolution itself; `out` are the spatial sizes of the result."""
+    padded = pad_space(x, padding)
+    if is_depthwise(weight, groups):
+        return _correlate_depthwise(padded, weight, out, stride, dilation)
+    batch, kernel, length = x.shape[0], weight.shape[2:], prod(out)
+    if prod(kernel) == 1 and max(stride) == 1:
+        return _multiply(weight, padded, groups).reshape(batch, weight.shape[0], *out)
+    if length < SHORT_ROW and batch > 1:
+        return _correlate_short(padded, weight, out, stride, dilation, groups)
+    result = np.empty((batch, weight.shape[0], length), x.dtype)
+    for part in batch_chunks(batch, x.shape[1] * prod(kernel) * length, x.itemsize):
+        columns = window_view(padded[part], kernel, out, stride, dilation, False).copy()
+        _multiply(weight, columns, groups, result[part])
+    return result.reshape(batch, weight.shape[0], *out)
+
+
+def _multiply(weight: np.ndarray, columns: np.ndarray, groups: int, into: np.ndarray | None = None) -> np.ndarray:
+    """weight (O, I, *K) times columns (N, groups * I * K, L), per group: (N, O, L)."""
+    o, n = weight.shape[0], columns.shape[0]
+    depth = prod(weight.shape[1:])
+    if groups == 1:
+        return np.matmul(weight.reshape(o, depth), columns.reshape(n, depth, -1 if columns.size else 0), out=into)
+    length = columns.size // max(1, n * groups * depth)
+    by_group = weight.reshape(groups, o // groups, depth)
+    target = None if into is None else into.reshape(n, groups, o // groups, length)
+    return np.matmul(by_group, columns.reshape(n, groups, depth, length), out=target).reshape(n, o, length)
+
+
+def _correlate_short(padded: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, dilation: Ints, groups: int) -> np.ndarray:
+    """One product for all images: the positions of the whole batch form one row."""
+    n, o = padded.shape[0], weight.shape[0]
+    depth = prod(weight.shape[1:])
+    columns = window_view(padded, weight.shape[2:], out, stride, dilation, True).copy().reshape(groups, depth, n * prod(out))
+    rows = np.matmul(weight.reshape(groups, o // groups, depth), columns)
+    return np.ascontiguousarray(rows.reshape(o, n, *out).swapaxes(0, 1))
+
+
+def _correlate_depthwise(padded: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, dilation: Ints) -> np.ndarray:
+    n, c = padded.shape[:2]
+    many = weight.shape[0] // c
+    kernel = weight.shape[2:]
+    image = padded if many == 1 else padded[:, :, None]
+    ones = (1,) * len(out)
+    shape = (n, c, *out) if many == 1 else (n, c, many, *out)
+    result, term = np.zeros(shape, padded.dtype), np.empty(shape, padded.dtype)
+    factors = weight.reshape((c, *kernel) if many == 1 else (c, many, *kernel))
+    for tap, window in tap_slices(kernel, out, stride, dilation):
+        factor = factors[(..., *tap)]
+        np.multiply(image[(..., *window)], factor.reshape(*factor.shape, *ones), out=term)
+        result += term
+    return result.reshape(n, weight.shape[0], *out)
+
+
+# --- transpose with respect to the input --------------------------------------------------------------------------------
+def input_gradient(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
+                   groups: int) -> np.ndarray:
+    """The gradient of `correlate` with respect to its input, whose spatial sizes are `size`."""
+    channels = weight.shape[1] * groups
+    kernel, out = weight.shape[2:], grad.shape[2:]
+    if is_depthwise(weight, groups):
+        return _depthwise_input_gradient(grad, weight, size, stride, padding, dilation, groups)
+    reach = [d * (k - 1) for d, k in zip(dilation, kernel)]
+    if max(stride) > 1 or any(n + 2 * p - r != o for n, p, r, o in zip(size, padding, reach, out)):
+        return _add_up(grad, weight, size, stride, padding, dilation, groups)
+    if prod(kernel) == 1 and not any(padding):
+        flat = _multiply(_swap_channels(weight, groups), np.ascontiguousarray(grad), groups)
+        return flat.reshape(grad.shape[0], channels, *size)
+    if grad.shape[1] <= channels:  # fewer columns to make from the gradient than to add up from the product
+        mirrored = np.ascontiguousarray(_swap_channels(weight, groups)[(..., *(slice(None, None, -1),) * len(kernel))])
+        return correlate(grad, mirrored, size, stride, [r - p for r, p in zip(reach, padding)], dilation, groups)
+    return _add_up_flat(grad, weight, size, padding, dilation, groups)
+
+
+def _swap_channels(weight: np.ndarray, groups: int) -> np.ndarray:
+    """(groups * O, I, *K) -> (groups * I, O, *K)."""
+    o, i = weight.shape[0] // groups, weight.shape[1]
+    kernel = weight.shape[2:]
+    return weight.reshape(groups, o, i, *kernel).swapaxes(1, 2).reshape(groups * i, o, *kernel)
+
+
+def _column_gradient(grad: np.ndarray, weight: np.ndarray, groups: int) -> np.ndarray:
+    """grad (N, O, L) -> (N, C, K, L): what every column element receives."""
+    n, o = grad.shape[:2]
+    depth = prod(weight.shape[1:])
+    length = prod(grad.shape[2:])
+    by_group = weight.reshape(groups, o // groups, depth).swapaxes(1, 2)
+    if groups == 1:
+        made = np.matmul(by_group[0], grad.reshape(n, o, length))
+    else:
+        made = np.matmul(by_group, grad.reshape(n, groups, o // groups, length))
+    return made.reshape(n, groups * weight.shape[1], prod(weight.shape[2:]), length)
+
+
+def _add_up_flat(grad: np.ndarray, weight: np.ndarray, size: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
+    """For stride 1. A shift of a padded image is a shift of its flat memory, so whole images are added in one run each;
+    the gradient is widened to the padded row length with zeros, which is what the run reads between its rows."""
+    n, out, kernel = grad.shape[0], grad.shape[2:], weight.shape[2:]
+    whole = [s + 2 * p for s, p in zip(size, padding)]
+    steps = [prod(whole[i + 1:]) for i in range(len(whole))]
+    length = out[0] * steps[0]
+    reach = sum(d * (k - 1) * s for d, k, s in zip(dilation, kernel, steps))
+    channels = weight.shape[1] * groups
+    inside = (..., *(slice(p, p + m) for p, m in zip(padding, size)))
+    total = np.empty((n, channels, *size), grad.dtype)
+    for part in batch_chunks(n, channels * prod(kernel) * length, grad.itemsize):
+        count = part.stop - part.start
+        wide = np.zeros((count, grad.shape[1], out[0], *whole[1:]), grad.dtype)
+        wide[(..., *(slice(0, o) for o in out))] = grad[part]
+        columns = _column_gradient(wide.reshape(count, grad.shape[1], length), weight, groups)
+        flat = np.zeros((count, channels, length + reach), grad.dtype)
+        for i, tap in enumerate(product(*map(range, kernel))):
+            offset = sum(t * d * s for t, d, s in zip(tap, dilation, steps))
+            flat[:, :, offset:offset + length] += columns[:, :, i]
+        total[part] = flat[:, :, :prod(whole)].reshape(count, channels, *whole)[inside]
+    return total
+
+
+def _add_up(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
+            groups: int) -> np.ndarray:
+    """For any stride: every kernel position adds its share to the inputs it read."""
+    n, out, kernel = grad.shape[0], grad.shape[2:], weight.shape[2:]
+    channels = weight.shape[1] * groups
+    total = np.zeros((n, channels, *(s + 2 * p for s, p in zip(size, padding))), grad.dtype)
+    for part in batch_chunks(n, channels * prod(kernel) * prod(out), grad.itemsize):
+        columns = _column_gradient(grad[part], weight, groups)
+        columns = columns.reshape(columns.shape[0], channels, prod(kernel), *out)
+        for i, (_, window) in enumerate(tap_slices(kernel, out, stride, dilation)):
+            total[part][(..., *window)] += columns[:, :, i]
+    return crop_space(total, padding)
+
+
+def _depthwise_input_gradient(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints,
+                              dilation: Ints, channels: int) -> np.ndarray:
+    n, kernel, out = grad.shape[0], weight.shape[2:], grad.shape[2:]
+    many = weight.shape[0] // channels
+    total = np.zeros((n, channels, *(s + 2 * p for s, p in zip(size, padding))), grad.dtype)
+    by_channel = grad.reshape(n, channels, many, *out)
+    factors = weight.reshape(channels, many, *kernel)
+    ones = (1,) * len(out)
+    for tap, window in tap_slices(kernel, out, stride, dilation):
+        for m in range(many):
+            total[(..., *window)] += by_channel[:, :, m] * factors[(slice(None), m, *tap)].reshape(channels, *ones)
+    return crop_space(total, padding)
+
+
+# --- transpose with respect to the weight -------------------------------------------------------------------------------
+def weight_gradient(grad: np.ndarray, x: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints,
+                    groups: int) -> np.ndarray:
+    """The gradient of `correlate` with respect to a weight of this shape."""
+    padded = pad_space(x, padding)
+    n, o, *out = grad.shape
+    kernel = shape[2:]
+    if groups > 1 and shape[1] == 1:
+        return _depthwise_weight_gradient(grad, padded, shape, stride, dilation)
+    depth = prod(shape[1:])
+    total = np.zeros((groups, depth, o // groups), grad.dtype)
+    for part in batch_chunks(n, x.shape[1] * prod(kernel) * prod(out), x.itemsize):
+        columns = window_view(padded[part], kernel, out, stride, dilation, True)
+        rows = (part.stop - part.start) * prod(out)
+        gradient = grad[part].swapaxes(0, 1).reshape(groups, o // groups, rows)
+        total += np.matmul(columns.reshape(groups, depth, rows), gradient.swapaxes(1, 2))
+    return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(shape)
+
+
+def _depthwise_weight_gradient(grad: np.ndarray, padded: np.ndarray, shape: Ints, stride: Ints, dilation: Ints) -> np.ndarray:
+    n, c = padded.shape[:2]
+    many = shape[0] // c
+    out, kernel = grad.shape[2:], shape[2:]
+    made = np.empty((c, many, *kernel), grad.dtype)
+    by_channel = grad.reshape(n, c, many, prod(out))
+    for tap, window in tap_slices(kernel, out, stride, dilation):
+        image = padded[(..., *window)].reshape(n, c, prod(out), 1)
+        made[(..., *tap)] = np.matmul(by_channel, image)[..., 0].sum(0)
+    return made.reshape(shape)

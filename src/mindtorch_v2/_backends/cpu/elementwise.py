@@ -1,0 +1,361 @@
+"""Kernels of the elementwise family. Unary functions stand in elementwise_unary.py, special ones in special_functions.py."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._dispatch.registry import inplace_kernel, kernel
+from . import elementwise_mixtures  # noqa: F401  - registers clamp, where, lerp, addcmul, addcdiv
+from . import elementwise_unary  # noqa: F401  - registers the kernels of one operand
+from . import elementwise_writes  # noqa: F401  - registers fills, copies, masks and complex views
+from .blocks import in_blocks
+from .unsupported import not_implemented
+
+Operand = Any  # an array, or a Python number where the declaration allows one
+
+
+# --- sums and products --------------------------------------------------------------------------------------------------
+def _check_alpha(self: Any, alpha: Any) -> None:
+    kind = getattr(self, "dtype", np.dtype(type(self))).kind
+    if isinstance(alpha, bool):
+        if kind != "b":
+            raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    elif kind in "biu" and not isinstance(alpha, int):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    elif kind not in "c" and isinstance(alpha, complex):
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+
+
+def _fits(number: Any, like: np.ndarray) -> Any:
+    """A number wrapped to the integer type of `like`, as C does; numpy would refuse one that is too large."""
+    return np.array(number & ((1 << 64) - 1), np.uint64).astype(like.dtype) if isinstance(number, int) else number
+
+
+def _wrapping(ufunc: Any) -> Callable[[Operand, Operand], Any]:
+    """`ufunc` of two operands, the second of which may be a whole number that the type cannot hold."""
+    def call(self: Operand, other: Operand) -> Any:
+        try:
+            return ufunc(self, other)
+        except OverflowError:
+            return ufunc(self, _fits(other, self)) if isinstance(self, np.ndarray) else ufunc(_fits(self, other), other)
+    return call
+
+
+_add, _multiply, _subtract = _wrapping(np.add), _wrapping(np.multiply), _wrapping(np.subtract)
+
+
+@kernel("add.Tensor")
+def add(self: Operand, other: Operand, alpha: Any) -> Any:
+    if alpha == 1 and alpha is not True:
+        return _add(self, other)
+    _check_alpha(self, alpha)
+    return _add(self, other * alpha)
+
+
+def _scaled_into(self: np.ndarray, other: Operand, alpha: Any, ufunc: Any) -> None:
+    """self += other * alpha, or with subtraction; large arrays without a large temporary."""
+    if alpha == 1 and alpha is not True:
+        ufunc(self, other, out=self)
+        return
+    _check_alpha(self, alpha)
+    if not isinstance(other, np.ndarray) or other.shape != self.shape:
+        ufunc(self, other * alpha, out=self)
+        return
+
+    def body(out: np.ndarray, a: np.ndarray, b: np.ndarray, t: np.ndarray) -> None:
+        np.multiply(b, alpha, out=t)
+        ufunc(a, t, out=out)
+    in_blocks(body, self, (self, other), 1)
+
+
+@inplace_kernel("add.Tensor")
+def add_into(self: np.ndarray, other: Operand, alpha: Any) -> None:
+    try:
+        _scaled_into(self, other, alpha, np.add)
+    except OverflowError:
+        _scaled_into(self, _fits(other, self), alpha, np.add)
+
+
+def _no_bool_subtraction() -> RuntimeError:
+    return RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+                        "`logical_xor()` operator instead.")
+
+
+@kernel("sub.Tensor")
+def sub(self: Operand, other: Operand, alpha: Any) -> Any:
+    try:
+        if alpha == 1 and alpha is not True:
+            return _subtract(self, other)
+        _check_alpha(self, alpha)
+        return _subtract(self, other * alpha)
+    except TypeError:
+        raise _no_bool_subtraction() from None
+
+
+@inplace_kernel("sub.Tensor")
+def sub_into(self: np.ndarray, other: Operand, alpha: Any) -> None:
+    try:
+        _scaled_into(self, other, alpha, np.subtract)
+    except TypeError:
+        raise _no_bool_subtraction() from None
+    except OverflowError:
+        _scaled_into(self, _fits(other, self), alpha, np.subtract)
+
+
+@kernel("mul.Tensor")
+def mul(self: Operand, other: Operand) -> Any:
+    return _multiply(self, other)
+
+
+@inplace_kernel("mul.Tensor")
+def mul_into(self: np.ndarray, other: Operand) -> None:
+    try:
+        np.multiply(self, other, out=self)
+    except OverflowError:
+        np.multiply(self, _fits(other, self), out=self)
+
+
+# --- quotients ----------------------------------------------------------------------------------------------------------
+@kernel("div.Tensor", ufunc=np.true_divide)
+def div(self: Operand, other: Operand) -> Any:
+    return np.true_divide(self, other)
+
+
+def _integers(name: str, self: Operand, other: Operand) -> bool:
+    """Whether the operands are integers; RuntimeError when such a divisor has a zero, or NotImplementedError."""
+    array = self if isinstance(self, np.ndarray) else other
+    kind = array.dtype.kind
+    if kind == "f":
+        return False
+    if kind in "bc":
+        raise not_implemented(name, array)
+    if not (other.all() if isinstance(other, np.ndarray) else other):
+        raise RuntimeError("ZeroDivisionError")
+    return True
+
+
+def divide_down(self: Operand, other: Operand) -> Any:
+    """The quotient rounded towards minus infinity."""
+    _integers("div_floor_cpu", self, other)
+    return np.floor_divide(self, other)
+
+
+def divide_to_zero(self: Operand, other: Operand) -> Any:
+    """The quotient without its fraction."""
+    if not _integers("div_trunc_cpu", self, other):
+        return np.trunc(np.true_divide(self, other))
+    down = np.floor_divide(self, other)
+    return down + ((down < 0) & (down * other != self))
+
+
+_ROUNDING: dict[str, Callable[[Operand, Operand], Any]] = {"floor": divide_down, "trunc": divide_to_zero}
+
+
+@kernel("div.Tensor_mode")
+def div_mode(self: Operand, other: Operand, rounding_mode: str | None) -> Any:
+    if rounding_mode is None:
+        if (self if isinstance(self, np.ndarray) else other).dtype.kind in "biu":
+            from ..._dtype import get_default_dtype
+            return np.true_divide(self, other, dtype=get_default_dtype().np)
+        return np.true_divide(self, other)
+    if rounding_mode not in _ROUNDING:
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+    return _ROUNDING[rounding_mode](self, other)
+
+
+kernel("floor_divide")(divide_down)
+
+
+@kernel("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
+def remainder(self: Operand, other: Operand) -> Any:
+    """What is left of a division rounded down: it has the sign of the divisor."""
+    if _integers("remainder_cpu", self, other):
+        return np.remainder(self, other)
+    result = np.remainder(self, other)
+    # numpy gives a zero the divisor's sign; PyTorch leaves fmod's.
+    return np.where(result == 0, np.fmod(self, other), result) if np.any(result == 0) else result
+
+
+@kernel("fmod.Tensor", "fmod.Scalar")
+def fmod(self: Operand, other: Operand) -> Any:
+    """What is left of a division rounded to zero: it has the sign of the dividend."""
+    _integers("fmod_cpu", self, other)
+    return np.fmod(self, other)
+
+
+# --- powers -------------------------------------------------------------------------------------------------------------
+_POWERS: dict[Any, Callable[[np.ndarray], Any]] = {
+    2: lambda x: x * x,
+    3: lambda x: x * x * x,
+    0.5: np.sqrt,
+    -0.5: lambda x: 1 / np.sqrt(x),
+    -1: lambda x: 1 / x,
+    -2: lambda x: 1 / (x * x),
+    1: lambda x: +x,
+    0: np.ones_like,
+}
+
+
+@kernel("pow.Tensor_Scalar")
+def pow_scalar(self: np.ndarray, exponent: Any) -> Any:
+    kind = self.dtype.kind
+    if kind in "iu":
+        if exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        if exponent < 4 and exponent in _POWERS:
+            return _POWERS[exponent](self)
+        return np.power(self, np.asarray(exponent).astype(self.dtype))
+    if kind == "b":
+        raise not_implemented("pow", self)
+    short = _POWERS.get(exponent)
+    return short(self) if short is not None else np.power(self, exponent)
+
+
+@kernel("pow.Tensor_Tensor", "pow.Scalar")
+def pow_tensor(self: Operand, exponent: np.ndarray) -> Any:
+    kind = exponent.dtype.kind
+    if kind == "b":
+        raise not_implemented("pow", exponent)
+    if kind != "i" or not np.any(exponent < 0):
+        return np.power(self, exponent)
+    # The inverse of a whole number is whole only for 1 and -1; PyTorch gives 0 for all others.
+    whole = np.power(self, np.maximum(exponent, 0))
+    unit = np.where(self == np.array(1), 1, np.where(self == np.array(-1), 1 - 2 * (exponent & 1), 0)).astype(exponent.dtype)
+    return np.where(exponent < 0, unit, whole)
+
+
+# --- other functions of two operands ------------------------------------------------------------------------------------
+def _two(name: str, ufunc: Any, kinds: str, refused: str = "") -> None:
+    """Registers a numpy ufunc for the kinds of types that PyTorch supports; others are refused by its wording."""
+    def call(self: Operand, other: Operand) -> Any:
+        array = self if isinstance(self, np.ndarray) else other
+        if array.dtype.kind not in kinds:
+            raise RuntimeError(refused) if refused else not_implemented(f"{name}_cpu", array)
+        return ufunc(self, other)
+    kernel(name, ufunc=ufunc)(call)
+
+
+for _name in ("maximum", "minimum", "fmax", "fmin"):
+    _two(_name, getattr(np, _name), "biuf", f"{_name} not implemented for complex tensors.")
+_two("atan2", np.arctan2, "f")
+_two("hypot", np.hypot, "f")
+_two("logaddexp2", np.logaddexp2, "f")
+_two("nextafter", np.nextafter, "f")
+_two("gcd", np.gcd, "iu")
+_two("lcm", np.lcm, "iu")
+
+
+@kernel("logaddexp")
+def logaddexp(self: np.ndarray, other: np.ndarray) -> Any:
+    kind = self.dtype.kind
+    if kind == "f":
+        return np.logaddexp(self, other)
+    if kind == "c":
+        larger = np.where(self.real >= other.real, self, other)
+        return np.where(np.isinf(larger.real), larger, larger + np.log(np.exp(self - larger) + np.exp(other - larger)))
+    raise not_implemented("logaddexp_cpu", self)
+
+
+@kernel("xlogy.Tensor", "xlogy.Scalar_Other", "xlogy.Scalar_Self")
+def xlogy(self: Operand, other: Operand) -> Any:
+    """x * log(y), which is 0 where x is 0 (unless y is not a number)."""
+    array = self if isinstance(self, np.ndarray) else other
+    if array.dtype.kind == "c":
+        raise not_implemented("xlogy_cpu", array)
+    product = np.multiply(self, np.log(other))
+    silent = np.equal(self, 0) & ~np.isnan(other)
+    return np.where(silent, product.dtype.type(0), product) if np.any(silent) else product
+
+
+@kernel("copysign.Tensor", "copysign.Scalar", ufunc=np.copysign)
+def copysign(self: np.ndarray, other: Operand) -> Any:
+    if self.dtype.kind == "c":
+        raise not_implemented("copysign_cpu", self)
+    return np.copysign(self, other)
+
+
+@kernel("heaviside")
+def heaviside(self: np.ndarray, values: np.ndarray) -> Any:
+    if self.dtype.kind == "c" or values.dtype.kind == "c":
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if self.dtype != values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return np.where(self == 0, values, (self > 0).astype(self.dtype))
+
+
+# --- comparisons, logic, bits -------------------------------------------------------------------------------------------
+def _compare(name: str, ufunc: Any, ordered: bool) -> None:
+    """Registers a comparison; `ordered` ones have no meaning for complex numbers."""
+    def with_tensor(self: np.ndarray, other: np.ndarray) -> Any:
+        if ordered and self.dtype.kind == "c":
+            raise not_implemented(f"{name}_cpu", self)
+        return ufunc(self, other)
+
+    def with_number(self: np.ndarray, other: Any) -> Any:
+        kind = self.dtype.kind
+        if kind == "c" and ordered:
+            raise not_implemented(f"{name}_cpu", self)
+        if kind in "iu" and self.dtype.itemsize < 8:
+            other = _fits(other, self)
+        return ufunc(self, other)
+
+    kernel(f"{name}.Tensor", ufunc=ufunc)(with_tensor if ordered else ufunc)
+    kernel(f"{name}.Scalar")(with_number)
+
+
+for _name, _ufunc, _ordered in (("eq", np.equal, False), ("ne", np.not_equal, False), ("lt", np.less, True),
+                                ("le", np.less_equal, True), ("gt", np.greater, True), ("ge", np.greater_equal, True)):
+    _compare(_name, _ufunc, _ordered)
+for _name in ("logical_and", "logical_or", "logical_xor"):
+    kernel(_name, ufunc=getattr(np, _name))(getattr(np, _name))
+
+
+def _bits(names: tuple[str, ...], ufunc: Any, error_name: str, kinds: str) -> None:
+    def call(self: Operand, other: Operand) -> Any:
+        array = self if isinstance(self, np.ndarray) else other
+        if array.dtype.kind not in kinds:
+            raise not_implemented(error_name, array)
+        try:
+            return ufunc(self, other)
+        except OverflowError:
+            return ufunc(self, _fits(other, self)) if isinstance(self, np.ndarray) else ufunc(_fits(self, other), other)
+    kernel(*names)(call)
+
+
+for _name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+    _bits((f"{_name}.Tensor", f"{_name}.Scalar", f"{_name}.Scalar_Tensor"), getattr(np, _name), f"{_name}_cpu", "biu")
+
+
+def _shift(ufunc: Any, beyond: Callable[[Any], Any]) -> Callable[[Operand, Operand], Any]:
+    """A shift that is defined for every distance: negative or too far means that all bits leave."""
+    def call(self: Operand, other: Operand) -> Any:
+        bits = (self if isinstance(self, np.ndarray) else other).dtype.itemsize * 8
+        out = np.less(other, 0) | np.greater_equal(other, bits)
+        if not np.any(out):
+            return ufunc(self, other)
+        return np.where(out, beyond(self), ufunc(self, np.where(out, 0, other).astype(np.asarray(other).dtype)))
+    return call
+
+
+_shift_left = _shift(np.left_shift, lambda a: np.zeros_like(a))
+_shift_right = _shift(np.right_shift, lambda a: -np.less(a, 0).astype(np.asarray(a).dtype))
+for _name, _operator, _call in (("left", "lshift", _shift_left), ("right", "rshift", _shift_right)):
+    _bits((f"bitwise_{_name}_shift.Tensor", f"bitwise_{_name}_shift.Tensor_Scalar", f"bitwise_{_name}_shift.Scalar_Tensor",
+           f"__{_operator}__.Tensor", f"__{_operator}__.Scalar"), _call, f"{_operator}_cpu", "iu")
+
+
+@kernel("equal")
+def equal(self: np.ndarray, other: np.ndarray) -> bool:
+    return self.shape == other.shape and bool(np.array_equal(self, other))
+
+
+def _shift_into(call: Callable[[Operand, Operand], Any]) -> Callable[[np.ndarray, Operand], None]:
+    def write(self: np.ndarray, other: Operand) -> None:
+        np.copyto(self, call(self, other), casting="unsafe")
+    return write
+
+
+kernel("__ilshift__.Tensor", "__ilshift__.Scalar")(_shift_into(_shift_left))
+kernel("__irshift__.Tensor", "__irshift__.Scalar")(_shift_into(_shift_right))

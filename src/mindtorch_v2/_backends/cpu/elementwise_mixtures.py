@@ -1,0 +1,183 @@
+"""Kernels that limit, choose and mix: clamp, where, lerp, addcmul, addcdiv."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._dispatch.registry import inplace_kernel, kernel
+from .blocks import in_blocks
+from .select import select
+from .unsupported import not_implemented, type_word
+
+SMALL = 2048  # elements up to which two plain calls beat numpy's clip, which has more to prepare
+_CPP = {"?": "bool", "B": "unsigned char", "b": "signed char", "h": "short", "i": "int", "l": "long int", "q": "long int",
+        "e": "c10::Half", "f": "float", "d": "double", "F": "c10::complex<float>", "D": "c10::complex<double>"}
+
+
+# --- limits -------------------------------------------------------------------------------------------------------------
+def _extremes(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """The limits that limit nothing."""
+    if dtype.kind == "f":
+        return -np.inf, np.inf
+    info = np.iinfo(dtype)
+    return info.min, info.max
+
+
+def _clip(self: np.ndarray, low: Any, high: Any, out: np.ndarray | None = None) -> np.ndarray:
+    """Values limited to [low, high], either of which may be None or NaN. `high` wins where they cross.
+
+    numpy's clip runs with vector instructions where its maximum with a single number does not.
+    """
+    if self.size > SMALL and self.dtype.kind in "fiu":
+        least, most = _extremes(self.dtype)
+        return np.clip(self, least if low is None else low, most if high is None else high, out=out)
+    result = self if low is None else np.maximum(self, low, out=out)
+    return result if high is None else np.minimum(result, high, out=out)
+
+
+def _check_clamp(self: np.ndarray, low: Any, high: Any) -> None:
+    if low is None and high is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if self.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+
+
+@kernel("clamp", "clamp.Tensor")
+def clamp(self: np.ndarray, min: Any, max: Any) -> Any:
+    _check_clamp(self, min, max)
+    return _clip(self, min, max)
+
+
+@inplace_kernel("clamp", "clamp.Tensor")
+def clamp_into(self: np.ndarray, min: Any, max: Any) -> None:
+    _check_clamp(self, min, max)
+    _clip(self, min, max, self)
+
+
+@kernel("clamp_min", "clamp_min.Tensor")
+def clamp_min(self: np.ndarray, min: Any) -> Any:
+    if self.size > SMALL or self.dtype.kind == "c":
+        _check_clamp(self, min, None)
+        return _clip(self, min, None)
+    return np.maximum(self, min)
+
+
+@inplace_kernel("clamp_min", "clamp_min.Tensor")
+def clamp_min_into(self: np.ndarray, min: Any) -> None:
+    clamp_into(self, min, None)
+
+
+@kernel("clamp_max", "clamp_max.Tensor")
+def clamp_max(self: np.ndarray, max: Any) -> Any:
+    _check_clamp(self, None, max)
+    return _clip(self, None, max)
+
+
+@inplace_kernel("clamp_max", "clamp_max.Tensor")
+def clamp_max_into(self: np.ndarray, max: Any) -> None:
+    clamp_into(self, None, max)
+
+
+# --- choices ------------------------------------------------------------------------------------------------------------
+@kernel("where.self")
+def where(condition: np.ndarray, self: np.ndarray, other: np.ndarray) -> Any:
+    if condition.dtype.kind != "b" and condition.dtype.char != "B":
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {type_word(condition)}")
+    return select(condition, self, other) if condition.dtype.kind == "b" else np.where(condition, self, other)
+
+
+# --- mixtures -----------------------------------------------------------------------------------------------------------
+def _check_lerp(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
+    for name, given in (("end", end), ("weight", weight)):
+        if isinstance(given, np.ndarray) and given.dtype != self.dtype and not (name == "weight" and given.ndim == 0):
+            raise RuntimeError(f"expected dtype {_CPP[self.dtype.char]} for `{name}` but got dtype {_CPP[given.dtype.char]}")
+    if self.dtype.kind in "biu":
+        raise not_implemented(f"lerp_kernel_{'tensor' if isinstance(weight, np.ndarray) else 'scalar'}", self)
+
+
+@kernel("lerp.Scalar")
+def lerp_scalar(self: np.ndarray, end: np.ndarray, weight: Any) -> Any:
+    """start + weight * (end - start), counted from the nearer side so that both ends are exact."""
+    if self.dtype != end.dtype or self.dtype.kind in "biu":
+        _check_lerp(self, end, weight)
+    span = np.subtract(end, self)
+    if abs(weight) < 0.5:
+        return np.add(self, span * weight)
+    return np.subtract(end, span * (1 - weight))
+
+
+@inplace_kernel("lerp.Scalar")
+def lerp_scalar_into(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
+    if self.dtype != end.dtype or self.dtype.kind in "biu":
+        _check_lerp(self, end, weight)
+
+    def body(out: np.ndarray, a: np.ndarray, b: np.ndarray, t: np.ndarray) -> None:
+        np.subtract(b, a, out=t)
+        if abs(weight) < 0.5:
+            t *= weight
+            np.add(a, t, out=out)
+        else:
+            t *= 1 - weight
+            np.subtract(b, t, out=out)
+    in_blocks(body, self, (self, end), 1)
+
+
+@kernel("lerp.Tensor")
+def lerp_tensor(self: np.ndarray, end: np.ndarray, weight: np.ndarray) -> Any:
+    _check_lerp(self, end, weight)
+    weight = weight.astype(self.dtype, copy=False)
+    span = np.subtract(end, self)
+    return np.where(np.abs(weight) < 0.5, self + weight * span, end - span * (1 - weight))
+
+
+def _whole_value(self: np.ndarray, value: Any) -> Any:
+    """PyTorch cuts a factor for integers to an integer."""
+    return int(value) if self.dtype.kind in "biu" and isinstance(value, float) else value
+
+
+@kernel("addcmul")
+def addcmul(self: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, value: Any) -> Any:
+    product = np.multiply(tensor1, tensor2)
+    return np.add(self, product if value == 1 else product * _whole_value(self, value))
+
+
+def _check_addcdiv(self: np.ndarray) -> None:
+    if self.dtype.kind in "biu":
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+            "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+            "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+            "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
+
+
+@kernel("addcdiv")
+def addcdiv(self: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, value: Any) -> Any:
+    _check_addcdiv(self)
+    quotient = np.true_divide(tensor1, tensor2)
+    return np.add(self, quotient if value == 1 else quotient * value)
+
+
+def _add_scaled(ufunc: Any, self: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, value: Any) -> None:
+    """self += value * ufunc(tensor1, tensor2), without large temporaries where the shapes agree."""
+    def body(out: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray, t: np.ndarray) -> None:
+        ufunc(b, c, out=t)
+        if value != 1:
+            t *= value
+        np.add(a, t, out=out)
+    if tensor1.shape == self.shape == tensor2.shape:
+        in_blocks(body, self, (self, tensor1, tensor2), 1)
+    else:
+        step = ufunc(tensor1, tensor2)
+        np.add(self, step if value == 1 else step * value, out=self)
+
+
+@inplace_kernel("addcmul")
+def addcmul_into(self: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, value: Any) -> None:
+    _add_scaled(np.multiply, self, tensor1, tensor2, _whole_value(self, value))
+
+
+@inplace_kernel("addcdiv")
+def addcdiv_into(self: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, value: Any) -> None:
+    _check_addcdiv(self)
+    _add_scaled(np.true_divide, self, tensor1, tensor2, value)

@@ -1,0 +1,152 @@
+"""Kernels that write (copies, fills, masks) and kernels on the parts of complex numbers."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._dispatch.registry import kernel
+from ..._shape import broadcast_shapes
+from . import select
+from .unsupported import not_implemented, type_word
+
+_C_TYPES = {"?": "bool", "B": "uint8_t", "b": "int8_t", "h": "int16_t", "i": "int", "l": "int64_t", "q": "int64_t",
+            "e": "at::Half", "f": "float", "d": "double", "F": "c10::complex<float>", "D": "c10::complex<double>"}
+_CPP_TYPES = {"B": "unsigned char", "b": "signed char", "h": "short int", "i": "int", "l": "long int", "q": "long int",
+              "e": "c10::Half", "f": "float", "d": "double", "F": "c10::complex<float>", "D": "c10::complex<double>"}
+
+
+# --- copies and fills ---------------------------------------------------------------------------------------------------
+def check_target_shape(target: np.ndarray, *others: np.ndarray) -> None:
+    """RuntimeError, as PyTorch words it, unless the others broadcast to the shape of `target`."""
+    whole = broadcast_shapes(target.shape, *(o.shape for o in others))
+    if whole != target.shape:
+        raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(whole)}")
+
+
+@kernel("copy_")
+def copy_(self: np.ndarray, src: np.ndarray, non_blocking: bool) -> None:
+    if self.shape != src.shape:
+        check_target_shape(self, src)
+    if src.dtype.kind == "c" and self.dtype.kind not in "cb":
+        src = src.real
+    np.copyto(self, src, casting="unsafe")
+
+
+def as_element(array: np.ndarray, value: Any) -> Any:
+    """A number in the type of `array`; RuntimeError if it does not fit."""
+    kind = array.dtype.kind
+    if isinstance(value, complex) and kind not in "cb":
+        if value.imag != 0:
+            raise _overflow(array)
+        value = value.real
+    if kind in "iu" and not isinstance(value, bool):
+        try:
+            value = int(value)
+        except (OverflowError, ValueError):
+            raise _overflow(array) from None
+        limits = np.iinfo(array.dtype)
+        # PyTorch lets -1 stand for the largest unsigned number.
+        if not (limits.min if kind == "i" else -limits.max) <= value <= limits.max:
+            raise _overflow(array)
+        return np.array(value).astype(array.dtype)
+    made = array.dtype.type(value)
+    if kind == "f" and np.isinf(made) and np.isfinite(value):
+        raise _overflow(array)
+    return made
+
+
+def _overflow(array: np.ndarray) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {_C_TYPES[array.dtype.char]} without overflow")
+
+
+@kernel("fill_.Scalar")
+def fill_scalar(self: np.ndarray, value: Any) -> None:
+    self[...] = as_element(self, value)
+
+
+@kernel("zero_")
+def zero_(self: np.ndarray) -> None:
+    self[...] = 0
+
+
+def _masked(self: np.ndarray, mask: np.ndarray, value: Any) -> None:
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {_CPP_TYPES[mask.dtype.char]}")
+    if self.shape != mask.shape:
+        check_target_shape(self, mask)
+    select.put(self, mask, value)
+
+
+@kernel("masked_fill_.Scalar")
+def masked_fill_scalar(self: np.ndarray, mask: np.ndarray, value: Any) -> None:
+    _masked(self, mask, as_element(self, value))
+
+
+@kernel("masked_fill_.Tensor")
+def masked_fill_tensor(self: np.ndarray, mask: np.ndarray, value: np.ndarray) -> None:
+    if value.ndim:
+        raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                           f"{value.ndim} dimension(s).")
+    _masked(self, mask, as_element(self, value.item()))
+
+
+# --- complex numbers ----------------------------------------------------------------------------------------------------
+@kernel("_conj", "_conj_physical", ufunc=np.conjugate)
+def conj(self: np.ndarray) -> Any:
+    return np.conjugate(self) if self.dtype.kind == "c" else self.copy()
+
+
+@kernel("view_as_real")
+def view_as_real(self: np.ndarray) -> np.ndarray:
+    if self.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    real = self.real
+    return np.lib.stride_tricks.as_strided(real, (*real.shape, 2), (*real.strides, real.itemsize))
+
+
+@kernel("view_as_complex")
+def view_as_complex(self: np.ndarray) -> np.ndarray:
+    if self.dtype.kind != "f" or self.dtype.char == "e":
+        raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+                           f"{type_word(self)}")
+    if self.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if self.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    item = self.itemsize
+    if self.strides[-1] != item:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(s % (2 * item) for s, n in zip(self.strides[:-1], self.shape) if n > 1):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    return self.view(np.complex64 if item == 4 else np.complex128)[..., 0]
+
+
+def _check_parts(first: np.ndarray, second: np.ndarray) -> None:
+    if first.dtype.kind != "f" or second.dtype.kind != "f":
+        raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
+                           f"{type_word(first)} and {type_word(second)}")
+    if first.dtype != second.dtype:
+        raise RuntimeError(f"Expected object of scalar type {type_word(first)} but got scalar type {type_word(second)} for second "
+                           "argument")
+
+
+def _join(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    shape = np.broadcast_shapes(real.shape, imag.shape)
+    out = np.empty(shape, np.complex128 if real.dtype.char == "d" else np.complex64)
+    out.real, out.imag = real, imag
+    return out
+
+
+@kernel("complex")
+def make_complex(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
+    _check_parts(real, imag)
+    return _join(real, imag)
+
+
+@kernel("polar")
+def polar(abs: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    _check_parts(abs, angle)
+    if abs.dtype.char == "e":
+        raise not_implemented("polar_cpu", abs)
+    return _join(abs * np.cos(angle), abs * np.sin(angle))

@@ -1,0 +1,383 @@
+"""Numpy kernels of the movement family. Views come back as numpy views; nothing here reads a view's memory, so the same
+kernels make views on every device."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided as numpy_as_strided
+
+from ... import _dtype as dt
+from ..._dispatch.registry import inplace_kernel, kernel
+from ..._ops.movement_shapes import check_cat, expand_geometry, storage_extent
+from ..._shape import infer_size, normalize_dim, normalize_dims
+from ..._storage import root_array
+
+Array = np.ndarray
+_ndarray = np.ndarray
+_BEFORE = tuple((slice(None),) * n for n in range(65))  # _BEFORE[d] + (key,) indexes dimension d
+_TYPE_NAMES = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
+               "float32": "Float", "float64": "Double", "bool": "Bool", "complex64": "ComplexFloat",
+               "complex128": "ComplexDouble"}
+
+
+def restride(array: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
+    """A view from the first element of `array` on, with strides in bytes that stay inside its memory."""
+    flags = array.flags
+    if flags.c_contiguous or flags.f_contiguous:
+        return _ndarray(shape, array.dtype, array, 0, strides)
+    return numpy_as_strided(array, shape, strides)
+
+
+# --- other shapes -----------------------------------------------------------------------------------------------------------
+@kernel("view")
+def view(self: Array, size: Sequence[int]) -> Array:
+    try:
+        if self.flags.c_contiguous:
+            return self.reshape(size)
+        return self.reshape(size, copy=False)
+    except ValueError:
+        infer_size(size, self.size)
+        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans "
+                           "across two contiguous subspaces). Use .reshape(...) instead.") from None
+
+
+@kernel("_unsafe_view")
+def unsafe_view(self: Array, size: Sequence[int]) -> Array:
+    return view(self, size)
+
+
+@kernel("_reshape_alias")
+def reshape_alias(self: Array, size: Sequence[int], stride: Sequence[int]) -> Array:
+    return restride(self, size, [s * self.itemsize for s in stride])
+
+
+@kernel("view.dtype")
+def view_dtype(self: Array, dtype: dt.dtype) -> Array:
+    have, want = self.itemsize, dtype.itemsize
+    if have != want:
+        words = f"to view {_TYPE_NAMES[dt.BY_NUM[self.dtype.num].name]} as {_TYPE_NAMES[dtype.name]} (different element sizes)"
+        if not self.ndim:
+            raise RuntimeError(f"self.dim() cannot be 0 {words}")
+        if self.strides[-1] != have:
+            raise RuntimeError(f"self.stride(-1) must be 1 {words}, but got {self.strides[-1] // have}")
+        if want > have and self.shape[-1] % (want // have):
+            raise RuntimeError(f"self.size(-1) must be divisible by {want // have} {words}, but got {self.shape[-1]}")
+    return self.view(dtype.np)
+
+
+@kernel("unsqueeze")
+def unsqueeze(self: Array, dim: int) -> Array:
+    shape = self.shape
+    n = len(shape)
+    at = dim + n + 1 if dim < 0 else dim
+    if not 0 <= at <= n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n - 1}, {n}], but got {dim})")
+    if at == n and n and not self.flags.c_contiguous:
+        return restride(self, (*shape, 1), (*self.strides, self.itemsize))
+    return self.reshape(shape[:at] + (1,) + shape[at:])
+
+
+@kernel("squeeze")
+def squeeze(self: Array) -> Array:
+    return self.squeeze()
+
+
+@kernel("squeeze.dim")
+def squeeze_dim(self: Array, dim: int) -> Array:
+    n = self.ndim
+    if not -n <= dim < n:
+        normalize_dim(dim, n)  # raises, except for dim 0 and -1 of a scalar
+        return self
+    return self.squeeze(dim) if self.shape[dim] == 1 else self
+
+
+@kernel("squeeze.dims")
+def squeeze_dims(self: Array, dim: Sequence[int]) -> Array:
+    if not dim or not self.ndim:
+        return self
+    return self.squeeze(tuple(d for d in normalize_dims(dim, self.ndim) if self.shape[d] == 1))
+
+
+# --- other orders -----------------------------------------------------------------------------------------------------------
+_SWAPS: dict[tuple[int, int, int], tuple[int, ...]] = {}  # (ndim, dim0, dim1) -> the permutation that swaps them
+
+
+def _swap(key: tuple[int, int, int]) -> tuple[int, ...]:
+    ndim, dim0, dim1 = key
+    a, b = normalize_dim(dim0, ndim), normalize_dim(dim1, ndim)
+    order = list(range(ndim))
+    if ndim:
+        order[a], order[b] = b, a
+    _SWAPS[key] = found = tuple(order)
+    return found
+
+
+@kernel("transpose.int")
+def transpose(self: Array, dim0: int, dim1: int) -> Array:
+    key = (self.ndim, dim0, dim1)
+    return self.transpose(_SWAPS.get(key) or _swap(key))
+
+
+@kernel("permute")
+def permute(self: Array, dims: Sequence[int]) -> Array:
+    try:
+        return self.transpose(dims)
+    except ValueError:
+        n = self.ndim
+        if len(dims) != n:
+            raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+                               f"desired ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
+                               ) from None
+        for d in dims:
+            normalize_dim(d, n)
+        raise RuntimeError("permute(): duplicate dims are not allowed.") from None
+
+
+@kernel("expand")
+def expand(self: Array, size: Sequence[int], implicit: bool) -> Array:
+    name = f"torch.{_TYPE_NAMES[dt.BY_NUM[self.dtype.num].name]}Tensor" if len(size) < self.ndim else ""
+    shape, strides = expand_geometry(self.shape, self.strides, size, name)
+    return restride(self, shape, strides)
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------------
+@kernel("select.int")
+def select(self: Array, dim: int, index: int) -> Array:
+    try:
+        if dim == 0:
+            return self[index, ...]
+        if dim == -1:
+            return self[..., index]
+        return self[_BEFORE[normalize_dim(dim, self.ndim)] + (index, ...)]
+    except IndexError:
+        if not self.ndim:
+            raise IndexError("select() cannot be applied to a 0-dim tensor.") from None
+        where = normalize_dim(dim, self.ndim)
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {where}"
+                         ) from None
+
+
+@kernel("slice.Tensor")
+def slice_(self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    if not self.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if dim == 0:
+        return self[start:end:step]
+    return self[_BEFORE[normalize_dim(dim, self.ndim)] + (slice(start, end, step),)]
+
+
+@kernel("diagonal")
+def diagonal(self: Array, offset: int, dim1: int, dim2: int) -> Array:
+    a, b = normalize_dim(dim1, self.ndim), normalize_dim(dim2, self.ndim)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    found = self.diagonal(offset, a, b)
+    if self.flags.writeable:
+        found.flags.writeable = True  # numpy hands diagonals out as read-only
+    return found
+
+
+@kernel("unfold")
+def unfold(self: Array, dimension: int, size: int, step: int) -> Array:
+    dim = normalize_dim(dimension, self.ndim)
+    length = self.shape[dim] if self.ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > length:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    if not self.ndim:
+        return restride(self, (size,), (self.itemsize,))
+    shape, strides = [*self.shape, size], [*self.strides, self.strides[dim]]
+    shape[dim] = (length - size) // step + 1
+    strides[dim] *= step
+    return restride(self, shape, strides)
+
+
+@kernel("as_strided")
+def as_strided(self: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Array:
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    root, item = root_array(self), self.itemsize
+    first = root.__array_interface__["data"][0]
+    offset = (self.__array_interface__["data"][0] - first) // item if storage_offset is None else storage_offset
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    needed = (offset + storage_extent(size, stride)) * item if 0 not in size else 0
+    if needed > root.nbytes:
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
+                           f"requiring a storage size of {needed} are out of bounds for storage of size {root.nbytes}")
+    strides = [s * item for s in stride]
+    if needed and (root.flags.c_contiguous or root.flags.f_contiguous):
+        return _ndarray(size, self.dtype, root, offset * item, strides)
+    start = root.reshape(-1)[:0] if not needed else self
+    return numpy_as_strided(start, size, strides)
+
+
+@kernel("alias", "detach", "lift_fresh")
+def alias(self: Array) -> Array:
+    return self
+
+
+@kernel("split_with_sizes")
+def split_with_sizes(self: Array, split_sizes: Sequence[int], dim: int) -> list[Array]:
+    if not self.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if any(n < 0 for n in split_sizes):
+        raise RuntimeError("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes="
+                           f"{list(split_sizes)}")
+    axis = normalize_dim(dim, self.ndim)
+    if sum(split_sizes) != self.shape[axis]:
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {self.shape[axis]} (input tensor's size at "
+                           f"dimension {dim}), but got split_sizes={list(split_sizes)}")
+    before, start, parts = _BEFORE[axis], 0, []
+    for n in split_sizes:
+        parts.append(self[before + (slice(start, start + n),)])
+        start += n
+    return parts
+
+
+# --- joins and repetitions --------------------------------------------------------------------------------------------------
+def _common_type(arrays: Sequence[Array]) -> np.dtype[Any]:
+    common = dt.BY_NUM[arrays[0].dtype.num]
+    for a in arrays[1:]:
+        common = dt.promote_types(common, dt.BY_NUM[a.dtype.num])
+    return common.np
+
+
+@kernel("cat")
+def cat(tensors: Sequence[Array], dim: int) -> Array:
+    plain = True  # one type, rows of memory in order, nothing to leave out: numpy's own join is PyTorch's
+    first: Any = tensors[0].dtype if tensors else None
+    for a in tensors:
+        if a.dtype is not first or not a.flags.c_contiguous or a.shape == (0,):
+            plain = False
+            break
+    try:
+        if plain:
+            return np.concatenate(tensors, dim)
+    except ValueError:
+        pass  # explained below
+    axis, used = check_cat([a.shape for a in tensors], dim)
+    common = _common_type(tensors)
+    if not used:
+        return np.empty((0,), common)
+    parts = [tensors[i] for i in used]
+    shape = list(parts[0].shape)
+    shape[axis] = sum(a.shape[axis] for a in parts)
+    return np.concatenate(parts, axis, out=np.empty(shape, common), casting="unsafe")
+
+
+@kernel("repeat")
+def repeat(self: Array, repeats: Sequence[int]) -> Array:
+    lead = len(repeats) - self.ndim
+    if lead < 0:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    shape = (1,) * lead + self.shape
+    out_shape = [n * r for n, r in zip(shape, repeats)]
+    if any(r < 0 for r in repeats):
+        bad = next(n for n in out_shape if n < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {bad}: {out_shape}")
+    spread = [n for pair in zip(repeats, shape) for n in pair]
+    out = np.empty(spread, self.dtype)
+    out[...] = self.reshape([n for size in shape for n in (1, size)])
+    return out.reshape(out_shape)
+
+
+@kernel("repeat_interleave.Tensor")
+def repeat_interleave(repeats: Array, output_size: int | None) -> Array:
+    if repeats.ndim != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if repeats.dtype.kind != "i" or repeats.itemsize < 4:
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    if repeats.size and repeats.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
+
+
+# --- other orders of elements -----------------------------------------------------------------------------------------------
+@kernel("flip")
+def flip(self: Array, dims: Sequence[int]) -> Array:
+    reverse = set(normalize_dims(dims, self.ndim)) if dims else set()
+    step = slice(None, None, -1)
+    return self[tuple(step if d in reverse else slice(None) for d in range(self.ndim))].copy("K")
+
+
+@kernel("narrow_copy")
+def narrow_copy(self: Array, dim: int, start: int, length: int) -> Array:
+    axis = normalize_dim(dim, self.ndim)
+    size = self.shape[axis]
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return self[_BEFORE[axis] + (slice(start, start + length),)].copy()
+
+
+@lru_cache(maxsize=64)
+def _small_triangle(rows: int, columns: int, diagonal: int) -> Array:
+    return np.tri(rows, columns, diagonal, dtype=bool)
+
+
+def _triangle(array: Array, diagonal: int, word: str) -> Array:
+    """A mask that is true on and below the diagonal of the last two dimensions."""
+    if array.ndim < 2:
+        raise RuntimeError(f"{word}: input tensor must have at least 2 dimensions")
+    rows, columns = array.shape[-2:]
+    make = _small_triangle if rows * columns <= 65536 else _small_triangle.__wrapped__
+    return make(rows, columns, max(-rows - 1, min(diagonal, columns + 1)))
+
+
+@kernel("tril")
+def tril(self: Array, diagonal: int) -> Array:
+    keep = _triangle(self, diagonal, "tril")
+    return np.ascontiguousarray(np.where(keep, self, self.dtype.type(0)))
+
+
+@kernel("triu")
+def triu(self: Array, diagonal: int) -> Array:
+    drop = _triangle(self, diagonal - 1, "triu")
+    return np.ascontiguousarray(np.where(drop, self.dtype.type(0), self))
+
+
+@inplace_kernel("tril")
+def tril_(self: Array, diagonal: int) -> None:
+    np.copyto(self, 0, where=~_triangle(self, diagonal, "tril"))
+
+
+@inplace_kernel("triu")
+def triu_(self: Array, diagonal: int) -> None:
+    np.copyto(self, 0, where=_triangle(self, diagonal - 1, "triu"))
+
+
+@kernel("unfold_backward")
+def unfold_backward(grad_in: Array, input_sizes: Sequence[int], dim: int, size: int, step: int) -> Array:
+    """Adds every window's gradient back to where the window lay."""
+    out = np.zeros(input_sizes, grad_in.dtype)
+    if not out.ndim:
+        out += grad_in.sum()
+        return out
+    axis = normalize_dim(dim, out.ndim)
+    windows = grad_in.shape[axis]
+    before = _BEFORE[axis]
+    for k in range(size):  # all windows' k-th elements lie at distinct places
+        out[before + (slice(k, k + (windows - 1) * step + 1, step),)] += grad_in[..., k]
+    return out
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------------
+@kernel("_local_scalar_dense")
+def local_scalar_dense(self: Array) -> Any:
+    return self.item()
+
+
+@kernel("is_same_size")
+def is_same_size(self: Array, other: Array) -> bool:
+    return self.shape == other.shape
+

@@ -1,0 +1,67 @@
+"""CPU kernels of the scans: running sums, products and extremes."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import _dtype as dt
+from ..._dispatch.registry import kernel
+from ..._shape import normalize_dim
+from .errors import refuse_types
+from .sums import contiguous
+from .unsupported import not_implemented
+
+# Running sums of floating types are kept one size wider, as PyTorch does.
+_WIDER = {np.dtype(np.float16): np.dtype(np.float32), np.dtype(np.float32): np.dtype(np.float64),
+          np.dtype(np.complex64): np.dtype(np.complex128)}
+
+
+def _scan(ufunc: np.ufunc, self: np.ndarray, dim: int, dtype: dt.dtype | None) -> Any:
+    axis = normalize_dim(dim, self.ndim)
+    if dtype is not None:
+        wanted = dtype.np
+        self = self.astype(wanted, copy=False)
+    else:
+        wanted = self.dtype if self.dtype.kind in "fc" else np.dtype(np.int64)
+    if self.ndim == 0:
+        return self.astype(wanted)
+    out = ufunc.accumulate(self, axis=axis, dtype=_WIDER.get(wanted, wanted))
+    return contiguous(out if out.dtype == wanted else out.astype(wanted))
+
+
+kernel("cumsum")(lambda self, dim, dtype: _scan(np.add, self, dim, dtype))
+kernel("cumprod")(lambda self, dim, dtype: _scan(np.multiply, self, dim, dtype))
+
+
+def _running_extreme(ufunc: np.ufunc, name: str, self: np.ndarray, dim: int) -> tuple[Any, Any]:
+    """Values so far, and the last place where the value stands that was the extreme there; NaN beats everything."""
+    axis = normalize_dim(dim, self.ndim)
+    refuse_types(name, self, "c")
+    if self.ndim == 0:
+        return self.copy(), np.int64(0)
+    values = ufunc.accumulate(self, axis=axis)
+    sets = self == values
+    if self.dtype.kind == "f":
+        sets |= np.isnan(self)
+    places = np.arange(self.shape[axis]).reshape((-1,) + (1,) * (self.ndim - 1 - axis))
+    where = np.maximum.accumulate(np.where(sets, places, 0), axis=axis)
+    return contiguous(values), contiguous(where)
+
+
+kernel("cummax")(lambda self, dim: _running_extreme(np.maximum, "cummax_cpu", self, dim))
+kernel("cummin")(lambda self, dim: _running_extreme(np.minimum, "cummin_cpu", self, dim))
+
+
+@kernel("_logcumsumexp")
+def logcumsumexp(self: np.ndarray, dim: int) -> Any:
+    axis = normalize_dim(dim, self.ndim)
+    if self.dtype.kind not in "fc":
+        raise not_implemented("logcumsumexp_out_cpu", self)
+    if self.ndim == 0:
+        return self.copy()
+    if self.dtype.kind == "c":
+        shift = np.maximum.accumulate(self.real, axis=axis).max(axis=axis, keepdims=True)
+        return contiguous((np.log(np.add.accumulate(np.exp(self - shift), axis=axis)) + shift).astype(self.dtype))
+    wide = _WIDER.get(self.dtype, self.dtype)
+    return contiguous(np.logaddexp.accumulate(self.astype(wide, copy=False), axis=axis).astype(self.dtype, copy=False))

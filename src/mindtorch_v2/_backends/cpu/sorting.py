@@ -1,0 +1,152 @@
+"""CPU kernels that order values and search in ordered ones. NaN is greater than every number."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._dispatch.registry import kernel
+from ..._shape import normalize_dim
+from .errors import outside, refuse_types
+from .sums import contiguous
+from .unsupported import type_word
+
+_FEW = 64  # lines this short are sorted as a whole, which keeps equal values in their order
+
+
+def descending_order(lines: np.ndarray) -> np.ndarray:
+    """Positions that sort (..., n) downwards; equal values keep their order."""
+    n = lines.shape[-1]
+    return (n - 1 - np.argsort(lines[..., ::-1], axis=-1, kind="stable"))[..., ::-1]
+
+
+def _laid_out_like(a: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """`values` with the memory order of `a`."""
+    if values.strides == a.strides or (a.flags.c_contiguous and values.flags.c_contiguous):
+        return values
+    out = np.empty_like(a, values.dtype)
+    out[...] = values
+    return out
+
+
+def _sort(self: np.ndarray, dim: int, descending: bool) -> tuple[Any, Any]:
+    axis = normalize_dim(dim, self.ndim)
+    if self.dtype.kind == "c":
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
+    if self.ndim == 0:
+        return self.copy(), np.int64(0)
+    if self.ndim == 1:
+        order = descending_order(self) if descending else self.argsort(kind="stable")
+        return self.take(order), np.ascontiguousarray(order)
+    if descending:
+        order = np.moveaxis(descending_order(np.moveaxis(self, axis, -1)), -1, axis)
+    else:
+        order = self.argsort(axis=axis, kind="stable")
+    return _laid_out_like(self, np.take_along_axis(self, order, axis)), _laid_out_like(self, order)
+
+
+kernel("sort")(lambda self, dim, descending: _sort(self, dim, descending))
+kernel("sort.stable")(lambda self, stable, dim, descending: _sort(self, dim, descending))
+
+
+def _select(lines: np.ndarray, k: int, largest: bool) -> np.ndarray:
+    """Positions of the k largest or smallest values of each line, best first."""
+    n = lines.shape[-1]
+    if n <= _FEW or k * 4 > n:
+        order = descending_order(lines) if largest else np.argsort(lines, axis=-1, kind="stable")
+        return order[..., :k]
+    if largest:
+        found = np.argpartition(lines, n - k, axis=-1)[..., n - k:]
+    else:
+        found = np.argpartition(lines, k - 1, axis=-1)[..., :k]
+    found = np.sort(found, axis=-1)
+    values = np.take_along_axis(lines, found, -1)
+    order = descending_order(values) if largest else np.argsort(values, axis=-1, kind="stable")
+    return np.take_along_axis(found, order, -1)
+
+
+@kernel("topk")
+def topk(self: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Any, Any]:
+    axis = normalize_dim(dim, self.ndim)
+    if not 0 <= k <= (self.shape[axis] if self.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    if self.dtype.kind == "c":
+        raise RuntimeError(" topk does not support complex dtypes on CPU")
+    if self.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
+    if self.ndim == 0:
+        return self.copy(), np.int64(0)
+    lines = np.moveaxis(self, axis, -1)
+    if k == 0 or lines.size == 0:
+        shape = (*self.shape[:axis], k, *self.shape[axis + 1:])
+        return np.empty(shape, self.dtype), np.empty(shape, np.int64)
+    found = np.moveaxis(_select(lines, k, largest), -1, axis)
+    return contiguous(np.take_along_axis(self, found, axis)), np.ascontiguousarray(found)
+
+
+@kernel("kthvalue")
+def kthvalue(self: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    axis = normalize_dim(dim, self.ndim)
+    n = self.shape[axis] if self.ndim else 1
+    if n == 0:
+        raise IndexError(f"kthvalue(): Expected reduction dim {axis} to have non-zero size.")
+    if not 1 <= k <= n:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    refuse_types("kthvalue_cpu", self, "bc")
+    if self.ndim == 0:
+        return self.copy(), np.int64(0)
+    order = self.argsort(axis=axis, kind="stable") if n <= _FEW else np.argpartition(self, k - 1, axis=axis)
+    where = np.take(order, [k - 1], axis=axis)
+    values = np.take_along_axis(self, where, axis)
+    return tuple(contiguous(x if keepdim else x.squeeze(axis)) for x in (values, where))  # type: ignore[return-value]
+
+
+# --- searching ----------------------------------------------------------------------------------------------------------
+def _check_search(edges: np.ndarray, values: np.ndarray, right: bool, side: str | None, sorter: np.ndarray | None) -> None:
+    name = "torch.searchsorted():"
+    if side is not None and side not in ("left", "right"):
+        raise RuntimeError(f"{name} side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(f"{name} side and right can't be set to opposites, got side of left while right was True")
+    if edges.ndim == 0:
+        raise RuntimeError(f"{name} boundaries tensor should have positive dimension, but got 0 dimension")
+    if sorter is not None:
+        if sorter.shape != edges.shape:
+            raise RuntimeError(f"{name} boundary and sorter must have the same size, but got boundary tensor {list(edges.shape)}and "
+                               f"got sorter tensor {list(sorter.shape)}")
+        if sorter.dtype != np.int64:
+            raise RuntimeError(f"{name} sorter must be a tensor of long dtype but got dtype {type_word(sorter)}")
+        if outside(sorter, edges.shape[-1]) is not None:
+            raise RuntimeError(f"{name} sorter index out of range")
+    if edges.ndim > 1 and values.ndim == 0:
+        raise RuntimeError(f"{name} input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries "
+                           f"tensor dim({edges.ndim}) and input value's dim(0) numel(1)")
+    if edges.ndim > 1 and edges.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(f"{name} boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+                           f"value tensor must match, but we got boundaries tensor {list(edges.shape)} and input value tensor "
+                           f"{list(values.shape)}")
+
+
+def _search(edges: np.ndarray, values: np.ndarray, side: Any, out_int32: bool, sorter: np.ndarray | None) -> Any:
+    kind = np.int32 if out_int32 else np.int64
+    if edges.ndim == 1:
+        return contiguous(np.asarray(np.searchsorted(edges, values, side, sorter))).astype(kind, copy=False)
+    out = np.empty(values.shape, kind)
+    for place in np.ndindex(edges.shape[:-1]):
+        out[place] = np.searchsorted(edges[place], values[place], side, None if sorter is None else sorter[place])
+    return out
+
+
+@kernel("searchsorted.Tensor", "searchsorted.Scalar")
+def searchsorted(sorted_sequence: np.ndarray, self: Any, out_int32: bool, right: bool, side: str | None,
+                 sorter: np.ndarray | None) -> Any:
+    values = np.asarray(self)
+    _check_search(sorted_sequence, values, right, side, sorter)
+    return _search(sorted_sequence, values, side or ("right" if right else "left"), out_int32, sorter)
+
+
+@kernel("bucketize.Tensor", "bucketize.Scalar")
+def bucketize(self: Any, boundaries: np.ndarray, out_int32: bool, right: bool) -> Any:
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return _search(boundaries, np.asarray(self), "right" if right else "left", out_int32, None)

@@ -1,0 +1,93 @@
+"""Where a tensor lives."""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+TYPES = ("cpu", "meta", "npu")
+# PyTorch names many more; they are known only so that the error can say "not here" instead of "no such".
+FOREIGN = ("cuda", "xpu", "mps", "hpu", "mtia", "xla", "ipu", "hip", "vulkan", "privateuseone")
+
+
+class device:
+    """`device("npu", 1)`, `device("npu:1")`: a type and an optional index."""
+
+    __slots__ = ("type", "index")
+    type: str
+    index: int | None
+
+    def __init__(self, type: Any = None, index: int | None = None) -> None:
+        if isinstance(type, device):
+            type, index = type.type, type.index if index is None else index
+        elif isinstance(type, int) and not isinstance(type, bool):
+            type, index = "npu", type
+        elif not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+        if ":" in type:
+            if index is not None:
+                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+            type, _, digits = type.partition(":")
+            if not digits.isdigit():
+                raise RuntimeError(f"Invalid device string: '{type}:{digits}'")
+            index = int(digits)
+        if type not in TYPES:
+            if type in FOREIGN:
+                raise RuntimeError(f"mindtorch_v2 has no {type!r} devices; it runs on: {', '.join(TYPES)}")
+            raise RuntimeError(f"Expected one of {', '.join(TYPES)} device type at start of device string: {type}")
+        object.__setattr__(self, "type", type)
+        object.__setattr__(self, "index", index)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, (self.type, self.index)
+
+    def __enter__(self) -> device:
+        _stack().append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _stack().pop()
+
+
+CPU = device("cpu")
+META = device("meta")
+_local = threading.local()
+
+
+def _stack() -> list[device]:
+    if not hasattr(_local, "stack"):
+        _local.stack = []
+    return _local.stack
+
+
+_default: device = CPU
+
+
+def get_default() -> device:
+    """The device of factories that name none: the innermost `with device(...)`, else the default."""
+    stack = _stack()
+    return stack[-1] if stack else _default
+
+
+def set_default(d: Any) -> None:
+    global _default
+    _default = CPU if d is None else device(d)
+
+
+def resolve(d: Any) -> device:
+    """A device from None, a string, an index or a device."""
+    return get_default() if d is None else d if d.__class__ is device else device(d)

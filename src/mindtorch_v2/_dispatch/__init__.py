@@ -1,0 +1,4 @@
+"""How a call travels."""
+from .namespace import aten
+
+__all__ = ["aten"]

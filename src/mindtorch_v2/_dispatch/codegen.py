@@ -1,0 +1,307 @@
+"""One Python function per op, written from its declaration when it is first asked for.
+
+The function binds its arguments natively, unions the tensors' keys with the mode word, runs the two common cases itself
+(a plain CPU call, and the same with a gradient to record), and hands everything else to the dispatcher.
+"""
+from __future__ import annotations
+
+import keyword
+from typing import Any
+
+import numpy as np
+
+from .. import _device
+from .. import _dtype as dt
+from .._errors import wrong_argument
+from .._ops.schema import NO_DEFAULT, Param
+from .._ops.table import Op
+from .._storage import Storage
+from .._tensor import Parameter, Tensor
+from . import modes
+from .dispatcher import dispatch_with_keyset
+from .out_form import call_with_out
+from .registry import COMPOSITES, INPLACE, KERNELS, UFUNCS, load_family
+from .resolve import explain, key_of_device
+
+SPACE = modes.SPACE
+_PY_TYPES = {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128}
+
+
+def list_keys(tensors: Any) -> int:
+    """The union of the keys of a list of tensors (None allowed)."""
+    keys = 0
+    for t in tensors:
+        if t is not None:
+            keys |= t._ks
+    return keys
+
+
+def as_dtype(value: Any) -> dt.dtype:
+    """A dtype from a dtype or a Python type."""
+    if isinstance(value, dt.dtype):
+        return value
+    try:
+        return _PY_TYPES[value]
+    except (KeyError, TypeError):
+        raise TypeError(f"dtype must be torch.dtype, not {type(value).__name__}") from None
+
+
+def bad_tensor_argument(op: Op, args: tuple[Any, ...]) -> TypeError:
+    """The error for the first argument that should have been a tensor."""
+    for i, (p, x) in enumerate(zip(op.schema.params, args)):
+        if not p.is_tensor or (x is None and p.optional) or isinstance(x, Tensor):
+            continue
+        if p.is_list:
+            if not isinstance(x, (list, tuple)):
+                return wrong_argument(op.base, p.name, i + 1, "tuple of Tensors", x)
+            for k, t in enumerate(x):
+                if not isinstance(t, Tensor):
+                    return TypeError(f"expected Tensor as element {k} in argument {i}, but got {type(t).__name__}")
+        elif not (p.name in op.numbers and isinstance(x, (int, float, complex))):
+            return wrong_argument(op.base, "input" if p.name == "self" else p.name, i + 1, "Tensor", x)
+    return TypeError(f"{op.base}(): arguments do not fit {op.text}")
+
+
+def number_key(x: Any) -> int:
+    """The keys of an argument that may be a number."""
+    return x._ks if isinstance(x, Tensor) else 0 if x is None or isinstance(x, (int, float, complex, np.number)) else x._ks
+
+
+def as_number(x: Any) -> Any:
+    return x.item() if isinstance(x, np.generic) else x
+
+
+SPACE.update(_Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
+             _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument,
+             _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
+             _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=np.copyto)
+
+
+class Writer:
+    """Writes the source of one op's call function."""
+
+    def __init__(self, op: Op, form: str) -> None:
+        load_family(op.family)
+        self.op = op
+        self.form = form  # "method" or "function": what the first tensor is called
+        self.params = op.schema.params
+        self.names = [self.python_name(i, p) for i, p in enumerate(self.params)]
+        self.aliases: list[str] = []
+        self.lines: list[str] = []
+        self.composite = op.name in COMPOSITES or (op.inplace_of is not None and op.inplace_of.name in COMPOSITES
+                                                   and ("cpu", op.name) not in KERNELS)
+        self.is_factory = any(p.name == "device" and p.type == "Device" for p in self.params)
+
+    def python_name(self, i: int, p: Param) -> str:
+        if p.name == "self" and self.form == "function" and all(q.name != "input" for q in self.params):
+            return "input"
+        return f"{p.name}_" if keyword.iskeyword(p.name) else p.name
+
+    # --- signature ----------------------------------------------------------------------------------------------------
+    def varargs(self) -> int | None:
+        """The position of an int list that may be given as separate numbers: the last positional argument."""
+        last = None
+        for i, p in enumerate(self.params):
+            if not p.keyword_only:
+                last = i
+        if last is None or last > 1:
+            return None
+        p = self.params[last]
+        fits = p.type == "int" and p.is_list and p.length == 0 and p.default is NO_DEFAULT
+        return last if fits and (last == 0 or self.params[0].is_tensor) else None
+
+    def signature(self, spread: int | None) -> str:
+        parts, star = [], False
+        for i, (p, name) in enumerate(zip(self.params, self.names)):
+            if i == spread:
+                parts.append(f"*{name}")
+                star = True
+                continue
+            if p.keyword_only and not star:
+                parts.append("*")
+                star = True
+            required = p.default is NO_DEFAULT
+            if required and p.name == "dim" and not p.keyword_only and i == len([q for q in self.params if not q.keyword_only]) - 1:
+                parts.append(f"{name}=_NONE")
+            else:
+                parts.append(name if required else f"{name}={self.constant(p.default)}")
+        extra = []
+        if spread is not None:
+            extra.append(f"{self.params[spread].name}=None")
+            parts[spread] = f"*_{self.names[spread]}"
+        if self.form == "function" and self.op.out:
+            extra.append("out=None")
+        if self.is_factory:
+            extra.append("requires_grad=False")
+            if all(p.name != "out" for p in self.params) and not (self.form == "function" and self.op.out):
+                extra.append("out=None")
+        for word, alias in (("dim", "axis"), ("keepdim", "keepdims")):
+            if any(p.name == word for p in self.params):
+                extra.append(f"{alias}=None")
+                self.aliases.append(f"    if {alias} is not None: {word} = {alias}")
+        if extra and not star:
+            parts.append("*")
+        return ", ".join([*parts, *extra])
+
+    def constant(self, value: Any) -> str:
+        return repr(value) if not isinstance(value, float) or value == value and abs(value) != float("inf") else f"float('{value}')"
+
+    # --- body ---------------------------------------------------------------------------------------------------------
+    def normalise(self, spread: int | None) -> None:
+        add = self.lines.append
+        self.lines.extend(self.aliases)
+        if spread is not None:
+            n = self.names[spread]
+            add(f"    if {n} is None:")
+            add(f"        {n} = _{n}[0] if len(_{n}) == 1 and hasattr(_{n}[0], '__len__') and _{n}[0].__class__ is not _Tensor else _{n}")
+        for p, n in zip(self.params, self.names):
+            if p.name == "dim" and p.default is NO_DEFAULT:
+                add(f"    if {n} is _NONE: raise TypeError(\"{self.op.base}() missing 1 required positional argument: 'dim'\")")
+            if p.type == "int" and p.is_list and p.length:
+                add(f"    if {n}.__class__ is int: {n} = ({n},) * {p.length}" if p.length > 1 else
+                    f"    if {n}.__class__ is int: {n} = ({n},)")
+            elif p.type == "ScalarType":
+                add(f"    if {n} is not None and {n}.__class__ is not _DT: {n} = _as_dtype({n})")
+            elif p.type == "Device" and p.name == "device" and not self.op.schema.tensor_params:
+                add(f"    {n} = _resolve({n})")
+
+    def keys(self) -> str:
+        parts = []
+        for p, n in zip(self.params, self.names):
+            if not p.is_tensor:
+                continue
+            if p.is_list:
+                parts.append(f"_list_keys({n})")
+            elif p.name in self.op.numbers:
+                parts.append(f"_number_key({n})")
+            elif p.optional:
+                parts.append(f"(0 if {n} is None else {n}._ks)")
+            else:
+                parts.append(f"{n}._ks")
+        return " | ".join([*parts, "_mode"])
+
+    def args(self) -> str:
+        return "".join(f"{n}, " for n in self.names)
+
+    def write(self) -> str:
+        spread = self.varargs()
+        head = f"def {self.identifier()}({self.signature(spread)}):"
+        self.normalise(spread)
+        add = self.lines.append
+        if self.form == "function" and self.op.out:
+            add(f"    if out is not None: return _with_out(_OP, _SELF, ({self.args()}), out)")
+        if not self.op.schema.tensor_params:
+            self.factory_body()
+        elif self.composite:
+            self.composite_body()
+        else:
+            self.leaf_body()
+        body = [line.replace("raise _bad(", "return NotImplemented  # (") if self.form == "operator" else line for line in self.lines]
+        return "\n".join([head, *body])
+
+    def identifier(self) -> str:
+        return self.op.base if self.op.base.isidentifier() and not keyword.iskeyword(self.op.base) else "call"
+
+    def factory_body(self) -> None:
+        add = self.lines.append
+        if not self.is_factory:
+            add("    _ks = 1 | _mode")
+        else:
+            add("    _ks = (1 if device.type == 'cpu' else _device_key(device)) | _mode")
+        if self.composite:
+            add("    if not _mode & 0x60:")
+            add(f"        _t = _IMPL({self.args()})")
+            add("    else:")
+            add(f"        _t = _dispatch(_OP, _ks, ({self.args()}))")
+        else:
+            add(f"    _t = _dispatch(_OP, _ks, ({self.args()}))")
+        if self.is_factory:
+            add("    if requires_grad: _t.requires_grad_(True)")
+            add("    if out is not None: return out.set_(_t) if out.numel() == 0 else out.copy_(_t)")
+        add("    return _t")
+
+    def composite_body(self) -> None:
+        add = self.lines.append
+        if self.op.derivative is None:
+            add("    if not _mode & 0x60:" if not self.is_factory else "    if not _mode & 0x60 and not requires_grad:")
+            add(f"        return _IMPL({self.args()})")
+        add("    try:")
+        add(f"        _ks = {self.keys()}")
+        add("    except AttributeError:")
+        add(f"        raise _bad(_OP, ({self.args()})) from None")
+        if self.op.derivative is not None:
+            add("    if _ks & 16: _ks = _ks & ~16 if _state.grad else _ks & ~24")
+            add("    if not _ks & 0x78:")
+            add(f"        return _IMPL({self.args()})")
+        if self.is_factory:
+            add(f"    _t = _dispatch(_OP, _ks, ({self.args()}))")
+            add("    if requires_grad: _t.requires_grad_(True)")
+            add("    return _t")
+        else:
+            add(f"    return _dispatch(_OP, _ks, ({self.args()}))")
+
+    def leaf_body(self) -> None:
+        from .fast_path import FastPath
+        add = self.lines.append
+        fast = FastPath(self)
+        if not fast.possible:
+            add("    try:")
+            add(f"        _ks = {self.keys()}")
+            add("    except AttributeError:")
+            add(f"        raise _bad(_OP, ({self.args()})) from None")
+        else:
+            fast.write()
+        if self.is_factory:
+            add(f"    _t = _dispatch(_OP, _ks, ({self.args()}))")
+            add("    if requires_grad: _t.requires_grad_(True)")
+            add("    return _t")
+        else:
+            add(f"    return _dispatch(_OP, _ks, ({self.args()}))")
+
+
+_NONE = type("Missing", (), {"__repr__": lambda self: "<required>"})()
+
+
+def inplace_writer(op: Op) -> Any:
+    """A function that writes an in-place twin's result into its first array, or None."""
+    source = op.inplace_of
+    if source is None or source.name in COMPOSITES or (op.rule is not None and op.rule.out == "bool"):
+        return None
+    if source.name in INPLACE:
+        return INPLACE[source.name]
+    ufunc = UFUNCS.get(source.name)
+    if ufunc is not None:
+        n = ufunc.nin
+        return (lambda a, *rest: ufunc(a, out=a)) if n == 1 else (lambda a, b, *rest: ufunc(a, b, out=a))
+    return None
+
+
+def make_call(op: Op, form: str) -> Any:
+    """The call function of an op; `form` is "method" or "function"."""
+    source = Writer(op, form).write()
+    derivative = op.derivative
+    constants = {
+        "_OP": op, "_NONE": _NONE,
+        "_IMPL": COMPOSITES.get(op.name) or (op.inplace_of and COMPOSITES.get(op.inplace_of.name) and _inplace_impl(op)),
+        "_K": KERNELS.get(("cpu", op.name)),
+        "_KI": inplace_writer(op),
+        "_NODE": None if derivative is None else derivative.node_class,
+        "_view_edge": None if derivative is None else derivative.view_edge,
+        "_versions": None if derivative is None else derivative.versions_of,
+    }
+    body = "\n".join("    " + line for line in source.splitlines())
+    name = source[4:source.index("(")]
+    text = f"def _make({', '.join(constants)}):\n{body}\n    _SELF = {name}\n    return {name}\n"
+    local: dict[str, Any] = {}
+    exec(compile(text, f"<mindtorch_v2 op {op.name}>", "exec"), SPACE, local)
+    call = local["_make"](**constants)
+    call.__qualname__ = f"Tensor.{op.base}" if form == "method" else op.base
+    call.__module__ = "mindtorch_v2"
+    call.__doc__ = op.text
+    return call
+
+
+def _inplace_impl(op: Op) -> Any:
+    from .resolve import backend_kernel
+    op.is_composite = True
+    return backend_kernel(op, 1, ())

@@ -1,0 +1,234 @@
+"""The inlined common cases of a generated call function: a plain CPU call, with or without a gradient to record."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .registry import KERNELS
+
+if TYPE_CHECKING:
+    from .codegen import Writer
+
+
+class FastPath:
+    """Adds the fast branches of a leaf op to a Writer's lines.
+
+    They apply when every tensor lives on the CPU and has the type that the op's rule would cast to, so that the kernel can
+    be called on the arrays as they are.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self.w = writer
+        op = writer.op
+        self.op = op
+        self.inplace = op.inplace_of is not None
+        self.tensors = [(p, n) for p, n in zip(writer.params, writer.names) if p.is_tensor]
+        simple = all(not p.is_list for p, _ in self.tensors) and len(self.tensors) > 0
+        single = len(op.schema.returns) == 1 and not op.schema.returns_list and op.schema.returns[0].startswith("Tensor")
+        self.number = next((n for p, n in self.tensors if p.name in op.numbers), None)
+        many_numbers = sum(p.name in op.numbers for p, _ in self.tensors) > 1
+        has_kernel = ("cpu", op.name) in KERNELS and not op.writes
+        if self.inplace:
+            from .codegen import inplace_writer
+            has_kernel = inplace_writer(op) is not None
+        first_is_plain = bool(self.tensors) and writer.params[0].is_tensor and not self.tensors[0][0].optional \
+            and self.tensors[0][1] != self.number
+        self.possible = simple and single and has_kernel and not many_numbers and first_is_plain and not writer.is_factory
+
+    @property
+    def first(self) -> str:
+        return self.tensors[0][1]
+
+    def write(self) -> None:
+        add = self.w.lines.append
+        self.write_keys()
+        add("    if _ks & 16: _ks = _ks & ~16 if _state.grad else _ks & ~24")
+        cond = " and _ok" if self.number else self.type_condition()
+        add(f"    if _ks == 1{cond}:")
+        self.write_call("        ")
+        if self.inplace:
+            return
+        self.write_wrap("        ", keys="1")
+        add("        return _t")
+        if self.records():
+            add(f"    if _ks == 9{cond}:")
+            self.write_call("        ")
+            self.write_wrap("        ", keys="9")
+            self.write_record("        ")
+            add("        return _t")
+
+    # --- keys and conditions ------------------------------------------------------------------------------------------
+    def casting_tensors(self) -> list[str]:
+        """Names of the required tensors that the rule brings to one type."""
+        rule = self.op.rule
+        if rule is None or rule.cast is None:
+            return []
+        return [n for p, n in self.tensors if rule.names is None or p.name in rule.names]
+
+    def type_condition(self, skip: str | None = None) -> str:
+        names = [n for n in self.casting_tensors() if n != skip]
+        optional = {n for p, n in self.tensors if p.optional}
+        parts = []
+        if names:
+            lead = names[0]
+            for n in names[1:]:
+                parts.append(f"({n} is None or {lead}.dtype is {n}.dtype)" if n in optional else f"{lead}.dtype is {n}.dtype")
+            if self.op.rule is not None and self.op.rule.cast == "float":
+                parts.append(f"{lead}.dtype.inexact")
+        return "".join(f" and {p}" for p in parts)
+
+    def write_keys(self) -> None:
+        add = self.w.lines.append
+        args = self.w.args()
+        if self.number is None:
+            add("    try:")
+            add(f"        _ks = {self.w.keys()}")
+            add("    except AttributeError:")
+            add(f"        raise _bad(_OP, ({args})) from None")
+            return
+        n = self.number
+        others = [f"{m}._ks" if not p.optional else f"(0 if {m} is None else {m}._ks)" for p, m in self.tensors if m != n]
+        with_tensor = self.type_condition().removeprefix(" and ") or "True"
+        lead = self.casting_tensors()[0] if self.casting_tensors() else self.first
+        with_number = self.type_condition(skip=n).removeprefix(" and ") or "True"
+        add("    try:")
+        add(f"        _c = {n}.__class__")
+        add("        if _c is _Tensor or _c is _Parameter:")
+        add(f"            _ks = {' | '.join([*others, f'{n}._ks', '_mode'])}")
+        add(f"            _b = {n}._a")
+        add(f"            _ok = {with_tensor}")
+        add("        elif _c is float or _c is int:")
+        add(f"            _ks = {' | '.join([*others, '_mode'])}")
+        add(f"            _b = {n}")
+        add(f"            _ok = {lead}.dtype.inexact and {with_number}")
+        add("        else:")
+        add(f"            _ks = {' | '.join([*others, f'_number_key({n})', '_mode'])}")
+        add("            _ok = False")
+        add("    except AttributeError:")
+        add(f"        raise _bad(_OP, ({args})) from None")
+
+    # --- the call -----------------------------------------------------------------------------------------------------
+    def array_args(self) -> str:
+        out = []
+        for p, n in zip(self.w.params, self.w.names):
+            if not p.is_tensor:
+                out.append(n)
+            elif n == self.number:
+                out.append("_b")
+            elif p.optional:
+                out.append(f"None if {n} is None else {n}._a")
+            else:
+                out.append(f"{n}._a")
+        return ", ".join(out)
+
+    def write_call(self, pad: str) -> None:
+        add = self.w.lines.append
+        args = self.w.args()
+        add(f"{pad}try:")
+        if self.inplace:
+            add(f"{pad}    _KI({self.array_args()})")
+        else:
+            add(f"{pad}    _r = _K({self.array_args()})")
+        add(f"{pad}except ValueError as _error:")
+        add(f"{pad}    raise _explain(_OP, ({args}), _error) from None")
+        if self.inplace:
+            add(f"{pad}_s = {self.first}._st")
+            add(f"{pad}if _s is None: _s = {self.first}._st = _Storage()")
+            add(f"{pad}_s.version += 1")
+            add(f"{pad}return {self.first}")
+        elif not self.op.is_view:
+            add(f"{pad}if _r.__class__ is not _nd: _r = _asarray(_r)")
+
+    def result_type(self) -> str:
+        rule = self.op.rule
+        if rule is None or rule.out == "numpy":
+            return f"{self.first}.dtype" if self.op.is_view and self.op.overload != "dtype" else "_by_num[_r.dtype.num]"
+        if rule.out == "bool":
+            return "_bool"
+        casting = self.casting_tensors()
+        return f"{casting[0] if casting else self.first}.dtype"
+
+    def write_wrap(self, pad: str, keys: str) -> None:
+        add = self.w.lines.append
+        add(f"{pad}_t = _new(_Tensor)")
+        add(f"{pad}_t._a = _r")
+        add(f"{pad}_t._ks = {keys}")
+        add(f"{pad}_t.dtype = _d = {self.result_type()}")
+        if self.op.is_view:
+            f = self.first
+            add(f"{pad}_s = {f}._st")
+            add(f"{pad}if _s is None: _s = {f}._st = _Storage()")
+            add(f"{pad}_t._st = _s")
+            add(f"{pad}_t._base = {f} if {f}._base is None else {f}._base")
+            add(f"{pad}_t._attr_version = _s.version")
+        elif keys == "9":
+            add(f"{pad}_t._st = None")
+            add(f"{pad}_t._base = None")
+
+    # --- recording ----------------------------------------------------------------------------------------------------
+    def records(self) -> bool:
+        d = self.op.derivative
+        return d is not None and not self.inplace and (self.op.rule is None or self.op.rule.out != "bool")
+
+    def write_record(self, pad: str) -> None:
+        add = self.w.lines.append
+        d = self.op.derivative
+        by_name = {p.name: n for p, n in zip(self.w.params, self.w.names)}
+        optional = {p.name for p, _ in self.tensors if p.optional} | self.op.numbers
+        edges = {}
+        for i, name in enumerate(d.inputs):
+            n = by_name[name]
+            edge = f"({n}._gf or ({n} if {n}._ks & 8 else None)) if {n}._base is None else _view_edge({n})"
+            if name in optional:
+                guard = f"_c is _Tensor or _c is _Parameter" if n == self.number else f"{n} is not None"
+                edge = f"({edge}) if {guard} else None"
+            edges[name] = f"_e{i}"
+            add(f"{pad}_e{i} = {edge}")
+        if len(self.tensors) > 1:
+            add(f"{pad}if {' and '.join(f'{e} is None' for e in edges.values())}:")
+            add(f"{pad}    _t._ks = 1")
+            add(f"{pad}    return _t")
+        add(f"{pad}_n = _NODE()")
+        add(f"{pad}_n.next = ({''.join(f'{e}, ' for e in edges.values())})")
+        self.write_saved(pad, by_name, edges)
+        add(f"{pad}_n.seq = _seq[0]")
+        add(f"{pad}_seq[0] += 1")
+        add(f"{pad}_n.shape = _r.shape")
+        add(f"{pad}_n.dtype = _d")
+        add(f"{pad}_t._gf = _n")
+
+    def write_saved(self, pad: str, by_name: dict[str, str], edges: dict[str, str]) -> None:
+        add = self.w.lines.append
+        d = self.op.derivative
+        if not d.saved_names:
+            return
+        tensor_names = {p.name for p, _ in self.tensors}
+        parts, stores = [], []
+        for name in d.saved_names:
+            if name == "result":
+                add(f"{pad}_o = _new(_Tensor)")
+                add(f"{pad}_o._a = _r; _o._ks = 1; _o.dtype = _d")
+                if self.op.is_view:
+                    add(f"{pad}_o._st = _t._st")
+                else:
+                    add(f"{pad}_o._st = _t._st = _Storage()")
+                parts.append("_o")
+                continue
+            if name in d.facts:
+                word, _, what = name.rpartition("_")
+                n = by_name[word]
+                fact = f"{n}._a.shape" if what == "shape" else f"{n}.dtype"
+                sure = word not in self.op.numbers and not next(p for p, _ in self.tensors if p.name == word).optional
+                parts.append(fact if sure else f"{fact} if hasattr({n}, '_a') else {() if what == 'shape' else None}")
+                continue
+            n = by_name[name]
+            users = [edges[i] for i in d.inputs if name in d.needs_of(i)]
+            if name in tensor_names and len(users) < len(edges):
+                n = f"{n} if {' or '.join(f'{e} is not None' for e in users)} else None"
+            parts.append(n)
+            if name in tensor_names and name not in self.op.numbers and not next(p for p, _ in self.tensors if p.name == name).optional:
+                stores.append(f"{by_name[name]}._st is not None")
+            elif name in tensor_names:
+                stores.append(f"getattr({by_name[name]}, '_st', None) is not None")
+        add(f"{pad}_n.saved = ({''.join(f'{p}, ' for p in parts)})")
+        if stores:
+            add(f"{pad}if {' or '.join(stores)}: _n.versions = _versions(_n.saved)")

@@ -1,0 +1,15 @@
+"""The bits that decide how a call travels. A tensor carries its device and GRAD; the mode word adds the rest."""
+from __future__ import annotations
+
+CPU = 1
+META = 2
+NPU = 4
+GRAD = 8             # the tensor requires a gradient
+NO_GRAD = 16         # some thread has recording of gradients switched off: ask the thread's own state
+OBSERVED = 32        # an observer is installed
+SPECIAL = 64         # anomaly mode, saved-tensor hooks, inference mode: take the general path
+INFERENCE = 128      # the tensor was made in inference mode
+
+DEVICES = CPU | META | NPU
+BACKEND_NAMES = {CPU: "cpu", META: "meta", NPU: "npu"}
+KEY_OF_DEVICE = {"cpu": CPU, "meta": META, "npu": NPU}

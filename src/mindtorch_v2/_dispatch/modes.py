@@ -1,0 +1,82 @@
+"""State that changes how calls travel: gradient mode, observer, special modes.
+
+All of it is summed up in one integer, `SPACE["_mode"]`, which the generated call functions read as a global. While it is
+zero, an operation on plain tensors does nothing but run its kernel. Per-thread state is asked for only when a bit says
+that some thread deviates from the default.
+"""
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+from .. import _observer
+from .keys import NO_GRAD, OBSERVED, SPECIAL
+
+SPACE: dict[str, Any] = {"_mode": 0}
+sequence: list[int] = [0]  # the number that the next autograd node gets
+_lock = threading.Lock()
+_no_grad_threads = 0
+_special_users = 0
+
+
+class _ThreadState(threading.local):
+    grad = True                     # gradients are recorded
+    inference = False
+    anomaly = False
+    check_nan = True
+    saved_hooks: tuple[Any, ...] = ()   # stack of (pack, unpack)
+    below = 0                       # depth of kernels that run below autograd
+
+
+state = _ThreadState()
+SPACE["_state"] = state
+
+
+def _set_bit(bit: int, on: bool) -> None:
+    SPACE["_mode"] = SPACE["_mode"] | bit if on else SPACE["_mode"] & ~bit
+
+
+def grad_enabled() -> bool:
+    return state.grad
+
+
+def set_grad(enabled: bool) -> bool:
+    """Sets the calling thread's gradient mode and returns the one before."""
+    global _no_grad_threads
+    before = state.grad
+    if before is not enabled:
+        state.grad = enabled
+        with _lock:
+            _no_grad_threads += -1 if enabled else 1
+            _set_bit(NO_GRAD, _no_grad_threads > 0)
+    return before
+
+
+def use_special(on: bool) -> None:
+    """Counts users of the modes that need the general path (inference mode, anomaly mode, saved-tensor hooks)."""
+    global _special_users
+    with _lock:
+        _special_users += 1 if on else -1
+        _set_bit(SPECIAL, _special_users > 0)
+
+
+def install_observer(observer: _observer.Observer) -> None:
+    """Puts an observer into the slot; from now on every call reports to it."""
+    with _lock:
+        _observer.active = observer
+        _set_bit(OBSERVED, True)
+
+
+def remove_observer() -> None:
+    with _lock:
+        _observer.active = None
+        _set_bit(OBSERVED, False)
+
+
+def _after_fork_in_child() -> None:
+    global _lock
+    _lock = threading.Lock()  # the parent may have held it
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,56 @@
+"""`aten`: every op by name, its call function made when first used."""
+from __future__ import annotations
+
+from typing import Any
+
+from .._ops import table
+from .codegen import make_call
+from .overloads import resolver
+
+fronts: dict[str, Any] = {}  # hand-written Python functions that stand in front of a name's overloads
+
+
+def function_of(name: str, form: str) -> Any:
+    """The Python function for a base name; AttributeError if no op has it."""
+    if name in fronts and form != "operator":
+        return fronts[name]
+    overloads = table.OVERLOADS.get(name)
+    if not overloads:
+        raise AttributeError(f"no operator is called {name!r}")
+    return make_call(overloads[0], form) if len(overloads) == 1 else resolver(name, overloads, form)
+
+
+class Aten:
+    """Attribute access gives call functions: `aten.add(x, y)`. Names are PyTorch's, without `aten::`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__") and name not in table.OVERLOADS:
+            raise AttributeError(name)
+        made = function_of(name, "method")
+        setattr(self, name, made)
+        return made
+
+    def overload(self, name: str) -> Any:
+        """The call function of one overload, by its full name ("sum.dim_IntList")."""
+        key = f"overload {name}"
+        if key not in self.__dict__:
+            self.__dict__[key] = make_call(table.find(name), "method")
+        return self.__dict__[key]
+
+
+class LazyMethod:
+    """Stands in the class for an op until it is first used, then puts the op's function in its own place."""
+
+    __slots__ = ("name", "attribute", "form")
+
+    def __init__(self, name: str, attribute: str = "", form: str = "method") -> None:
+        self.name, self.attribute, self.form = name, attribute or name, form
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        from .._tensor import Tensor
+        function = function_of(self.name, self.form)
+        setattr(Tensor, self.attribute, function)
+        return function if instance is None else function.__get__(instance, owner)
+
+
+aten: Any = Aten()

@@ -1,0 +1,42 @@
+"""`out=`: the result is written into tensors that the caller gives."""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._ops.table import Op
+from .._tensor import Tensor, bump_version
+from . import modes
+from .resolve import check_result_type, flat_tensors
+
+
+def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
+    """Calls the op and writes its result(s) into `out`, which is returned."""
+    targets = [out] if isinstance(out, Tensor) else list(out)
+    if modes.grad_enabled() and any(t.requires_grad for t in flat_tensors((*args, *targets))):
+        raise RuntimeError(f"{op.base}(): functions with out=... arguments don't support automatic differentiation, but one of "
+                           "the arguments requires grad.")
+    positional = [a for a, p in zip(args, op.schema.params) if not p.keyword_only]
+    keywords = {p.name: a for a, p in zip(args, op.schema.params) if p.keyword_only}
+    result = call(*positional, **keywords)
+    made = [result] if isinstance(result, Tensor) else list(result)
+    for r, t in zip(made, targets):
+        check_result_type(r.dtype, t.dtype)
+    for r, t in zip(made, targets):
+        write_into(t, r._a)
+    return out
+
+
+def write_into(target: Tensor, array: np.ndarray) -> None:
+    """Copies `array` into a tensor, giving it memory of the right shape if it has another one."""
+    if target._a.shape != array.shape:
+        if target._a.size:
+            warnings.warn(f"An output with one or more elements was resized since it had shape {list(target._a.shape)}, which does "
+                          f"not match the required output shape {list(array.shape)}. This behavior is deprecated, and in a "
+                          "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
+                          "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=4)
+        target._a = np.empty(array.shape, target.dtype.np)
+    np.copyto(target._a, array, casting="unsafe")
+    bump_version(target)

@@ -1,0 +1,61 @@
+"""Who implements what: kernels, composites and derivatives, registered by the families that hold them.
+
+A family's modules are imported when one of its ops is first resolved, so that importing the package does not
+pay for kernels nobody calls.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module, util
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}     # (backend, op name) -> kernel on arrays
+UFUNCS: dict[str, Any] = {}                                 # op name -> numpy ufunc that may write with out=
+INPLACE: dict[str, Callable[..., Any]] = {}                 # op name -> kernel that writes into its first array
+COMPOSITES: dict[str, Callable[..., Any]] = {}              # op name -> function on tensors
+_loaded: set[str] = set()
+
+
+def kernel(*names: str, backend: str = "cpu", ufunc: Any = None) -> Callable[[F], F]:
+    """Registers a kernel: arrays in, arrays out, arguments in schema order. With `ufunc`, the in-place and `out=`
+    forms of a plain elementwise op write through that numpy ufunc."""
+    def register(function: F) -> F:
+        for name in names:
+            KERNELS[backend, name] = function
+            if ufunc is not None:
+                UFUNCS[name] = ufunc
+        return function
+    return register
+
+
+def inplace_kernel(*names: str) -> Callable[[F], F]:
+    """Registers the in-place form of a functional op (`"add.Tensor"`): it writes into its first array and returns None."""
+    def register(function: F) -> F:
+        for name in names:
+            INPLACE[name] = function
+        return function
+    return register
+
+
+def composite(*names: str) -> Callable[[F], F]:
+    """Registers a function on tensors that implements the op with other ops, on any device. If the op also has a
+    derivative, the function runs below autograd and the derivative is used; else it is differentiated through."""
+    def register(function: F) -> F:
+        for name in names:
+            COMPOSITES[name] = function
+        return function
+    return register
+
+
+def load_family(family: str) -> None:
+    """Imports what implements and differentiates a family, once."""
+    if family in _loaded:
+        return
+    _loaded.add(family)
+    root = __name__.rpartition("._dispatch")[0]
+    for layer in ("_backends.cpu", "_backends.composite", "_autograd.derivatives"):
+        name = f"{root}.{layer}.{family}"
+        if util.find_spec(name) is not None:
+            import_module(name)

@@ -1,0 +1,388 @@
+"""From an op and a device to the function that runs it: kernels on arrays, boxed so that they take and give tensors."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _device, _storage
+from .. import _dtype as dt
+from .._ops.rules import Spec, as_float, result_type
+from .._ops.table import Op
+from .._shape import broadcast_shapes, contiguous_strides
+from .._storage import Storage
+from .._tensor import Tensor, bump_version, wrap
+from .keys import BACKEND_NAMES, CPU, DEVICES, INFERENCE, META, NPU
+from .registry import COMPOSITES, INPLACE, KERNELS, UFUNCS, load_family
+
+Boxed = Callable[..., Any]
+device_boxers: dict[int, Callable[[Op], Boxed]] = {}  # key of a further device -> its way of boxing an op
+_NUMBERS = (int, float, bool, complex)
+
+
+def backend_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
+    """The boxed kernel of `op` for the device bits `key`; remembered for the next call."""
+    load_family(op.family)
+    op.is_composite = op.name in COMPOSITES
+    if op.is_composite:
+        boxed: Boxed = COMPOSITES[op.name]
+    elif key == CPU:
+        boxed = box_cpu(op)
+    elif key == META:
+        boxed = box_meta(op)
+    elif key in device_boxers:
+        boxed = device_boxers[key](op)
+    elif key == 0:
+        raise NotImplementedError(f"{op.event} got no tensor and no device, so no kernel can be chosen")
+    else:
+        return _mixed_devices(op, key, args)
+    op.backends[key] = boxed
+    return boxed
+
+
+# --- casting ------------------------------------------------------------------------------------------------------------
+def cast_operands(operands: Sequence[Any], to_float: bool) -> tuple[list[Any], dt.dtype]:
+    """Arrays (or numbers left as they are) of the operands in their common type, and that type."""
+    common = result_type(*[x for x in operands if x is not None])
+    if to_float:
+        common = as_float(common)
+    out: list[Any] = []
+    for x in operands:
+        if isinstance(x, Tensor):
+            out.append(x._a if x.dtype is common else x._a.astype(common.np))
+        else:
+            out.append(x if x is None or common.inexact else common.np.type(x) if x.__class__ is bool else x)
+    return out, common
+
+
+def _unwrapper(op: Op) -> Callable[[tuple[Any, ...]], list[Any]]:
+    """Turns the tensors among the arguments into arrays."""
+    lists = {i for i, p in enumerate(op.schema.params) if p.is_tensor and p.is_list}
+    singles = {i for i in op.schema.tensor_params if i not in lists}
+
+    def unwrap(args: tuple[Any, ...]) -> list[Any]:
+        out = list(args)
+        for i in singles:
+            x = out[i]
+            if isinstance(x, Tensor):
+                out[i] = x._a
+        for i in lists:
+            out[i] = [x._a if isinstance(x, Tensor) else x for x in out[i]]
+        return out
+    return unwrap
+
+
+def _caster(op: Op) -> Callable[[tuple[Any, ...]], tuple[list[Any], dt.dtype | None]]:
+    """Arrays of all arguments, cast as the op's rule says, and the common type (None without casting)."""
+    unwrap = _unwrapper(op)
+    rule = op.rule
+    if rule is None or rule.cast is None:
+        return lambda args: (unwrap(args), None)
+    params = op.schema.params
+    where = [i for i in op.schema.tensor_params if rule.names is None or params[i].name in rule.names]
+    to_float = rule.cast == "float"
+
+    def cast(args: tuple[Any, ...]) -> tuple[list[Any], dt.dtype | None]:
+        out = unwrap(args)
+        arrays, common = cast_operands([args[i] for i in where], to_float)
+        for i, a in zip(where, arrays):
+            out[i] = a
+        return out, common
+    return cast
+
+
+def explain(op: Op, args: tuple[Any, ...], error: ValueError) -> Exception:
+    """PyTorch's error where numpy said that shapes do not fit; the error itself otherwise."""
+    if op.rule is not None and op.rule.elementwise:
+        shapes = [x._a.shape for x in args if isinstance(x, Tensor)]
+        try:
+            whole = broadcast_shapes(*shapes)
+        except RuntimeError as mismatch:
+            return mismatch
+        if op.writes and whole != shapes[0]:
+            return RuntimeError(f"output with shape {list(shapes[0])} doesn't match the broadcast shape {list(whole)}")
+    return error
+
+
+# --- boxing for the CPU -------------------------------------------------------------------------------------------------
+def box_cpu(op: Op) -> Boxed:
+    """A function on tensors that runs the op's numpy kernel."""
+    kernel = KERNELS.get(("cpu", op.name))
+    if op.inplace_of is not None and kernel is None:
+        return _box_inplace_twin(op)
+    if kernel is None:
+        raise NotImplementedError(f"{op.event} ({op.name}) has no CPU kernel")
+    if op.is_view:
+        return _box_view(op, kernel, CPU)
+    if op.writes:
+        return _box_writing(op, kernel)
+    return _box_plain(op, kernel)
+
+
+def _box_plain(op: Op, kernel: Boxed) -> Boxed:
+    cast = _caster(op)
+    out_type = op.rule.out if op.rule else "numpy"
+    names = return_type(op)
+
+    def boxed(*args: Any) -> Any:
+        arrays, common = cast(args)
+        try:
+            result = kernel(*arrays)
+        except ValueError as error:
+            raise explain(op, args, error) from None
+        if result.__class__ is tuple or result.__class__ is list:
+            made = [None if r is None else wrap(r) for r in result]
+            return made if names is None else names(*made)
+        if result is None or result.__class__ in _NUMBERS:
+            return result
+        t = wrap(result)
+        if out_type == "cast" and t.dtype is not common and common is not None:
+            t._a, t.dtype = t._a.astype(common.np), common
+        return t
+    return boxed
+
+
+def return_type(op: Op) -> Any:
+    """The tuple type of several outputs (named as in torch.return_types), or None for a list."""
+    if op.schema.returns_list or len(op.schema.returns) == 1:
+        return None
+    from .return_types import named
+    return named(op)
+
+
+def share_storage(view: Tensor, source: Tensor) -> Tensor:
+    """Ties a fresh view to the storage and base of what it views."""
+    if source._st is None:
+        source._st = Storage()
+    view._st = source._st
+    view._base = source if source._base is None else source._base
+    view._attr_version = source._st.version
+    if source._dev is not None:
+        view._dev = source._dev
+    return view
+
+
+def _box_view(op: Op, kernel: Boxed, key: int) -> Boxed:
+    unwrap = _unwrapper(op)
+
+    def boxed(*args: Any) -> Any:
+        source = args[0]
+        key = source._ks & DEVICES
+        result = kernel(*unwrap(args))
+        if result.__class__ is list or result.__class__ is tuple:
+            return [share_storage(wrap(r, None, key), source) for r in result]
+        return share_storage(wrap(result, None, key), source)
+    return boxed
+
+
+def check_writable(t: Tensor) -> None:
+    """RuntimeError for a tensor whose elements share memory, which cannot be written as a whole."""
+    a = t._a
+    if not a.flags.writeable or (0 in a.strides and any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape))):
+        if not a.flags.writeable and not (0 in a.strides):
+            raise RuntimeError("the tensor is backed by read-only memory and cannot be written")
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                           "location. Please clone() the tensor before performing the operation.")
+
+
+def _box_writing(op: Op, kernel: Boxed) -> Boxed:
+    """An op that is declared in place: its kernel writes into the first array."""
+    unwrap = _unwrapper(op)
+
+    def boxed(*args: Any) -> Any:
+        target = args[0]
+        check_writable(target)
+        try:
+            kernel(*unwrap(args))
+        except ValueError as error:
+            raise explain(op, args, error) from None
+        bump_version(target)
+        return target
+    return boxed
+
+
+def type_word(d: dt.dtype) -> str:
+    """PyTorch's word for a type in errors: Float, Long, ..."""
+    return {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
+            "float32": "Float", "float64": "Double", "bool": "Bool", "complex64": "ComplexFloat",
+            "complex128": "ComplexDouble"}[d.name]
+
+
+def check_result_type(made: dt.dtype, target: dt.dtype) -> None:
+    if not dt.can_cast(made, target):
+        raise RuntimeError(f"result type {type_word(made)} can't be cast to the desired output type {type_word(target)}")
+
+
+def _box_inplace_twin(op: Op) -> Boxed:
+    """The in-place form of a functional op: a kernel that writes if there is one, else compute and copy."""
+    assert op.inplace_of is not None
+    source = op.inplace_of
+    if source.name in COMPOSITES:
+        return _composite_inplace(source)
+    kernel = KERNELS["cpu", source.name]
+    writer = INPLACE.get(source.name)
+    ufunc = UFUNCS.get(source.name)
+    cast = _caster(op)
+    rule_out = op.rule.out if op.rule else "numpy"
+    inputs = 1 if ufunc is None else ufunc.nin
+
+    def boxed(*args: Any) -> Any:
+        target = args[0]
+        check_writable(target)
+        arrays, common = cast(args)
+        if common is not None and rule_out == "cast":
+            check_result_type(common, target.dtype)
+        direct = arrays[0] is target._a and (common is None or common is target.dtype)
+        try:
+            if direct and writer is not None:
+                writer(*arrays)
+            elif direct and ufunc is not None and rule_out != "bool":
+                ufunc(*arrays[:inputs], out=target._a)
+            else:
+                _copy_result(target, np.asarray(kernel(*arrays)))
+        except ValueError as error:
+            raise explain(op, args, error) from None
+        bump_version(target)
+        return target
+    return boxed
+
+
+def _copy_result(target: Tensor, result: np.ndarray) -> None:
+    if result.shape != target._a.shape:
+        raise RuntimeError(f"output with shape {list(target._a.shape)} doesn't match the broadcast shape {list(result.shape)}")
+    np.copyto(target._a, result, casting="unsafe")
+
+
+def _composite_inplace(source: Op) -> Boxed:
+    composite = COMPOSITES[source.name]
+
+    def boxed(target: Tensor, *rest: Any) -> Any:
+        return target.copy_(composite(target, *rest))
+    return boxed
+
+
+# --- boxing for the meta device -----------------------------------------------------------------------------------------
+def meta_array(spec: Spec) -> np.ndarray:
+    """An array of the right shape, strides and type over a dummy buffer; it must never be read."""
+    item = spec.dtype.itemsize
+    strides = tuple(s * item for s in contiguous_strides(spec.shape))
+    return np.lib.stride_tricks.as_strided(np.zeros(1, spec.dtype.np), tuple(spec.shape), strides)
+
+
+def elementwise_spec(op: Op, args: tuple[Any, ...]) -> Spec:
+    """The output of an elementwise op by its rule."""
+    rule = op.rule
+    assert rule is not None
+    tensors = [args[i] for i in op.schema.tensor_params if isinstance(args[i], Tensor)]
+    shape = broadcast_shapes(*(t._a.shape for t in tensors))
+    params = op.schema.params
+    named = [args[i] for i in op.schema.tensor_params
+             if args[i] is not None and (rule.names is None or params[i].name in rule.names)]
+    if rule.out == "bool":
+        return Spec(shape, dt.bool_)
+    if rule.cast is None:
+        return Spec(shape, tensors[0].dtype)
+    common = result_type(*named)
+    return Spec(shape, as_float(common) if rule.cast == "float" else common)
+
+
+def output_specs(op: Op, args: tuple[Any, ...]) -> Any:
+    """What the op's outputs look like: a Spec or a sequence of them."""
+    if op.rule is not None and op.rule.elementwise:
+        return elementwise_spec(op, args)
+    if op.meta is None:
+        raise NotImplementedError(f"{op.event} ({op.name}) has no meta rule")
+    return op.meta(*args)
+
+
+def box_meta(op: Op) -> Boxed:
+    """A function on meta tensors that computes shapes and types only."""
+    if op.is_view:
+        return _box_view(op, KERNELS["cpu", op.name], META)
+    if op.writes:
+        return _box_meta_writing(op)
+    names = return_type(op)
+
+    def boxed(*args: Any) -> Any:
+        specs = output_specs(op, args)
+        if isinstance(specs, Spec):
+            return wrap(meta_array(specs), specs.dtype, META)
+        made = [wrap(meta_array(s), s.dtype, META) for s in specs]
+        return made if names is None else names(*made)
+    return boxed
+
+
+def _box_meta_writing(op: Op) -> Boxed:
+    source = op.inplace_of
+
+    def boxed(*args: Any) -> Any:
+        target = args[0]
+        if source is not None and source.name not in COMPOSITES:
+            spec = output_specs(source, args)
+            if isinstance(spec, Spec):
+                check_result_type(spec.dtype, target.dtype)
+                if tuple(spec.shape) != target._a.shape:
+                    raise RuntimeError(f"output with shape {list(target._a.shape)} doesn't match the broadcast shape "
+                                       f"{list(spec.shape)}")
+        bump_version(target)
+        return target
+    return boxed
+
+
+# --- mixed devices, observation -----------------------------------------------------------------------------------------
+def flat_tensors(values: Sequence[Any]) -> list[Tensor]:
+    """The tensors among arguments or outputs, lists opened."""
+    found: list[Tensor] = []
+    for v in values:
+        if isinstance(v, Tensor):
+            found.append(v)
+        elif v.__class__ is list or v.__class__ is tuple:
+            found.extend(x for x in v if isinstance(x, Tensor))
+    return found
+
+
+def _mixed_devices(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
+    """Numbers wrapped as 0-dim CPU tensors travel to the other device; any other mixture is an error."""
+    tensors = flat_tensors(args)
+    others = key & ~CPU
+    movable = all(t._a.ndim == 0 for t in tensors if t._ks & CPU)
+    if key & CPU and others in BACKEND_NAMES and movable and not op.writes:
+        target = next(t.device for t in tensors if t._ks & others)
+        inner = op.backends.get(others) or backend_kernel(op, others, args)
+        return lambda *given: inner(*[x.to(target) if isinstance(x, Tensor) and x._ks & CPU else x for x in given])
+    if op.base == "copy_" or op.base == "_to_copy":
+        return device_boxers.get(NPU, box_meta)(op)
+    names = list(dict.fromkeys(str(t.device) for t in tensors))
+    raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {names[0]} and {names[1]}!")
+
+
+def watch_outputs(op: Op, out: Any, observer: Any) -> None:
+    """Reports the memory of fresh outputs."""
+    if op.is_view or op.writes:
+        return
+    if isinstance(out, Tensor):
+        _storage.watch(out, observer)
+    elif out is not None:
+        for t in flat_tensors((out,) if out.__class__ is list else tuple(out) if isinstance(out, tuple) else ()):
+            _storage.watch(t, observer)
+
+
+def mark_inference(op: Op, out: Any) -> None:
+    """Outputs made in inference mode are marked, so that autograd refuses to save them."""
+    if op.writes:
+        return
+    for t in flat_tensors((out,) if not isinstance(out, tuple) else tuple(out)):
+        t._ks |= INFERENCE
+
+
+def key_of_device(device: _device.device) -> int:
+    """The key bit of a device that can be used; RuntimeError says what an unusable one lacks."""
+    if device.type == "cpu":
+        return CPU
+    if device.type == "meta":
+        return META
+    if NPU not in device_boxers:
+        from .._npu_missing import explain_missing
+        raise RuntimeError(explain_missing())
+    return NPU

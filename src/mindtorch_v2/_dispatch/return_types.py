@@ -1,0 +1,33 @@
+"""Named tuples for ops with several outputs, as `torch.return_types`."""
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+_made: dict[str, Any] = {}
+
+
+class _Unnamed(tuple):  # type: ignore[type-arg]
+    """A plain tuple built from positional values."""
+
+    def __new__(cls, *values: Any) -> Any:
+        return tuple(values)
+
+
+def named(op: Any) -> Any:
+    """The tuple type of an op's outputs: `torch.return_types.max` with fields `values` and `indices`."""
+    names = op.schema.return_names
+    if not all(names) or op.base.startswith("_") or op.base.startswith("native_"):
+        return _Unnamed
+    key = f"{op.base}({','.join(names)})"
+    if key not in _made:
+        made = namedtuple(op.base, names)  # type: ignore[misc]
+        made.__module__ = "torch.return_types"
+        base = op.base
+
+        def show(self: Any) -> str:
+            body = ",\n".join(f"{n}={v!r}" for n, v in zip(self._fields, self))
+            return f"torch.return_types.{base}(\n{body})"
+        made.__repr__ = show  # type: ignore[method-assign]
+        _made[key] = made
+    return _made[key]

@@ -1,0 +1,72 @@
+"""Python-level functions of `torch` that are no operators."""
+from __future__ import annotations
+
+from typing import Any
+
+from . import _dtype as dt
+from ._shape import Size
+from ._shape import broadcast_shapes as _broadcast
+from ._tensor import Tensor
+
+__all__ = ["broadcast_shapes", "can_cast", "compiled_with_cxx11_abi", "get_num_threads", "is_complex", "is_floating_point",
+           "is_storage", "is_tensor", "numel", "set_num_threads", "get_num_interop_threads", "typename", "set_warn_always"]
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj: Any) -> bool:
+    from ._tensor_methods import UntypedStorage
+    return isinstance(obj, UntypedStorage)
+
+
+def is_floating_point(input: Tensor) -> bool:
+    return input.dtype.is_floating_point
+
+
+def is_complex(input: Tensor) -> bool:
+    return input.dtype.is_complex
+
+
+def numel(input: Tensor) -> int:
+    return input.numel()
+
+
+def can_cast(from_: dt.dtype, to: dt.dtype) -> bool:
+    """Whether a result of one type may be written into another."""
+    return dt.can_cast(from_, to)
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that the given shapes broadcast to."""
+    return Size(_broadcast(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
+
+
+def typename(obj: Any) -> str:
+    return obj.type() if isinstance(obj, Tensor) else f"{type(obj).__module__}.{type(obj).__qualname__}"
+
+
+def get_num_threads() -> int:
+    """Threads used inside one operation: numpy's BLAS decides; operations themselves are single threaded."""
+    return 1
+
+
+def get_num_interop_threads() -> int:
+    return 1
+
+
+def set_num_threads(n: int) -> None:
+    """Accepted for compatibility. The BLAS behind numpy reads its number of threads when it is loaded
+    (OPENBLAS_NUM_THREADS), so it cannot be changed here."""
+    if n <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+
+
+def set_warn_always(b: bool) -> None:
+    """Accepted for compatibility: warnings here follow Python's own filters."""
+
+
+def compiled_with_cxx11_abi() -> bool:
+    return True

@@ -1,0 +1,177 @@
+"""`x[...]`: an index expression becomes select, slice, unsqueeze and index calls, as PyTorch makes them."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._creation import as_tensor
+from ._dispatch import aten
+from ._tensor import Tensor
+
+_INT_TYPES = (int, np.integer)
+
+
+def getitem(self: Tensor, key: Any) -> Tensor:
+    """Reads: views for integers, slices, None and Ellipsis; a gathered copy for tensors, lists and masks."""
+    if key.__class__ is int:
+        return select(self, 0, key)
+    view, indices, changed = _apply_basic(self, _as_tuple(key))
+    if indices:
+        return aten.index(view, indices)
+    return view if changed else aten.alias(self)
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """Writes into the part of the tensor that the key names; the value is broadcast to it."""
+    view, indices, _ = _apply_basic(self, _as_tuple(key))
+    if indices:
+        source = value if isinstance(value, Tensor) else as_tensor(value, dtype=self.dtype, device=self.device)
+        aten.index_put_(view, indices, _match_type(source, self), False)
+    elif isinstance(value, Tensor):
+        aten.copy_(view, _drop_leading_ones(value, view))
+    elif isinstance(value, (int, float, bool, complex)):
+        aten.fill_(view, value)
+    else:
+        aten.copy_(view, _drop_leading_ones(as_tensor(value, dtype=self.dtype), view))
+
+
+def _match_type(source: Tensor, target: Tensor) -> Tensor:
+    if source.dtype is not target.dtype and source.dim() == 0:
+        return source.to(target.dtype)
+    if source.dtype is not target.dtype:
+        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {_word(target)} for the destination and "
+                           f"{_word(source)} for the source.")
+    return source
+
+
+def _word(t: Tensor) -> str:
+    from ._dispatch.resolve import type_word
+    return type_word(t.dtype)
+
+
+def _drop_leading_ones(value: Tensor, view: Tensor) -> Tensor:
+    extra = value.dim() - view.dim()
+    if extra <= 0:
+        return value
+    if any(n != 1 for n in value.shape[:extra]):
+        raise RuntimeError(f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape "
+                           f"{list(view.shape)}")
+    return value.reshape(value.shape[extra:])
+
+
+def select(t: Tensor, dim: int, index: int) -> Tensor:
+    """One slice along a dimension; IndexError as PyTorch words it."""
+    shape = t._a.shape
+    if not shape:
+        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+                         "0-dim tensor to a number")
+    n = shape[dim]
+    if not -n <= index < n:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {n}")
+    return aten.select(t, dim, index)
+
+
+def _as_tuple(key: Any) -> tuple[Any, ...]:
+    if isinstance(key, tuple):
+        return key
+    return (key,)
+
+
+def _consumes(item: Any) -> int:
+    """How many dimensions of the tensor an index item uses up."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+        return 0
+    if isinstance(item, Tensor) and item.dtype.category == 0:
+        return item.dim()
+    if isinstance(item, np.ndarray) and item.dtype == np.bool_:
+        return item.ndim
+    if isinstance(item, (list, tuple)) and not isinstance(item, Tensor):
+        array = np.asarray([x.item() if isinstance(x, Tensor) and x.dim() == 0 else x for x in item])
+        return array.ndim if array.dtype == np.bool_ else 1
+    return 1
+
+
+def _apply_basic(self: Tensor, key: tuple[Any, ...]) -> tuple[Tensor, list[Any], bool]:
+    """Applies the parts that are views; returns the view, the list of index tensors (empty if none) and whether it changed."""
+    used = sum(_consumes(item) for item in key)
+    if used > self.dim():
+        raise IndexError(f"too many indices for tensor of dimension {self.dim()}")
+    view, dim, changed = self, 0, False
+    tensors: dict[int, Any] = {}
+    for item in key:
+        if item is Ellipsis:
+            dim += self.dim() - used
+        elif item is None:
+            view, changed = aten.unsqueeze(view, dim), True
+            dim += 1
+        elif isinstance(item, slice):
+            made = _slice(view, dim, item)
+            changed = changed or made is not view
+            view = made
+            dim += 1
+        elif isinstance(item, (bool, np.bool_)):
+            view, changed = aten.unsqueeze(view, dim), True
+            tensors[dim] = as_tensor([bool(item)])
+            dim += 1
+        elif isinstance(item, _INT_TYPES):
+            view, changed = select(view, dim, int(item)), True
+        elif isinstance(item, Tensor) and item.dim() == 0 and item.dtype.category == 1:
+            view, changed = select(view, dim, int(item.item())), True
+        else:
+            index = _index_tensor(item)
+            tensors[dim] = index
+            dim += index.dim() if index.dtype.category == 0 else 1
+    return view, _index_list(tensors), changed
+
+
+def _slice(view: Tensor, dim: int, item: slice) -> Tensor:
+    n = view._a.shape[dim]
+    step = 1 if item.step is None else int(item.step)
+    if step <= 0:
+        raise ValueError("step must be greater than zero")
+    start = 0 if item.start is None else int(item.start)
+    stop = n if item.stop is None else int(item.stop)
+    if start == 0 and stop >= n and step == 1:
+        return view
+    return aten.slice(view, dim, start, stop, step)
+
+
+def _index_tensor(item: Any) -> Tensor:
+    if isinstance(item, Tensor):
+        if item.dtype.category not in (0, 1):
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return item
+    if isinstance(item, (list, tuple, np.ndarray, range)):
+        index = as_tensor(_plain(item) if not isinstance(item, np.ndarray) else item)
+        if index.numel() == 0 and index.dtype.category > 1:
+            index = index.to(_long())
+        if index.dtype.category > 1:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return index
+    raise TypeError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+                    f"{type(item).__name__})")
+
+
+def _long() -> Any:
+    from ._dtype import int64
+    return int64
+
+
+def _plain(item: Sequence[Any]) -> list[Any]:
+    return [x.item() if isinstance(x, Tensor) and x.dim() == 0 else x.tolist() if isinstance(x, Tensor) else x for x in item]
+
+
+def _index_list(tensors: dict[int, Any]) -> list[Any]:
+    """Index tensors at their dimensions, None between; a mask stands at its first dimension."""
+    out: list[Any] = []
+    for dim in sorted(tensors):
+        width = sum(_span(t) for t in out)
+        out.extend([None] * (dim - width))
+        out.append(tensors[dim])
+    return out
+
+
+def _span(t: Any) -> int:
+    return t.dim() if t is not None and t.dtype.category == 0 else 1

@@ -1,0 +1,83 @@
+"""Puts the op table's methods and operators onto Tensor, and answers for names of the `torch` namespace."""
+from __future__ import annotations
+
+from typing import Any
+
+from . import _indexing
+from ._dispatch import aten
+from ._dispatch.namespace import LazyMethod, function_of
+from ._ops import table
+from ._tensor import Tensor
+
+_OPERATORS = {
+    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "rsub", "__mul__": "mul", "__rmul__": "mul",
+    "__truediv__": "div", "__floordiv__": "floor_divide", "__mod__": "remainder", "__pow__": "pow", "__matmul__": "matmul",
+    "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
+    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_", "__ipow__": "pow_", "__neg__": "neg", "__abs__": "abs", "__pos__": "positive",
+    "__invert__": "bitwise_not",
+    "__and__": "__and__", "__or__": "__or__", "__xor__": "__xor__", "__rand__": "__and__", "__ror__": "__or__",
+    "__rxor__": "__xor__", "__iand__": "__iand__", "__ior__": "__ior__", "__ixor__": "__ixor__",
+    "__lshift__": "__lshift__", "__rshift__": "__rshift__", "__ilshift__": "__ilshift__", "__irshift__": "__irshift__",
+}
+_NOT_METHODS = {"size", "stride", "numel", "dim", "real", "imag", "is_contiguous", "data", "grad", "requires_grad", "T", "mT", "H",
+                "mH", "is_floating_point", "is_complex", "is_signed", "storage_offset", "type", "is_inference"}
+
+
+def install() -> None:
+    """Makes every declared method reachable; functions are compiled when first used."""
+    for name, overloads in table.OVERLOADS.items():
+        if any(o.method for o in overloads) and name not in _NOT_METHODS and name not in Tensor.__dict__:
+            setattr(Tensor, name, LazyMethod(name))
+    for attribute, name in _OPERATORS.items():
+        if name in table.OVERLOADS:
+            setattr(Tensor, attribute, LazyMethod(name, attribute, "operator"))
+    Tensor.__getitem__ = _indexing.getitem  # type: ignore[method-assign]
+    Tensor.__setitem__ = _indexing.setitem  # type: ignore[method-assign]
+    Tensor.__rtruediv__ = lambda self, other: aten.mul(aten.reciprocal(self), other)  # type: ignore[method-assign]
+    Tensor.__rpow__ = lambda self, other: aten.pow(other, self)
+    Tensor.__rfloordiv__ = lambda self, other: aten.floor_divide(_like(other, self), self)
+    Tensor.__rmod__ = lambda self, other: aten.remainder(_like(other, self), self)
+    Tensor.__rmatmul__ = lambda self, other: aten.matmul(other, self)
+    Tensor.__rlshift__ = lambda self, other: aten.__lshift__(_like(other, self), self)
+    Tensor.__rrshift__ = lambda self, other: aten.__rshift__(_like(other, self), self)
+
+
+def _like(number: Any, t: Tensor) -> Tensor:
+    return aten.scalar_tensor(number, dtype=aten_result_type(t, number), device=t.device)
+
+
+def aten_result_type(*operands: Any) -> Any:
+    from ._ops.rules import result_type
+    return result_type(*operands)
+
+
+def public_function(name: str) -> Any:
+    """The function `torch.<name>`; AttributeError if there is none."""
+    overloads = table.OVERLOADS.get(name)
+    if not overloads or not any(o.function and not o.namespace for o in overloads):
+        raise AttributeError(f"module 'mindtorch_v2' has no attribute {name!r}")
+    return function_of(name, "function")
+
+
+def public_names() -> list[str]:
+    """The names of all functions that `torch` shows."""
+    return [n for n, overloads in table.OVERLOADS.items() if any(o.function and not o.namespace for o in overloads)]
+
+
+class NamespaceModule:
+    """Function lookup for a namespace such as `torch.linalg`: strips the prefix that its ops carry."""
+
+    def __init__(self, namespace: str, prefix: str) -> None:
+        self.namespace, self.prefix = namespace, prefix
+
+    def names(self) -> list[str]:
+        return [n.removeprefix(self.prefix) for n, overloads in table.OVERLOADS.items()
+                if any(o.namespace == self.namespace for o in overloads)]
+
+    def function(self, name: str) -> Any:
+        for candidate in (self.prefix + name, name):
+            overloads = table.OVERLOADS.get(candidate)
+            if overloads and any(o.namespace == self.namespace for o in overloads):
+                return function_of(candidate, "function")
+        raise AttributeError(f"module 'mindtorch_v2.{self.namespace}' has no attribute {name!r}")

@@ -1,0 +1,37 @@
+"""The one instrumentation slot.
+
+`active` is the object that watches the process, or None. The dispatcher, the autograd engine, user
+scopes and the storage layer report to it; nothing else does. It imports nothing, so that every layer
+may import it. Setting it is done by `_dispatch.modes.install_observer`, which also raises the mode bit
+that makes every operation leave its fast path: with no observer an operation pays for one integer OR.
+"""
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class Observer(Protocol):
+    """What a watcher of the runtime answers to. Every `enter_*` is followed by exactly one `leave`."""
+
+    watches_memory: bool
+
+    def enter_op(self, op: Any, args: tuple[Any, ...], sequence_nr: int) -> None:
+        """An operator call begins. `args` stand in schema order; they must not be kept."""
+
+    def enter_node(self, name: str, sequence_nr: int, forward_thread: int, inputs: tuple[Any, ...], is_backward: bool) -> None:
+        """The engine evaluates a node (`is_backward` False) or applies its function (True)."""
+
+    def enter_scope(self, name: str, args: str | None) -> None:
+        """A user scope begins."""
+
+    def leave(self) -> None:
+        """The innermost open event of the calling thread ends."""
+
+    def allocated(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
+        """A storage of `nbytes` came to life."""
+
+    def freed(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
+        """A storage that was reported as allocated is gone."""
+
+
+active: Observer | None = None

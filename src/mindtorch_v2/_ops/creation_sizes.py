@@ -1,0 +1,50 @@
+"""Sizes and types of the ops that make tensors out of numbers, shared by their output rules and kernels."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _dtype as dt
+
+
+def as_number(value: Any) -> Any:
+    """A Python number from a number or a 0-dim tensor."""
+    return value if value.__class__ in (int, float, bool) or not hasattr(value, "item") else value.item()
+
+
+def counted_sizes(size: Sequence[int]) -> tuple[int, ...]:
+    """The shape; RuntimeError if a size is negative."""
+    shape = tuple(size)
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    return shape
+
+
+def arange_type(*bounds: Any) -> dt.dtype:
+    """int64 if all bounds are integers, else the default floating type."""
+    return dt.int64 if all(isinstance(b, int) for b in bounds) else dt.get_default_dtype()
+
+
+def _check_range(start: Any, end: Any, step: Any) -> None:
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (step > 0 and end < start) or (step < 0 and end > start):
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+
+
+def count_steps(start: Any, end: Any, step: Any) -> int:
+    """How many values arange(start, end, step) has."""
+    _check_range(start, end, step)
+    if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
+        return max(0, -((start - end) // step))
+    return math.ceil((end - start) / step)
+
+
+def range_length(start: Any, end: Any, step: Any) -> int:
+    """How many values range(start, end, step) has; its end is included."""
+    _check_range(start, end, step)
+    return int((end - start) / step) + 1

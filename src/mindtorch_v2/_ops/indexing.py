@@ -1,0 +1,121 @@
+"""Declarations of the ops that read from, or write to, places given by index tensors or masks."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _dtype as dt
+from .._shape import broadcast_shapes, normalize_dim
+from .rules import PROMOTE, MetaRule, Spec, like
+from .table import op
+
+POSITIONS = "the result is a position or a truth value"
+UNKNOWN = "PyTorch has no derivative for it either"
+
+
+def _unknown_size(name: str) -> MetaRule:
+    """For ops whose output size depends on values, which the meta device has not."""
+    def rule(*args: Any) -> Spec:
+        raise NotImplementedError(f"aten::{name}: the shape of the result depends on values, which meta tensors do not have")
+    return rule
+
+
+def _indexed(self: Any, indices: Sequence[Any]) -> Spec:
+    """Advanced indexing: the broadcast index shape stands where the indices are if those are neighbours, else in front."""
+    if any(i is not None and i.dtype in (dt.bool_, dt.uint8) for i in indices):
+        _unknown_size("index")(self)
+    places = [d for d, i in enumerate(indices) if i is not None]
+    block = broadcast_shapes(*(tuple(indices[d].shape) for d in places))
+    sizes = tuple(self.shape)
+    if places and places[-1] - places[0] + 1 == len(places):
+        return Spec((*sizes[:places[0]], *block, *sizes[places[-1] + 1:]), self.dtype)
+    return Spec((*block, *(n for d, n in enumerate(sizes) if d not in places)), self.dtype)
+
+
+def _selected(self: Any, dim: int, index: Any) -> Spec:
+    shape = list(self.shape)
+    if shape:
+        shape[normalize_dim(dim, len(shape))] = index.numel()
+    return Spec(tuple(shape), self.dtype)
+
+
+def _shape_of(position: int) -> MetaRule:
+    """The shape of the argument at `position`, the type of the first."""
+    def rule(*args: Any) -> Spec:
+        return Spec(tuple(args[position].shape), args[0].dtype)
+    return rule
+
+
+def _truth_of(elements: Any, *rest: Any) -> Spec:
+    return Spec(tuple(getattr(elements, "shape", ())), dt.bool_)
+
+
+# Advanced indexing
+op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", meta=_indexed, function=False, method=False)
+op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", inplace=True)
+op("_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
+   meta=like(), method=False)
+
+# One index for one dimension
+op("index_select(Tensor self, int dim, Tensor index) -> Tensor", meta=_selected, out=True)
+op("index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor", function=False, method=False)
+op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", meta=like(), inplace=True, out=True)
+op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", meta=like(), inplace=True, out=True)
+op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", meta=like(), inplace=True)
+op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", meta=like(), inplace=True)
+op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
+   meta=like(), inplace=True, out=True)
+
+# One index per element
+op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", meta=_shape_of(2), out=True)
+op("gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor", function=False, method=False)
+op("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", meta=like(), inplace=True, out=True)
+op("scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", meta=like(), inplace=True, out=True)
+op("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", meta=like(), inplace=True, out=True,
+   no_grad=UNKNOWN)
+op("scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", meta=like(), inplace=True,
+   out=True, no_grad=UNKNOWN)
+op("scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", meta=like(), inplace=True, out=True)
+op("scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+   meta=like(), inplace=True, out=True)
+op("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=True)
+
+# Flat positions
+op("take(Tensor self, Tensor index) -> Tensor", meta=_shape_of(1), out=True)
+op("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", meta=like(), inplace=True)
+
+# Masks
+op("masked_select(Tensor self, Tensor mask) -> Tensor", meta=_unknown_size("masked_select"), out=True)
+op("masked_select_backward(Tensor grad, Tensor input, Tensor mask) -> Tensor", function=False, method=False)
+op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", meta=like(), inplace=True)
+op("masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", function=False, method=False)
+op("nonzero(Tensor self) -> Tensor", meta=_unknown_size("nonzero"), out=True, no_grad=POSITIONS)
+op("nonzero_numpy(Tensor self) -> Tensor[]", function=False, method=False, no_grad=POSITIONS)
+op("argwhere(Tensor self) -> Tensor", no_grad=POSITIONS)
+
+# Membership and index tables
+_ISIN = "*, bool assume_unique=False, bool invert=False) -> Tensor"
+op(f"isin.Tensor_Tensor(Tensor elements, Tensor test_elements, {_ISIN}", meta=_truth_of, method=False, out=True, no_grad=POSITIONS)
+op(f"isin.Tensor_Scalar(Tensor elements, Scalar test_element, {_ISIN}", method=False, no_grad=POSITIONS)
+op(f"isin.Scalar_Tensor(Scalar element, Tensor test_elements, {_ISIN}", meta=_truth_of, method=False, no_grad=POSITIONS)
+op("one_hot(Tensor self, int num_classes=-1) -> Tensor", method=False, namespace="nn", no_grad=POSITIONS)
+_TABLE = "int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+for _name in ("tril_indices", "triu_indices"):
+    op(f"{_name}({_TABLE}) -> Tensor", method=False, no_grad=POSITIONS)
+
+# Embeddings
+op("embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+   method=False)
+op("embedding_backward(Tensor grad, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, bool sparse)"
+   " -> Tensor", function=False, method=False)
+op("embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq)"
+   " -> Tensor", function=False, method=False,
+   meta=lambda grad, indices, num_weights, padding_idx, scale: Spec((num_weights, grad.shape[-1]), grad.dtype))
+op("embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)", meta=like(), method=False,
+   no_grad="PyTorch forbids it while recording")
+_BAG = "Tensor weight, Tensor indices, Tensor offsets"
+_BAG_DEFAULTS = "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False"
+_BAG_OUT = "(Tensor, Tensor, Tensor, Tensor)"
+op(f"embedding_bag({_BAG}, {_BAG_DEFAULTS}) -> {_BAG_OUT}", method=False)
+op(f"embedding_bag.padding_idx({_BAG}, {_BAG_DEFAULTS}, int? padding_idx=None) -> {_BAG_OUT}".replace("=False", "").replace("=0", "")
+   .replace("=None", ""), method=False)

@@ -1,0 +1,320 @@
+"""Matrix products, decompositions, solvers and attention."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _dtype as dt
+from .._shape import broadcast_shapes
+from .rules import Spec, like, result_type
+from .table import op
+
+NO_DOUBLE = "PyTorch gives no derivative for it either"
+
+
+# --- products -------------------------------------------------------------------------------------------------------
+
+def _mm(self: Any, mat2: Any) -> Spec:
+    return Spec((self.shape[0], mat2.shape[1]), self.dtype)
+
+
+def _bmm(self: Any, mat2: Any) -> Spec:
+    return Spec((self.shape[0], self.shape[1], mat2.shape[2]), self.dtype)
+
+
+def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    return Spec((mat1.shape[0], mat2.shape[1]), self.dtype)
+
+
+def _addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    return Spec((mat.shape[0],), self.dtype)
+
+
+def _baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    return Spec((batch1.shape[0], batch1.shape[1], batch2.shape[2]), self.dtype)
+
+
+def _addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    return Spec((batch1.shape[1], batch2.shape[2]), self.dtype)
+
+
+def _addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    return Spec((vec1.shape[0], vec2.shape[0]), result_type(self, vec1, vec2))
+
+
+def _cross(self: Any, other: Any, dim: int = -1) -> Spec:
+    return Spec(broadcast_shapes(self.shape, other.shape), result_type(self, other))
+
+
+op("mm(Tensor self, Tensor mat2) -> Tensor", meta=_mm, out=True)
+op("bmm(Tensor self, Tensor mat2) -> Tensor", meta=_bmm, out=True)
+op("matmul(Tensor self, Tensor other) -> Tensor", out=True)
+op("mv(Tensor self, Tensor vec) -> Tensor", out=True)
+op("dot(Tensor self, Tensor tensor) -> Tensor", meta=lambda self, tensor: Spec((), self.dtype), out=True)
+op("vdot(Tensor self, Tensor other) -> Tensor", out=True)
+op("inner(Tensor self, Tensor other) -> Tensor", out=True)
+op("outer(Tensor self, Tensor vec2) -> Tensor", out=True)
+op("ger(Tensor self, Tensor vec2) -> Tensor", out=True)
+op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_addmm,
+   inplace=True, out=True)
+op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_addmv,
+   inplace=True, out=True)
+op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_addbmm,
+   inplace=True, out=True)
+op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_baddbmm,
+   inplace=True, out=True)
+op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_addr,
+   inplace=True, out=True)
+op("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", method=False)
+op("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", method=False, out=True)
+op("kron(Tensor self, Tensor other) -> Tensor", out=True)
+op("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True)
+op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", meta=_cross, namespace="linalg", method=False,
+   out=True)
+op("linalg_matmul(Tensor self, Tensor other) -> Tensor", namespace="linalg", method=False, out=True)
+op("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", namespace="linalg", method=False, out=True)
+op("linalg_multi_dot(Tensor[] tensors) -> Tensor", namespace="linalg", method=False, out=True)
+op("chain_matmul(Tensor[] matrices) -> Tensor", method=False, out=True)
+op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", namespace="nn", method=False)
+op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False)
+op("_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
+   "int unroll_dim=1) -> Tensor", function=False, method=False)
+op("matrix_power(Tensor self, int n) -> Tensor", out=True)
+op("linalg_matrix_power(Tensor self, int n) -> Tensor", namespace="linalg", method=False, out=True)
+op("matrix_exp(Tensor self) -> Tensor")
+op("linalg_matrix_exp(Tensor self) -> Tensor", meta=like(), namespace="linalg", method=False)
+op("linalg_vander(Tensor x, *, int? N=None) -> Tensor", namespace="linalg", method=False)
+
+
+# --- distances ------------------------------------------------------------------------------------------------------
+
+def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: int | None = None) -> Spec:
+    batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    return Spec((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
+
+
+def _pdist(self: Any, p: float = 2.0) -> Spec:
+    n = self.shape[0]
+    return Spec((n * (n - 1) // 2,), self.dtype)
+
+
+op("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", method=False)
+op("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", meta=_cdist, function=False, method=False)
+op("_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", meta=like(1),
+   function=False, method=False, no_grad=NO_DOUBLE)
+op("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", function=False, method=False)
+op("pdist(Tensor self, float p=2) -> Tensor", method=False)
+op("_pdist_forward(Tensor self, float p=2) -> Tensor", meta=_pdist, function=False, method=False)
+op("_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor", meta=like(1), function=False,
+   method=False, no_grad=NO_DOUBLE)
+
+
+# --- norms ----------------------------------------------------------------------------------------------------------
+
+for _text in (
+    "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, "
+    "ScalarType? dtype=None) -> Tensor",
+    "linalg_cond(Tensor self, Scalar? p=None) -> Tensor",
+    "linalg_cond.p_str(Tensor self, str p) -> Tensor",
+):
+    op(_text, namespace="linalg", method=False, out=True)
+op("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", method=False)
+op("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", method=False)
+op("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", method=False)
+
+
+# --- decompositions and solvers -------------------------------------------------------------------------------------
+
+def _batch(t: Any) -> tuple[int, ...]:
+    return tuple(t.shape[:-2])
+
+
+def _square_and_info(A: Any, *rest: Any) -> tuple[Spec, Spec]:
+    return Spec(tuple(A.shape), A.dtype), Spec(_batch(A), dt.int32)
+
+
+def _lu_specs(A: Any) -> tuple[Spec, Spec]:
+    pivots = Spec((*_batch(A), min(A.shape[-2:])), dt.int32)
+    return Spec(tuple(A.shape), A.dtype), pivots
+
+
+def _det(A: Any) -> tuple[Spec, ...]:
+    return (Spec(_batch(A), A.dtype), *_lu_specs(A))
+
+
+def _slogdet(A: Any) -> tuple[Spec, ...]:
+    return (Spec(_batch(A), A.dtype), Spec(_batch(A), A.dtype.to_real()), *_lu_specs(A))
+
+
+def vector_case(A: Any, B: Any) -> bool:
+    """Whether B of `solve(A, B)` is a batch of vectors rather than of matrices."""
+    return len(B.shape) == 1 or (len(A.shape) - 1 == len(B.shape) and tuple(B.shape) == tuple(A.shape[:-1]))
+
+
+def _solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> tuple[Spec, ...]:
+    if vector_case(A, B):
+        shape = (*broadcast_shapes(A.shape[:-2], B.shape[:-1]), B.shape[-1])
+    else:
+        shape = (*broadcast_shapes(A.shape[:-2], B.shape[:-2]), *B.shape[-2:])
+    return (Spec(shape, A.dtype), *_lu_specs(A), Spec(_batch(A), dt.int32))
+
+
+def _svd(A: Any, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> tuple[Spec, ...]:
+    m, n = A.shape[-2:]
+    k = min(m, n)
+    left, right = ((m, m) if full_matrices else (m, k)), ((n, n) if full_matrices else (k, n))
+    if not compute_uv:
+        left = right = (0,)
+    batch = _batch(A) if compute_uv else ()
+    return Spec((*batch, *left), A.dtype), Spec((*_batch(A), k), A.dtype.to_real()), Spec((*batch, *right), A.dtype)
+
+
+def _qr(A: Any, mode: str = "reduced") -> tuple[Spec, Spec]:
+    m, n = A.shape[-2:]
+    k = m if mode == "complete" else min(m, n)
+    q = Spec((0,), A.dtype) if mode == "r" else Spec((*_batch(A), m, k), A.dtype)
+    return q, Spec((*_batch(A), k, n), A.dtype)
+
+
+def _eigh(A: Any, UPLO: str = "L", compute_v: bool = True) -> tuple[Spec, Spec]:
+    return Spec(tuple(A.shape[:-1]), A.dtype.to_real()), Spec(tuple(A.shape) if compute_v else (0,), A.dtype)
+
+
+def _eig(self: Any) -> tuple[Spec, Spec]:
+    return Spec(tuple(self.shape[:-1]), self.dtype.to_complex()), Spec(tuple(self.shape), self.dtype.to_complex())
+
+
+def _solve_triangular(self: Any, B: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Spec:
+    return Spec((*broadcast_shapes(_batch(self), _batch(B)), *B.shape[-2:]), self.dtype)
+
+
+def _lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = None) -> tuple[Spec, ...]:
+    m, n = self.shape[-2:]
+    driver = driver or "gelsy"
+    vector = vector_case(self, b)
+    batch = broadcast_shapes(_batch(self), b.shape[:-1] if vector else _batch(b))
+    tail: tuple[int, ...] = () if vector else (b.shape[-1],)
+    has_residuals = m > n and driver != "gelsy"
+    return (Spec((*batch, n, *tail), self.dtype),
+            Spec((*batch, *tail) if has_residuals else (0,), self.dtype.to_real()),
+            Spec((0,) if driver == "gels" else _batch(self), dt.int64),
+            Spec((*_batch(self), min(m, n)) if driver in ("gelsd", "gelss") else (0,), self.dtype.to_real()))
+
+
+def _lu(A: Any, pivot: bool = True) -> tuple[Spec, ...]:
+    m, n = A.shape[-2:]
+    k, batch = min(m, n), _batch(A)
+    return Spec((*batch, m, m) if pivot else (0,), A.dtype), Spec((*batch, m, k), A.dtype), Spec((*batch, k, n), A.dtype)
+
+
+def _lu_factor_ex(A: Any, pivot: bool = True, check_errors: bool = False) -> tuple[Spec, ...]:
+    return (*_lu_specs(A), Spec(_batch(A), dt.int32))
+
+
+def _lu_solve(LU: Any, pivots: Any, B: Any, left: bool = True, adjoint: bool = False) -> Spec:
+    return Spec((*broadcast_shapes(_batch(LU), _batch(B)), *B.shape[-2:]), B.dtype)
+
+
+def _linalg(text: str, meta: Callable[..., Any] | None = None, out: bool = False) -> None:
+    op(text, meta=meta, namespace="linalg", method=False, out=out)
+
+
+def _internal(text: str, meta: Callable[..., Any] | None = None) -> None:
+    op(text, meta=meta, method=False)
+
+
+_internal("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", _det)
+_internal("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", _slogdet)
+_internal("_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> "
+          "(Tensor result, Tensor LU, Tensor pivots, Tensor info)", _solve_ex)
+_internal("_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> "
+          "(Tensor U, Tensor S, Tensor Vh)", _svd)
+_internal("_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", _eigh)
+op("_linalg_eigvals(Tensor self) -> Tensor", meta=lambda self: _eig(self)[0], function=False, method=False,
+   no_grad="linalg_eigvals takes the differentiable linalg_eig where a gradient is needed")
+
+_linalg("linalg_det(Tensor A) -> Tensor", out=True)
+_linalg("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)")
+_linalg("linalg_inv(Tensor A) -> Tensor", out=True)
+_linalg("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", _square_and_info)
+_linalg("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True)
+_linalg("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)")
+_linalg("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+        _solve_triangular, out=True)
+_linalg("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)")
+_linalg("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", out=True)
+_linalg("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", _qr)
+_linalg("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)")
+_linalg("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=True)
+_linalg("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", _eig)
+_linalg("linalg_eigvals(Tensor self) -> Tensor", out=True)
+_linalg("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", out=True)
+_linalg("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
+        _square_and_info)
+_linalg("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> "
+        "(Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", _lstsq)
+_linalg("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)")
+_linalg("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)")
+_linalg("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> "
+        "(Tensor LU, Tensor pivots, Tensor info)", _lu_factor_ex)
+_linalg("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", _lu_solve,
+        out=True)
+_linalg("linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", out=True)
+_linalg("linalg_tensorinv(Tensor self, int ind=2) -> Tensor", out=True)
+_linalg("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+        out=True)
+_linalg("linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+        out=True)
+_linalg("linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", out=True)
+_linalg("linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out=True)
+_linalg("linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) "
+        "-> Tensor", out=True)
+_linalg("linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) "
+        "-> Tensor", out=True)
+_linalg("linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", out=True)
+_linalg("linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", out=True)
+
+op("det(Tensor self) -> Tensor")
+op("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)")
+op("logdet(Tensor self) -> Tensor")
+op("inverse(Tensor self) -> Tensor", out=True)
+op("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
+op("cholesky(Tensor self, bool upper=False) -> Tensor", meta=like(), out=True)
+op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+   meta=lambda self, input2, upper=False: _lu_solve(input2, None, self), out=True)
+op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", meta=like(), out=True)
+op("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)")
+op("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)")
+op("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
+   "(Tensor solution, Tensor cloned_coefficient)")
+op("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> "
+   "(Tensor P, Tensor L, Tensor U)", meta=lambda LU, pivots, data=True, pivot=True: _lu(LU), method=False)
+
+
+# --- attention ------------------------------------------------------------------------------------------------------
+
+def _flash(query: Any, key: Any, value: Any, *rest: Any) -> tuple[Spec, Spec]:
+    b, h, n, _ = query.shape
+    sums = dt.float64 if query.dtype is dt.float64 else dt.float32
+    return Spec(tuple(query.shape), query.dtype), Spec((b, h, n), sums)
+
+
+def _flash_backward(grad_out: Any, query: Any, key: Any, value: Any, *rest: Any) -> tuple[Spec, ...]:
+    return tuple(Spec(tuple(t.shape), t.dtype) for t in (query, key, value))
+
+
+op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
+   "bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", namespace="nn", method=False)
+op("_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+   "float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) "
+   "-> (Tensor, Tensor)", method=False)
+op("_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
+   "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+   meta=_flash, method=False)
+op("_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, "
+   "Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> "
+   "(Tensor grad_query, Tensor grad_key, Tensor grad_value)", meta=_flash_backward, function=False, method=False,
+   no_grad=NO_DOUBLE)

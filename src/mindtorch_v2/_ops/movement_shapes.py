@@ -1,0 +1,115 @@
+"""Shape arithmetic of the movement ops, shared by the output rules, the kernels and the composites."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._shape import contiguous_strides, normalize_dim
+
+Shape = tuple[int, ...]
+
+
+def check_cat(shapes: Sequence[Shape], dim: int) -> tuple[int, list[int]]:
+    """The dimension along which shapes are joined and the positions of those that take part.
+
+    Tensors of shape (0,) are skipped, as PyTorch does for old programs. Raises PyTorch's errors.
+    """
+    if not shapes:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    for i, shape in enumerate(shapes):
+        if not shape:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    used = [i for i, shape in enumerate(shapes) if shape != (0,)]
+    if not used:
+        return normalize_dim(dim, 1), used
+    first = shapes[used[0]]
+    axis = normalize_dim(dim, len(first))
+    for i in used[1:]:
+        shape = shapes[i]
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        for d, (n, want) in enumerate(zip(shape, first)):
+            if n != want and d != axis:
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Expected size {want} but got "
+                                   f"size {n} for tensor number {i} in the list.")
+    return axis, used
+
+
+def expand_geometry(shape: Shape, strides: Shape, size: Sequence[int], type_name: str) -> tuple[Shape, Shape]:
+    """The shape and strides (any unit) of `expand(size)`; -1 keeps a size, repeated dimensions get stride 0."""
+    lead = len(size) - len(shape)
+    if lead < 0:
+        raise RuntimeError(f"expand({type_name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+                           f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
+    out_shape, out_strides = list(size), [0] * len(size)
+    for i in range(len(size) - 1, -1, -1):
+        target = size[i]
+        if i >= lead:
+            n, step = shape[i - lead], strides[i - lead]
+        else:
+            n, step = 1, out_shape[i + 1] * out_strides[i + 1] if i + 1 < len(size) else 1
+        if target == -1:
+            if i < lead:
+                raise RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}")
+            target = out_shape[i] = n
+        if n != target:
+            if n != 1:
+                raise RuntimeError(f"The expanded size of the tensor ({target}) must match the existing size ({n}) at "
+                                   f"non-singleton dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
+            step = 0
+        out_strides[i] = step
+    return tuple(out_shape), tuple(out_strides)
+
+
+def _is_dense(shape: Shape, strides: Shape) -> bool:
+    """Whether the elements fill one piece of memory, each at its own place, in some order of the dimensions."""
+    expected = 1
+    for step, n in sorted((s, n) for n, s in zip(shape, strides) if n != 1):
+        if step != expected:
+            return False
+        expected *= n
+    return True
+
+
+def _stands_after(a: int, b: int, shape: Shape, strides: Shape) -> int:
+    """1 if dimension `a` must move outside of `b` in memory, -1 if it stays inside, 0 if the strides do not tell."""
+    if strides[a] == 0 or strides[b] == 0:
+        return 0
+    if strides[a] != strides[b]:
+        return 1 if strides[a] > strides[b] else -1
+    return 1 if shape[a] > shape[b] else 0
+
+
+def dense_strides(shape: Shape, strides: Shape) -> Shape:
+    """The strides in elements of a fresh tensor that keeps the memory order of (`shape`, `strides`)."""
+    if 0 in shape or _is_dense(shape, strides):
+        return strides if 0 not in shape else contiguous_strides(shape)
+    order = list(range(len(shape) - 1, -1, -1))  # innermost first
+    for i in range(1, len(order)):               # insertion sort: ambiguous neighbours keep their order
+        moving = i
+        for j in range(i - 1, -1, -1):
+            verdict = _stands_after(order[j], order[moving], shape, strides)
+            if verdict > 0:
+                order[moving], order[j] = order[j], order[moving]
+                moving = j
+            elif verdict < 0:
+                break
+    out, step = [0] * len(shape), 1
+    for d in order:
+        out[d] = step
+        step *= shape[d]
+    return tuple(out)
+
+
+def channels_last_strides(shape: Shape) -> Shape:
+    """Strides in elements with the channel dimension innermost; RuntimeError unless there are 4 dimensions."""
+    if len(shape) != 4:
+        raise RuntimeError("required rank 4 tensor to use channels_last format")
+    n, c, h, w = shape
+    return h * w * c, 1, w * c, c
+
+
+def storage_extent(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """How many elements a storage needs to hold every element of this geometry."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((n - 1) * s for n, s in zip(shape, strides))

@@ -1,0 +1,107 @@
+"""Reusable rules: how an op's inputs are cast before its kernel, and what its outputs look like.
+
+A rule serves two callers. The CPU adapter asks it which tensor arguments to bring to a common type; the
+meta device asks it for the shapes and types of the outputs.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .. import _dtype as dt
+from .._shape import broadcast_shapes, normalize_dims, reduced_shape
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """The shape and type of one output."""
+
+    shape: tuple[int, ...]
+    dtype: dt.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`cast`: None, "promote" (common type) or "float" (common type, integers become the default float).
+    `out`: "cast" (the common type), "self", "bool", "int64" or "numpy" (what the kernel returns decides).
+    `names`: the tensor arguments that take part in casting; None means all.
+    """
+
+    cast: str | None = None
+    out: str = "numpy"
+    names: tuple[str, ...] | None = None
+    elementwise: bool = False
+
+    def of(self, *names: str) -> Rule:
+        """The same rule, for these arguments only."""
+        return replace(self, names=names)
+
+
+PROMOTE = Rule("promote", "cast", elementwise=True)      # add, mul, where, ...
+FLOAT = Rule("float", "cast", elementwise=True)          # exp, div, sigmoid: integers become floating
+COMPARE = Rule("promote", "bool", elementwise=True)      # eq, lt, ...
+SAME = Rule(None, "self", elementwise=True)              # neg, abs, floor: the type of self, unchanged
+PREDICATE = Rule(None, "bool", elementwise=True)         # isnan, logical_not
+
+
+def result_type(*operands: Any) -> dt.dtype:
+    """PyTorch's common type of tensors and Python numbers.
+
+    Operands count in three classes (tensors with dimensions, 0-dim tensors, numbers); a class decides only if
+    its category (bool < int < float < complex) is above that of the classes before it.
+    """
+    dims: dt.dtype | None = None
+    zero: dt.dtype | None = None
+    number: dt.dtype | None = None
+    for x in operands:
+        if isinstance(x, (bool, int, float, complex)):
+            d = dt.of_number(x)
+            number = d if number is None else dt.promote_types(number, d)
+        elif x._a.ndim:
+            dims = x.dtype if dims is None else dt.promote_types(dims, x.dtype)
+        else:
+            zero = x.dtype if zero is None else dt.promote_types(zero, x.dtype)
+    out: dt.dtype | None = None
+    for d2 in (dims, zero, number):
+        if d2 is None:
+            continue
+        if out is None:
+            out = d2
+        elif d2.category > out.category:
+            out = dt.promote_types(out, d2)
+    assert out is not None
+    return out
+
+
+def as_float(d: dt.dtype) -> dt.dtype:
+    """Integers and bool become the default floating type."""
+    return d if d.category >= 2 else dt.get_default_dtype()
+
+
+# Meta rules for ops that are not elementwise: functions of the op's arguments to a Spec or a tuple of them.
+MetaRule = Callable[..., "Spec | Sequence[Spec]"]
+
+
+def like(position: int = 0) -> MetaRule:
+    """The output looks like the tensor argument at `position`."""
+    def rule(*args: Any) -> Spec:
+        return Spec(tuple(args[position].shape), args[position].dtype)
+    return rule
+
+
+def reduction(dtype: str = "self") -> MetaRule:
+    """For (self, dim, keepdim, ...): reduced shape; the type is self's, "bool", "int64", "float" or "sum"
+    (integers become int64, and an argument called dtype, last, wins)."""
+    def rule(self: Any, dim: Any = None, keepdim: bool = False, *rest: Any) -> Spec:
+        shape = reduced_shape(self.shape, normalize_dims(dim, self.dim()), bool(keepdim))
+        asked = next((r for r in rest if isinstance(r, dt.dtype)), None)
+        kind = {"self": self.dtype, "bool": dt.bool_, "int64": dt.int64, "float": as_float(self.dtype),
+                "sum": dt.int64 if self.dtype.category < 2 else self.dtype}[dtype]
+        return Spec(shape, asked or kind)
+    return rule
+
+
+def broadcast_spec(tensors: Sequence[Any], dtype: dt.dtype) -> Spec:
+    """The elementwise output of tensors in one type."""
+    return Spec(broadcast_shapes(*(tuple(t.shape) for t in tensors)), dtype)

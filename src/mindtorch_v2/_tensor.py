@@ -1,0 +1,237 @@
+"""The tensor: an array with a type, keys and autograd fields. No arithmetic lives here.
+
+`_a` is a numpy array with the tensor's shape and strides, on every device: on the CPU it is the data; on the meta device it
+is an array over a dummy buffer; on an asynchronous device its pointer is a device address. Views are therefore made alike
+everywhere, and the keys in `_ks` say who may read the memory.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _device
+from . import _dtype as dt
+from ._shape import Size
+from ._storage import Storage
+
+_new = object.__new__
+GRAD = 8
+DEVICE_OF_KEY = {1: _device.CPU, 2: _device.META}
+legacy_constructor: Any = None  # torch.Tensor(2, 3): set by the creation layer
+
+
+class _TensorMeta(type):
+    """Makes `torch.Tensor(...)` the legacy constructor while instances are made without any call."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return legacy_constructor(cls, *args, **kwargs)
+
+
+class Tensor(metaclass=_TensorMeta):
+    """A multi-dimensional array of one element type, on one device, that can take part in differentiation."""
+
+    _a: np.ndarray
+    _ks: int
+    dtype: dt.dtype
+    # Fields that most tensors never set live on the class, so that making a tensor stores three attributes only.
+    _gf: Any = None            # where its gradient goes: a node, a slot of a node, or None for leaves
+    _st: Storage | None = None
+    _base: Tensor | None = None
+    _attr_version: int = 0     # the storage's version when a view's _gf was made
+    _grad: Tensor | None = None
+    _hooks: Any = None         # hooks on a leaf's gradient
+    _post_hooks: Any = None    # called after accumulation
+    _retain: bool = False
+    _dev: _device.device | None = None
+    _view_kind: str = ""       # "", "multi" (one of several views), "no_grad"
+    __array_priority__ = 1000  # numpy leaves mixed operators to the tensor
+
+    if TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any: ...   # operators are installed from the op table
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __rtruediv__(self, other: Any) -> Any: ...
+        def __pow__(self, other: Any) -> Any: ...
+        def __matmul__(self, other: Any) -> Any: ...
+        def __neg__(self) -> Any: ...
+        def __invert__(self) -> Any: ...
+        def __and__(self, other: Any) -> Any: ...
+        def __or__(self, other: Any) -> Any: ...
+        def __lt__(self, other: Any) -> Any: ...
+        def __le__(self, other: Any) -> Any: ...
+        def __gt__(self, other: Any) -> Any: ...
+        def __ge__(self, other: Any) -> Any: ...
+        def __getitem__(self, key: Any) -> Any: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+
+    # --- shape and layout -------------------------------------------------------------------------------------------
+    @property
+    def shape(self) -> Size:
+        return tuple.__new__(Size, self._a.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one of its sizes."""
+        if dim is None:
+            return tuple.__new__(Size, self._a.shape)
+        shape = self._a.shape
+        if not -len(shape) <= dim < len(shape):
+            n = len(shape) or 1
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+        return shape[dim]
+
+    def dim(self) -> int:
+        return self._a.ndim
+
+    ndimension = dim
+
+    @property
+    def ndim(self) -> int:
+        return self._a.ndim
+
+    def numel(self) -> int:
+        return self._a.size
+
+    nelement = numel
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Steps in elements between neighbours along each dimension."""
+        item = self._a.itemsize
+        strides = tuple(s // item for s in self._a.strides)
+        return strides if dim is None else strides[dim]
+
+    def storage_offset(self) -> int:
+        """The position of the first element in the storage, in elements."""
+        from ._storage import root_array
+        root = root_array(self._a)
+        return (self._a.__array_interface__["data"][0] - root.__array_interface__["data"][0]) // self._a.itemsize
+
+    def data_ptr(self) -> int:
+        return self._a.__array_interface__["data"][0]
+
+    def element_size(self) -> int:
+        return self._a.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self._a.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._a.size * self._a.itemsize
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        if memory_format is not None and getattr(memory_format, "name", "") == "channels_last":
+            return self._a.ndim == 4 and bool(self._a.transpose(0, 2, 3, 1).flags.c_contiguous)
+        return bool(self._a.flags.c_contiguous)
+
+    # --- type and place ---------------------------------------------------------------------------------------------
+    @property
+    def device(self) -> _device.device:
+        return self._dev or DEVICE_OF_KEY[self._ks & 7]
+
+    @property
+    def layout(self) -> Any:
+        return strided
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        return self.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        return self.dtype.is_signed
+
+    @property
+    def is_cpu(self) -> bool:
+        return bool(self._ks & 1)
+
+    @property
+    def is_meta(self) -> bool:
+        return bool(self._ks & 2)
+
+    @property
+    def is_npu(self) -> bool:
+        return bool(self._ks & 4)
+
+    is_cuda = is_sparse = is_quantized = is_mkldnn = is_nested = False
+
+    def get_device(self) -> int:
+        return -1 if self._ks & 3 else self.device.index or 0
+
+    # --- versions ---------------------------------------------------------------------------------------------------
+    @property
+    def _version(self) -> int:
+        return 0 if self._st is None else self._st.version
+
+    def is_inference(self) -> bool:
+        return bool(self._ks & 128)
+
+    __hash__ = object.__hash__
+
+    def __len__(self) -> int:
+        if not self._a.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self._a.shape[0]
+
+
+class Parameter(Tensor):
+    """A tensor that a module trains: it shows up in `Module.parameters()`."""
+
+
+class layout:
+    """How elements are laid out; only `torch.strided` exists here."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+class memory_format(layout):
+    """An order of dimensions in memory."""
+
+
+strided = layout("strided")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+
+
+def wrap(array: Any, dtype: dt.dtype | None = None, key: int = 1, device: _device.device | None = None) -> Tensor:
+    """A tensor over an array (or a numpy scalar). The type is read from the array unless given."""
+    if array.__class__ is not np.ndarray:
+        array = np.asarray(array)
+    t = _new(Tensor)
+    t._a = array
+    t._ks = key
+    t.dtype = dt.BY_NUM[array.dtype.num] if dtype is None else dtype
+    if device is not None:
+        t._dev = device
+    return t
+
+
+def shallow_alias(t: Tensor) -> Tensor:
+    """A tensor over the same memory and version counter, with no place in any graph."""
+    if t._st is None:
+        t._st = Storage()
+    out = _new(Tensor)
+    out._a, out._ks, out.dtype, out._st = t._a, t._ks & ~GRAD, t.dtype, t._st
+    if t._dev is not None:
+        out._dev = t._dev
+    return out
+
+
+def bump_version(t: Tensor) -> None:
+    """Counts an in-place write."""
+    storage = t._st
+    if storage is None:
+        storage = t._st = Storage()
+    storage.version += 1

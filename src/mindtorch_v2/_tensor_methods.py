@@ -1,0 +1,423 @@
+"""The parts of Tensor that stand above the dispatcher: autograd, conversion, Python protocols."""
+from __future__ import annotations
+
+import copy
+import warnings
+import weakref
+from typing import Any
+
+import numpy as np
+
+from . import _dtype as dt
+from ._autograd.hooks import RemovableHandle
+from ._autograd.node import edge_of, node_and_nr
+from ._dispatch import aten, modes
+from ._dispatch.keys import GRAD
+from ._storage import Storage, root_array
+from ._tensor import Parameter, Tensor, shallow_alias, wrap
+
+_NON_LEAF_GRAD = ("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+                  "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
+                  ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
+                  "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.")
+
+
+def method(function: Any) -> Any:
+    """Puts a function into Tensor under its own name."""
+    setattr(Tensor, function.__name__, function)
+    return function
+
+
+def getter(function: Any) -> Any:
+    """Puts a read-only property into Tensor."""
+    setattr(Tensor, function.__name__, property(function))
+    return function
+
+
+# --- autograd -----------------------------------------------------------------------------------------------------------
+def _get_requires_grad(self: Tensor) -> bool:
+    return bool(self._ks & GRAD)
+
+
+def _set_requires_grad(self: Tensor, value: bool) -> None:
+    if value and not self.dtype.inexact:
+        raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+    if not value and self._gf is not None:
+        raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                           "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+    self._ks = self._ks | GRAD if value else self._ks & ~GRAD
+
+
+Tensor.requires_grad = property(_get_requires_grad, _set_requires_grad)  # type: ignore[attr-defined]
+
+
+@method
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Marks a leaf as one whose gradient is wanted; returns it."""
+    _set_requires_grad(self, requires_grad)
+    return self
+
+
+@getter
+def is_leaf(self: Tensor) -> bool:
+    return not self._ks & GRAD or self._gf is None
+
+
+@getter
+def grad_fn(self: Tensor) -> Any:
+    edge = edge_of(self)
+    if edge is None or isinstance(edge, Tensor):
+        return None
+    return node_and_nr(self)[0]
+
+
+@getter
+def output_nr(self: Tensor) -> int:
+    return 0 if self._gf is None else node_and_nr(self)[1]
+
+
+@getter
+def retains_grad(self: Tensor) -> bool:
+    return self._retain
+
+
+def _get_grad(self: Tensor) -> Tensor | None:
+    if self._gf is not None and self._grad is None and not self._retain:
+        warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
+    return self._grad
+
+
+def _set_grad(self: Tensor, value: Tensor | None) -> None:
+    if value is None:
+        self._grad = None
+        return
+    if not isinstance(value, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value.dtype is not self.dtype:
+        raise RuntimeError(f"assigned grad has data of a different type: got {value.dtype}, expected {self.dtype}")
+    if value._a.shape != self._a.shape:
+        raise RuntimeError(f"assigned grad has data of a different size: got {list(value.shape)}, expected {list(self.shape)}")
+    self._grad = value
+
+
+def _del_grad(self: Tensor) -> None:
+    self._grad = None
+
+
+Tensor.grad = property(_get_grad, _set_grad, _del_grad)  # type: ignore[attr-defined]
+
+
+@method
+def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+             inputs: Any = None) -> None:
+    """Computes the gradients of the leaves that this tensor depends on, and adds them to their `grad`."""
+    from .autograd import backward as run
+    run((self,), gradient, retain_graph, create_graph, inputs=inputs)
+
+
+@method
+def register_hook(self: Tensor, hook: Any) -> RemovableHandle:
+    """Calls `hook(grad)` whenever this tensor's gradient is computed; what it returns replaces the gradient."""
+    if not self._ks & GRAD:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self._gf is None:
+        if self._hooks is None:
+            self._hooks = {}
+        return RemovableHandle.add(self._hooks, hook)
+    node, nr = node_and_nr(self)
+    if node.pre_hooks is None:
+        node.pre_hooks = {}
+    return RemovableHandle.add(node.pre_hooks.setdefault(nr, {}), hook)
+
+
+@method
+def register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> RemovableHandle:
+    """Calls `hook(tensor)` after a gradient was added to this leaf."""
+    if self._gf is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    if self._post_hooks is None:
+        self._post_hooks = {}
+    return RemovableHandle.add(self._post_hooks, hook)
+
+
+@method
+def retain_grad(self: Tensor) -> None:
+    """Keeps the gradient of a non-leaf in its `grad`."""
+    if not self._ks & GRAD:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if self._gf is None or self._retain:
+        return
+    node, nr = node_and_nr(self)
+    if node.retains is None:
+        node.retains = {}
+    node.retains[nr] = weakref.ref(self)
+    self._retain = True
+
+
+@getter
+def _backward_hooks(self: Tensor) -> Any:
+    return self._hooks
+
+
+def _get_data(self: Tensor) -> Tensor:
+    out = shallow_alias(self)
+    out._st = Storage()  # .data does not share the version counter
+    return out
+
+
+def _set_data(self: Tensor, value: Tensor) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    self._a, self.dtype = value._a, value.dtype
+    self._ks = (self._ks & ~7) | (value._ks & 7)
+    self._dev = value._dev
+
+
+Tensor.data = property(_get_data, _set_data)  # type: ignore[attr-defined]
+
+
+@method
+def _is_view(self: Tensor) -> bool:
+    return self._base is not None
+
+
+# --- conversion ---------------------------------------------------------------------------------------------------------
+def _host_array(self: Tensor) -> np.ndarray:
+    if self._ks & 2:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    return self._a if self._ks & 1 else self.cpu()._a
+
+
+@method
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
+    """The data as a numpy array that shares memory with the tensor."""
+    if force:
+        return _host_array(self.detach()).view()
+    if self._ks & GRAD:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if not self._ks & 1:
+        raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+                        "first.")
+    return self._a.view()
+
+
+@method
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    array = self.numpy()
+    if dtype is not None and array.dtype != dtype:
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+@method
+def tolist(self: Tensor) -> Any:
+    """Nested lists of Python numbers; a number for a 0-dim tensor."""
+    return _host_array(self).tolist()
+
+
+@method
+def __dlpack__(self: Tensor, *, stream: Any = None, **options: Any) -> Any:
+    if self._ks & GRAD:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return _host_array(self).__dlpack__(**options)
+
+
+@method
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    return (1, 0)
+
+
+@method
+def __bool__(self: Tensor) -> bool:
+    a = self._a
+    if a.size != 1:
+        if a.size == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    return bool(aten.is_nonzero(self)) if modes.SPACE["_mode"] & 32 else bool(_host_array(self).item())
+
+
+def _number(self: Tensor) -> Any:
+    if self._a.size != 1:
+        raise RuntimeError(f"a Tensor with {self._a.size} elements cannot be converted to Scalar")
+    return aten.item(self)
+
+
+@method
+def __int__(self: Tensor) -> int:
+    return int(_number(self))
+
+
+@method
+def __float__(self: Tensor) -> float:
+    return float(_number(self))
+
+
+@method
+def __complex__(self: Tensor) -> complex:
+    return complex(_number(self))
+
+
+@method
+def __index__(self: Tensor) -> int:
+    if self.dtype.category > 1 or self._a.size != 1:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(_host_array(self).item())
+
+
+@method
+def __contains__(self: Tensor, element: Any) -> bool:
+    if not isinstance(element, (Tensor, int, float, complex, bool)):
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+    return bool(aten.eq(self, element).any().item())
+
+
+@method
+def __iter__(self: Tensor) -> Any:
+    if self._a.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(aten.unbind(self, 0))
+
+
+@method
+def __reversed__(self: Tensor) -> Tensor:
+    return self if self._a.ndim == 0 else aten.flip(self, [0])
+
+
+@method
+def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
+    from ._tensor_str import tensor_repr
+    return tensor_repr(self)
+
+
+@method
+def __format__(self: Tensor, spec: str) -> str:
+    if self._a.ndim == 0 and not self._ks & 2:
+        return self.item().__format__(spec)
+    return object.__format__(self, spec)
+
+
+@method
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    if self._gf is not None:
+        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. If "
+                           "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+                           "https://github.com/pytorch/pytorch/pull/103001")
+    if id(self) in memo:
+        return memo[id(self)]
+    out = object.__new__(type(self))
+    out._a, out._ks, out.dtype = (self._a.copy(order="K") if self._ks & 3 else self.clone()._a), self._ks, self.dtype
+    out._dev = self._dev
+    memo[id(self)] = out
+    out._grad = copy.deepcopy(self._grad, memo)
+    for name, value in self.__dict__.items():
+        if name not in _FIELDS:
+            out.__dict__[name] = copy.deepcopy(value, memo)
+    return out
+
+
+_FIELDS = {"_a", "_ks", "dtype", "_gf", "_st", "_base", "_attr_version", "_grad", "_hooks", "_post_hooks", "_retain", "_dev",
+           "_view_kind"}
+
+
+def _rebuild(array: np.ndarray, cls: str, requires_grad: bool) -> Tensor:
+    out = wrap(array)
+    if cls == "Parameter":
+        out.__class__ = Parameter
+    return out.requires_grad_(requires_grad) if requires_grad else out
+
+
+@method
+def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
+    if self._gf is not None:
+        raise RuntimeError("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
+                           "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor before "
+                           "serializing (e.g., putting it on the queue).")
+    return _rebuild, (_host_array(self), type(self).__name__, self.requires_grad)
+
+
+# --- places and storages ------------------------------------------------------------------------------------------------
+@method
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Host memory that a device can reach directly; without a device there is nothing to pin."""
+    raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
+@method
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    return False
+
+
+@method
+def is_shared(self: Tensor) -> bool:
+    return False
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The legacy type name, or a copy in another type."""
+    from ._dispatch.resolve import type_word
+    if dtype is None:
+        return f"torch.{'npu.' if self._ks & 4 else ''}{type_word(self.dtype)}Tensor"
+    if isinstance(dtype, str):
+        found = [d for d in dt.ALL if f"torch.{type_word(d)}Tensor" == dtype]
+        if not found:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = found[0]
+    return self.to(dtype)
+
+
+Tensor.type = _type
+
+
+class UntypedStorage:
+    """The bytes behind a tensor and its views."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+        self._root = root_array(tensor._a)
+
+    def nbytes(self) -> int:
+        return int(self._root.nbytes)
+
+    __len__ = size = nbytes
+
+    def data_ptr(self) -> int:
+        return int(self._root.__array_interface__["data"][0])
+
+    @property
+    def device(self) -> Any:
+        return self._tensor.device
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and other._root is self._root
+
+    def __hash__(self) -> int:
+        return id(self._root)
+
+    def tolist(self) -> list[int]:
+        return np.frombuffer(np.ascontiguousarray(self._root).tobytes(), np.uint8).tolist()
+
+
+@method
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The storage that this tensor and its views share."""
+    return UntypedStorage(self)
+
+
+@getter
+def T(self: Tensor) -> Tensor:
+    return aten.numpy_T(self)
+
+
+for _name, _op in (("mT", "mT"), ("H", "matrix_H"), ("mH", "mH")):
+    setattr(Tensor, _name, property(lambda self, op=_op: getattr(aten, op)(self)))
+
+
+@getter
+def real(self: Tensor) -> Tensor:
+    return aten.real(self)
+
+
+@getter
+def imag(self: Tensor) -> Tensor:
+    return aten.imag(self)

@@ -1,0 +1,114 @@
+"""Differentiation: `torch.autograd`."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _autograd as _autograd
+from .._autograd.engine import run_backward as _run_backward
+from .._autograd.function import Function as Function
+from .._autograd.grad_mode import (
+    enable_grad as enable_grad,
+)
+from .._autograd.grad_mode import (
+    inference_mode as inference_mode,
+)
+from .._autograd.grad_mode import (
+    no_grad as no_grad,
+)
+from .._autograd.grad_mode import (
+    set_grad_enabled as set_grad_enabled,
+)
+from .._dispatch import aten as _aten
+from .._tensor import Tensor
+from . import functional as functional
+from . import grad_mode as grad_mode
+from . import graph as graph
+from .anomaly_mode import detect_anomaly as detect_anomaly
+from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
+from .gradcheck import GradcheckError as GradcheckError
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck
+
+Variable = Tensor
+
+__all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "grad_mode", "gradcheck", "gradgradcheck",
+           "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled", "functional", "GradcheckError"]
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return (value,) if isinstance(value, Tensor) or value is None else tuple(value)
+
+
+def _gradients(outputs: Sequence[Tensor], given: Sequence[Any]) -> list[Tensor]:
+    """The starting gradients: those given, or ones for scalars."""
+    made = []
+    for i, out in enumerate(outputs):
+        if not out.requires_grad:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+        grad = given[i] if i < len(given) else None
+        if grad is None:
+            if out.numel() != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if not out.is_floating_point():
+                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
+            grad = _aten.ones_like(out)
+        elif not isinstance(grad, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+        elif grad.shape != out.shape:
+            raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of "
+                               f"{out.shape}.")
+        elif grad.is_complex() != out.is_complex():
+            raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+                               f"dtype: grad_output[{i}] has a dtype of {grad.dtype} and output[{i}] has a dtype of {out.dtype}.")
+        made.append(grad)
+    return made
+
+
+def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+             grad_variables: Any = None, inputs: Any = None) -> None:
+    """Adds to the leaves' `grad` the gradients of `tensors`, weighted by `grad_tensors` (ones for scalars).
+
+    retain_graph  keep what was saved, so that a second pass is possible; defaults to create_graph.
+    create_graph  record the pass itself, for higher derivatives.
+    inputs        compute and accumulate only for these tensors.
+    """
+    if inputs is not None and len(_as_tuple(inputs)) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    outputs = _as_tuple(tensors)
+    given = _as_tuple(grad_tensors) if grad_tensors is not None else ()
+    grads = _gradients(outputs, given)
+    keep = create_graph if retain_graph is None else retain_graph
+    _run_backward(outputs, grads, keep, create_graph, () if inputs is None else _as_tuple(inputs))
+
+
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+         only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
+         materialize_grads: bool = False) -> tuple[Tensor, ...]:
+    """The gradients of `outputs` with respect to `inputs`, as a tuple; nothing is accumulated."""
+    if is_grads_batched:
+        raise NotImplementedError("autograd.grad(is_grads_batched=True) is not available; call grad once per row")
+    wanted = _as_tuple(inputs)
+    for t in wanted:
+        if not t.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    outs = _as_tuple(outputs)
+    grads = _gradients(outs, _as_tuple(grad_outputs) if grad_outputs is not None else ())
+    keep = create_graph if retain_graph is None else retain_graph
+    found = _run_backward(outs, grads, keep, create_graph, wanted, capture_only=True)
+    if materialize_grads:
+        return tuple(_aten.zeros_like(t) if g is None else g for t, g in zip(wanted, found))
+    if not allow_unused and any(g is None for g in found):
+        raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
+                           "is the desired behavior.")
+    return tuple(found)  # type: ignore[arg-type]
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+    if name in ("profiler", "profiler_util", "profiler_legacy"):
+        return importlib.import_module(f"{__name__}.{name}")
+    profiling = importlib.import_module(f"{__name__}.profiler")
+    if name in getattr(profiling, "AUTOGRAD_NAMES", {}):
+        return profiling.AUTOGRAD_NAMES[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

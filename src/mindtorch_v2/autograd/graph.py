@@ -1,0 +1,52 @@
+"""The recorded graph: nodes, and hooks on what they save."""
+from __future__ import annotations
+
+from typing import Any
+
+from .._autograd.node import Node as Node
+from .._dispatch import modes
+from .._tensor import Tensor
+
+__all__ = ["Node", "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks"]
+
+
+class saved_tensors_hooks:
+    """While active, every tensor saved for the backward pass goes through `pack_hook`, and comes back through `unpack_hook`."""
+
+    def __init__(self, pack_hook: Any, unpack_hook: Any) -> None:
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        modes.state.saved_hooks = (*modes.state.saved_hooks, (self.pack_hook, self.unpack_hook))
+        modes.use_special(True)
+
+    def __exit__(self, *exc: object) -> None:
+        modes.use_special(False)
+        modes.state.saved_hooks = modes.state.saved_hooks[:-1]
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Saves tensors in host memory and brings them back to their device for the backward pass."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "npu") -> None:
+        def pack(t: Tensor) -> Any:
+            return t.device, t.cpu()
+
+        def unpack(packed: Any) -> Tensor:
+            device, t = packed
+            return t.to(device)
+        super().__init__(pack, unpack)
+
+
+class disable_saved_tensors_hooks:
+    """Within this block, saving a tensor through hooks is an error with the given message."""
+
+    def __init__(self, error_message: str) -> None:
+        self.message = error_message
+
+    def __enter__(self) -> None:
+        self.before = modes.state.saved_hooks
+        modes.state.saved_hooks = ()
+
+    def __exit__(self, *exc: object) -> None:
+        modes.state.saved_hooks = self.before

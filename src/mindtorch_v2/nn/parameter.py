@@ -1,0 +1,39 @@
+"""Tensors with a role in a module: parameters (trained) and buffers (state)."""
+from __future__ import annotations
+
+from typing import Any
+
+from .._tensor import Parameter, Tensor
+
+__all__ = ["Buffer", "Parameter", "is_lazy"]
+
+
+class _BufferMeta(type(Tensor)):  # type: ignore[misc]
+    """`Buffer(data)` is the tensor itself, marked; `isinstance(t, Buffer)` reads the mark."""
+
+    def __call__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            from .._dispatch import aten
+            data = aten.empty((0,))
+        made = data.detach().requires_grad_(data.requires_grad)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """A tensor that a module keeps as state without training it: assigning one to an attribute registers a buffer.
+
+    `persistent` says whether it belongs to the state dict.
+    """
+
+    persistent: bool
+    _is_buffer: bool
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter has no shape yet; there are no such parameters here."""
+    return False

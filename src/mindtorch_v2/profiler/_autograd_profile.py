@@ -1,0 +1,270 @@
+"""`autograd.profiler.profile`: one recorded window and its results. `profiler.profile` drives one of these per cycle."""
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from types import TracebackType
+from typing import Any
+
+from ._config import _ExperimentalConfig, check_filters, npu_available
+from ._enums import ProfilerActivity, ProfilerState
+from ._results import ProfilerResult
+from ._session import Session
+from ._store import EventStore, Options, concat
+from .analysis.events import EventList, build_events
+from .analysis.function_event_avg import FunctionEventAvg
+from .export import chrome_trace
+
+logger = logging.getLogger("mindtorch_v2.autograd.profiler")
+
+
+@dataclass
+class _ProfilerStats:
+    """What profiling itself cost."""
+
+    profiling_window_duration_sec: float = 0
+    number_of_events: int = 0
+    profiler_prepare_call_duration_us: int = 0
+    profiler_enable_call_duration_us: int = 0
+    profiler_disable_call_duration_us: int = 0
+    parse_kineto_call_duration_us: int = 0
+    function_events_build_tree_call_duration_us: int = 0
+
+
+def _microseconds_since(start: int) -> int:
+    return (time.perf_counter_ns() - start) // 1000
+
+
+_UNAVAILABLE = {"cuda": "CUDA is not available, disabling CUDA profiling",
+                "xpu": "XPU is not available, disabling XPU profiling",
+                "hpu": "HPU is not available, disabling HPU profiling",
+                "npu": "NPU is not available, disabling NPU profiling"}
+
+
+class profile:
+    """Records what runs inside a `with` block, once. Results are made when first asked for.
+
+    Times, shapes, memory, stacks and modules are recorded as the flags say; see `torch.profiler.profile`, which adds
+    schedules and exports.
+    """
+
+    def __init__(self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None,
+                 record_shapes: bool = False, with_flops: bool = False, profile_memory: bool = False,
+                 with_stack: bool = False, with_modules: bool = False, use_kineto: bool = False, use_cpu: bool = True,
+                 experimental_config: _ExperimentalConfig | None = None, acc_events: bool = False,
+                 custom_trace_id_callback: Callable[[], str] | None = None,
+                 post_processing_timeout_s: float | None = None,
+                 activity_filters: Mapping[ProfilerActivity, Sequence[str]] | None = None) -> None:
+        self.enabled = enabled
+        if not enabled:
+            return
+        self.use_cuda = use_cuda
+        if use_cuda:
+            warnings.warn("The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead.",
+                          FutureWarning, stacklevel=2)
+            use_device = "cuda"
+        if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
+            raise ValueError("post_processing_timeout_s must be non-negative")
+        self.use_device = self._usable_device(use_device, use_kineto)
+        self.entered = False
+        self.record_shapes = record_shapes or with_flops
+        self.with_flops, self.profile_memory = with_flops, profile_memory
+        self.with_stack, self.with_modules = with_stack, with_modules
+        self.use_cpu, self.acc_events = use_cpu, acc_events
+        self.experimental_config = experimental_config or _ExperimentalConfig()
+        self.custom_trace_id_callback = custom_trace_id_callback
+        self.post_processing_timeout_s = post_processing_timeout_s
+        self.activity_filters = dict(activity_filters or {})
+        check_filters(self.activity_filters)
+        self.kineto_activities = self._activities(use_cpu, use_kineto)
+        self.profiler_kind = ProfilerState.KINETO
+        self.profiling_start_time_ns = self.profiling_end_time_ns = 0
+        self.trace_id = ""
+        self.store: EventStore | None = None        # what has been recorded; None until a window has ended
+        self._options = self._make_options(record_shapes)
+        self._session: Session | None = None
+        self._events: EventList | None = None
+        self._metadata: dict[str, str] = {}
+        self._record_function_base: int | None = None
+        self._stats = _ProfilerStats()
+
+    @staticmethod
+    def _usable_device(name: str | None, use_kineto: bool) -> str | None:
+        if name is None or (name == "npu" and npu_available()):
+            return name
+        if name == "mtia" and not use_kineto:
+            raise AssertionError("Legacy MTIA profiling is not supported. Requires use_kineto=True on MTIA devices.")
+        warnings.warn(_UNAVAILABLE.get(name, f"The {name} is not a valid device option."), stacklevel=4)
+        return None
+
+    def _activities(self, use_cpu: bool, use_kineto: bool) -> set[ProfilerActivity]:
+        if not use_cpu and not use_kineto:
+            raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
+        found = {ProfilerActivity.CPU} if use_cpu else set()
+        if self.use_device == "npu":
+            found.add(ProfilerActivity.NPU)
+        if not found:
+            raise AssertionError("No activities specified for the profiler")
+        return found
+
+    def _make_options(self, record_shapes: bool) -> Options:
+        config = self.experimental_config
+        trace_only = config.trace_only
+        if trace_only and self.with_stack:
+            warnings.warn("trace_only=True is incompatible with with_stack=True (stack traces require event post-processing). "
+                          "Disabling trace_only.", stacklevel=4)
+            trace_only = False
+        return Options(record_shapes=record_shapes, profile_memory=self.profile_memory, with_stack=self.with_stack,
+                       with_flops=self.with_flops, with_modules=self.with_modules, verbose=config.verbose,
+                       profile_all_threads=config.profile_all_threads,
+                       capture_overload_names=config.capture_overload_names,
+                       record_python_gc_info=config.record_python_gc_info, trace_only=trace_only,
+                       activity_filters={a.name: tuple(n) for a, n in self.activity_filters.items()})
+
+    # --- the window -------------------------------------------------------------------------------------------------
+    def config(self, create_trace_id: bool = False) -> Options:
+        """What will be recorded. With `create_trace_id`, the window gets a new id."""
+        if create_trace_id:
+            callback = self.custom_trace_id_callback
+            self.trace_id = callback() if callback else uuid.uuid4().hex.upper()
+        return self._options
+
+    def __enter__(self) -> profile | None:
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self._prepare_trace()
+        self._start_trace()
+        return self
+
+    def _prepare_trace(self) -> None:
+        started = time.perf_counter_ns()
+        self.entered = True
+        self.config(create_trace_id=True)
+        self._stats.profiler_prepare_call_duration_us = _microseconds_since(started)
+
+    def _start_trace(self, step: int = 0, record_function_base: int | None = None) -> None:
+        """Begins to record; events get `step` as their step number until it changes."""
+        if self._session is not None:
+            self._session.stop()      # started again without a stop: the earlier window is given up
+        started = time.perf_counter_ns()
+        self.entered = True
+        self._metadata = {}
+        self._record_function_base = record_function_base
+        self._session = Session(self._options)
+        self._session.start(step)
+        self.profiling_start_time_ns = self._session.start_ns
+        self._stats.profiler_enable_call_duration_us = _microseconds_since(started)
+
+    def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None,
+                 exc_tb: TracebackType | None) -> None:
+        if self.enabled:
+            self._stop_trace()
+
+    def _stop_trace(self) -> None:
+        """Ends the window; does nothing where none is open."""
+        session, self._session = self._session, None
+        if session is None:
+            return
+        started = time.perf_counter_ns()
+        store = session.stop(self.trace_id, self._metadata, self.use_device, self._record_function_base)
+        kept = self.store if self.acc_events else None
+        self.store = store if kept is None else concat([kept, store])
+        self._events = None
+        self.profiling_end_time_ns = session.stop_ns
+        stats = self._stats
+        stats.profiler_disable_call_duration_us = _microseconds_since(started)
+        stats.profiling_window_duration_sec = (session.stop_ns - session.start_ns) / 1e9
+
+    def toggle_collection_dynamic(self, enabled: bool, activities: Sequence[Any]) -> None:
+        """Leaves out what the activities do from now on, or takes it in again."""
+        if ProfilerActivity.CPU in set(activities) and self._session is not None:
+            self._session.toggle(enabled)
+
+    def _add_metadata_json(self, key: str, text: str) -> bool:
+        """Adds to the open window's metadata; False where none is open."""
+        if self._session is not None:
+            self._metadata[key] = text
+        return self._session is not None
+
+    # --- results ----------------------------------------------------------------------------------------------------
+    @property
+    def kineto_results(self) -> ProfilerResult | None:
+        """Low-level access to the events of a finished window."""
+        return None if self.store is None else ProfilerResult(self.store)
+
+    @property
+    def function_events(self) -> EventList:
+        """The events, in the order of their start. Made when first asked for."""
+        if self._options.trace_only:
+            raise RuntimeError("events() is not available when trace_only=True in ExperimentalConfig. "
+                               "Use export_chrome_trace() instead.")
+        if self.store is None:
+            return build_events(EventStore())
+        if self._events is None:
+            self._events = self._parsed(self.store)
+        return self._events
+
+    def _parsed(self, store: EventStore) -> EventList:
+        if self.post_processing_timeout_s == 0:
+            logger.warning("Profiler _parse_kineto_results timed out after 0.000 seconds, "
+                           "returning partial results with 0 events")
+            return build_events(EventStore(metadata=store.metadata))
+        started = time.perf_counter_ns()
+        events = build_events(store)
+        self._stats.parse_kineto_call_duration_us = _microseconds_since(started)
+        self._stats.number_of_events = len(events)
+        return events
+
+    def __repr__(self) -> str:
+        return "<unfinished torch.autograd.profile>" if self.store is None else repr(self.function_events)
+
+    def __str__(self) -> str:
+        return "<unfinished torch.autograd.profile>" if self.store is None else self.function_events.table()
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
+              max_name_column_width: int = 55, max_shapes_column_width: int = 80, header: str | None = None,
+              top_level_events_only: bool = False) -> str:
+        """All events as a table, not summed up."""
+        return self.function_events.table(
+            sort_by=sort_by, row_limit=row_limit, max_src_column_width=max_src_column_width,
+            max_name_column_width=max_name_column_width, max_shapes_column_width=max_shapes_column_width, header=header,
+            top_level_events_only=top_level_events_only)
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> EventList:
+        """The events summed up by name, and by what else is asked for."""
+        return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def total_average(self) -> FunctionEventAvg:
+        return self.function_events.total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Time spent in events on the CPU, in microseconds."""
+        return self.function_events.self_cpu_time_total
+
+    def export_chrome_trace(self, path: str | PathLike[str], metadata: Mapping[str, str] | None = None,
+                            use_python_export: bool = False) -> None:
+        """Writes a trace for Perfetto, chrome://tracing or TensorBoard. `metadata` adds keys with JSON texts."""
+        if self.store is None:
+            missing = "trace_activities" if use_python_export else "save"
+            raise AttributeError(f"'NoneType' object has no attribute '{missing}'")
+        store = self.store
+        if metadata:
+            store = store.with_metadata(user={**store.metadata.user, **metadata})
+        chrome_trace.write(store, path)
+
+    def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
+        """Writes collapsed stacks for flame graphs."""
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        self.function_events.export_stacks(path, metric)
+
+

@@ -1,0 +1,111 @@
+"""What a profile may be asked: activities and experimental options."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ._enums import ProfilerActivity
+
+_MEMBERS = {a.name.lower(): a for a in ProfilerActivity}
+_FILTERS = {ProfilerActivity.CPU: ("CPU_OP", "USER_ANNOTATION", "CPU_INSTANT_EVENT", "PYTHON_FUNCTION", "EXTERNAL_CORRELATION",
+                                   "CUDA_RUNTIME")}
+
+
+class _ExperimentalConfig:
+    """Options outside the stable API. verbose, profile_all_threads, capture_overload_names, record_python_gc_info and
+    trace_only are honoured; the others concern devices that are not here and are accepted."""
+
+    def __init__(self, profiler_metrics: Sequence[str] = (), profiler_measure_per_kernel: bool = False,
+                 verbose: bool = False, performance_events: Sequence[str] = (), enable_cuda_sync_events: bool = False,
+                 adjust_profiler_step: bool = False, disable_external_correlation: bool = False,
+                 profile_all_threads: bool = False, capture_overload_names: bool = False,
+                 record_python_gc_info: bool = False, expose_kineto_event_metadata: bool = False,
+                 custom_profiler_config: str = "", adjust_timestamps: bool = False, trace_only: bool = False) -> None:
+        self.profiler_metrics = list(profiler_metrics)
+        self.profiler_measure_per_kernel = profiler_measure_per_kernel
+        self.verbose = verbose
+        self.performance_events = list(performance_events)
+        self.enable_cuda_sync_events = enable_cuda_sync_events
+        self.adjust_profiler_step = adjust_profiler_step
+        self.disable_external_correlation = disable_external_correlation
+        self.profile_all_threads = profile_all_threads
+        self.capture_overload_names = capture_overload_names
+        self.record_python_gc_info = record_python_gc_info
+        self.expose_kineto_event_metadata = expose_kineto_event_metadata
+        self.custom_profiler_config = custom_profiler_config
+        self.adjust_timestamps = adjust_timestamps
+        self.trace_only = trace_only
+
+
+def npu_available() -> bool:
+    """Whether this process can use an NPU."""
+    from importlib import import_module
+    from importlib.util import find_spec
+    root = __name__.partition(".profiler")[0]
+    return find_spec(f"{root}.npu") is not None and bool(import_module(f"{root}.npu").is_available())
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be recorded here."""
+    return {ProfilerActivity.CPU, ProfilerActivity.NPU} if npu_available() else {ProfilerActivity.CPU}
+
+
+def kineto_available() -> bool:
+    """True: the profiler is always there."""
+    return True
+
+
+def parse_activities(given: Iterable[Any] | None) -> tuple[set[ProfilerActivity], dict[ProfilerActivity, list[str]]]:
+    """The activities asked for, and the event types that each is restricted to where a dict said so."""
+    if given is None:
+        return supported_activities(), {}
+    if isinstance(given, ProfilerActivity):
+        raise TypeError("'torch._C._profiler.ProfilerActivity' object is not iterable")
+    if isinstance(given, str):
+        raise TypeError(f"Expected an iterable of activities such as ['{given}'], got the string '{given}'")
+    activities: set[ProfilerActivity] = set()
+    filters: dict[ProfilerActivity, list[str]] = {}
+    for entry in given:
+        for activity, names in _activities_of(entry):
+            if activity in activities:
+                raise ValueError(f"Activity {activity} specified more than once")
+            activities.add(activity)
+            if names is not None:
+                filters[activity] = list(names)
+    if not activities:
+        raise AssertionError("No valid profiler activities found")
+    return activities, filters
+
+
+def _activities_of(entry: Any) -> list[tuple[ProfilerActivity, Sequence[str] | None]]:
+    if isinstance(entry, Mapping):
+        return [(_activity(key), names) for key, names in entry.items()]
+    return [(_activity(entry), None)]
+
+
+def _activity(entry: Any) -> ProfilerActivity:
+    if isinstance(entry, ProfilerActivity):
+        return entry
+    if isinstance(entry, str):
+        if entry.lower() in _MEMBERS:
+            return _MEMBERS[entry.lower()]
+        raise ValueError(f"Unknown activity {entry!r}; expected one of {sorted(_MEMBERS)}")
+    raise TypeError(f"Expected ProfilerActivity or dict, got {type(entry)}")
+
+
+def check_filters(filters: Mapping[ProfilerActivity, Sequence[str]]) -> None:
+    """RuntimeError for a type of event that the activity does not have."""
+    for activity, names in filters.items():
+        for name in names:
+            if name not in _FILTERS.get(activity, ()):
+                raise RuntimeError(f"Unknown or non-member activity type name: '{name}'")
+
+
+def device_of(activities: set[ProfilerActivity]) -> str | None:
+    """The device that the activities name, if any."""
+    for activity, name in ((ProfilerActivity.CUDA, "cuda"), (ProfilerActivity.XPU, "xpu"), (ProfilerActivity.MTIA, "mtia"),
+                           (ProfilerActivity.HPU, "hpu"), (ProfilerActivity.NPU, "npu"),
+                           (ProfilerActivity.PrivateUse1, "privateuseone")):
+        if activity in activities:
+            return name
+    return None

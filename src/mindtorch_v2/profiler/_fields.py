@@ -1,0 +1,81 @@
+"""The catalogue of what a store holds: every column, its type, its unit and its meaning.
+
+The store, its file format, the exporters and the documentation read this one table, so a column is added here
+and nowhere else.
+"""
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+from typing import NamedTuple
+
+
+class Kind(IntEnum):
+    """What a row is. The order is part of the file format: append only."""
+
+    OP = 0           # an operator call that went through the dispatcher: aten::add
+    NODE = 1         # the engine evaluates a node: autograd::engine::evaluate_function: X
+    BACKWARD = 2     # a node's function is applied: X
+    SCOPE = 3        # a user annotation: record_function, Optimizer.step#..., enumerate(DataLoader)#...
+    STEP = 4         # ProfilerStep#N
+    FUNCTION = 5     # a named call that is shown like an operator (_RecordFunctionFast, a custom Function's forward)
+    PYTHON = 6       # a Python function: file.py(12): fn
+    BUILTIN = 7      # a function written in C: <built-in function len>
+    MODULE = 8       # nn.Module: Linear_0
+    GC = 9           # Python GC
+
+
+PYTHON_KINDS = (Kind.PYTHON, Kind.BUILTIN, Kind.MODULE, Kind.GC)
+ANNOTATION_KINDS = (Kind.SCOPE, Kind.STEP)
+
+
+class Flag(IntFlag):
+    """Facts about single rows, or-ed together in the column `flags`."""
+
+    UNFINISHED = 1   # still open when the window ended; its end is the end of the window
+    ASYNC = 2        # not closed in the order of nesting, or closed by another thread; takes no part in nesting
+
+
+class Field(NamedTuple):
+    """One column: its name, numpy type, unit ("" when it has none), what a missing value looks like, and its meaning."""
+
+    name: str
+    dtype: str
+    unit: str
+    missing: int | None
+    meaning: str
+    json_key: str = ""   # the key in a trace's args, where it has one of its own
+
+
+EVENT_FIELDS: tuple[Field, ...] = (
+    Field("start_ns", "int64", "ns", None, "when the event began, on the profiler's clock"),
+    Field("end_ns", "int64", "ns", None, "when it ended; never before start_ns"),
+    Field("name", "int32", "string", None, "its name, an index into the strings"),
+    Field("parent", "int32", "row", -1, "the innermost event of the same thread that encloses it; always a smaller row"),
+    Field("thread", "int32", "thread", None, "an index into the threads"),
+    Field("kind", "uint8", "Kind", None, "what it is"),
+    Field("step", "int32", "", None, "the profiler's step number when it began"),
+    Field("sequence_nr", "int64", "", -1, "ties a forward operator to its backward node", "Sequence number"),
+    Field("forward_thread", "int32", "", 0, "number of the thread that ran the forward; 0 on forward events", "Fwd thread id"),
+    Field("inputs", "int32", "inputs", -1, "its arguments, an index into the input descriptions"),
+    Field("stack", "int32", "stack", -1, "the Python call that led to it, a node of the stack tree", "Call stack"),
+    Field("module", "int32", "module", -1, "the nn.Module it ran in, an index into the modules", "Module Hierarchy"),
+    Field("overload", "int32", "string", -1, "the operator's overload (\"Tensor\"), an index into the strings"),
+    Field("device_type", "uint8", "DeviceType", None, "the device that ran it (0 is the CPU)"),
+    Field("flags", "uint8", "Flag", None, "unfinished, asynchronous"),
+)
+
+MEMORY_FIELDS: tuple[Field, ...] = (
+    Field("time_ns", "int64", "ns", None, "when it happened, on the profiler's clock"),
+    Field("address", "int64", "", None, "the address of the block", "Addr"),
+    Field("nbytes", "int64", "bytes", None, "bytes gained (positive) or given back (negative)", "Bytes"),
+    Field("total", "int64", "bytes", None, "live bytes on that device after it, among those the profiler saw", "Total Allocated"),
+    Field("device_type", "uint8", "DeviceType", None, "where the block lives", "Device Type"),
+    Field("device_index", "int16", "", -1, "which device of that type; -1 on the CPU", "Device Id"),
+    Field("row", "int32", "row", -1, "the innermost open event of the thread"),
+    Field("thread", "int32", "thread", None, "an index into the threads"),
+)
+
+STACK_FIELDS: tuple[Field, ...] = (
+    Field("parent", "int32", "stack", -1, "the calling frame's node; always a smaller number"),
+    Field("frame", "int32", "string", None, "`file.py(12): fn`, an index into the strings"),
+)

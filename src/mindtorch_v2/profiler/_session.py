@@ -1,0 +1,222 @@
+"""Sessions: windows onto the recorder. Any number may be open at once; each gets all of its own events."""
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+import sys
+import threading
+from collections.abc import Mapping
+
+from .._dispatch.modes import install_observer, remove_observer
+from . import _clock
+from ._build import Span, Window, build_store
+from ._fields import PYTHON_KINDS, Kind
+from ._recorder import MODULES, ROW_FIELDS, SHAPES, STACKS, Handle, Listener, ThreadBuffer, recorder
+from ._store import EventStore, Metadata, Options
+from ._tracer import GarbageWatch, PythonTracer
+
+_lock = threading.RLock()     # held while a session starts or stops, never while an event is recorded
+_sessions: list[Session] = []
+_tracer: PythonTracer | None = None
+_garbage: GarbageWatch | None = None
+_numbers = itertools.count(1)
+
+
+class Session:
+    """One window. `start` and `stop` may be called on different threads; the thread that starts it is recorded."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.number = next(_numbers)
+        self.running = False
+        self.thread = 0
+        self.start_ns = self.stop_ns = self.epoch_offset_ns = 0
+        self._spans: dict[int, tuple[ThreadBuffer, list[Span]]] = {}
+        self._collecting = False
+        self._stray_at = 0
+        self._steps: list[tuple[int, int]] = []
+
+    def start(self, step: int = 0) -> None:
+        """Begins to record."""
+        with _lock:
+            if not _sessions and not recorder.listeners:
+                recorder.reset()
+            _sessions.append(self)
+            self.running = True
+            _apply_options()
+            clock = _clock.current()
+            self.epoch_offset_ns = clock.epoch_offset()
+            self.thread = recorder.adopt().info.number
+            self._stray_at = len(recorder.stray_memory)
+            install_observer(recorder)
+            self._open_spans()
+            self.start_ns = recorder.now()
+            self._steps.append((self.start_ns, step))
+
+    def _covered(self) -> list[ThreadBuffer]:
+        everyone = self.options.profile_all_threads
+        return [b for n, b in list(recorder.buffers.items()) if everyone or n == self.thread]
+
+    def _open_spans(self) -> None:
+        self._collecting = True
+        for buffer in self._covered():
+            carried = _open_frames(buffer) if self.options.with_stack else ()
+            span = Span(0, len(buffer.rows), len(buffer.ends), len(buffer.memory), carried)
+            span.first_row = buffer.next_row()
+            self._spans.setdefault(buffer.info.number, (buffer, []))[1].append(span)
+
+    def _close_spans(self) -> None:
+        for buffer in self._covered() if self._collecting else []:
+            if buffer.info.number not in self._spans:      # a thread that came later: all it did is inside
+                self._spans[buffer.info.number] = (buffer, [Span(0, 0, 0, 0)])
+            span = self._spans[buffer.info.number][1][-1]
+            span.memory_to, span.last_row = len(buffer.memory), buffer.next_row()
+        self._collecting = False
+
+    def toggle(self, on: bool) -> None:
+        """Leaves events out from now on, or takes them in again."""
+        with _lock:
+            if self.running and on != self._collecting:
+                if on:
+                    self._open_spans()
+                else:
+                    self._close_spans()
+
+    def mark_step(self, step: int) -> None:
+        """Events from now on belong to this step."""
+        if self.running:
+            self._steps.append((recorder.now(), step))
+
+    def open_step(self, step: int) -> Handle | None:
+        """Opens the event of a step, which only this session shows."""
+        if not self.running:
+            return None
+        return recorder.open(Kind.STEP, f"ProfilerStep#{step}", sequence_nr=self.number)
+
+    def stop(self, trace_id: str = "", user: Mapping[str, str] | None = None, use_device: str | None = None,
+             record_function_base: int | None = None) -> EventStore:
+        """Ends the window and gives its events. In a forked child, where nothing was recorded, they are none."""
+        with _lock:
+            if not self.running:
+                return EventStore(metadata=self._metadata(trace_id, user, use_device, record_function_base))
+            self.running = False
+            self.stop_ns = recorder.now()
+            self._close_spans()
+            _sessions.remove(self)
+            if not _sessions and not recorder.listeners:
+                remove_observer()
+            _apply_options()
+            window = Window(self.number, self.start_ns, self.stop_ns, self.options, list(self._spans.values()),
+                            self._stray_at, self._steps)
+            try:
+                return build_store(recorder, window, self._metadata(trace_id, user, use_device, record_function_base))
+            finally:
+                self._spans = {}
+                _forget_unused()
+
+    def _metadata(self, trace_id: str, user: Mapping[str, str] | None, use_device: str | None,
+                  record_function_base: int | None) -> Metadata:
+        return Metadata(self.start_ns, self.stop_ns, self.epoch_offset_ns, os.getpid(), _process_name(),
+                        socket.gethostname(), trace_id, use_device, self.options, dict(user or {}), record_function_base)
+
+
+def close_step(handle: Handle | None) -> None:
+    """Ends the event of a step."""
+    recorder.close(handle)
+
+
+def any_running() -> bool:
+    """Whether any thread is being recorded."""
+    return bool(_sessions)
+
+
+def is_recording() -> bool:
+    """Whether the calling thread is being recorded."""
+    return bool(_sessions) and recorder.thread_buffer() is not None
+
+
+def add_listener(listener: Listener) -> None:
+    """Shows every call to `listener` from now on."""
+    with _lock:
+        if not _sessions and not recorder.listeners:
+            recorder.reset()
+        recorder.listeners = (*recorder.listeners, listener)
+        _apply_options()
+        install_observer(recorder)
+
+
+def remove_listener(listener: Listener) -> None:
+    """Stops showing calls to `listener`; harmless if it was not there."""
+    with _lock:
+        recorder.listeners = tuple(x for x in recorder.listeners if x is not listener)
+        if not _sessions and not recorder.listeners:
+            remove_observer()
+        _apply_options()
+        _forget_unused()
+
+
+def _process_name() -> str:
+    return os.path.basename(sys.executable) or "python"
+
+
+def _open_frames(buffer: ThreadBuffer) -> tuple[int, ...]:
+    """The Python calls that are running on the thread."""
+    python = {int(k) for k in PYTHON_KINDS}
+    width = len(ROW_FIELDS)
+    wanted = {-2 - row for row in buffer.open if row < -1}
+    return tuple(buffer.rows[i] for i in range(0, len(buffer.rows), width)
+                 if buffer.rows[i] in wanted and int(recorder.labels.label(buffer.rows[i + 2]).kind) in python)
+
+
+def _apply_options() -> None:
+    """Makes the recorder record what any of the sessions asks for."""
+    global _tracer, _garbage
+    asked = [s.options for s in _sessions]
+    stacks, modules = any(o.with_stack for o in asked), any(o.with_modules for o in asked)
+    recorder.set_details((SHAPES if any(o.describes_inputs for o in asked) else 0) | (STACKS if stacks else 0)
+                         | (MODULES if modules or stacks else 0))
+    recorder.all_threads = any(o.profile_all_threads for o in asked)
+    recorder.watches_memory = any(o.profile_memory for o in asked)
+    if stacks and _tracer is None:
+        _tracer = PythonTracer(recorder)
+        recorder.on_adopt = _tracer.trace_thread
+        recorder.meet_again()
+    elif not stacks and _tracer is not None:
+        recorder.on_adopt = None
+        _tracer.stop(list(recorder.buffers.values()))
+        _tracer = None
+    garbage = any(o.with_stack and o.record_python_gc_info for o in asked)
+    if garbage and _garbage is None:
+        _garbage = GarbageWatch(recorder)
+    elif not garbage and _garbage is not None:
+        _garbage.stop()
+        _garbage = None
+
+
+def _forget_unused() -> None:
+    if not _sessions and not recorder.listeners:
+        recorder.reset()
+    elif not recorder.all_threads:
+        recorder.release({s.thread for s in _sessions})
+
+
+def _after_fork_in_child() -> None:
+    """The child's calls are its own business: the parent's profile goes on in the parent only."""
+    global _lock, _tracer, _garbage
+    _lock = threading.RLock()
+    for session in _sessions:
+        session.running = False
+    _sessions.clear()
+    if _tracer is not None:
+        _tracer.stop([])
+    if _garbage is not None:
+        _garbage.stop()
+    _tracer = _garbage = None
+    recorder.listeners = ()
+    recorder.watches_memory = recorder.watches_modules = recorder.watches_outputs = False
+    recorder.reset()
+    remove_observer()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

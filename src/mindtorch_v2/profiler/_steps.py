@@ -1,0 +1,20 @@
+"""The event of a step: `ProfilerStep#N`, seen only by the profile whose step it is."""
+from __future__ import annotations
+
+from ._session import Session, close_step
+from .record_function import record_function
+
+
+class StepScope(record_function):
+    """Names a step of a profiled loop."""
+
+    def __init__(self, session: Session, step: int) -> None:
+        super().__init__(f"ProfilerStep#{step}")
+        self._session, self._step = session, step
+
+    def __enter__(self) -> StepScope:
+        self._handle = self._session.open_step(self._step)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        close_step(self._handle)

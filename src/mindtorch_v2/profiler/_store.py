@@ -1,0 +1,314 @@
+"""The result of a profile: an immutable table of events with what its columns refer to.
+
+Everything that a person looks at is a function of a store. Rows are ordered by (start, -end); a parent always
+stands before its children.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._fields import EVENT_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Field
+
+
+class InputDescription(NamedTuple):
+    """The arguments of one call, one entry per argument of the schema, without any tensor.
+
+    shapes    the dimensions of a tensor, a tuple of those for a list of tensors, () for anything else
+    strides   likewise, in elements
+    types     C++ names: "float", "long int", "Scalar", "ScalarList", "TensorList", "" for None and other objects
+    values    None for tensors and absent values; numbers, strings and tuples of numbers as they are
+    keywords  (name, value) pairs of `_RecordFunctionFast`
+    """
+
+    shapes: tuple[tuple[Any, ...], ...]
+    strides: tuple[tuple[Any, ...], ...]
+    types: tuple[str, ...]
+    values: tuple[Any, ...]
+    keywords: tuple[tuple[str, Any], ...] = ()
+
+
+class ThreadInfo(NamedTuple):
+    """A thread: its small number (1 is the first that recorded anything), the system's id for it, and its name."""
+
+    number: int
+    os_id: int
+    name: str
+
+
+class ModuleInfo(NamedTuple):
+    """An nn.Module that ran. `path` is its name inside the outermost module called ("layers.3.fc", "" for that one
+    itself), `parent` the index of the module that called it, or -1."""
+
+    root: int
+    path: str
+    type_name: str
+    parent: int
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a window was asked to record."""
+
+    record_shapes: bool = False
+    profile_memory: bool = False
+    with_stack: bool = False
+    with_flops: bool = False
+    with_modules: bool = False
+    verbose: bool = False
+    profile_all_threads: bool = False
+    capture_overload_names: bool = False
+    record_python_gc_info: bool = False
+    trace_only: bool = False
+    activity_filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)   # "CPU" -> names, where given
+
+    @property
+    def describes_inputs(self) -> bool:
+        """FLOPs are computed from shapes, so asking for them asks for shapes."""
+        return self.record_shapes or self.with_flops
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What is known about a window as a whole. Unix time = a time of the store + `epoch_offset_ns`."""
+
+    start_ns: int = 0
+    stop_ns: int = 0
+    epoch_offset_ns: int = 0
+    pid: int = 0
+    process_name: str = "python"
+    host_name: str = ""
+    trace_id: str = ""
+    use_device: str | None = None
+    options: Options = Options()
+    user: Mapping[str, str] = field(default_factory=dict)   # key -> JSON text, in the order of first insertion
+    record_function_base: int | None = None   # events an ExecutionTraceObserver had counted at start; None without one
+
+
+def _frozen(columns: Mapping[str, Any], fields: tuple[Field, ...]) -> dict[str, np.ndarray]:
+    """The columns of a catalogue as read-only arrays of the declared types; absent ones hold their missing value."""
+    length = len(next(iter(columns.values()))) if columns else 0
+    made = {}
+    for f in fields:
+        given = columns.get(f.name)
+        array = np.full(length, f.missing or 0, f.dtype) if given is None else np.array(given, f.dtype)
+        if array.shape != (length,):
+            raise ValueError(f"column {f.name} has shape {array.shape}, expected ({length},)")
+        array.flags.writeable = False
+        made[f.name] = array
+    return made
+
+
+class Table:
+    """Equally long read-only columns, reached as attributes."""
+
+    __slots__ = ("columns",)
+    FIELDS: tuple[Field, ...] = ()
+
+    def __init__(self, columns: Mapping[str, Any] | None = None) -> None:
+        self.columns = _frozen(columns or {}, self.FIELDS)
+
+    def __len__(self) -> int:
+        return len(self.columns[self.FIELDS[0].name])
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name == "columns":
+            raise AttributeError(name)   # not yet set while unpickling
+        try:
+            return self.columns[name]
+        except KeyError:
+            raise AttributeError(f"{type(self).__name__} has no column {name!r}") from None
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(np.array_equal(a, other.columns[n]) for n, a in self.columns.items())
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class MemoryTable(Table):
+    """Allocations and frees in the order of time."""
+
+    __slots__ = ()
+    FIELDS = MEMORY_FIELDS
+
+
+class StackTable(Table):
+    """Call stacks as a tree: a node is a frame and its caller's node, so common callers are stored once."""
+
+    __slots__ = ()
+    FIELDS = STACK_FIELDS
+
+
+class EventStore(Table):
+    """The events of one window (or of several, joined): numpy columns named in `_fields.EVENT_FIELDS`.
+
+    strings, inputs, threads, modules   what the columns of indices refer to
+    stacks                              the tree of call stacks
+    memory                              the table of allocations; its `row` refers to this store's rows
+    metadata                            the window as a whole
+    """
+
+    __slots__ = ("strings", "inputs", "threads", "modules", "stacks", "memory", "metadata")
+    FIELDS = EVENT_FIELDS
+
+    def __init__(self, columns: Mapping[str, Any] | None = None, *, strings: Sequence[str] = (),
+                 inputs: Sequence[InputDescription] = (), threads: Sequence[ThreadInfo] = (),
+                 modules: Sequence[ModuleInfo] = (), stacks: StackTable | None = None,
+                 memory: MemoryTable | None = None, metadata: Metadata | None = None) -> None:
+        super().__init__(columns)
+        self.strings = tuple(strings)
+        self.inputs = tuple(inputs)
+        self.threads = tuple(threads)
+        self.modules = tuple(modules)
+        self.stacks = stacks if stacks is not None else StackTable()
+        self.memory = memory if memory is not None else MemoryTable()
+        self.metadata = metadata if metadata is not None else Metadata()
+
+    def name_of(self, row: int) -> str:
+        return self.strings[self.name[row]]
+
+    def overload_of(self, row: int) -> str:
+        """The overload's name; "" where there is none."""
+        index = int(self.overload[row])
+        return self.strings[index] if index >= 0 else ""
+
+    def inputs_of(self, row: int) -> InputDescription | None:
+        index = int(self.columns["inputs"][row])
+        return self.inputs[index] if index >= 0 else None
+
+    def frames(self, node: int) -> list[str]:
+        """The frames of a stack node, innermost first."""
+        parents, names, found = self.stacks.parent, self.stacks.frame, []
+        while node >= 0:
+            found.append(self.strings[names[node]])
+            node = int(parents[node])
+        return found
+
+    def stack_of(self, row: int) -> list[str]:
+        """The frames that led to an event, innermost first; empty where stacks were not recorded."""
+        return self.frames(int(self.stack[row]))
+
+    def with_metadata(self, **changes: Any) -> EventStore:
+        """The same events with other facts about the window."""
+        return self._replaced(self.columns, memory=self.memory, metadata=replace(self.metadata, **changes))
+
+    def _replaced(self, columns: Mapping[str, Any], *, memory: MemoryTable, metadata: Metadata) -> EventStore:
+        return EventStore(columns, strings=self.strings, inputs=self.inputs, threads=self.threads, modules=self.modules,
+                          stacks=self.stacks, memory=memory, metadata=metadata)
+
+    def select(self, keep: np.ndarray) -> EventStore:
+        """The rows where the mask `keep` is true. A row whose parent is left out moves to its nearest kept ancestor;
+        memory records stay, and move likewise."""
+        keep = np.asarray(keep, bool)
+        nearest = kept_ancestors(self.parent, keep)
+        renumbered = np.cumsum(keep, dtype=np.int32) - 1
+        lookup = np.append(np.where(nearest >= 0, renumbered[nearest], -1), -1).astype(np.int32)   # -1 finds the extra last -1
+        columns = {n: c[keep] for n, c in self.columns.items()}
+        columns["parent"] = lookup[columns["parent"]]
+        memory = dict(self.memory.columns)
+        memory["row"] = lookup[memory["row"]]
+        return self._replaced(columns, memory=MemoryTable(memory), metadata=self.metadata)
+
+    def slice(self, start_ns: int, stop_ns: int) -> EventStore:
+        """The events that began in [start_ns, stop_ns), cut off at its end, and the memory records in it."""
+        kept = self.select((self.start_ns >= start_ns) & (self.start_ns < stop_ns))
+        columns = {**kept.columns, "end_ns": np.minimum(kept.end_ns, stop_ns)}
+        inside = (kept.memory.time_ns >= start_ns) & (kept.memory.time_ns < stop_ns)
+        memory = MemoryTable({n: c[inside] for n, c in kept.memory.columns.items()})
+        return kept._replaced(columns, memory=memory, metadata=replace(self.metadata, start_ns=start_ns, stop_ns=stop_ns))
+
+
+def kept_ancestors(parent: np.ndarray, keep: np.ndarray) -> np.ndarray:
+    """For each row, itself if kept, else its nearest kept ancestor, else -1. Parents stand before children, so
+    pointer jumping settles a tree of any depth in a logarithmic number of passes."""
+    length = len(parent)
+    jump = np.append(np.where(keep, np.arange(length), parent), -1)   # the extra last slot is where -1 leads
+    while True:
+        further = jump[jump]
+        if np.array_equal(further, jump):
+            return jump[:-1]
+        jump = further
+
+
+def concat(stores: Sequence[EventStore]) -> EventStore:
+    """All events of several windows in one store, in the order of time, under the last window's metadata from the
+    first one's start. Threads are matched by the system's id."""
+    stores = [s for s in stores if s is not None]
+    if not stores:
+        return EventStore()
+    if len(stores) == 1:
+        return stores[0]
+    return _Joiner(stores).joined()
+
+
+class _Joiner:
+    """Joins side tables first, then rows, whose indices are shifted into the joined tables."""
+
+    def __init__(self, stores: Sequence[EventStore]) -> None:
+        self.stores = stores
+        self.strings: dict[str, int] = {}
+        self.inputs: dict[InputDescription, int] = {}
+        self.threads: dict[ThreadInfo, int] = {}
+        self.modules: list[ModuleInfo] = []
+        self.stacks: list[dict[str, np.ndarray]] = []
+        self.nodes = 0
+        self.events: list[dict[str, np.ndarray]] = []
+        self.memory: list[dict[str, np.ndarray]] = []
+        self.rows = 0
+
+    def joined(self) -> EventStore:
+        for store in self.stores:
+            self._add(store)
+        events = {f.name: np.concatenate([e[f.name] for e in self.events]) for f in EVENT_FIELDS}
+        memory = {f.name: np.concatenate([m[f.name] for m in self.memory]) for f in MEMORY_FIELDS}
+        stacks = {f.name: np.concatenate([s[f.name] for s in self.stacks]) for f in STACK_FIELDS}
+        events, memory["row"] = in_order(events, memory["row"])
+        by_time = np.argsort(memory["time_ns"], kind="stable")
+        metadata = replace(self.stores[-1].metadata, start_ns=min(s.metadata.start_ns for s in self.stores),
+                           stop_ns=max(s.metadata.stop_ns for s in self.stores))
+        return EventStore(events, strings=list(self.strings), inputs=list(self.inputs), threads=list(self.threads),
+                          modules=self.modules, stacks=StackTable(stacks),
+                          memory=MemoryTable({n: c[by_time] for n, c in memory.items()}), metadata=metadata)
+
+    def _add(self, store: EventStore) -> None:
+        strings = self._numbers(self.strings, store.strings)
+        threads = self._numbers(self.threads, store.threads)
+        module_base = len(self.modules)
+        self.modules += [m._replace(parent=m.parent + module_base if m.parent >= 0 else -1) for m in store.modules]
+        self.stacks.append({"parent": _shifted(store.stacks.parent, self.nodes), "frame": strings[store.stacks.frame]})
+        events = dict(store.columns)
+        events["name"], events["overload"] = strings[store.name], strings[store.overload]
+        events["thread"] = threads[store.thread]
+        events["inputs"] = self._numbers(self.inputs, store.inputs)[store.columns["inputs"]]
+        events["stack"] = _shifted(store.stack, self.nodes)
+        events["module"] = _shifted(store.module, module_base)
+        events["parent"] = _shifted(store.parent, self.rows)
+        self.events.append(events)
+        self.memory.append({**store.memory.columns, "thread": threads[store.memory.thread],
+                            "row": _shifted(store.memory.row, self.rows)})
+        self.nodes += len(store.stacks)
+        self.rows += len(store)
+
+    @staticmethod
+    def _numbers(known: dict[Any, int], values: Sequence[Any]) -> np.ndarray:
+        """Where each value stands in the joined table; the extra last slot lets -1 stay -1."""
+        return np.array([*(known.setdefault(v, len(known)) for v in values), -1], np.int32)
+
+
+def _shifted(index: np.ndarray, base: int) -> np.ndarray:
+    return np.where(index >= 0, index + base, -1).astype(np.int32)
+
+
+def in_order(columns: Mapping[str, np.ndarray], *references: np.ndarray) -> Any:
+    """Event columns sorted by (start, -end), with `parent` and any further arrays of row numbers renumbered. Rows
+    that begin and end together keep their order, so a parent that is given before its child stays before it."""
+    order = np.lexsort((-columns["end_ns"], columns["start_ns"]))
+    place = np.empty(len(order) + 1, np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    place[-1] = -1
+    sorted_columns = {n: c[order] for n, c in columns.items()}
+    sorted_columns["parent"] = place[sorted_columns["parent"]]
+    return (sorted_columns, *(place[r] for r in references))

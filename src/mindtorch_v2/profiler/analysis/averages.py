@@ -1,0 +1,160 @@
+"""Grouping: which events belong together, and what they add up to."""
+from __future__ import annotations
+
+from typing import Any, Iterable, Sequence
+
+import numpy as np
+
+from .._enums import DeviceType
+from .formatting import shown
+from .function_event import FunctionEvent, event_of, plain_shapes
+from .function_event_avg import FunctionEventAvg
+from .source import EventSource
+from .tree import EventTree
+
+_DIRECT_TABLE = 1 << 21  # codes below this are counted in a table; above it they are sorted
+_DEVICES = {member.value: member for member in DeviceType}
+
+
+def group_entries(tree: EventTree, entries: np.ndarray | None, by_shape: bool, stack_n: int,
+                  by_overload: bool) -> tuple[np.ndarray, np.ndarray]:
+    """`(group of each entry, first entry of each group)`; groups are numbered in the order of first appearance.
+
+    Entries belong together that share name, device and whether they are annotations, and, where asked for, the
+    overload, the input shapes and the innermost `stack_n` frames. `entries` None means all.
+    """
+    def chosen(values: np.ndarray) -> np.ndarray:
+        return values if entries is None else values[entries]
+
+    codes = chosen(tree.name_id).astype(np.int64) * 512
+    codes += chosen(tree.device_type).astype(np.int64) * 2
+    codes += chosen(tree.is_annotation)
+    group, first = _dense(codes)
+    store = tree.store
+    if by_overload and store.metadata.options.capture_overload_names:
+        group, first = _dense(group * (len(store.strings) + 1) + chosen(tree.column(store.overload, -1)) + 1)
+    if by_shape and store.inputs:
+        numbers = _numbered(str(plain_shapes(inputs.shapes)) for inputs in store.inputs)
+        lookup = np.array([*numbers[0], numbers[1].get("[]", len(numbers[1]))], np.int64)  # the last is what -1 finds
+        group, first = _dense(group * (int(lookup.max()) + 1) + lookup[chosen(tree.column(store.columns["inputs"], -1))])
+    if stack_n > 0 and len(store.stacks):
+        lookup = _stack_tops(tree, stack_n)
+        group, first = _dense(group * (int(lookup.max()) + 1) + lookup[chosen(tree.column(store.stack, -1))])
+    return group, first if entries is None else entries[first]
+
+
+def _dense(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Non-negative codes as numbers 0, 1, 2... in the order of first appearance, and where each first appears."""
+    count = len(codes)
+    if not count:
+        return codes, codes
+    top = int(codes.max()) + 1
+    if top > _DIRECT_TABLE:
+        _, codes = np.unique(codes, return_inverse=True)
+        top = int(codes.max()) + 1
+    where = np.full(top, count, np.int64)
+    where[codes[::-1]] = np.arange(count - 1, -1, -1)  # of repeated indices the last assignment stays: the first place
+    first = np.sort(where[where < count])
+    number = np.empty(top, np.int64)
+    number[codes[first]] = np.arange(len(first))
+    return number[codes], first
+
+
+def _numbered(values: Iterable[Any]) -> tuple[list[int], dict[Any, int]]:
+    """Equal values under equal numbers."""
+    known: dict[Any, int] = {}
+    return [known.setdefault(value, len(known)) for value in values], known
+
+
+def _stack_tops(tree: EventTree, depth: int) -> np.ndarray:
+    """Per stack node (and, last, for none) the number of its innermost `depth` frames."""
+    parents, frames = tree.store.stacks.parent, tree.store.stacks.frame
+    at = np.arange(len(parents) + 1)
+    at[-1] = -1
+    columns = []
+    for _ in range(min(depth, len(parents))):
+        columns.append(np.where(at >= 0, np.append(frames, -1)[at], -1))
+        at = np.append(parents, -1)[at]
+        if (at < 0).all():
+            break
+    return np.unique(np.stack(columns, 1), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def average_entries(source: EventSource, entries: np.ndarray | None, *, by_shape: bool = False, stack_n: int = 0,
+                    by_overload: bool = False) -> list[FunctionEventAvg]:
+    """The groups of a source's entries, in the order of first appearance."""
+    group, first = group_entries(source.tree, entries, by_shape, stack_n, by_overload)
+    rows = _summed(source, entries, group, first)
+    for row in rows:
+        event = row._first
+        assert event is not None
+        row.input_shapes = event.input_shapes if by_shape else ""
+        row.overload_name = event.overload_name if by_overload else ""
+        row.stack = event.stack[:stack_n] if stack_n > 0 and event.stack else []
+    return rows
+
+
+def total_of_entries(source: EventSource, entries: np.ndarray) -> FunctionEventAvg:
+    """All entries as one group; what is not a sum is that of the last."""
+    row = _summed(source, entries, np.zeros(len(entries), np.int64), entries[-1:])[0]
+    assert row._first is not None
+    for name in ("input_shapes", "overload_name", "stack"):
+        setattr(row, name, getattr(row._first, name))
+    return row
+
+
+def _summed(source: EventSource, entries: np.ndarray | None, group: np.ndarray, first: np.ndarray) -> list[FunctionEventAvg]:
+    """One row per group with its sums and the plain attributes of the entry in `first`."""
+    tree, groups = source.tree, len(first)
+
+    def sums(values: np.ndarray) -> np.ndarray:
+        return np.bincount(group, weights=values if entries is None else values[entries], minlength=groups)
+
+    nothing = [0] * groups
+    columns: dict[str, list[Any]] = {
+        "key": [tree.name_of_id[i] for i in tree.name_id[first].tolist()],
+        "count": np.bincount(group, minlength=groups).tolist(),
+        "cpu_time_total": (sums(tree.total_ns) / 1000).tolist(),
+        "self_cpu_time_total": (sums(tree.self_ns) / 1000).tolist(),
+        "device_time_total": nothing, "self_device_time_total": nothing,
+        "cpu_memory_usage": nothing, "self_cpu_memory_usage": nothing,
+        "device_memory_usage": nothing, "self_device_memory_usage": nothing, "flops": nothing,
+        "scope": tree.scope[first].tolist(), "is_async": tree.is_async[first].tolist(),
+        "is_user_annotation": tree.is_annotation[first].tolist(),
+        "device_type": [_DEVICES[i] for i in tree.device_type[first].tolist()],
+    }
+    if tree.store.metadata.use_device:
+        columns["device_time_total"] = columns["self_device_time_total"] = (sums(tree.device_ns) / 1000).tolist()
+    if len(tree.store.memory):
+        for name, values in (("cpu_memory_usage", tree.cpu_bytes), ("self_cpu_memory_usage", tree.self_cpu_bytes),
+                             ("device_memory_usage", tree.device_bytes), ("self_device_memory_usage", tree.self_device_bytes)):
+            columns[name] = sums(values).astype(np.int64).tolist()
+    if tree.store.metadata.options.with_flops:
+        columns["flops"] = sums(tree.flops).astype(np.int64).tolist()
+    return [_row(source, entry, dict(zip(columns, values))) for entry, *values in zip(first.tolist(), *columns.values())]
+
+
+def _row(source: EventSource, first: int, values: dict[str, Any]) -> FunctionEventAvg:
+    row = FunctionEventAvg()
+    row.__dict__.update(values, _first=event_of(source, first), node_id=-1, use_device=source.tree.store.metadata.use_device)
+    return row
+
+
+def average_events(events: Sequence[FunctionEvent | FunctionEventAvg], *, by_shape: bool, stack_n: int,
+                   by_overload: bool) -> list[FunctionEventAvg]:
+    """The same for events of any origin, one by one: those made by hand, changed, or from several windows."""
+    groups: dict[tuple[str, ...], FunctionEventAvg] = {}
+    for event in events:
+        key = [str(event.key), str(event.node_id), str(event.device_type), str(event.is_legacy), str(event.is_user_annotation)]
+        if by_overload:
+            key.append(shown(event.overload_name))
+        if by_shape:
+            key.append(str(event.input_shapes))
+        if stack_n > 0:
+            key += (event.stack or ())[:stack_n]
+        groups.setdefault(tuple(key), FunctionEventAvg()).add(event)
+    for row in groups.values():
+        row.stack = (row.stack or [])[:stack_n] if stack_n > 0 else []
+        row.input_shapes = row.input_shapes if by_shape else ""
+        row.overload_name = row.overload_name if by_overload else ""
+    return list(groups.values())

@@ -1,0 +1,30 @@
+"""Which events are shown: the rule that PyTorch's `events()` applies, used for lists, averages and traces alike.
+
+An event that is the only child of an event with the same name is taken into its parent (`aten::sum` that calls
+`aten::sum`), and its children become the parent's. Operators and annotations never take in one another: a scope that a
+user names like the operator inside it hides nothing.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+# Names that PyTorch does not list: they are how its own bookkeeping is called.
+UNLISTED_NAMES = frozenset({
+    "[OutOfMemory]", "profiler::_record_function_enter", "profiler::_record_function_enter_new",
+    "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version",
+})
+
+
+def repeats_its_parent(name: np.ndarray, parent: np.ndarray, annotation: np.ndarray) -> np.ndarray:
+    """The mask of events that are taken into their parent.
+
+    One look at the original tree is enough: what a parent adopts from its only child are that child's children, so
+    whether a grandchild is an only child does not change when its parent is taken in.
+    """
+    repeats = np.flatnonzero((np.append(name, -1)[parent] == name) & (parent >= 0)) if len(parent) else parent
+    mask = np.zeros(len(parent), bool)
+    if len(repeats):
+        children = np.bincount(parent + 1, minlength=len(parent) + 1)[1:]
+        above = parent[repeats]
+        mask[repeats] = (children[above] == 1) & (annotation[repeats] == annotation[above])
+    return mask

@@ -1,0 +1,1 @@
+"""Writing a store to files. Nothing here computes what `analysis` can be asked for."""

@@ -1,0 +1,62 @@
+"""Files that appear whole or not at all."""
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import uuid
+from pathlib import Path
+from typing import IO, Iterator, Protocol
+
+
+class TextOut(Protocol):
+    """What an exporter needs of a file."""
+
+    def write(self, text: str, /) -> int: ...
+
+
+@contextlib.contextmanager
+def atomic_writer(path: str | os.PathLike[str], *, compressed: bool | None = None) -> Iterator[TextOut]:
+    """Open `path` for text; what was written takes its place when the block ends without an error.
+
+    The text goes to a temporary file in the same directory, which is then renamed. When anything fails (the block,
+    a full disk, a missing directory) the temporary file is removed, an earlier file at `path` stays as it was, and
+    the error is raised with the name of `path`. A name ending in ".gz" is compressed unless `compressed` says otherwise.
+    A link is followed; devices and pipes are written to directly, since a rename would replace them.
+    """
+    target = Path(os.path.realpath(os.fsdecode(os.fspath(path))))
+    gz = target.name.endswith(".gz") if compressed is None else compressed
+    in_place = target.exists() and not target.is_file() and not target.is_dir()
+    temporary = target if in_place else target.parent / f".{target.name[:40]}.{os.getpid()}.{uuid.uuid4().hex[:12]}.tmp"
+    try:
+        with open(temporary, "wb" if in_place else "xb") as raw, _text(raw, target.name, gz) as out:
+            yield out
+        if not in_place:
+            os.replace(temporary, target)
+    except BaseException as error:
+        if not in_place:
+            with contextlib.suppress(OSError):  # what is reported is why the export failed, not that cleaning up did
+                temporary.unlink()
+        if isinstance(error, OSError) and error.errno is not None:
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
+        raise
+
+
+@contextlib.contextmanager
+def _text(raw: IO[bytes], name: str, gz: bool) -> Iterator[TextOut]:
+    """A text layer over `raw`. The gzip header has no time in it, so that equal contents are equal files."""
+    if gz:
+        with gzip.GzipFile(filename=name, mode="wb", compresslevel=5, fileobj=raw, mtime=0) as packed:
+            yield _Encoder(packed)
+    else:
+        yield _Encoder(raw)
+
+
+class _Encoder:
+    """`write` for text over a binary file; a lone surrogate (a name made from undecodable bytes) is written escaped."""
+
+    def __init__(self, out: IO[bytes] | gzip.GzipFile) -> None:
+        self._out = out
+
+    def write(self, text: str, /) -> int:
+        return self._out.write(text.encode("utf-8", "backslashreplace"))

@@ -1,0 +1,344 @@
+"""`torch.profiler.profile`: options, start, stop and step. What was recorded is turned into results elsewhere."""
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from os import PathLike
+from types import TracebackType
+from typing import Any
+
+from . import _autograd_profile
+from ._actions import TRANSITIONS, WARNINGS
+from ._config import _ExperimentalConfig, device_of, parse_activities, supported_activities
+from ._enums import ProfilerAction, ProfilerActivity
+from ._execution_trace import ExecutionTraceObserver
+from ._handlers import tensorboard_trace_handler
+from ._step_tracker import KinetoStepTracker
+from ._steps import StepScope
+from ._store import EventStore
+from .analysis import validate as _validate
+from .analysis.events import EventList
+from .export import memory_timeline
+from .schedule import always_record, schedule
+
+__all__ = ["supported_activities", "ProfilerAction", "schedule", "tensorboard_trace_handler", "profile",
+           "ExecutionTraceObserver"]
+
+_STEP_REQUESTER = "ProfilerStep"
+_CLEARS = ("Warning: Profiler clears events at the end of each cycle. Only events from the current cycle will be reported. "
+           "To keep events across cycles, set acc_events=True.")
+_DEPRECATED_TIMELINE = (
+    "`export_memory_timeline` is deprecated and will be removed in a future version. Please use "
+    "`torch.cuda.memory._record_memory_history` and `torch.cuda.memory._export_memory_snapshot` instead.")
+_METADATA_TYPES = ("_add_metadata_json(): incompatible function arguments. The following argument types are supported:\n"
+                   "    1. (arg0: str, arg1: str) -> None\n\nInvoked with: {!r}, {!r}")
+
+
+class _KinetoProfile:
+    """A profile driven by hand: `prepare_trace`, `start_trace`, `stop_trace`, then results.
+
+    activities                 what to record: members of ProfilerActivity, their names, or dicts from a member to
+                               the types of events that traces show of it
+    record_shapes              shapes, types, strides and values of arguments
+    profile_memory             allocations and frees, with the event that caused them
+    with_stack                 the Python calls, and the call stack of every event
+    with_flops                 estimates of floating-point operations
+    with_modules               the nn.Module that every event belongs to
+    experimental_config        options outside the stable API
+    execution_trace_observer   an ExecutionTraceObserver that runs while the profile records
+    acc_events                 keep the events of all cycles, not only of the last
+    custom_trace_id_callback   makes the id of each trace
+    post_processing_timeout_s  accepted; 0 means that no events are made
+    """
+
+    def __init__(self, *, activities: Iterable[Any] | None = None, record_shapes: bool = False,
+                 profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False,
+                 with_modules: bool = False, experimental_config: _ExperimentalConfig | None = None,
+                 execution_trace_observer: Any = None, acc_events: bool = False,
+                 custom_trace_id_callback: Callable[[], str] | None = None,
+                 post_processing_timeout_s: float | None = None) -> None:
+        if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
+            raise ValueError("post_processing_timeout_s must be non-negative")
+        self.activities, self.activity_filters = parse_activities(activities)
+        self.record_shapes, self.with_flops, self.profile_memory = record_shapes, with_flops, profile_memory
+        self.with_stack, self.with_modules = with_stack, with_modules
+        self.experimental_config = experimental_config
+        self.execution_trace_observer = (execution_trace_observer if execution_trace_observer is not None
+                                         else ExecutionTraceObserver.build_execution_trace_obs_from_env())
+        self.acc_events = acc_events
+        self.custom_trace_id_callback = custom_trace_id_callback
+        self.post_processing_timeout_s = post_processing_timeout_s
+        self.profiler: _autograd_profile.profile | None = None
+        self.has_cudagraphs = False
+        self.mem_tl: Any = None
+        self.use_device = device_of(self.activities)
+        self.preset_metadata: dict[str, str] = {}
+        self._finished: _autograd_profile.profile | None = None
+
+    # --- recording --------------------------------------------------------------------------------------------------
+    def start(self) -> None:
+        self.prepare_trace()
+        self.start_trace()
+
+    def stop(self) -> None:
+        self.stop_trace()
+
+    def prepare_trace(self) -> None:
+        """Makes ready to record. The last finished cycle is replaced when the new one is recorded, not before."""
+        inner = self.profiler
+        if inner is not None and self.acc_events:
+            inner._prepare_trace()
+            return
+        if inner is not None:
+            warnings.warn(_CLEARS, stacklevel=3)
+            inner._stop_trace()
+            if inner.store is not None:
+                self._finished = inner
+        self.profiler = _autograd_profile.profile(
+            use_cpu=ProfilerActivity.CPU in self.activities, use_device=self.use_device, record_shapes=self.record_shapes,
+            with_flops=self.with_flops, profile_memory=self.profile_memory, with_stack=self.with_stack,
+            with_modules=self.with_modules, use_kineto=self.use_device not in ("mtia", None),
+            experimental_config=self.experimental_config, acc_events=self.acc_events,
+            custom_trace_id_callback=self.custom_trace_id_callback,
+            post_processing_timeout_s=self.post_processing_timeout_s, activity_filters=self.activity_filters)
+        self.profiler._prepare_trace()
+
+    def start_trace(self) -> None:
+        """Begins to record."""
+        inner = self._inner("starting trace")
+        observer = self.execution_trace_observer
+        if observer is not None:
+            observer.start()
+        self._finished = None
+        inner._start_trace(getattr(self, "step_num", 0), getattr(observer, "recorded_functions", None))
+        for key, text in self.preset_metadata.items():
+            inner._add_metadata_json(key, text)
+
+    def stop_trace(self) -> None:
+        """Ends recording; a second call changes nothing."""
+        inner = self._inner("stopping trace")
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.stop()
+        inner._stop_trace()
+
+    def _cancel_trace(self) -> None:
+        """Leaves the warm-up without recording: an earlier cycle stays readable, else the result is empty."""
+        if self._finished is not None:
+            self.profiler, self._finished = self._finished, None
+        else:
+            self.start_trace()
+            self.stop_trace()
+
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[ProfilerActivity]) -> None:
+        """Leaves out what the activities do from now on, or takes it in again."""
+        if self.profiler is not None:
+            self.profiler.toggle_collection_dynamic(enable, list(activities))
+
+    def _inner(self, purpose: str) -> _autograd_profile.profile:
+        if self.profiler is None:
+            raise AssertionError(f"Profiler must be initialized before {purpose}")
+        return self.profiler
+
+    # --- metadata ---------------------------------------------------------------------------------------------------
+    def add_metadata(self, key: str, value: str) -> None:
+        """Adds a string to the trace that is being recorded."""
+        if not isinstance(value, str):
+            raise AttributeError(f"'{type(value).__name__}' object has no attribute 'replace'")
+        self.add_metadata_json(key, json.dumps(value))
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Adds a JSON text to the trace that is being recorded; ValueError if it is not JSON."""
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise TypeError(_METADATA_TYPES.format(key, value))
+        _check_json(key, value)
+        if self.profiler is None or not self.profiler._add_metadata_json(key, value):
+            warnings.warn("Profiler is not initialized: skipping profiling metadata", stacklevel=2)
+
+    def preset_metadata_json(self, key: str, value: str) -> None:
+        """Adds a JSON text to every trace that is recorded from now on."""
+        _check_json(key, value)
+        self.preset_metadata[key] = value
+
+    def _get_distributed_info(self) -> None:
+        """None: there is no process group."""
+
+    # --- results ----------------------------------------------------------------------------------------------------
+    def _store(self, purpose: str) -> EventStore:
+        """The recorded events, for those who read stores."""
+        store = self._inner(purpose).store
+        if store is None:
+            raise AssertionError(f"Profiler must have recorded something before {purpose}")
+        return store
+
+    def events(self) -> EventList:
+        """The recorded events; the same list at every call. Empty while recording."""
+        return self._inner("accessing events").function_events
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> EventList:
+        """The events summed up by name, and by input shapes, innermost stack frames or overloads where asked."""
+        return self._inner("getting key averages").key_averages(group_by_input_shape, group_by_stack_n,
+                                                                group_by_overload_name)
+
+    def export_chrome_trace(self, path: str | PathLike[str], use_python_export: bool = False) -> None:
+        """Writes a trace for Perfetto, chrome://tracing or TensorBoard; compressed if the path ends in ".gz". There is
+        one exporter: `use_python_export` changes nothing."""
+        self._inner("exporting chrome trace").export_chrome_trace(path, use_python_export=use_python_export)
+
+    def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
+        """Writes collapsed stacks, one `frame;frame value` per line, for flamegraph.pl and speedscope."""
+        self._inner("exporting stacks").export_stacks(path, metric)
+
+    def _memory_profile(self) -> EventStore:
+        """The events of a profile that recorded all that a memory timeline needs."""
+        needed = ("record_shapes", "profile_memory", "with_stack")
+        missing = ", ".join(f"{name}=True" for name in needed if not getattr(self, name))
+        if missing:
+            raise ValueError(f"{missing} required for memory profiling.")
+        if self.profiler is None or self.profiler.store is None:
+            raise AssertionError("Profiler and kineto_results must be initialized for memory profiling")
+        return self.profiler.store
+
+    def export_memory_timeline(self, path: str | PathLike[str], device: str | None = None) -> None:
+        """Writes the memory in use over time by category: JSON, ".json.gz", "raw.json.gz" or a self-contained ".html"."""
+        warnings.warn(_DEPRECATED_TIMELINE, FutureWarning, stacklevel=2)
+        self.mem_tl = memory_timeline.write(self._memory_profile(), path, device)
+
+    def validate(self) -> list[Any]:
+        """Checks that the recorded numbers hold together; returns what does not."""
+        return _validate.validate(self._store("validating"))
+
+
+def _check_json(key: str, text: str) -> None:
+    try:
+        json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"the metadata {key!r} is not JSON: {error}") from None
+
+
+class profile(_KinetoProfile):
+    """A profile as a context manager, or between `start` and `stop`, over the steps of a loop if there is one.
+
+    schedule        a function from step numbers to actions, such as `schedule(...)` makes; without it every step is
+                    recorded, as one trace
+    on_trace_ready  called with the profile whenever a cycle has been recorded
+    use_cuda        deprecated; say it with `activities`
+
+    The other options are those of `_KinetoProfile`.
+    """
+
+    def __init__(self, *, activities: Iterable[Any] | None = None,
+                 schedule: Callable[[int], ProfilerAction] | None = None,
+                 on_trace_ready: Callable[..., Any] | None = None, record_shapes: bool = False,
+                 profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False,
+                 with_modules: bool = False, experimental_config: _ExperimentalConfig | None = None,
+                 execution_trace_observer: Any = None, acc_events: bool = False, use_cuda: bool | None = None,
+                 custom_trace_id_callback: Callable[[], str] | None = None,
+                 post_processing_timeout_s: float | None = None) -> None:
+        if use_cuda is not None:
+            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
+        super().__init__(activities=activities, record_shapes=record_shapes, profile_memory=profile_memory,
+                         with_stack=with_stack, with_flops=with_flops, with_modules=with_modules,
+                         experimental_config=experimental_config, execution_trace_observer=execution_trace_observer,
+                         acc_events=acc_events, custom_trace_id_callback=custom_trace_id_callback,
+                         post_processing_timeout_s=post_processing_timeout_s)
+        self.schedule = schedule or always_record
+        self.record_steps = bool(schedule)
+        self.on_trace_ready = on_trace_ready
+        self.step_num = 0
+        self.step_rec_fn: StepScope | None = None
+        self.current_action = self._action_of(0)
+        self._running = False
+        KinetoStepTracker.init_step_count(_STEP_REQUESTER)
+
+    @property
+    def action_map(self) -> dict[tuple[ProfilerAction, ProfilerAction | None], list[Callable[[], None]]]:
+        """What is done when one action follows another. Made anew at each reading, so that the profile does not refer
+        to itself."""
+        return {pair: [getattr(self, name) for name in names] for pair, names in TRANSITIONS.items()}
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None,
+                 exc_tb: TracebackType | None) -> None:
+        try:
+            self.stop()
+        finally:
+            if self.execution_trace_observer is not None:
+                self.execution_trace_observer.cleanup()
+
+    def start(self) -> None:
+        """Begins the current step as the schedule says."""
+        self._close_step()
+        self._running = True
+        try:
+            self._move(ProfilerAction.NONE, self.current_action)
+        except BaseException:
+            self._running = False
+            raise
+        self._open_step()
+
+    def stop(self) -> None:
+        """Ends the profile. A second call, and one from another thread, changes nothing and loses nothing."""
+        self._close_step()
+        KinetoStepTracker.erase_step_count(_STEP_REQUESTER)
+        if self._running or self.profiler is None:
+            self._running = False
+            self._move(self.current_action, None)
+
+    def step(self) -> None:
+        """Ends the current step of the loop and begins the next."""
+        next_action = self._action_of(self.step_num + 1)
+        self._close_step()
+        previous, self.current_action = self.current_action, next_action
+        self.step_num += 1
+        if self.profiler is not None and self.profiler._session is not None:
+            self.profiler._session.mark_step(self.step_num)
+        self._move(previous, next_action)
+        if os.environ.get("KINETO_USE_DAEMON"):
+            KinetoStepTracker.increment_step(_STEP_REQUESTER)
+        self._open_step()
+
+    def _action_of(self, step: int) -> ProfilerAction:
+        action = self.schedule(step)
+        if action is ProfilerAction.DEVICE_STOPPED:
+            raise ValueError("ProfilerAction.DEVICE_STOPPED is set internally by the profiler and must not be returned by a "
+                             "user-provided schedule")
+        return action
+
+    def _move(self, previous: ProfilerAction, following: ProfilerAction | None) -> None:
+        """Does what the transition asks for. Unknown ones ask for nothing."""
+        if (previous, following) in WARNINGS:
+            warnings.warn(WARNINGS[previous, following], stacklevel=3)
+        for name in TRANSITIONS.get((previous, following), ()):
+            getattr(self, name)()
+
+    def _open_step(self) -> None:
+        if self.record_steps and self.profiler is not None and self.profiler._session is not None:
+            self.step_rec_fn = StepScope(self.profiler._session, self.step_num)
+            self.step_rec_fn.__enter__()
+
+    def _close_step(self) -> None:
+        scope, self.step_rec_fn = self.step_rec_fn, None
+        if scope is not None:
+            scope.__exit__(None, None, None)
+
+    def _trace_ready(self) -> None:
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
+        """Takes effect for the next trace that is prepared."""
+        self.custom_trace_id_callback = callback
+
+    def get_trace_id(self) -> str | None:
+        """The id of the current cycle's trace."""
+        return None if self.profiler is None else self.profiler.trace_id
+
+    def _stats(self) -> Any:
+        """What profiling itself cost; None before preparation."""
+        return None if self.profiler is None else self.profiler._stats

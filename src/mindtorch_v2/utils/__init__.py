@@ -1,0 +1,1 @@
+"""Helpers around training: checkpointing and hooks."""
