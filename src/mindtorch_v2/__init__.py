@@ -7,6 +7,7 @@ from typing import Any
 import numpy as _np
 
 from . import _dtype, _ops
+from ._constructors import TYPED as _TYPED
 from ._creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from ._device import device
 from ._device import get_default as get_default_device
@@ -82,6 +83,7 @@ cfloat = complex64
 cdouble = complex128
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
+globals().update(_TYPED)  # FloatTensor, LongTensor, ...
 
 _SUBMODULES = ("autograd", "nn", "optim", "profiler", "utils", "linalg", "npu", "random", "serialization", "special", "testing", "amp",
                "fft", "jit", "ops", "return_types")

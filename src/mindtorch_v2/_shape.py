@@ -103,17 +103,17 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
                 raise RuntimeError("only one dimension can be inferred")
             hole = i
         elif n < 0:
-            raise RuntimeError(f"invalid shape dimension {n}")
+            raise RuntimeError(f"invalid shape dimension {n} at index {i} of shape {list(shape)}")
         else:
             known *= n
     if hole is None:
         if known != numel:
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
         return tuple(shape)
-    if known == 0:
+    if known == 0 and numel == 0:
         raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified "
                            "dimension size -1 can be any value and is ambiguous")
-    if numel % known:
+    if known == 0 or numel % known:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
     return (*shape[:hole], numel // known, *shape[hole + 1:])
 

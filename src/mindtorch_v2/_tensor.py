@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _device
 from . import _dtype as dt
-from ._shape import Size
+from ._shape import Size, contiguous_strides
 from ._storage import Storage
 
 _new = object.__new__
@@ -102,7 +102,7 @@ class Tensor(metaclass=_TensorMeta):
     def stride(self, dim: int | None = None) -> Any:
         """Steps in elements between neighbours along each dimension."""
         item = self._a.itemsize
-        strides = tuple(s // item for s in self._a.strides)
+        strides = tuple([s // item for s in self._a.strides]) if self._a.size else contiguous_strides(self._a.shape)
         return strides if dim is None else strides[dim]
 
     def storage_offset(self) -> int:

@@ -167,11 +167,11 @@ class profile:
         if self.enabled:
             self._stop_trace()
 
-    def _stop_trace(self) -> None:
-        """Ends the window; does nothing where none is open."""
+    def _stop_trace(self) -> bool:
+        """Ends the window; False where none is open."""
         session, self._session = self._session, None
         if session is None:
-            return
+            return False
         started = time.perf_counter_ns()
         store = session.stop(self.trace_id, self._metadata, self.use_device, self._record_function_base)
         kept = self.store if self.acc_events else None
@@ -181,6 +181,7 @@ class profile:
         stats = self._stats
         stats.profiler_disable_call_duration_us = _microseconds_since(started)
         stats.profiling_window_duration_sec = (session.stop_ns - session.start_ns) / 1e9
+        return True
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Sequence[Any]) -> None:
         """Leaves out what the activities do from now on, or takes it in again."""

@@ -72,11 +72,11 @@ def _key_of(value: Any) -> Any:
         return (kind, value)
     if isinstance(value, Dtype):
         return (Dtype, value.code)
-    number = _number_of(value)
+    number = number_of(value)
     return (kind, number)
 
 
-def _number_of(value: Any) -> Any:
+def number_of(value: Any) -> Any:
     """What PyTorch shows of an object argument: layouts and memory formats by number, numpy scalars by value,
     anything else not at all."""
     if isinstance(value, np.generic):
@@ -105,7 +105,7 @@ def _describe(value: Any, wants_tensor: bool) -> _Argument:
         return _Argument((), (), "Scalar", value)
     if isinstance(value, Dtype):
         return _Argument((), (), "Scalar", value.code)
-    number = None if value is None or isinstance(value, Device) else _number_of(value)
+    number = None if value is None or isinstance(value, Device) else number_of(value)
     return _Argument((), (), "" if number is None else "Scalar", number)
 
 

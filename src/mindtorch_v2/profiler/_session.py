@@ -121,11 +121,6 @@ class Session:
                         socket.gethostname(), trace_id, use_device, self.options, dict(user or {}), record_function_base)
 
 
-def close_step(handle: Handle | None) -> None:
-    """Ends the event of a step."""
-    recorder.close(handle)
-
-
 def any_running() -> bool:
     """Whether any thread is being recorded."""
     return bool(_sessions)

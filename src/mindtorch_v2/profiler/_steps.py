@@ -1,7 +1,8 @@
 """The event of a step: `ProfilerStep#N`, seen only by the profile whose step it is."""
 from __future__ import annotations
 
-from ._session import Session, close_step
+from ._recorder import recorder
+from ._session import Session
 from .record_function import record_function
 
 
@@ -17,4 +18,4 @@ class StepScope(record_function):
         return self
 
     def __exit__(self, *exc: object) -> None:
-        close_step(self._handle)
+        recorder.close(self._handle)

@@ -76,6 +76,8 @@ class _KinetoProfile:
         self.use_device = device_of(self.activities)
         self.preset_metadata: dict[str, str] = {}
         self._finished: _autograd_profile.profile | None = None
+        self._unread = False           # a recorded cycle that nobody has been told of
+        self._warned_of_clearing = False
 
     # --- recording --------------------------------------------------------------------------------------------------
     def start(self) -> None:
@@ -92,7 +94,9 @@ class _KinetoProfile:
             inner._prepare_trace()
             return
         if inner is not None:
-            warnings.warn(_CLEARS, stacklevel=3)
+            if not self._warned_of_clearing and self._loses_events():
+                self._warned_of_clearing = True
+                warnings.warn(_CLEARS, stacklevel=3)
             inner._stop_trace()
             if inner.store is not None:
                 self._finished = inner
@@ -104,6 +108,10 @@ class _KinetoProfile:
             custom_trace_id_callback=self.custom_trace_id_callback,
             post_processing_timeout_s=self.post_processing_timeout_s, activity_filters=self.activity_filters)
         self.profiler._prepare_trace()
+
+    def _loses_events(self) -> bool:
+        """Whether the cycle that is about to be replaced has been shown to nobody."""
+        return True
 
     def start_trace(self) -> None:
         """Begins to record."""
@@ -121,7 +129,7 @@ class _KinetoProfile:
         inner = self._inner("stopping trace")
         if self.execution_trace_observer is not None:
             self.execution_trace_observer.stop()
-        inner._stop_trace()
+        self._unread = inner._stop_trace() or self._unread
 
     def _cancel_trace(self) -> None:
         """Leaves the warm-up without recording: an earlier cycle stays readable, else the result is empty."""
@@ -328,8 +336,13 @@ class profile(_KinetoProfile):
             scope.__exit__(None, None, None)
 
     def _trace_ready(self) -> None:
-        if self.on_trace_ready is not None:
+        """Hands a recorded cycle to the callback, once."""
+        unread, self._unread = self._unread, False
+        if unread and self.on_trace_ready is not None:
             self.on_trace_ready(self)
+
+    def _loses_events(self) -> bool:
+        return self.on_trace_ready is None or self._unread
 
     def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
         """Takes effect for the next trace that is prepared."""

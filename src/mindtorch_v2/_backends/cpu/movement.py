@@ -35,9 +35,10 @@ def restride(array: Array, shape: Sequence[int], strides: Sequence[int]) -> Arra
 @kernel("view")
 def view(self: Array, size: Sequence[int]) -> Array:
     try:
-        if self.flags.c_contiguous:
-            return self.reshape(size)
-        return self.reshape(size, copy=False)
+        out = self.reshape(size) if self.flags.c_contiguous else self.reshape(size, copy=False)
+        if out.shape != size and size and min(size) < -1:  # numpy takes any negative size for an unknown one
+            infer_size(size, self.size)
+        return out
     except ValueError:
         infer_size(size, self.size)
         raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans "

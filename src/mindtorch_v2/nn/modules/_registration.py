@@ -114,7 +114,7 @@ class RegistrationMixin:
         if isinstance(value, Parameter):
             if "_parameters" not in fields:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
-            self._forget(name, "__dict__", "_buffers", "_modules", "_non_persistent_buffers_set")
+            self._forget(name, "_buffers", "_modules", "_non_persistent_buffers_set")
             fields.pop(name, None)
             self.register_parameter(name, value)
         elif isinstance(value, RegistrationMixin):

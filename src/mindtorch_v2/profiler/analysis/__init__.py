@@ -1,5 +1,5 @@
-"""Reading a store: pure functions of it. Nothing here writes, records, or changes what it reads.
+"""Reading a store: pure functions of it. Nothing here records, or changes what it reads.
 
 `EventTree` is what all of them start from; wherever a store is accepted, so is the tree made from it, which saves
-computing the same arrays again. The list of events itself is in `profiler.event_list`.
+computing the same arrays again.
 """

@@ -26,9 +26,10 @@ def group_entries(tree: EventTree, entries: np.ndarray | None, by_shape: bool, s
     def chosen(values: np.ndarray) -> np.ndarray:
         return values if entries is None else values[entries]
 
-    codes = chosen(tree.name_id).astype(np.int64) * 512
-    codes += chosen(tree.device_type).astype(np.int64) * 2
+    codes = chosen(tree.name_id) * np.int64(2)
     codes += chosen(tree.is_annotation)
+    if tree.device_type.any():
+        codes += chosen(tree.device_type) * np.int64(2 * len(tree.name_of_id))
     group, first = _dense(codes)
     store = tree.store
     if by_overload and store.metadata.options.capture_overload_names:
@@ -119,7 +120,7 @@ def _summed(source: EventSource, entries: np.ndarray | None, group: np.ndarray, 
         "device_time_total": nothing, "self_device_time_total": nothing,
         "cpu_memory_usage": nothing, "self_cpu_memory_usage": nothing,
         "device_memory_usage": nothing, "self_device_memory_usage": nothing, "flops": nothing,
-        "scope": tree.scope[first].tolist(), "is_async": tree.is_async[first].tolist(),
+        "scope": tree.scope_of(first).tolist(), "is_async": tree.is_async[first].tolist(),
         "is_user_annotation": tree.is_annotation[first].tolist(),
         "device_type": [_DEVICES[i] for i in tree.device_type[first].tolist()],
     }

@@ -1,48 +1,49 @@
 """`FunctionEvent`: one event with PyTorch's attributes, a view of a store or made by hand."""
 from __future__ import annotations
 
-import collections
-import itertools
+import contextlib
+import gc
 from typing import Any, Callable, Iterator, Sequence
 
 from .._enums import DeviceType
 from .source import KIND_NAMES, EventSource
 from .values import EventMetadata, FormattedTimesMixin, Interval, Kernel, deprecated
 
-_SHOWN_ONLY = frozenset({"self_cpu_percent", "total_cpu_percent", "total_device_percent"})
+_GC_PAUSE_FROM = 10_000
 
 
-class _Stored:
-    """An attribute that a view reads from its source and that assignment replaces: it defines no `__set__`, so a value
-    in the event's own dictionary goes before it. Events made by hand have all their attributes there."""
+class OwnValues:
+    """The source of a single event that is no view: a list of one value per attribute."""
 
-    def __init__(self, read: Callable[[EventSource, int], Any]) -> None:
-        self.read = read
+    is_store = False
 
-    def __get__(self, event: FunctionEvent | None, owner: type | None = None) -> Any:
-        return self if event is None else self.read(event._source, event._index)  # type: ignore[arg-type]
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update((name, [value]) for name, value in values.items())
 
 
-class _Listed:
-    """The same for an attribute that is one list of the source: one call less, for those that loops read."""
-
-    def __init__(self, column: str) -> None:
-        self.column = column
-
-    def __get__(self, event: FunctionEvent | None, owner: type | None = None) -> Any:
-        return self if event is None else getattr(event._source, self.column)[event._index]
-
-
-def _listed(column: str) -> Any:
-    return _Listed(column)
+def _stored(name: str, read: Callable[[FunctionEvent], Any]) -> Any:
+    """An attribute that is read from the event's source. Assigning to it gives the event its own values."""
+    def assign(event: FunctionEvent, value: Any) -> None:
+        event._detach()
+        getattr(event._source, name)[0] = value
+    _ATTRIBUTES.append(name)
+    return property(read, assign)
 
 
-def _of_inputs(part: Callable[[Any], Any], empty: Callable[[], Any] = list) -> Any:
+def _looked_up(name: str, find: Callable[[EventSource, int], Any]) -> Any:
+    """An attribute that has no list in a store's source because making it for all events would be wasteful."""
+    def read(event: FunctionEvent) -> Any:
+        source = event._source
+        return find(source, event._index) if source.is_store else getattr(source, name)[0]
+    return _stored(name, read)
+
+
+def _of_inputs(name: str, part: Callable[[Any], Any], empty: Callable[[], Any] = list) -> Any:
     """An attribute made from the description of the arguments; empty where none was recorded."""
-    def read(source: EventSource, entry: int) -> Any:
+    def find(source: EventSource, entry: int) -> Any:
         inputs = source.inputs(entry)
         return empty() if inputs is None else part(inputs)
-    return _Stored(read)
+    return _looked_up(name, find)
 
 
 def as_lists(value: Any) -> Any:
@@ -62,15 +63,35 @@ def event_of(source: EventSource, entry: int) -> FunctionEvent:
         found = list.__getitem__(events, entry)
         if found._source is source and found._index == entry:
             return found
-    return views_of(source, [entry])[0]
+    return views_of(source, (entry,))[0]
 
 
 def views_of(source: EventSource, entries: Sequence[int]) -> list[FunctionEvent]:
-    """New views of entries. All steps run in C: making a million views must not take a second."""
-    made = list(map(object.__new__, itertools.repeat(FunctionEvent, len(entries))))
-    collections.deque(map(_set_source, made, itertools.repeat(source)), maxlen=0)
-    collections.deque(map(_set_index, made, entries), maxlen=0)
+    """New views of entries."""
+    made: list[FunctionEvent] = []
+    append, new = made.append, object.__new__
+    with _gc_paused() if len(entries) > _GC_PAUSE_FROM else contextlib.nullcontext():
+        for entry in entries:
+            event = new(FunctionEvent)
+            event._source = source
+            event._index = entry
+            append(event)
     return made
+
+
+@contextlib.contextmanager
+def _gc_paused() -> Iterator[None]:
+    """Making many objects that all stay alive sets off collections that find nothing and take most of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+_ATTRIBUTES: list[str] = []
 
 
 class FunctionEvent(FormattedTimesMixin):
@@ -79,68 +100,67 @@ class FunctionEvent(FormattedTimesMixin):
     It answers to PyTorch's attributes and, as a mapping, to the keys `name`, `kind` ("op", "scope" or "memory"),
     `device_type`, `step`, `thread_id`, `start_ns`, `end_ns`, `duration_ns`, `correlation_id`, and, where recorded,
     `input_shapes`, `stack` and `cpu_memory_allocated_before/_after/_delta` (and the same of a device).
-    Two views of the same event are equal.
+
+    Events of a profile are views: they hold a source and a number, and read what they are asked for. An event made by
+    hand, and a view that is assigned to, has its own values. Two views of the same event are equal.
     """
 
     __slots__ = ("_source", "_index", "__dict__")
-    _source: EventSource | None
+    _source: Any
     _index: int
-    _changed: bool = False  # an attribute was assigned: averages must read this object and not the store
 
-    # ---- attributes -----------------------------------------------------------------------------------------
-    node_id: int = -1
-    count: int = 1
-    is_remote: bool = False
-    is_legacy: bool = False
-    linked_correlation_id: int = 0
-    extra_meta: Any = None
-    event_metadata: EventMetadata | None = None
-    _metadata_json: Any = None
-    is_python_function: bool = False
-    python_id: int = -1
-    python_parent_id: int = -1
-    python_module_id: int = -1
+    # What a table notes on the events that it printed. Not part of the event's value.
     self_cpu_percent: Any = -1
     total_cpu_percent: Any = -1
     total_device_percent: Any = -1
 
-    id: int = _Stored(lambda source, entry: entry + 1)  # type: ignore[assignment]
-    external_id: int = _Stored(lambda source, entry: entry + 1)  # type: ignore[assignment]
-    name: str = _listed("name")
-    trace_name: str | None = _listed("trace_name")
-    overload_name: str | None = _listed("overload_name")
-    time_range: Interval = _Stored(  # type: ignore[assignment]
-        lambda source, entry: Interval(source.start_us[entry], source.end_us[entry]))
-    thread: int = _listed("thread")
-    fwd_thread: int | None = _listed("forward_thread")
-    scope: int = _listed("scope")
-    sequence_nr: int = _listed("sequence_nr")
-    device_type: DeviceType = _listed("device_type")
-    device_index: int = _Stored(lambda source, entry: source.tree.store.metadata.pid)  # type: ignore[assignment]
-    device_resource_id: int = _listed("os_thread")
-    use_device: str | None = _Stored(lambda source, entry: source.tree.store.metadata.use_device)  # type: ignore[assignment]
-    is_async: bool = _listed("is_async")
-    is_user_annotation: bool = _listed("is_annotation")
-    activity_type: str = _Stored(  # type: ignore[assignment]
-        lambda source, entry: "user_annotation" if source.is_annotation[entry] else "cpu_op")
-    flops: int | None = _listed("flops")
-    cpu_memory_usage: int = _listed("cpu_bytes")
-    device_memory_usage: int = _listed("device_bytes")
-    kernels: list[Kernel] = _Stored(lambda source, entry: [])  # type: ignore[assignment]
-    stack: list[str] | None = _Stored(lambda source, entry: source.stack(entry))  # type: ignore[assignment]
-    input_shapes: Any = _of_inputs(lambda inputs: plain_shapes(inputs.shapes))
-    structured_input_shapes: Any = _of_inputs(lambda inputs: as_lists(inputs.shapes))
-    structured_input_strides: Any = _of_inputs(lambda inputs: as_lists(inputs.strides))
-    input_dtypes: Any = _of_inputs(lambda inputs: list(inputs.types))
-    concrete_inputs: Any = _of_inputs(lambda inputs: as_lists(inputs.values))
-    kwinputs: Any = _of_inputs(lambda inputs: {key: as_lists(value) for key, value in inputs.keywords}, dict)
-    cpu_parent: FunctionEvent | None = _Stored(  # type: ignore[assignment]
-        lambda source, entry: event_of(source, source.parent[entry]) if source.parent[entry] >= 0 else None)
-    cpu_children: list[FunctionEvent] = _Stored(  # type: ignore[assignment]
-        lambda source, entry: [event_of(source, child) for child in source.tree.children(entry)])
-    flow_id: int | None = _Stored(lambda source, entry: source.flow_of_entry.get(entry, (0, False))[0])  # type: ignore[assignment]
-    flow_type: int | None = _Stored(lambda source, entry: int(entry in source.flow_of_entry))  # type: ignore[assignment]
-    flow_start: bool | None = _Stored(lambda source, entry: source.flow_of_entry.get(entry, (0, False))[1])  # type: ignore[assignment]
+    name = _stored("name", lambda event: event._source.name[event._index])
+    trace_name = _stored("trace_name", lambda event: event._source.trace_name[event._index])
+    overload_name = _stored("overload_name", lambda event: event._source.overload_name[event._index])
+    thread = _stored("thread", lambda event: event._source.thread[event._index])
+    fwd_thread = _stored("fwd_thread", lambda event: event._source.fwd_thread[event._index])
+    scope = _stored("scope", lambda event: event._source.scope[event._index])
+    sequence_nr = _stored("sequence_nr", lambda event: event._source.sequence_nr[event._index])
+    device_type = _stored("device_type", lambda event: event._source.device_type[event._index])
+    device_resource_id = _stored("device_resource_id", lambda event: event._source.device_resource_id[event._index])
+    is_async = _stored("is_async", lambda event: event._source.is_async[event._index])
+    is_user_annotation = _stored("is_user_annotation", lambda event: event._source.is_user_annotation[event._index])
+    flops = _stored("flops", lambda event: event._source.flops[event._index])
+    cpu_memory_usage = _stored("cpu_memory_usage", lambda event: event._source.cpu_memory_usage[event._index])
+    device_memory_usage = _stored("device_memory_usage", lambda event: event._source.device_memory_usage[event._index])
+
+    id = _looked_up("id", lambda source, entry: entry + 1)
+    external_id = _looked_up("external_id", lambda source, entry: entry + 1)
+    time_range = _looked_up("time_range", lambda source, entry: Interval(source.start_us[entry], source.end_us[entry]))
+    device_index = _looked_up("device_index", lambda source, entry: source.tree.store.metadata.pid)
+    use_device = _looked_up("use_device", lambda source, entry: source.tree.store.metadata.use_device)
+    activity_type = _looked_up("activity_type", lambda source, entry: source.activity_type(entry))
+    stack = _looked_up("stack", lambda source, entry: source.stack(entry))
+    input_shapes = _of_inputs("input_shapes", lambda inputs: plain_shapes(inputs.shapes))
+    structured_input_shapes = _of_inputs("structured_input_shapes", lambda inputs: as_lists(inputs.shapes))
+    structured_input_strides = _of_inputs("structured_input_strides", lambda inputs: as_lists(inputs.strides))
+    input_dtypes = _of_inputs("input_dtypes", lambda inputs: list(inputs.types))
+    concrete_inputs = _of_inputs("concrete_inputs", lambda inputs: as_lists(inputs.values))
+    kwinputs = _of_inputs("kwinputs", lambda inputs: {key: as_lists(value) for key, value in inputs.keywords}, dict)
+    cpu_parent = _looked_up(
+        "cpu_parent", lambda source, entry: event_of(source, source.parent[entry]) if source.parent[entry] >= 0 else None)
+    cpu_children = _looked_up("cpu_children", lambda source, entry: [event_of(source, c) for c in source.tree.children(entry)])
+    flow_id = _looked_up("flow_id", lambda source, entry: source.flow_of_entry.get(entry, (0, False))[0])
+    flow_type = _looked_up("flow_type", lambda source, entry: int(entry in source.flow_of_entry))
+    flow_start = _looked_up("flow_start", lambda source, entry: source.flow_of_entry.get(entry, (0, False))[1])
+    node_id = _looked_up("node_id", lambda source, entry: -1)
+    count = _looked_up("count", lambda source, entry: 1)
+    kernels = _looked_up("kernels", lambda source, entry: [])
+    is_remote = _looked_up("is_remote", lambda source, entry: False)
+    is_legacy = _looked_up("is_legacy", lambda source, entry: False)
+    is_python_function = _looked_up("is_python_function", lambda source, entry: False)
+    linked_correlation_id = _looked_up("linked_correlation_id", lambda source, entry: 0)
+    extra_meta = _looked_up("extra_meta", lambda source, entry: None)
+    event_metadata: EventMetadata | None = _looked_up("event_metadata", lambda source, entry: None)
+    _metadata_json = _looked_up("_metadata_json", lambda source, entry: None)
+    python_id = _looked_up("python_id", lambda source, entry: -1)
+    python_parent_id = _looked_up("python_parent_id", lambda source, entry: -1)
+    python_module_id = _looked_up("python_module_id", lambda source, entry: -1)
 
     def __init__(
         self, id: int, name: str, thread: int, start_us: float, end_us: float, overload_name: str | None = None,
@@ -155,35 +175,33 @@ class FunctionEvent(FormattedTimesMixin):
         structured_input_strides: Any = None, input_dtypes: Any = None, python_id: int = -1, python_parent_id: int = -1,
         python_module_id: int = -1,
     ) -> None:
-        given = dict(locals())
+        values = dict(locals())
         for consumed in ("self", "start_us", "end_us", "metadata_json"):
-            del given[consumed]
-        _set_source(self, None)
-        self.__dict__.update(
-            given, _changed=True, time_range=Interval(start_us, end_us), _metadata_json=metadata_json, count=1, kernels=[], cpu_children=[],
-            cpu_parent=None, device_resource_id=thread if device_resource_id is None else device_resource_id)
+            del values[consumed]
+        values |= {"time_range": Interval(start_us, end_us), "_metadata_json": metadata_json, "event_metadata": None,
+                   "count": 1, "kernels": [], "cpu_children": [], "cpu_parent": None,
+                   "device_resource_id": thread if device_resource_id is None else device_resource_id}
+        self._source = OwnValues(values)
+        self._index = 0
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-        if name not in _SHOWN_ONLY:
-            self.__dict__["_changed"] = True
+    def _detach(self) -> None:
+        """Stop being a view."""
+        if self._source.is_store:
+            self._source = OwnValues({name: getattr(self, name) for name in _ATTRIBUTES})
+            self._index = 0
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._source, self._index if self._source is not None else 0, dict(self.__dict__)
+        return self._source, self._index, dict(self.__dict__)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        _set_source(self, state[0])
-        _set_index(self, state[1])
+        self._source, self._index = state[:2]
         self.__dict__.update(state[2])
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return (isinstance(other, FunctionEvent) and self._source is not None and self._source is other._source
-                and self._index == other._index)
+        return isinstance(other, FunctionEvent) and self._source is other._source and self._index == other._index
 
     def __hash__(self) -> int:
-        return object.__hash__(self) if self._source is None else hash((id(self._source), self._index))
+        return hash((id(self._source), self._index))
 
     # ---- building by hand -----------------------------------------------------------------------------------
 
@@ -214,14 +232,14 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
-        if not self._changed:
-            return self._source.total_us[self._index]  # type: ignore[union-attr]
+        if self._source.is_store:
+            return self._source.total_us[self._index]
         return self.time_range.elapsed_us() if self.device_type == DeviceType.CPU else 0
 
     @property
     def self_cpu_time_total(self) -> float:
-        if not self._changed:
-            return self._source.self_us[self._index]  # type: ignore[union-attr]
+        if self._source.is_store:
+            return self._source.self_us[self._index]
         if self.is_async or self.device_type != DeviceType.CPU:
             return 0
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
@@ -245,16 +263,16 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def self_cpu_memory_usage(self) -> int:
-        if not self._changed:
-            return self._source.self_cpu_bytes[self._index]  # type: ignore[union-attr]
+        if self._source.is_store:
+            return self._source.self_cpu_bytes[self._index]
         if self.is_async or self.device_type != DeviceType.CPU:
             return 0
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
     @property
     def self_device_memory_usage(self) -> int:
-        if not self._changed:
-            return self._source.self_device_bytes[self._index]  # type: ignore[union-attr]
+        if self._source.is_store:
+            return self._source.self_device_bytes[self._index]
         if self.is_async or self.device_type != DeviceType.CPU:
             return 0
         return self.device_memory_usage - sum(child.device_memory_usage for child in self.cpu_children)
@@ -284,7 +302,7 @@ class FunctionEvent(FormattedTimesMixin):
     def keys(self) -> list[str]:
         """The keys that this event answers to; what was not recorded is not among them."""
         keys = list(_KEYS)
-        if self._source is None:
+        if not self._source.is_store:
             return [key for key in keys if key != "step"] + [key for key in ("input_shapes", "stack") if getattr(self, key) is not None]
         metadata = self._source.tree.store.metadata
         keys += ["input_shapes"] * metadata.options.record_shapes + ["stack"] * metadata.options.with_stack
@@ -301,13 +319,13 @@ class FunctionEvent(FormattedTimesMixin):
 
     def __getitem__(self, key: str) -> Any:
         simple = _KEYS.get(key)
-        if simple is not None and (self._source is not None or key != "step"):
+        if simple is not None and (self._source.is_store or key != "step"):
             return simple(self)
         if not isinstance(key, str) or key not in self:
             raise KeyError(key)
         if key in ("input_shapes", "stack"):
             return getattr(self, key)
-        before, after = self._source.live_bytes(self._index, key.startswith("cpu_"))  # type: ignore[union-attr]
+        before, after = self._source.live_bytes(self._index, key.startswith("cpu_"))
         return {"before": before, "after": after, "delta": after - before}[key.rpartition("_")[2]]
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -326,14 +344,14 @@ class FunctionEvent(FormattedTimesMixin):
 
 
 def _kind(event: FunctionEvent) -> str:
-    if event._source is not None:
+    if event._source.is_store:
         return KIND_NAMES[event._source.kind[event._index]]
     return "scope" if event.is_user_annotation else "op"
 
 
 def _nanoseconds(column: str) -> Callable[[FunctionEvent], int]:
     def read(event: FunctionEvent) -> int:
-        if event._source is not None:
+        if event._source.is_store:
             return getattr(event._source, f"{column}_ns")[event._index]
         return round(getattr(event.time_range, column) * 1000)
     return read
@@ -344,13 +362,10 @@ _KEYS: dict[str, Callable[[FunctionEvent], Any]] = {
     "name": lambda event: event.name,
     "kind": _kind,
     "device_type": lambda event: event.device_type.name,
-    "step": lambda event: event._source.step[event._index],  # type: ignore[union-attr]
+    "step": lambda event: event._source.step[event._index],
     "thread_id": lambda event: event.device_resource_id,
     "start_ns": _start_ns,
     "end_ns": _end_ns,
     "duration_ns": lambda event: _end_ns(event) - _start_ns(event),
     "correlation_id": lambda event: event.id,
 }
-# The members of the slots, so that a view is made without passing through `__setattr__`.
-_set_source: Any = FunctionEvent.__dict__["_source"].__set__
-_set_index: Any = FunctionEvent.__dict__["_index"].__set__

@@ -24,6 +24,8 @@ class EventSource:
     """The entries of one tree as lists. It knows the list of all its events only weakly: events hold their source, so
     a strong reference back would be a cycle."""
 
+    is_store = True
+
     def __init__(self, tree: EventTree) -> None:
         self.tree = tree
         self.all_events: weakref.ref[Any] | None = None
@@ -83,7 +85,7 @@ class EventSource:
         return self._of_thread([thread.number for thread in self.tree.store.threads])
 
     @cached_property
-    def os_thread(self) -> list[int]:
+    def device_resource_id(self) -> list[int]:
         return self._of_thread([thread.os_id for thread in self.tree.store.threads])
 
     def _of_thread(self, values: list[int]) -> list[int]:
@@ -99,7 +101,7 @@ class EventSource:
 
     @cached_property
     def scope(self) -> list[int]:
-        return self.tree.scope.tolist()
+        return self.tree.scope_of(slice(None)).tolist()
 
     @cached_property
     def step(self) -> list[int]:
@@ -113,7 +115,7 @@ class EventSource:
         return np.where(before >= 0, steps[before], first).tolist()
 
     @cached_property
-    def is_annotation(self) -> list[bool]:
+    def is_user_annotation(self) -> list[bool]:
         return self.tree.is_annotation.tolist()
 
     @cached_property
@@ -133,7 +135,7 @@ class EventSource:
         return self.tree.column(self.tree.store.sequence_nr, -1).tolist()
 
     @cached_property
-    def forward_thread(self) -> list[int]:
+    def fwd_thread(self) -> list[int]:
         return self.tree.column(self.tree.store.forward_thread, 0).tolist()
 
     @cached_property
@@ -145,11 +147,11 @@ class EventSource:
         return self.tree.flops.tolist()
 
     @cached_property
-    def cpu_bytes(self) -> list[int]:
+    def cpu_memory_usage(self) -> list[int]:
         return self.tree.cpu_bytes.tolist()
 
     @cached_property
-    def device_bytes(self) -> list[int]:
+    def device_memory_usage(self) -> list[int]:
         return self.tree.device_bytes.tolist()
 
     @cached_property
@@ -179,6 +181,9 @@ class EventSource:
     def inputs(self, entry: int) -> InputDescription | None:
         index = self._input_index[entry]
         return self.tree.store.inputs[index] if index >= 0 else None
+
+    def activity_type(self, entry: int) -> str:
+        return "user_annotation" if self.is_user_annotation[entry] else "cpu_op"
 
     @cached_property
     def _stack_index(self) -> list[int]:

@@ -43,7 +43,12 @@ class EventTree:
         return {"store": self.store}
 
     def __len__(self) -> int:
-        return len(self.row)
+        return len(self.store) if self._is_all_rows else len(self.row)
+
+    @cached_property
+    def _is_all_rows(self) -> bool:
+        """Is every row an entry, and every entry a row? Mostly so, and then columns are those of the store."""
+        return self._hidden is None and not (self.memory_row < 0).any()
 
     # ---- which rows are shown -------------------------------------------------------------------------------
 
@@ -88,7 +93,7 @@ class EventTree:
     def memory_row(self) -> np.ndarray:
         """Per memory record: the shown row that accounts for it, or -1."""
         row = self.store.memory.row
-        return np.append(self.shown_row, -1)[row]
+        return row if self._hidden is None or not len(row) else np.append(self.shown_row, -1)[row]
 
     @cached_property
     def _entries(self) -> tuple[np.ndarray, np.ndarray]:
@@ -115,12 +120,11 @@ class EventTree:
     @cached_property
     def _is_loose(self) -> np.ndarray | None:
         """The mask of memory entries, or None when there are none: the common case, which then costs nothing."""
-        loose = self.row < 0
-        return loose if loose.any() else None
+        return None if not (self.memory_row < 0).any() else self.row < 0
 
     def column(self, values: np.ndarray, missing: int) -> np.ndarray:
         """A column of the store over entries; `missing` stands for it in memory entries."""
-        if len(self.row) == len(values) and self._is_loose is None:
+        if self._is_all_rows:
             return values
         taken = values[self.row] if len(values) else np.full(len(self.row), missing)
         return taken if self._is_loose is None else np.where(self._is_loose, missing, taken)
@@ -165,15 +169,14 @@ class EventTree:
     def is_annotation(self) -> np.ndarray:
         return _IS_ANNOTATION[self.kind]
 
-    @cached_property
-    def scope(self) -> np.ndarray:
-        return _SCOPE_OF_KIND[self.kind]
+    def scope_of(self, entries: np.ndarray | slice) -> np.ndarray:
+        """PyTorch's number for where an event comes from: 0 a function, 1 a backward function, 7 a user's scope."""
+        return _SCOPE_OF_KIND[self.kind[entries]]
 
     @cached_property
     def device_type(self) -> np.ndarray:
         values = self.column(self.store.device_type, 0)
-        return values if self._is_loose is None else np.where(
-            self._is_loose, self.store.memory.device_type[self.record], values)
+        return values if self._is_loose is None else np.where(self._is_loose, self.store.memory.device_type[self.record], values)
 
     @cached_property
     def is_async(self) -> np.ndarray:
@@ -188,7 +191,7 @@ class EventTree:
     def parent(self) -> np.ndarray:
         """The entry that encloses each entry, or -1."""
         found = self.store.parent
-        if self._hidden is not None or self._is_loose is not None:
+        if not self._is_all_rows:
             found = self.entry_of_row[self.column(np.append(self.shown_row, -1)[found], -1)]
         if self.nests.all():
             return found

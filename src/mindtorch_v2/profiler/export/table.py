@@ -1,10 +1,12 @@
 """The printed table of events or averages: PyTorch's, and one line below it with the count and the total time."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Callable, Sequence
+import itertools
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable, Sequence
 
 from ..analysis.formatting import _format_memory, _format_time_share, flops_scale, format_time_in
+from ..analysis.summary import Summary, summarize
 
 _GAP = "  "
 _NUMBER_WIDTH = 12
@@ -12,24 +14,6 @@ _DEVICE_ALIASES = ("cuda", "xpu", "privateuse1")
 _TOP_LEVEL_NOTE = "This report only display top-level ops statistics"
 
 Row = Any  # FunctionEvent or FunctionEventAvg: the table needs only their common attributes
-
-
-@dataclass
-class Summary:
-    """What the layout needs to know of all rows, printed or not."""
-
-    longest_name: int = 0
-    longest_shapes: int = 0
-    longest_source: int = 0
-    has_overloads: bool = False
-    has_nodes: bool = False
-    self_cpu_us: float = 0
-    self_device_us: float = 0
-    has_device_time: bool = False
-    has_device_memory: bool = False
-    use_device: str | None = None
-    flops: list[int] = field(default_factory=list)
-    count: int = 0
 
 
 @dataclass(frozen=True)
@@ -44,34 +28,6 @@ class Column:
 
     def place(self, text: str) -> str:
         return (text.ljust(self.width) if self.left else text.rjust(self.width)) + _GAP
-
-
-def summarize(rows: Sequence[Row]) -> Summary:
-    """One pass over all rows."""
-    found = Summary(use_device=rows[0].use_device)
-    cpu_rows_device_us = 0.0
-    for row in rows:
-        found.longest_name = max(found.longest_name, len(str(row.key)))
-        if row.input_shapes:
-            found.longest_shapes = max(found.longest_shapes, len(str(row.input_shapes)))
-        if row.stack:
-            found.longest_source = max(found.longest_source, max(map(len, row.stack)))
-        found.has_overloads = found.has_overloads or bool(row.overload_name)
-        found.has_nodes = found.has_nodes or row.node_id != -1
-        found.self_cpu_us += row.self_cpu_time_total
-        found.count += row.count
-        device_us = row.self_device_time_total
-        found.has_device_time = found.has_device_time or device_us > 0
-        if row.device_type == "CPU":
-            cpu_rows_device_us += device_us
-        elif not row.is_user_annotation:
-            found.self_device_us += device_us
-        if row.flops:
-            found.flops.append(row.flops)
-        found.has_device_memory = found.has_device_memory or row.self_device_memory_usage > 0
-    # Events that carry their kernels' times without the kernels being events of their own are all there is then.
-    found.self_device_us = found.self_device_us or cpu_rows_device_us
-    return found
 
 
 def build_table(
@@ -94,16 +50,15 @@ def build_table(
     if sort_by is not None:
         attribute = device_attribute(sort_by)
         rows = sorted(rows, key=lambda row: getattr(row, attribute), reverse=True)
-    if top_level_events_only:
-        rows = [row for row in rows if row.cpu_parent is None]
+    printed: Iterable[Row] = (row for row in rows if row.cpu_parent is None) if top_level_events_only else rows
     if row_limit is not None and row_limit >= 0:
-        rows = rows[:row_limit]
+        printed = itertools.islice(printed, row_limit)
     columns = [
         *_name_columns(summary, max_name_column_width), *_time_columns(summary, time_unit),
         *(_memory_columns(summary) if profile_memory else ()), Column("# of Calls", _NUMBER_WIDTH, lambda row: str(row.count)),
         *_detail_columns(summary, max_shapes_column_width, max_src_column_width, with_flops),
     ]
-    return "\n".join(_lines(columns, rows, summary, header, top_level_events_only, time_unit)) + "\n"
+    return "\n".join(_lines(columns, printed, summary, header, top_level_events_only, time_unit)) + "\n"
 
 
 def device_attribute(name: str) -> str:
@@ -198,7 +153,7 @@ def _detail_columns(summary: Summary, max_shapes: int | None, max_source: int | 
     return columns
 
 
-def _lines(columns: Sequence[Column], rows: Sequence[Row], summary: Summary, header: str | None, top_level: bool,
+def _lines(columns: Sequence[Column], rows: Iterable[Row], summary: Summary, header: str | None, top_level: bool,
            unit: str | None) -> list[str]:
     rule = "".join("-" * column.width + _GAP for column in columns)
     double_rule = "=" * (sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1))

@@ -7,16 +7,17 @@ from typing import Any, Iterable, SupportsIndex
 
 import numpy as np
 
-from ._store import EventStore
-from .analysis.averages import average_entries, average_events, total_of_entries
-from .analysis.function_event import FunctionEvent, views_of
-from .analysis.function_event_avg import FunctionEventAvg
-from .analysis.nesting import collapse_repeats, link_parents
-from .analysis.source import EventSource
-from .analysis.tree import EventTree
-from .export.simple_trace import write_simple_trace
-from .export.stacks import STACK_METRICS, write_stacks
-from .export.table import build_table, device_attribute
+from .._store import EventStore
+from ..export.simple_trace import write_simple_trace
+from ..export.stacks import STACK_METRICS, write_stacks
+from ..export.table import build_table, device_attribute
+from .averages import average_entries, average_events, total_of_entries
+from .function_event import FunctionEvent, views_of
+from .function_event_avg import FunctionEventAvg
+from .nesting import collapse_repeats, link_parents
+from .source import EventSource
+from .summary import summarize_views
+from .tree import EventTree
 
 
 class EventList(list):
@@ -97,7 +98,7 @@ class EventList(list):
         """The source and the entries of the elements, if they are all unchanged views of one source."""
         first = next(iter(self), None)
         source = getattr(first, "_source", None)
-        if source is None or not all(type(e) is FunctionEvent and e._source is source and not e._changed for e in self):
+        if source is None or not source.is_store or not all(type(e) is FunctionEvent and e._source is source for e in self):
             return None
         return source, np.fromiter((e._index for e in self), np.int64, len(self))
 
@@ -111,11 +112,12 @@ class EventList(list):
         `sort_by` names any attribute (`cpu_time_total`, `self_cpu_time_total`, `count`, `cpu_memory_usage`...), largest
         first; metrics named after an accelerator are those of the device. See `export.table.build_table`.
         """
+        views = self._views()
         return build_table(
             self, sort_by=sort_by, row_limit=row_limit, max_src_column_width=max_src_column_width,
             max_name_column_width=max_name_column_width, max_shapes_column_width=max_shapes_column_width, header=header,
             top_level_events_only=top_level_events_only, time_unit=time_unit, with_flops=self._with_flops,
-            profile_memory=self._profile_memory)
+            profile_memory=self._profile_memory, summary=summarize_views(*views) if views is not None and len(self) else None)
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """The simple form of a trace: a JSON array of the elements. `profile.export_chrome_trace` writes the full one."""
@@ -166,7 +168,7 @@ class _KeyAverages(EventList):
         return self._members if self._members is not None and not any(row.stack for row in self) else self
 
 
-def events(source: EventStore | EventTree) -> EventList:
+def build_events(source: EventStore | EventTree) -> EventList:
     """All events of a store as views, in the order of (start, -end)."""
     tree = EventTree.of(source)
     views = EventSource(tree)
@@ -178,7 +180,7 @@ def events(source: EventStore | EventTree) -> EventList:
 
 def key_averages(source: EventStore | EventTree, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                  group_by_overload_name: bool = False) -> _KeyAverages:
-    """`events(source).key_averages(...)` without making the events."""
+    """`build_events(source).key_averages(...)` without making the events."""
     tree = EventTree.of(source)
     rows = average_entries(EventSource(tree), None, by_shape=group_by_input_shape, stack_n=group_by_stack_n,
                            by_overload=group_by_overload_name)

@@ -1,0 +1,130 @@
+"""Creation ops that are made of others: take memory, then fill it.
+
+While nobody watches, a tensor on the CPU is made by one numpy call; watched, by the steps that PyTorch shows.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import _device, _observer
+from ... import _dtype as dt
+from ..._dispatch import aten
+from ..._dispatch.keys import CPU
+from ..._dispatch.registry import composite
+from ..._ops.creation_sizes import as_number
+from ..._ops.movement_shapes import dense_strides
+from ..._tensor import preserve_format, wrap
+
+
+# --- from sizes -------------------------------------------------------------------------------------------------------------
+@composite("zeros")
+def zeros(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
+    kind = dtype or dt.get_default_dtype()
+    if _observer.active is None and device.type == "cpu":
+        try:
+            return wrap(np.zeros(size, kind.np), kind)
+        except ValueError:
+            pass  # a negative size: explained below
+    if any(n < 0 for n in size):
+        raise RuntimeError("zeros: Dimension size must be non-negative.")
+    return aten.zero_(aten.empty(size, dtype=kind, device=device))
+
+
+@composite("ones")
+def ones(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
+    return _filled(size, 1, dtype or dt.get_default_dtype(), device)
+
+
+def _filled(size: Sequence[int], value: Any, kind: dt.dtype, device: Any) -> Any:
+    if _observer.active is None and device.type == "cpu":
+        try:
+            array = np.empty(size, kind.np)
+        except ValueError:
+            pass  # a negative size: aten.empty explains it
+        else:
+            array.fill(value)
+            return wrap(array, kind)
+    return aten.fill_(aten.empty(size, dtype=kind, device=device), value)
+
+
+@composite("full")
+def full(size: Sequence[int], fill_value: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
+    if isinstance(size, int):
+        raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
+    if fill_value is None:
+        raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not NoneType")
+    value = as_number(fill_value)
+    kind = dtype or (fill_value.dtype if hasattr(fill_value, "_a") else dt.of_number(value))
+    if kind.category < 2:
+        return aten.fill_(aten.empty(size, dtype=kind, device=device), value)
+    return _filled(size, value, kind, device)
+
+
+# --- from the sizes of a tensor ---------------------------------------------------------------------------------------------
+def _place(self: Any, device: Any) -> Any:
+    return self.device if device is None else _device.resolve(device)
+
+
+@composite("empty_like")
+def empty_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Any:
+    where = _place(self, device)
+    kind = dtype or self.dtype
+    array = self._a
+    if memory_format is None or memory_format is preserve_format:
+        if array.flags.c_contiguous and _observer.active is None and where.type == "cpu" and self._ks & CPU:
+            return wrap(np.empty(array.shape, kind.np), kind)
+        shape = array.shape
+        return aten.empty_strided(shape, dense_strides(shape, self.stride()), dtype=kind, device=where)
+    return aten.empty(array.shape, dtype=kind, device=where, memory_format=memory_format)
+
+
+@composite("zeros_like")
+def zeros_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Any:
+    return aten.zero_(_like(self, dtype, device, memory_format))
+
+
+def _like(self: Any, dtype: dt.dtype | None, device: Any, memory_format: Any) -> Any:
+    if _observer.active is None:
+        return empty_like(self, dtype, None, device, None, memory_format)
+    return aten.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
+
+
+@composite("ones_like")
+def ones_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Any:
+    return aten.fill_(_like(self, dtype, device, memory_format), 1)
+
+
+@composite("full_like")
+def full_like(self: Any, fill_value: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any,
+              memory_format: Any) -> Any:
+    return aten.fill_(_like(self, dtype, device, memory_format), as_number(fill_value))
+
+
+@composite("new_empty")
+def new_empty(self: Any, size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
+    return aten.empty(size, dtype=dtype or self.dtype, device=_place(self, device))
+
+
+@composite("new_empty_strided")
+def new_empty_strided(self: Any, size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
+                      pin_memory: Any) -> Any:
+    return aten.empty_strided(size, stride, dtype=dtype or self.dtype, device=_place(self, device))
+
+
+@composite("new_zeros")
+def new_zeros(self: Any, size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
+    return aten.zero_(aten.new_empty(self, size, dtype=dtype, device=device))
+
+
+@composite("new_ones")
+def new_ones(self: Any, size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
+    return aten.fill_(aten.new_empty(self, size, dtype=dtype, device=device), 1)
+
+
+@composite("new_full")
+def new_full(self: Any, size: Sequence[int], fill_value: Any, dtype: dt.dtype | None, layout: Any, device: Any,
+             pin_memory: Any) -> Any:
+    return aten.fill_(aten.new_empty(self, size, dtype=dtype, device=device), as_number(fill_value))

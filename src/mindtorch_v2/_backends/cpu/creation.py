@@ -1,0 +1,124 @@
+"""Numpy kernels of the ops that make tensors out of sizes and numbers."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import _dtype as dt
+from ..._dispatch.registry import kernel
+from ..._ops.creation_sizes import arange_type, as_number, count_steps, counted_sizes, range_length
+from ..._ops.movement_shapes import channels_last_strides, storage_extent
+
+Array = np.ndarray
+
+
+@kernel("empty.memory_format")
+def empty(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Array:
+    kind = (dtype or dt.get_default_dtype()).np
+    if memory_format is not None and memory_format.name != "contiguous_format":
+        return _ordered(counted_sizes(size), kind, memory_format)
+    try:
+        return np.empty(size, kind)
+    except ValueError:
+        counted_sizes(size)
+        raise
+
+
+def _ordered(shape: tuple[int, ...], kind: np.dtype[Any], memory_format: Any) -> Array:
+    if memory_format.name != "channels_last":
+        raise RuntimeError("unsupported memory format Preserve")
+    return np.ndarray(shape, kind, strides=[s * kind.itemsize for s in channels_last_strides(shape)])
+
+
+@kernel("empty_strided")
+def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
+                  pin_memory: Any) -> Array:
+    if len(size) != len(stride):
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
+    shape, kind = counted_sizes(size), (dtype or dt.get_default_dtype()).np
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    memory = np.empty(storage_extent(shape, stride), kind)
+    return np.ndarray(shape, kind, memory, 0, [s * kind.itemsize for s in stride])
+
+
+# --- matrices ---------------------------------------------------------------------------------------------------------------
+@kernel("eye.m")
+def eye_rectangle(n: int, m: int, dtype: dt.dtype | None, *options: Any) -> Array:
+    for word, value in (("n", n), ("m", m)):
+        if value < 0:
+            raise RuntimeError(f"{word} must be greater or equal to 0, got {value}")
+    return np.eye(n, m, dtype=(dtype or dt.get_default_dtype()).np)
+
+
+@kernel("eye")
+def eye(n: int, dtype: dt.dtype | None, *options: Any) -> Array:
+    return eye_rectangle(n, n, dtype)
+
+
+# --- sequences --------------------------------------------------------------------------------------------------------------
+@kernel("arange.start_step")
+def arange(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *options: Any) -> Array:
+    start, end, step = as_number(start), as_number(end), as_number(step)
+    kind = dtype or arange_type(start, end, step)
+    if kind is dt.bool_:
+        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+    if kind.category == 1:
+        start, end, step = int(start), int(end), int(step)
+    n = count_steps(start, end, step)
+    if kind.category == 1:
+        return np.arange(start, start + n * step, step, dtype=kind.np)
+    return (np.arange(n) * float(step) + float(start)).astype(kind.np, copy=False)
+
+
+@kernel("arange.start")
+def arange_start(start: Any, end: Any, dtype: dt.dtype | None, *options: Any) -> Array:
+    return arange(start, end, 1, dtype)
+
+
+@kernel("arange")
+def arange_end(end: Any, dtype: dt.dtype | None, *options: Any) -> Array:
+    return arange(0, end, 1, dtype)
+
+
+@kernel("range.step")
+def range_(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *options: Any) -> Array:
+    """Like arange with its end included."""
+    start, end, step = as_number(start), as_number(end), as_number(step)
+    kind = dtype or dt.get_default_dtype()
+    return (np.arange(range_length(start, end, step)) * step + start).astype(kind.np)
+
+
+def _even_steps(start: Any, end: Any, steps: int, kind: dt.dtype) -> Array:
+    """`steps` numbers from start to end, counted from the nearer end so that both are met exactly."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if steps == 1:
+        return np.array([start])
+    count = np.arange(steps)
+    step = (end - start) / (steps - 1) if steps else 0.0
+    if kind is dt.float32:
+        start, end, step = np.float64(np.float32(start)), np.float64(np.float32(end)), np.float64(np.float32(step))
+    return np.where(count < steps // 2, start + step * count, end - step * (steps - 1 - count))
+
+
+@kernel("linspace")
+def linspace(start: Any, end: Any, steps: int, dtype: dt.dtype | None, *options: Any) -> Array:
+    start, end = as_number(start), as_number(end)
+    default = dt.get_default_dtype()
+    kind = dtype or (default.to_complex() if isinstance(start, complex) or isinstance(end, complex) else default)
+    return _even_steps(start, end, steps, kind).astype(kind.np)
+
+
+@kernel("logspace")
+def logspace(start: Any, end: Any, steps: int, base: float, dtype: dt.dtype | None, *options: Any) -> Array:
+    kind = dtype or dt.get_default_dtype()
+    powers = _even_steps(as_number(start), as_number(end), steps, dt.float64)
+    return np.power(float(base), powers).astype(kind.np)
+
+
+@kernel("scalar_tensor")
+def scalar_tensor(s: Any, dtype: dt.dtype | None, *options: Any) -> Array:
+    return np.array(as_number(s), (dtype or dt.get_default_dtype()).np)

@@ -1,0 +1,330 @@
+"""CPU kernels of indexing: advanced indices, one index per dimension, flat positions, masks."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import _dtype as dt
+from ..._dispatch.registry import inplace_kernel, kernel
+from ..._shape import broadcast_shapes, normalize_dim
+from . import embedding, indexing_elements  # noqa: F401  - they register the family's other kernels
+from .errors import INTS, check_range, outside, type_word
+from .row_sums import add_rows
+
+_INT64 = np.dtype(np.int64)
+_KEPT = slice(None)
+
+
+# --- advanced indexing --------------------------------------------------------------------------------------------------
+def _mask_places(mask: np.ndarray, self: np.ndarray, position: int) -> tuple[np.ndarray, ...]:
+    """The index arrays that a mask over the dimensions from `position` on stands for."""
+    if position + mask.ndim > self.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
+    for k, n in enumerate(mask.shape):
+        if n != self.shape[position + k]:
+            raise IndexError(f"The shape of the mask {list(mask.shape)} at index {k} does not match the shape of the indexed tensor "
+                             f"{list(self.shape)} at index {position + k}")
+    return mask.nonzero()
+
+
+def numpy_index(self: np.ndarray, indices: Sequence[np.ndarray | None]) -> list[Any]:
+    """One entry per indexed dimension for numpy: a full slice or an integer array, checked against the sizes of `self`."""
+    out: list[Any] = []
+    for index in indices:
+        if index is None:
+            out.append(_KEPT)
+        elif index.dtype.kind == "b" or index.dtype == np.uint8:
+            out.extend(_mask_places(index, self, len(out)))
+        elif index.dtype in INTS:
+            out.append(index)
+        else:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if len(out) > self.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
+    arrays = [i for i in out if i is not _KEPT]
+    try:
+        broadcast_shapes(*(a.shape for a in arrays))
+    except RuntimeError:
+        shapes = ", ".join(str(list(a.shape)) for a in arrays)
+        raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
+    for d, index in enumerate(out):
+        if index is not _KEPT:
+            check_range(index, d, self.shape[d], IndexError, lowest=-self.shape[d])
+    return out
+
+
+@kernel("index.Tensor")
+def index(self: np.ndarray, indices: Sequence[np.ndarray | None]) -> Any:
+    where = numpy_index(self, indices)
+    arrays = [d for d, i in enumerate(where) if i is not _KEPT]
+    if len(arrays) == 1 and self.flags.c_contiguous and where[arrays[0]].ndim:
+        return self.take(where[arrays[0]], axis=arrays[0])
+    out = self[tuple(where)]
+    return out if out.__class__ is not np.ndarray or out.flags.c_contiguous else np.ascontiguousarray(out)
+
+
+def _accumulate(self: np.ndarray, where: list[Any], values: np.ndarray) -> None:
+    """self[where] += values with repeated places counted: brings the indexed dimensions to the front and adds rows."""
+    dims = [d for d, i in enumerate(where) if i is not _KEPT]
+    rest = [d for d in range(self.ndim) if d not in dims]
+    arrays = np.broadcast_arrays(*(where[d] for d in dims))
+    block = arrays[0].shape
+    joined = dims == list(range(dims[0], dims[-1] + 1))
+    lead = dims[0] if joined else 0  # dimensions of the indexed result that stand before the block
+    shape = (*(self.shape[d] for d in rest[:lead]), *block, *(self.shape[d] for d in rest[lead:]))
+    values = np.broadcast_to(values, shape)
+    order = [*range(lead, lead + len(block)), *range(lead), *range(lead + len(block), len(shape))]
+    sizes = [self.shape[d] for d in dims]
+    places = np.zeros(block, np.int64)
+    for a, n in zip(arrays, sizes):
+        places = places * n + np.where(a < 0, a + n, a)
+    front = self.transpose(dims + rest)
+    width = prod(self.shape[d] for d in rest)
+    table = np.ascontiguousarray(front).reshape(prod(sizes), width)
+    add_rows(table, places.reshape(-1), values.transpose(order).reshape(places.size, width))
+    if not np.shares_memory(table, self):
+        front[...] = table.reshape(front.shape)
+
+
+@kernel("_index_put_impl_")
+def index_put(self: np.ndarray, indices: Sequence[np.ndarray | None], values: np.ndarray, accumulate: bool, unsafe: bool) -> None:
+    if self.dtype != values.dtype:
+        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {type_word(self)} for the destination and "
+                           f"{type_word(values)} for the source.")
+    where = numpy_index(self, indices)
+    arrays = [i for i in where if i is not _KEPT]
+    if not arrays:
+        np.add(self, values, out=self) if accumulate else np.copyto(self, values)
+        return
+    try:
+        if accumulate:
+            _accumulate(self, where, values)
+        else:
+            self[tuple(where)] = values
+    except ValueError:
+        shape = list(self[tuple(where)].shape)
+        raise RuntimeError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+                           f"{shape}") from None
+
+
+# --- one index for one dimension ----------------------------------------------------------------------------------------
+@kernel("index_select")
+def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> Any:
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if index.dtype not in INTS:
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    axis = normalize_dim(dim, self.ndim)
+    if index.ndim == 0:
+        index = index.reshape(1)
+    if self.ndim == 0:
+        if index.size != 1:
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
+        return self.copy()
+    # Seen as unsigned, a negative index is out of range too.
+    if index.size and np.maximum.reduce(index.view(f"u{index.itemsize}")) >= self.shape[axis]:
+        if axis == 0:
+            raise IndexError("index out of range in self")
+        raise RuntimeError(f"INDICES element is out of DATA bounds, id={outside(index, self.shape[axis])} axis_dim={self.shape[axis]}")
+    if self.flags.c_contiguous:
+        return self.take(index, axis=axis)
+    return np.ascontiguousarray(self[(_KEPT,) * axis + (index,)])
+
+
+def _check_slices(name: str, self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """For index_add and index_reduce: self and source with at least one dimension, and the dimension."""
+    axis = normalize_dim(dim, self.ndim)
+    if index.dtype not in INTS:
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {type_word(index)}")
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {type_word(index)} and size: "
+                         f"{list(index.shape)}")
+    if self.dtype != source.dtype:
+        raise RuntimeError(f"{name}(): self ({type_word(self)}) and source ({type_word(source)}) must have the same scalar type")
+    sizes = [tuple(n for d, n in enumerate(a.shape) if d != axis) for a in (self, source)]
+    if self.ndim != source.ndim or sizes[0] != sizes[1]:
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                           f"{list(self.shape)} source.shape = {list(source.shape)}")
+    if self.ndim == 0:
+        self, source = self.reshape(1), source.reshape(1)
+    if index.size != source.shape[axis]:
+        raise RuntimeError(f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({source.shape[axis]}), "
+                           f"for dim: {axis}")
+    return self, source, axis
+
+
+@inplace_kernel("index_add")
+def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> None:
+    target, source, axis = _check_slices("index_add_", self, dim, index, source)
+    check_range(index, axis, target.shape[axis])
+    if alpha != 1:
+        source = source * source.dtype.type(alpha)
+    _accumulate(target, [_KEPT] * axis + [index.reshape(-1)], source)
+
+
+@kernel("index_add")
+def index_add(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> Any:
+    out = self.copy()
+    index_add_(out, dim, index, source, alpha)
+    return out
+
+
+_FOLDS = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum, "mean": np.add}
+
+
+@inplace_kernel("index_reduce")
+def index_reduce_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> None:
+    if reduce not in _FOLDS:
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    target, source, axis = _check_slices("index_reduce_", self, dim, index, source)
+    check_range(index, axis, target.shape[axis])
+    where = (_KEPT,) * axis + (index.reshape(-1),)
+    indexing_elements.fold(target, where, source, _FOLDS[reduce], reduce, include_self)
+
+
+@kernel("index_reduce")
+def index_reduce(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> Any:
+    out = self.copy()
+    index_reduce_(out, dim, index, source, reduce, include_self)
+    return out
+
+
+@inplace_kernel("index_copy")
+def index_copy_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> None:
+    axis = normalize_dim(dim, self.ndim)
+    if index.dtype != _INT64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {type_word(index)}")
+    if self.dtype != source.dtype:
+        raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) {type_word(self)} and "
+                           f"(source) {type_word(source)}")
+    if index.ndim > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+    slices = [tuple(n for d, n in enumerate(a.shape) if d != axis) for a in (self, source)]
+    if slices[0] != slices[1]:
+        shown = [" ".join(map(str, s)) for s in slices]
+        raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+                           f"{shown[0]} at dimension {axis} and source slice shape: {shown[1]} at dimension 0.")
+    target, source = (self, source) if self.ndim else (self.reshape(1), source.reshape(1))
+    source = source if source.ndim else source.reshape(1)
+    if index.size != source.shape[axis]:
+        raise IndexError(f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({source.shape[axis]})")
+    check_range(index, axis, target.shape[axis], IndexError, "index_copy_(): ")
+    target[(_KEPT,) * axis + (index.reshape(-1),)] = source
+
+
+@kernel("index_copy")
+def index_copy(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> Any:
+    out = self.copy()
+    index_copy_(out, dim, index, source)
+    return out
+
+
+@kernel("index_fill_.int_Scalar")
+def index_fill_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> None:
+    axis = normalize_dim(dim, self.ndim)
+    if index.dtype != _INT64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    if isinstance(value, complex) and self.dtype.kind != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    target = self if self.ndim else self.reshape(1)
+    check_range(index, axis, target.shape[axis], IndexError, lowest=-target.shape[axis])
+    target[(_KEPT,) * axis + (index,)] = value
+
+
+# --- flat positions -----------------------------------------------------------------------------------------------------
+def _check_flat(name: str, self: np.ndarray, index: np.ndarray) -> None:
+    if index.dtype != _INT64:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {type_word(index)}")
+    bad = outside(index, self.size, -self.size)
+    if bad is not None:
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {self.size} elements.")
+
+
+@kernel("take")
+def take(self: np.ndarray, index: np.ndarray) -> Any:
+    if self.size == 0 and index.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    _check_flat("take", self, index)
+    return self.take(np.ascontiguousarray(index).reshape(index.shape))
+
+
+@kernel("put_")
+def put_(self: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> None:
+    if self.dtype != source.dtype:
+        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {type_word(self)} and "
+                           f"source.dtype = {type_word(source)}")
+    if index.size != source.size:
+        raise IndexError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+                         f"{source.size}, index.numel() = {index.size}")
+    _check_flat("put_", self, index)
+    flat = self.reshape(-1)
+    places = index.reshape(-1)
+    if accumulate:
+        np.add.at(flat, places, source.reshape(-1))
+    else:
+        flat[places] = source.reshape(-1)
+    if not np.shares_memory(flat, self):
+        self[...] = flat.reshape(self.shape)
+
+
+# --- masks --------------------------------------------------------------------------------------------------------------
+@kernel("masked_select")
+def masked_select(self: np.ndarray, mask: np.ndarray) -> Any:
+    if mask.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    if mask.shape != self.shape:
+        shape = broadcast_shapes(mask.shape, self.shape)
+        self, mask = np.broadcast_to(self, shape), np.broadcast_to(mask, shape)
+    return self[mask].reshape(-1)
+
+
+@kernel("masked_scatter_")
+def masked_scatter_(self: np.ndarray, mask: np.ndarray, source: np.ndarray) -> None:
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {type_word(mask)}")
+    if self.dtype != source.dtype:
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{type_word(self)} and {type_word(source)}")
+    if mask.ndim > self.ndim:
+        raise RuntimeError(f"expand(CPUBoolType{{{list(mask.shape)}}}, size={list(self.shape)}): the number of sizes provided ({self.ndim}) "
+                           f"must be greater or equal to the number of dimensions in the tensor ({mask.ndim})")
+    if broadcast_shapes(mask.shape, self.shape) != self.shape:
+        raise RuntimeError(f"The expanded size of the tensor {list(self.shape)} does not fit the mask of shape {list(mask.shape)}")
+    whole = np.broadcast_to(mask, self.shape)
+    count = np.count_nonzero(whole)
+    if source.size < count:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    self[whole] = source.reshape(-1)[:count]
+
+
+@kernel("nonzero")
+def nonzero(self: np.ndarray) -> Any:
+    if self.ndim == 0:
+        return np.empty((int(self != 0), 0), np.int64)
+    return np.stack(self.nonzero()).T  # one column after another in memory, as PyTorch lays it out
+
+
+# --- membership and index tables ----------------------------------------------------------------------------------------
+@kernel("isin.Tensor_Tensor", "isin.Scalar_Tensor")
+def isin(elements: Any, test_elements: np.ndarray, assume_unique: bool, invert: bool) -> Any:
+    elements = np.asarray(elements)
+    if elements.dtype.kind in "bc" or test_elements.dtype.kind in "bc":
+        word = type_word(elements if elements.dtype.kind in "bc" else test_elements)
+        raise RuntimeError(f"Unsupported input type encountered for isin(): {word}")
+    return np.isin(elements, test_elements, assume_unique=False, invert=invert)
+
+
+def _triangle(lower: bool, row: int, col: int, offset: int, dtype: dt.dtype | None) -> Any:
+    for word, n in (("row", row), ("col", col)):
+        if n < 0:
+            raise RuntimeError(f"{word} must be non-negative, got{n}")
+    places = np.tril_indices(row, offset, col) if lower else np.triu_indices(row, offset, col)
+    return np.stack(places).astype(np.int64 if dtype is None else dtype.np)
+
+
+kernel("tril_indices")(lambda row, col, offset, dtype, *place: _triangle(True, row, col, offset, dtype))
+kernel("triu_indices")(lambda row, col, offset, dtype, *place: _triangle(False, row, col, offset, dtype))

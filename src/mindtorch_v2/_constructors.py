@@ -1,0 +1,71 @@
+"""Calling a tensor class: `torch.Tensor(2, 3)`, `torch.FloatTensor([1, 2])`, `nn.Parameter(data)`."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _dtype as dt
+from . import _tensor
+from ._dispatch.resolve import type_word
+from ._tensor import Parameter, Tensor, shallow_alias, wrap
+
+
+def construct(cls: type, *args: Any, **kwargs: Any) -> Any:
+    """What calling the class does: a parameter over given data, or an uninitialised or copied float tensor."""
+    if issubclass(cls, Parameter):
+        return make_parameter(cls, *args, **kwargs)
+    made = make_legacy(dt.get_default_dtype(), *args, **kwargs)
+    if cls is not Tensor:
+        made.__class__ = cls
+    return made
+
+
+def make_parameter(cls: type, data: Any = None, requires_grad: bool = True) -> Any:
+    """A parameter that shares the memory of `data`."""
+    if data is None:
+        data = wrap(np.empty(0, dt.get_default_dtype().np))
+    if not isinstance(data, Tensor):
+        raise TypeError(f"Parameter data must be a Tensor, got {type(data).__name__}")
+    out = shallow_alias(data)
+    out.__class__ = cls
+    return out.requires_grad_(requires_grad) if requires_grad else out
+
+
+def make_legacy(dtype: dt.dtype, *args: Any, **kwargs: Any) -> Tensor:
+    """`Tensor(2, 3)` is uninitialised of that shape; `Tensor([2, 3])` holds these values."""
+    if not args:
+        return wrap(np.empty(0, dtype.np))
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        if args[0].dtype is not dtype:
+            raise TypeError(f"expected {type_word(dtype)} (got {type_word(args[0].dtype)})")
+        return shallow_alias(args[0])
+    if all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
+        return wrap(np.empty([int(a) for a in args], dtype.np))
+    if len(args) == 1 and isinstance(args[0], _tensor.Size):
+        return wrap(np.empty(args[0], dtype.np))
+    if len(args) == 1:
+        from ._creation import tensor
+        return tensor(args[0], dtype=dtype)
+    raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})")
+
+
+class _TypedConstructor:
+    """`torch.FloatTensor` and its kin: makes tensors of one type, and answers isinstance for them."""
+
+    def __init__(self, dtype: dt.dtype) -> None:
+        self.dtype = dtype
+        self.__name__ = f"{type_word(dtype)}Tensor"
+
+    def __call__(self, *args: Any) -> Tensor:
+        return make_legacy(self.dtype, *args)
+
+    def __instancecheck__(self, obj: Any) -> bool:
+        return isinstance(obj, Tensor) and obj.dtype is self.dtype and obj.is_cpu
+
+    def __repr__(self) -> str:
+        return f"<class 'torch.{self.__name__}'>"
+
+
+_tensor.legacy_constructor = construct
+TYPED = {f"{type_word(d)}Tensor": _TypedConstructor(d) for d in dt.ALL}

@@ -1,0 +1,76 @@
+"""`torch.autograd.profiler_legacy`: the oldest form of the profiler, kept for programs that name it."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from types import TracebackType
+from typing import Any
+
+from ..profiler import _autograd_profile
+from ..profiler.analysis.events import EventList
+
+__all__ = ["profile"]
+
+
+class profile:
+    """Records what runs inside a `with` block. Use `torch.profiler.profile` instead."""
+
+    def __init__(self, enabled: bool = True, *, use_cuda: bool = False, record_shapes: bool = False,
+                 with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False,
+                 with_modules: bool = False) -> None:
+        self.enabled = enabled
+        if enabled:
+            self._inner = _autograd_profile.profile(
+                use_cuda=use_cuda, record_shapes=record_shapes, with_flops=with_flops, profile_memory=profile_memory,
+                with_stack=with_stack, with_modules=with_modules)
+
+    def config(self) -> Any:
+        return self._inner.config()
+
+    def __enter__(self) -> profile | None:
+        if not self.enabled:
+            return None
+        self._inner.__enter__()
+        return self
+
+    def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None,
+                 exc_tb: TracebackType | None) -> None:
+        if self.enabled:
+            self._inner.__exit__(exc_type, exc_val, exc_tb)
+            for event in self._inner.function_events:
+                event.is_legacy = True
+
+    @property
+    def function_events(self) -> EventList | None:
+        """The events; None until the block has ended."""
+        return None if self._inner.store is None else self._inner.function_events
+
+    def __repr__(self) -> str:
+        return "<unfinished profile.profiler_legacy.profile>" if self._inner.store is None else repr(self.function_events)
+
+    def __str__(self) -> str:
+        return "<unfinished profile.profiler_legacy.profile>" if self._inner.store is None else self._inner.table()
+
+    def _finished(self) -> _autograd_profile.profile:
+        if self._inner.store is None:
+            raise RuntimeError("Profiler didn't finish running")
+        return self._inner
+
+    def table(self, *args: Any, **kwargs: Any) -> str:
+        return self._finished().function_events.table(*args, **kwargs)
+
+    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
+        return self._finished().key_averages(*args, **kwargs)
+
+    def total_average(self) -> Any:
+        return self._finished().total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        return self._finished().self_cpu_time_total
+
+    def export_chrome_trace(self, path: str | PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
+        self._finished().export_chrome_trace(path, metadata)
+
+    def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
+        self._finished().export_stacks(path, metric)

@@ -1,0 +1,10 @@
+"""`torch.autograd.profiler_util`: events, their averages and what they are made of."""
+from __future__ import annotations
+
+from ..profiler.analysis.events import EventList
+from ..profiler.analysis.function_event import FunctionEvent
+from ..profiler.analysis.function_event_avg import FunctionEventAvg
+from ..profiler.analysis.values import EventMetadata, FormattedTimesMixin, Interval, Kernel, MemRecordsAcc, StringTable
+
+__all__ = ["EventList", "EventMetadata", "FormattedTimesMixin", "Interval", "Kernel", "FunctionEvent", "FunctionEventAvg",
+           "StringTable", "MemRecordsAcc"]

@@ -1,0 +1,463 @@
+"""Modules that hold modules or parameters."""
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from ..._tensor import Parameter, Tensor
+from .module import Module, _addindent
+from .utils import typename
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+
+def _checked_index(index: Any, size: int) -> int:
+    position = operator.index(index)
+    if not -size <= position < size:
+        raise IndexError(f"index {position} is out of range")
+    return position % size
+
+
+class Sequential(Module):
+    """Modules applied one after the other: the output of each is the input of the next.
+
+    Takes modules, or one OrderedDict of named modules.
+
+        >>> nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    """
+
+    _modules: dict[str, Module]
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for key, module in args[0].items():
+                self.add_module(key, module)
+        else:
+            for i, module in enumerate(args):
+                self.add_module(str(i), module)
+
+    def _key(self, index: Any) -> str:
+        position = operator.index(index)
+        if not -len(self) <= position < len(self):
+            raise IndexError(f"index {position} is out of range")
+        return next(islice(self._modules, position % len(self), None))
+
+    def _renumber(self, modules: Iterable[Module]) -> None:
+        self.__dict__["_modules"] = {str(i): m for i, m in enumerate(modules)}
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(OrderedDict(list(self._modules.items())[index]))
+        return self._modules[self._key(index)]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._key(index), module)
+
+    def __delitem__(self, index: Any) -> None:
+        keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
+        for key in keys:
+            delattr(self, key)
+        self._renumber(self._modules.values())
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __add__(self, other: Any) -> Sequential:
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Any) -> Sequential:
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+        return self.extend(list(other))
+
+    def __mul__(self, times: Any) -> Sequential:
+        if not isinstance(times, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
+        if times <= 0:
+            raise ValueError(f"Non-positive multiplication factor {times} for {type(self)}")
+        return Sequential(*(list(self) * times))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: Any) -> Sequential:
+        if not isinstance(times, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
+        if times <= 0:
+            raise ValueError(f"Non-positive multiplication factor {times} for {type(self)}")
+        return self.extend(list(self) * (times - 1))
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def __dir__(self) -> list[str]:
+        return [key for key in super().__dir__() if not key.isdigit()]
+
+    def forward(self, input: Any) -> Any:
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def append(self, module: Module) -> Sequential:
+        """Adds a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Sequential:
+        """Adds a module before the one at `index`."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"Index out of range: {index}")
+        modules = list(self._modules.values())
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
+
+    def pop(self, key: Any) -> Module:
+        """Takes the module at an index out."""
+        module = self[key]
+        del self[key]
+        return module
+
+    def extend(self, sequential: Iterable[Module]) -> Sequential:
+        """Adds several modules at the end."""
+        for module in sequential:
+            self.append(module)
+        return self
+
+
+class ModuleList(Module):
+    """A list of modules whose parameters belong to the module that holds the list.
+
+        >>> layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+    """
+
+    _modules: dict[str, Module]
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def _key(self, index: Any) -> str:
+        return str(_checked_index(index, len(self)))
+
+    def _renumber(self, modules: Iterable[Module]) -> None:
+        self.__dict__["_modules"] = {str(i): m for i, m in enumerate(modules)}
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(list(self._modules.values())[index])
+        return self._modules[self._key(index)]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._key(index), module)
+
+    def __delitem__(self, index: Any) -> None:
+        if isinstance(index, slice):
+            keys = [str(k) for k in range(len(self))[index]]
+        else:
+            keys = [self._key(index)]
+        for key in keys:
+            delattr(self, key)
+        self._renumber(self._modules.values())
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def __iadd__(self, modules: Iterable[Module]) -> ModuleList:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def __dir__(self) -> list[str]:
+        return [key for key in super().__dir__() if not key.isdigit()]
+
+    def __repr__(self) -> str:
+        """Equal neighbours are shown once: `(0-2): 3 x Linear(...)`."""
+        if not len(self):
+            return f"{self._get_name()}()"
+        runs: list[tuple[int, int, str]] = []
+        for i, text in enumerate(repr(module) for module in self):
+            if runs and runs[-1][2] == text:
+                runs[-1] = (runs[-1][0], i, text)
+            else:
+                runs.append((i, i, text))
+        lines = []
+        for first, last, text in runs:
+            shown = f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
+            lines.append(_addindent(shown, 2))
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+    def insert(self, index: int, module: Module) -> None:
+        """Adds a module before the one at `index`."""
+        modules = list(self._modules.values())
+        modules.insert(index, module)
+        self._renumber(modules)
+
+    def append(self, module: Module | None) -> ModuleList:
+        """Adds a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def pop(self, key: Any) -> Any:
+        """Takes the module at an index out."""
+        module = self[key]
+        del self[key]
+        return module
+
+    def extend(self, modules: Iterable[Module]) -> ModuleList:
+        """Adds several modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError("ModuleList.extend should be called with an iterable, but got " + type(modules).__name__)
+        for module in modules:
+            self.append(module)
+        return self
+
+
+class ModuleDict(Module):
+    """Named modules, in the order of insertion.
+
+        >>> heads = nn.ModuleDict({"age": nn.Linear(8, 1), "name": nn.Linear(8, 100)})
+    """
+
+    _modules: dict[str, Module]
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Module:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Takes all modules out."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module:
+        """Takes one module out."""
+        return self._modules.pop(key)
+
+    def keys(self) -> Any:
+        return self._modules.keys()
+
+    def items(self) -> Any:
+        return self._modules.items()
+
+    def values(self) -> Any:
+        return self._modules.values()
+
+    def update(self, modules: Any) -> None:
+        """Adds the pairs of a mapping or of an iterable of pairs."""
+        for key, module in _pairs(modules, "ModuleDict"):
+            self[key] = module
+
+
+def _pairs(given: Any, who: str) -> Iterator[tuple[str, Any]]:
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{who}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}")
+    if isinstance(given, (Mapping, ModuleDict, ParameterDict)):
+        yield from given.items()
+        return
+    what = who.replace("Dict", "s").replace("Modules", "ModuleDict").replace("Parameters", "ParameterDict")
+    for i, pair in enumerate(given):
+        if not isinstance(pair, Iterable):
+            raise TypeError(f"{what} update sequence element #{i} should be Iterable; is{type(pair).__name__}")
+        pair = tuple(pair)
+        if len(pair) != 2:
+            raise ValueError(f"{what} update sequence element #{i} has length {len(pair)}; 2 is required")
+        yield pair
+
+
+def _describe(value: Any) -> str:
+    """How a parameter container shows one entry."""
+    if not isinstance(value, Tensor):
+        return f"Object of type: {type(value).__name__}"
+    size = "x".join(str(n) for n in value.size())
+    place = "" if value.device.type == "cpu" else f" ({value.device})"
+    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    return f"{kind} containing: [{typename(value) if not isinstance(value, Parameter) else value.dtype} of size {size}{place}]"
+
+
+def _as_parameter(value: Any) -> Any:
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+class ParameterList(Module):
+    """A list of parameters (tensors become parameters; other values are kept as they are)."""
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)([self[i] for i in range(len(self))[index]])
+        return getattr(self, str(_checked_index(index, len(self))))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, str(_checked_index(index, len(self))), _as_parameter(value))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self[i] for i in range(len(self)))
+
+    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
+        return self.extend(values)
+
+    def __dir__(self) -> list[str]:
+        return [key for key in super().__dir__() if not key.isdigit()]
+
+    def append(self, value: Any) -> ParameterList:
+        """Adds a value at the end."""
+        self._size += 1
+        self[self._size - 1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Adds several values at the end."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in values:
+            self.append(value)
+        return self
+
+    def extra_repr(self) -> str:
+        return "\n".join(f"  ({i}): {_describe(value)}" for i, value in enumerate(self))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterList should not be called.")
+
+
+class ParameterDict(Module):
+    """Named parameters (tensors become parameters; other values are kept as they are)."""
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def _attribute(self, key: Any) -> str:
+        if not isinstance(key, str):
+            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string "
+                            f"(type is '{type(key).__name__}'). Open an issue on github if you need non-string keys.")
+        return key
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, self._attribute(key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        name = self._attribute(key)
+        self._keys[key] = None
+        setattr(self, name, _as_parameter(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, self._attribute(key))
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self._keys))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ror__(self, other: ParameterDict) -> ParameterDict:
+        made = ParameterDict(other)
+        made.update(self)
+        return made
+
+    def __ior__(self, other: ParameterDict) -> ParameterDict:
+        self.update(other)
+        return self
+
+    def copy(self) -> ParameterDict:
+        """Another dict of the same parameters."""
+        return ParameterDict(OrderedDict((k, self[k]) for k in self._keys))
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self) -> None:
+        for key in list(self._keys):
+            del self[key]
+
+    def pop(self, key: str) -> Any:
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        key = next(reversed(list(self._keys)))
+        return key, self.pop(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[key] if key in self else default
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        return ParameterDict((k, default) for k in keys)
+
+    def keys(self) -> Any:
+        return self._keys.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        return ((k, self[k]) for k in self._keys)
+
+    def values(self) -> Iterable[Any]:
+        return (self[k] for k in self._keys)
+
+    def update(self, parameters: Any) -> None:
+        """Adds the pairs of a mapping or of an iterable of pairs; plain mappings in the order of their keys."""
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            parameters = dict(sorted(parameters.items()))
+        for key, value in _pairs(parameters, "ParameterDict"):
+            self[key] = value
+
+    def extra_repr(self) -> str:
+        return "\n".join(f"  ({key}): {_describe(value)}" for key, value in self.items())
+
+    def __call__(self, input: Any) -> Any:
+        raise RuntimeError("ParameterDict should not be called.")
