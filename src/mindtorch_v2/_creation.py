@@ -1,4 +1,4 @@
-"""Tensors from Python data: `tensor`, `as_tensor`, `asarray`, `from_numpy`, `frombuffer`, `from_dlpack`."""
+"""Tensors from Python values, numpy arrays and buffers: `torch.tensor` and its relatives."""
 from __future__ import annotations
 
 import warnings
@@ -11,195 +11,284 @@ from . import _device, _observer
 from . import _dtype as dt
 from ._dispatch import aten
 from ._dispatch.codegen import as_dtype
-from ._dispatch.resolve import key_of_device, meta_array
-from ._ops.rules import Spec
-from ._tensor import Tensor, shallow_alias, wrap
+from ._dispatch.namespace import fronts
+from ._dispatch.resolve import type_word
+from ._movement import to as _to
+from ._tensor import Tensor, wrap
 
-_NUMBERS = (bool, int, float, complex)
-
-
-def _infer(data: Any) -> dt.dtype:
-    """The type of nested Python data: that of its widest number; an empty list is of the default type."""
-    if isinstance(data, Tensor):
-        return data.dtype
-    if isinstance(data, (np.ndarray, np.generic)):
-        return dt.from_numpy(data.dtype)
-    if isinstance(data, _NUMBERS):
-        return dt.of_number(data)
-    found: dt.dtype | None = None
-    for item in data:
-        d = _infer(item)
-        found = d if found is None else dt.promote_types(found, d)
-    return dt.get_default_dtype() if found is None else found
+_NUMBERS = (float, int, bool, complex)
 
 
-def _shape(data: Any) -> tuple[int, ...]:
-    """The shape of nested sequences; ValueError with PyTorch's text where they are ragged."""
-    if isinstance(data, (Tensor, np.ndarray)):
-        return tuple(data.shape)
-    if isinstance(data, (str, bytes)) or not isinstance(data, Sequence):
-        return ()
-    if not len(data):
-        return (0,)
-    inner = _shape(data[0])
-    for item in data:
-        if _shape(item) != inner:
-            raise ValueError(f"expected sequence of length {inner[0] if inner else 0} at dim 1 (got {_length(item)})")
-    return (len(data), *inner)
-
-
-def _length(item: Any) -> int:
-    return len(item) if hasattr(item, "__len__") else 0
-
-
-def _plain(data: Any) -> Any:
-    """Nested data with its tensors turned into arrays or numbers."""
-    if isinstance(data, Tensor):
-        return data.detach()._a if data.dim() else data.item()
-    if isinstance(data, (list, tuple)):
-        return [_plain(item) for item in data]
+# --- Python values ----------------------------------------------------------------------------------------------------------
+def _first_leaf(data: Any) -> Any:
+    """The first value of nested lists and tuples; an empty list if there is none."""
+    while data.__class__ is list or data.__class__ is tuple:
+        if not data:
+            return data
+        data = data[0]
     return data
 
 
-def _array(data: Any, dtype: dt.dtype | None) -> np.ndarray:
-    """A fresh array of the data in the type asked for or inferred."""
-    if isinstance(data, np.ndarray):
-        kind = dtype or dt.from_numpy(data.dtype)
-        return np.array(data, dtype=kind.np, order="C")
-    if isinstance(data, (*_NUMBERS, np.generic)):
-        kind = dtype or _infer(data)
-        return np.array(_checked(data, kind), dtype=kind.np)
-    if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if not isinstance(data, (list, tuple)):
-        if hasattr(data, "__array__"):
-            return _array(np.asarray(data), dtype)
-        if not isinstance(data, Sequence):
-            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
-        data = list(data)
-    return _from_sequence(data, dtype)
+def _array_of(data: Any, dtype: dt.dtype | None) -> np.ndarray:
+    """The values of numbers or nested sequences, in the given type or the one that PyTorch infers."""
+    kind = _first_leaf(data).__class__
+    if kind is float and dtype is None:
+        try:
+            return np.array(data, dt.get_default_dtype().np)
+        except (ValueError, TypeError):
+            return _array_from_leaves(data, dtype)
+    if kind in _NUMBERS:
+        try:
+            array = np.array(data)
+        except ValueError:
+            return _array_from_leaves(data, dtype)
+        if array.dtype.kind in "fiubc" and array.dtype.num in dt.BY_NUM:
+            if dtype is not None:
+                return array if dtype.np == array.dtype else _cast(array, dtype)
+            found = {"f": dt.get_default_dtype(), "c": dt.get_default_dtype().to_complex()}.get(array.dtype.kind)
+            return array if found is None else array.astype(found.np, copy=False)
+    return _array_from_leaves(data, dtype)
 
 
-def _checked(value: Any, kind: dt.dtype) -> Any:
-    if kind.category < 3 and isinstance(value, complex):
-        raise RuntimeError("value cannot be converted to type float without overflow")
-    return int(value) if kind.category == 1 and isinstance(value, float) else value
+def _cast(array: np.ndarray, dtype: dt.dtype) -> np.ndarray:
+    """The values in another type; as PyTorch does for Python numbers, what does not fit an integer is an error."""
+    if array.dtype.kind == "c" and not dtype.is_complex:
+        raise TypeError("must be real number, not complex")
+    if dtype.category == 1 and array.size and array.dtype.kind in "fiu":
+        top = np.iinfo(dtype.np).max
+        low = np.iinfo(dtype.np).min or -top
+        if not (np.isfinite(array).all() and array.min() >= low and array.max() <= top):
+            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+    return array.astype(dtype.np)
 
 
-def _from_sequence(data: Sequence[Any], dtype: dt.dtype | None) -> np.ndarray:
-    plain = _plain(data)
-    try:
-        quick = np.array(plain)
-    except ValueError:
-        _shape(data)  # says which part is ragged, in PyTorch's words
-        raise
-    if quick.dtype == object or quick.dtype.kind in "SU":
-        _raise_unreadable(data)
-        _shape(data)
-        quick = np.array(plain, dtype=(dtype or _infer(data)).np)
-    if dtype is None:
-        if quick.dtype.kind == "f" and quick.dtype != np.float64 or _holds_arrays(data):
-            dtype = _infer(data)
-        else:
-            dtype = {"f": dt.get_default_dtype(), "i": dt.int64, "u": dt.int64, "b": dt.bool_,
-                     "c": dt.get_default_dtype().to_complex()}[quick.dtype.kind]
-            if quick.size == 0:
-                dtype = dt.get_default_dtype()
-    return quick.astype(dtype.np) if quick.dtype != dtype.np else quick
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) > 0
 
 
-def _holds_arrays(data: Any) -> bool:
-    while isinstance(data, (list, tuple)) and len(data):
+def _sizes(data: Any) -> list[int]:
+    """The shape that the first elements of nested sequences tell."""
+    sizes = []
+    while _is_sequence(data):
+        sizes.append(len(data))
+        if not len(data):
+            break
         data = data[0]
-    return isinstance(data, (Tensor, np.ndarray, np.generic))
+    return sizes
 
 
-def _raise_unreadable(data: Any) -> None:
+def _infer(value: Any) -> dt.dtype:
+    """The type that a value, or all values of a sequence together, have."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return dt.from_numpy(value.dtype)
+    if isinstance(value, _NUMBERS):
+        return dt.of_number(value)
+    if isinstance(value, Tensor):
+        return value.dtype
+    if isinstance(value, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if not _is_sequence(value):
+        raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
+    if not len(value):
+        return dt.get_default_dtype()
+    found: dt.dtype | None = None
+    for v in value:
+        if isinstance(v, str):
+            raise ValueError("too many dimensions 'str'")
+        kind = _infer(v)
+        found = kind if found is None else dt.promote_types(found, kind)
+    assert found is not None
+    return found
+
+
+def _number(value: Any, kind: dt.dtype) -> Any:
+    if isinstance(value, Tensor):
+        if value.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        if kind.category == 2:
+            raise TypeError(f"must be real number, not {type(value).__name__}")
+        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
+    if isinstance(value, int) and not -2 ** 63 <= value < 2 ** 63 and kind.category < 2:
+        raise ValueError("Overflow when unpacking long long")
+    return value
+
+
+def _collect(data: Any, sizes: list[int], depth: int, kind: dt.dtype, out: list[Any]) -> None:
+    """Appends the values in order; errors tell where the nesting is uneven."""
+    if depth == len(sizes):
+        out.append(_number(data, kind))
+        return
+    if not _is_sequence(data):
+        raise TypeError("not a sequence")
+    if len(data) != sizes[depth]:
+        raise ValueError(f"expected sequence of length {sizes[depth]} at dim {depth} (got {len(data)})")
     for item in data:
-        if isinstance(item, (list, tuple)):
-            _raise_unreadable(item)
-        elif isinstance(item, (str, bytes)):
-            raise ValueError(f"too many dimensions '{type(item).__name__}'")
-        elif item is None:
-            raise RuntimeError("Could not infer dtype of NoneType")
-        elif not isinstance(item, (*_NUMBERS, np.generic, np.ndarray, Tensor)):
-            raise RuntimeError(f"Could not infer dtype of {type(item).__name__}")
+        _collect(item, sizes, depth + 1, kind, out)
 
 
-def _place(array: np.ndarray, device: Any) -> Tensor:
+def _array_from_leaves(data: Any, dtype: dt.dtype | None) -> np.ndarray:
+    """The general way: shape from the first elements, type from all, then one value after another."""
+    kind = dtype or _infer(data)
+    if isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
+    sizes = _sizes(data)
+    values: list[Any] = []
+    _collect(data, sizes, 0, kind, values)
+    if not values:
+        return np.empty(sizes, kind.np)
+    return _cast(np.array(values), kind).reshape(sizes)
+
+
+def _place(device: Any) -> _device.device | None:
+    """The device asked for, by argument or by default; None for the CPU, where data is made anyway."""
     where = _device.resolve(device)
-    if where.type == "cpu":
-        return wrap(array)
-    key = key_of_device(where)
-    if where.type == "meta":
-        return wrap(meta_array(Spec(array.shape, dt.from_numpy(array.dtype))), None, key)
-    return wrap(array).to(where)
+    return None if where is _device.CPU else where
+
+
+def _finish(t: Tensor, device: Any, requires_grad: bool) -> Tensor:
+    if device is not None and device != t.device:
+        t = _to(t, device)
+    if requires_grad:
+        if not t.dtype.inexact:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        t.requires_grad_()
+    return t
+
+
+def _observed_copy(array: np.ndarray, keep: bool) -> Tensor:
+    """Makes the tensor in the steps that PyTorch shows: empty, to, lift_fresh, and detach_ unless `keep`."""
+    made = aten.empty(array.shape, dtype=dt.from_numpy(array.dtype), device=_device.CPU)
+    made._a[...] = array
+    made = _to(made, made.dtype)
+    aten.lift_fresh(made)
+    return made if keep else aten.detach_(made)
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A new leaf tensor that holds a copy of the data: a number, nested sequences, an array or a tensor."""
-    kind = None if dtype is None else as_dtype(dtype)
+    """A tensor with a copy of the data: numbers, nested sequences, arrays."""
+    if dtype is not None and dtype.__class__ is not dt.dtype:
+        dtype = as_dtype(dtype)
+    device = _place(device)
     if isinstance(data, Tensor):
         warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", stacklevel=2)
-        made = data.detach().clone().to(kind or data.dtype)
-        made = made if device is None else made.to(device)
-        return made.requires_grad_() if requires_grad else made
-    made = _place(_array(data, kind), device)
-    if _observer.active is not None:
-        made = aten.detach_(aten.lift_fresh(made))
-    return made.requires_grad_() if requires_grad else made
+                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+                      UserWarning, stacklevel=2)
+        copied = _to(data.detach(), device=device, dtype=dtype, copy=True)
+        return _finish(copied.detach(), None, requires_grad)
+    if isinstance(data, np.ndarray):
+        kind = dtype or dt.from_numpy(data.dtype)
+        array = np.array(data, kind.np, copy=True)
+        made = wrap(array, kind) if _observer.active is None else _to(from_numpy(array), copy=True, dtype=kind).detach_()
+    else:
+        array = _array_of(data, dtype)
+        made = wrap(array) if _observer.active is None else _observed_copy(array, keep=False)
+    return made if device is None and not requires_grad else _finish(made, device, requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """The data as a tensor; tensors and arrays are not copied unless the type or device changes."""
-    kind = None if dtype is None else as_dtype(dtype)
+    """The data as a tensor; memory is shared where type and device allow it."""
+    if dtype is not None:
+        dtype = as_dtype(dtype)
+    where = _place(device)
     if isinstance(data, Tensor):
-        if kind is not None and kind is not data.dtype:
-            data = data.to(kind)
-        return data if device is None else data.to(device)
-    if isinstance(data, np.ndarray) and (kind is None or kind.np == data.dtype):
-        shared = from_numpy(data)
-        return shared if device is None else shared.to(device)
-    return _place(_array(data, kind), device)
+        return _to(data, dtype=dtype, device=None if device is None else where)
+    if isinstance(data, np.ndarray):
+        made = from_numpy(data)
+        return made if where is None and dtype in (None, made.dtype) and _observer.active is None \
+            else _to(made, dtype=dtype, device=where)
+    array = _array_of(data, dtype)
+    made = wrap(array) if _observer.active is None else _observed_copy(array, keep=True)
+    return _finish(made, where, False)
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
-    """A tensor from almost anything; memory is shared where possible unless `copy` is True."""
-    made = as_tensor(obj, dtype=dtype, device=device)
-    if copy and (made is obj or (isinstance(obj, np.ndarray) and np.shares_memory(made._a, obj))):
-        made = made.clone()
-    if isinstance(obj, Tensor) and made is obj and not requires_grad:
-        made = made.detach() if made.requires_grad else made
-    return made.requires_grad_() if requires_grad else made
-
-
-def from_numpy(array: np.ndarray) -> Tensor:
-    """A tensor over the array's own memory: each sees what the other writes."""
+# --- memory that others own -------------------------------------------------------------------------------------------------
+def from_numpy(array: Any) -> Tensor:
+    """A tensor over the memory of a numpy array."""
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
-    kind = dt.from_numpy(array.dtype)
+        name = type(array).__name__ if type(array).__module__ == "builtins" else f"{type(array).__module__}.{type(array).__name__}"
+        raise TypeError(f"expected np.ndarray (got {name})")
+    if not array.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders "
+                         "is currently not supported.")
     if any(s < 0 for s in array.strides):
-        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-                         "supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+                         "currently supported. (You can probably work around this by making a copy of your array  with "
+                         "array.copy().) ")
+    kind = dt.from_numpy(array.dtype)
     if not array.flags.writeable:
-        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
-                      "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
-                      "writable before converting it to a tensor.", stacklevel=2)
-    made = wrap(array.view(np.ndarray), kind)
-    return made if _observer.active is None else aten.lift_fresh(made)
+        warnings.warn("The given NumPy array is not writable: writing to the tensor raises an error. You may want to copy the "
+                      "array before converting it to a tensor.", UserWarning, stacklevel=2)
+    made = wrap(array if array.__class__ is np.ndarray else np.asarray(array), kind)
+    if _observer.active is not None:
+        aten.lift_fresh(made)
+    return made
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A one-dimensional tensor over the bytes of a buffer."""
-    if len(memoryview(buffer)) == 0:
-        raise ValueError("both buffer length (0) and count (-1) must not be 0")
-    made = wrap(np.frombuffer(buffer, as_dtype(dtype).np, count, offset))
-    return made.requires_grad_() if requires_grad else made
+    """A 1-dim tensor over the memory of an object with the buffer protocol."""
+    kind, view = as_dtype(dtype), memoryview(buffer)
+    length, item = view.nbytes, kind.itemsize
+    if length == 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1")
+    if count < 0:
+        if (length - offset) % item:
+            raise ValueError(f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element "
+                             f"size ({item})")
+        count = (length - offset) // item
+    elif offset + count * item > length:
+        raise ValueError(f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater than "
+                         f"actual buffer length ({length} bytes)")
+    made = wrap(np.frombuffer(buffer, kind.np, count, offset), kind)
+    return _finish(made, None, requires_grad)
+
+
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+    """The object as a tensor. `copy` True always copies, False never does, None copies where it must."""
+    if dtype is not None:
+        dtype = as_dtype(dtype)
+    shared: Tensor | None = None
+    if isinstance(obj, Tensor):
+        shared = obj
+    elif isinstance(obj, np.ndarray):
+        shared = from_numpy(obj)
+    elif isinstance(obj, (bytes, bytearray, memoryview)):
+        shared = frombuffer(obj, dtype=dtype or dt.get_default_dtype())
+    if shared is None:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+    if copy is False and dtype not in (None, shared.dtype):
+        raise ValueError(f"can't alias tensor with dtype '{type_word(shared.dtype)}' into dtype '{type_word(dtype)}'.")
+    made = _to(shared, dtype=dtype, device=device, copy=bool(copy)) if copy or dtype is not None or device is not None else shared
+    if requires_grad and not made.requires_grad:
+        made = _finish(made.detach(), None, True)
+    elif not requires_grad and made.requires_grad:
+        made = made.detach()
+    return made
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor over the memory of an object that speaks DLPack."""
-    if isinstance(ext_tensor, Tensor):
-        return shallow_alias(ext_tensor)
-    return wrap(np.from_dlpack(ext_tensor))
+    return from_numpy(np.from_dlpack(ext_tensor))
+
+
+def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+                pin_memory: bool = False) -> Tensor:
+    """A copy of the data with this tensor's type and device unless others are given."""
+    kind = self.dtype if dtype is None else as_dtype(dtype)
+    return tensor(data, dtype=kind, device=self.device if device is None else device, requires_grad=requires_grad)
+
+
+def arange(start: Any = None, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
+    """The numbers from `start` up to, not including, `end`."""
+    if end is None:
+        start, end = 0, start
+    return aten.overload("arange.start_step")(0 if start is None else start, end, step, **options)
+
+
+Tensor.new_tensor = _new_tensor
+fronts["arange"] = arange

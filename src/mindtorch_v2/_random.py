@@ -1,4 +1,4 @@
-"""Random state: `Generator`, `manual_seed` and the default generator."""
+"""Random number generators: `torch.Generator`, the default one, and the functions that seed, save and restore it."""
 from __future__ import annotations
 
 import contextlib
@@ -11,75 +11,107 @@ from ._tensor import Tensor, wrap
 
 
 class Generator:
-    """A source of random numbers, equal to PyTorch's CPU generator number by number."""
+    """A stream of random numbers. The same seed gives the same numbers as PyTorch's CPU generator."""
+
+    __slots__ = ("_stream", "_device", "__weakref__")
 
     def __init__(self, device: Any = "cpu") -> None:
-        self.device = _device.device(device)
-        self.engine = CPUGenerator()
+        where = _device.resolve(device)
+        if where.type != "cpu":
+            raise RuntimeError(f"Device type {where.type.upper()} is not supported for torch.Generator() api.")
+        self._stream = CPUGenerator()
+        self._device = where
 
-    def manual_seed(self, seed: int) -> Generator:
-        """Starts the sequence that belongs to this seed."""
-        self.engine.manual_seed(seed)
+    @property
+    def device(self) -> _device.device:
+        return self._device
+
+    def manual_seed(self, seed: Any) -> Generator:
+        """Restarts the stream from a seed; returns the generator."""
+        self._stream.manual_seed(seed)
         return self
 
     def seed(self) -> int:
-        """Seeds from the operating system and returns the seed."""
-        return self.engine.seed()
+        """Restarts the stream from a seed that the operating system gives, and returns the seed."""
+        return self._stream.seed()
 
     def initial_seed(self) -> int:
-        return self.engine.initial_seed()
+        return self._stream.initial_seed()
 
     def get_state(self) -> Tensor:
-        """The state as 5056 bytes, interchangeable with PyTorch's."""
-        return wrap(self.engine.get_state())
+        """The state of the stream as a tensor of bytes, in PyTorch's layout."""
+        return wrap(self._stream.get_state())
 
-    def set_state(self, new_state: Tensor) -> Generator:
-        self.engine.set_state(new_state.numpy())
-        return self
+    def set_state(self, new_state: Tensor) -> None:
+        """Continues from a saved state."""
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        self._stream.set_state(new_state._a)
 
     def clone_state(self) -> Generator:
-        """An independent generator in the same state."""
-        made = Generator(self.device)
-        made.engine = self.engine.clone_state()
-        return made
+        """An independent generator that continues with the same numbers."""
+        twin = Generator(self._device)
+        twin._stream = self._stream.clone_state()
+        return twin
+
+    graphsafe_get_state = clone_state
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._device, self._stream)
 
     def __repr__(self) -> str:
-        return f"<torch.Generator device='{self.device}'>"
+        return f"<torch._C.Generator object at {id(self):#x}>"
+
+
+def _rebuild(device: _device.device, stream: CPUGenerator) -> Generator:
+    made = Generator(device)
+    made._stream = stream
+    return made
 
 
 default_generator = Generator()
-default_generator.seed()
 
 
-def manual_seed(seed: int) -> Generator:
+def stream_of(generator: Generator | None) -> CPUGenerator:
+    """The numbers behind a generator argument; None means the default generator."""
+    return default_generator._stream if generator is None else generator._stream
+
+
+def manual_seed(seed: Any) -> Generator:
     """Seeds the default generator and returns it."""
-    return default_generator.manual_seed(int(seed))
+    default_generator._stream.manual_seed(seed)
+    return default_generator
 
 
 def seed() -> int:
+    """Seeds the default generator with a number from the operating system, and returns that number."""
     return default_generator.seed()
 
 
 def initial_seed() -> int:
+    """The seed of the default generator."""
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
+    """The state of the default generator."""
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
+    """Restores the state of the default generator."""
     default_generator.set_state(new_state)
 
 
 @contextlib.contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, **_: Any) -> Iterator[None]:
-    """Restores the default generator's state when the block ends."""
+def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
+             device_type: str = "cpu") -> Iterator[None]:
+    """Restores the default generator when the block ends, whatever was drawn in it."""
     if not enabled:
         yield
         return
-    before = default_generator.get_state()
+    before = default_generator._stream.get_state()
     try:
         yield
     finally:
-        default_generator.set_state(before)
+        default_generator._stream.set_state(before)

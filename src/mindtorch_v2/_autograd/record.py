@@ -63,14 +63,16 @@ def position(op: Op, name: str) -> int:
 
 
 def tensor_fact(op: Op, args: tuple[Any, ...], name: str) -> Any:
-    """What a row names as `self_shape` or `self_dtype`: known without keeping the tensor. Lists of tensors give lists."""
+    """What a row names as `self_shape`, `self_strides` (in bytes), `self_dtype` or `self_device`: known without keeping the
+    tensor. Lists of tensors give lists."""
     word, _, what = name.rpartition("_")
     value = args[position(op, word)]
+    of_tensor = what in ("dtype", "device")
     if isinstance(value, (list, tuple)):
-        return [t._a.shape if what == "shape" else t.dtype for t in value]
+        return [getattr(t if of_tensor else t._a, what) for t in value]
     if not isinstance(value, Tensor):
-        return () if what == "shape" else None
-    return value._a.shape if what == "shape" else value.dtype
+        return None if of_tensor else ()
+    return getattr(value if of_tensor else value._a, what)
 
 
 def new_node(derivative: Derivative, edges: tuple[Any, ...], counts: tuple[int, ...], outputs: list[Tensor], single: bool) -> Node:

@@ -30,7 +30,7 @@ class Derivative:
         self.list_inputs = {p.name for p in base.schema.params if p.is_tensor and p.is_list}
         known = {p.name for p in base.schema.params} | {"result"} | {f"result{i}" for i in range(len(base.schema.returns))}
         tensors = [p.name for p in base.schema.params if p.is_tensor]
-        self.facts = {f"{n}_{what}" for n in tensors for what in ("shape", "dtype")} - known  # kept instead of a tensor
+        self.facts = {f"{n}_{what}" for n in tensors for what in ("shape", "strides", "dtype", "device")} - known  # kept instead of a tensor
         unknown = [n for n in (*self.saved_names, *self.inputs) if n not in known and n not in self.facts]
         if unknown:
             raise ValueError(f"the derivative of {op.name} names {unknown}, which its schema does not have")

@@ -216,9 +216,9 @@ class FastPath:
             if name in d.facts:
                 word, _, what = name.rpartition("_")
                 n = by_name[word]
-                fact = f"{n}._a.shape" if what == "shape" else f"{n}.dtype"
+                fact = f"{n}.{what}" if what in ("dtype", "device") else f"{n}._a.{what}"
                 sure = word not in self.op.numbers and not next(p for p, _ in self.tensors if p.name == word).optional
-                parts.append(fact if sure else f"{fact} if hasattr({n}, '_a') else {() if what == 'shape' else None}")
+                parts.append(fact if sure else f"{fact} if hasattr({n}, '_a') else {None if what in ('dtype', 'device') else ()}")
                 continue
             n = by_name[name]
             users = [edges[i] for i in d.inputs if name in d.needs_of(i)]

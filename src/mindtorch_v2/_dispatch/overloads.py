@@ -16,12 +16,11 @@ _ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim"}
 
 
 def _is_int(x: Any) -> bool:
-    return (isinstance(x, (int, np.integer)) and not isinstance(x, bool)) or (isinstance(x, Tensor) and x.dim() == 0
-                                                                              and x.dtype.category == 1)
+    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float, complex, np.number, np.bool_)) or (isinstance(x, Tensor) and x.dim() == 0)
+    return isinstance(x, (int, float, complex, np.number, np.bool_))
 
 
 _CHECKS = {
@@ -36,12 +35,14 @@ _CHECKS = {
 }
 
 
-def accepts(op: Op, p: Param, value: Any) -> bool:
-    """Whether an argument may have this value."""
+def accepts(op: Op, p: Param, value: Any, lenient: bool = False) -> bool:
+    """Whether an argument may have this value. Leniently, a 0-dim tensor stands for the number in it."""
     if value is None:
         return p.optional or p.default is None
     check = _CHECKS.get(p.type)
     if check is None:
+        return True
+    if lenient and isinstance(value, Tensor) and value.dim() == 0 and p.type in ("Scalar", "int", "float") and not p.is_list:
         return True
     if p.is_list:
         if isinstance(value, (list, tuple)):
@@ -52,7 +53,7 @@ def accepts(op: Op, p: Param, value: Any) -> bool:
     return bool(check(value))
 
 
-def fits(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def fits(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], lenient: bool = False) -> bool:
     """Whether the overload takes these arguments."""
     params = op.schema.params
     positional = [p for p in params if not p.keyword_only]
@@ -69,7 +70,7 @@ def fits(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
             args = (*args[:-1], (args[-1],))
     given = {p.name for p in positional[:len(args)]}
     by_name = {p.name: p for p in params}
-    if not all(accepts(op, p, x) for p, x in zip(positional, args)):
+    if not all(accepts(op, p, x, lenient) for p, x in zip(positional, args)):
         return False
     for name, value in kwargs.items():
         word = name if name in by_name else _ALIASES.get(name, name)
@@ -77,7 +78,7 @@ def fits(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
             if word == "out" and not op.out and "device" not in by_name:
                 return False
             continue
-        if word not in by_name or word in given or not accepts(op, by_name[word], value):
+        if word not in by_name or word in given or not accepts(op, by_name[word], value, lenient):
             return False
         given.add(word)
     return all(p.name in given or p.default is not NO_DEFAULT for p in params)
@@ -87,20 +88,23 @@ def _key(x: Any) -> Any:
     kind = x.__class__
     if kind is list or kind is tuple:
         return kind, (x[0].__class__ if x else None)
-    return (kind, x._a.ndim == 0) if kind is Tensor else kind
+    return kind
 
 
 def resolver(name: str, overloads: list[Op], form: str) -> Any:
-    """A function that calls the first overload that fits."""
+    """A function that calls the first overload that fits. The choice depends on the classes of the arguments only, so it is
+    made once for each combination of them."""
     chosen: dict[Any, Any] = {}
+    quick: dict[tuple[type, ...], Any] = {}   # positional calls without lists, by the classes alone
     calls: dict[Op, Any] = {}
 
     def choose(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        for op in overloads:
-            if fits(op, args, kwargs):
-                if op not in calls:
-                    calls[op] = make_call(op, form)
-                return calls[op]
+        for lenient in (False, True):
+            for op in overloads:
+                if fits(op, args, kwargs, lenient):
+                    if op not in calls:
+                        calls[op] = make_call(op, form)
+                    return calls[op]
         got = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
         known = "\n".join(f" * {op.text[op.text.index('('):op.text.index(' -> ')]}" for op in overloads)
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{known}")
@@ -109,11 +113,19 @@ def resolver(name: str, overloads: list[Op], form: str) -> Any:
         return _binary_operator(overloads, choose)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        key = (tuple([_key(a) for a in args]), tuple([(k, _key(v)) for k, v in kwargs.items()]) if kwargs else ())
+        if not kwargs:
+            classes = tuple(map(type, args))
+            target = quick.get(classes)
+            if target is not None:
+                return target(*args)
+            if list not in classes and tuple not in classes:
+                target = quick[classes] = choose(args, kwargs)
+                return target(*args)
+        key = (tuple([_key(a) for a in args]), tuple([(k, _key(v)) for k, v in kwargs.items()]))
         target = chosen.get(key)
         if target is None:
             target = chosen[key] = choose(args, kwargs)
-        if kwargs and form == "function" and "self" in kwargs:
+        if form == "function" and "self" in kwargs:
             kwargs["input"] = kwargs.pop("self")
         return target(*args, **kwargs)
 

@@ -15,6 +15,7 @@ KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}     # (backend, op name)
 UFUNCS: dict[str, Any] = {}                                 # op name -> numpy ufunc that may write with out=
 INPLACE: dict[str, Callable[..., Any]] = {}                 # op name -> kernel that writes into its first array
 COMPOSITES: dict[str, Callable[..., Any]] = {}              # op name -> function on tensors
+STEPWISE: dict[str, Callable[..., Any]] = {}                # op name -> function on (boxed kernel, *tensors)
 _loaded: set[str] = set()
 
 
@@ -45,6 +46,17 @@ def composite(*names: str) -> Callable[[F], F]:
     def register(function: F) -> F:
         for name in names:
             COMPOSITES[name] = function
+        return function
+    return register
+
+
+def stepwise(*names: str) -> Callable[[F], F]:
+    """Registers how a leaf op goes in steps that PyTorch would show as events of their own. The function gets the op's
+    kernel (tensors in, tensors out, no event) and the arguments, and runs below autograd. The generated call functions
+    run the kernel alone while nobody watches; an observed call goes through the steps. Both give the same result."""
+    def register(function: F) -> F:
+        for name in names:
+            STEPWISE[name] = function
         return function
     return register
 

@@ -13,8 +13,9 @@ from .._ops.table import Op
 from .._shape import broadcast_shapes, contiguous_strides
 from .._storage import Storage
 from .._tensor import Tensor, bump_version, wrap
+from . import modes
 from .keys import BACKEND_NAMES, CPU, DEVICES, INFERENCE, META, NPU
-from .registry import COMPOSITES, INPLACE, KERNELS, UFUNCS, load_family
+from .registry import COMPOSITES, INPLACE, KERNELS, STEPWISE, UFUNCS, load_family
 
 Boxed = Callable[..., Any]
 device_boxers: dict[int, Callable[[Op], Boxed]] = {}  # key of a further device -> its way of boxing an op
@@ -37,7 +38,20 @@ def backend_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
         raise NotImplementedError(f"{op.event} got no tensor and no device, so no kernel can be chosen")
     else:
         return _mixed_devices(op, key, args)
+    if op.name in STEPWISE:
+        boxed = _in_steps(STEPWISE[op.name], boxed)
     op.backends[key] = boxed
+    return boxed
+
+
+def _in_steps(steps: Boxed, kernel: Boxed) -> Boxed:
+    """The kernel as the middle of a function that calls other ops, which record no gradients."""
+    def boxed(*args: Any) -> Any:
+        before = modes.set_grad(False)
+        try:
+            return steps(kernel, *args)
+        finally:
+            modes.set_grad(before)
     return boxed
 
 

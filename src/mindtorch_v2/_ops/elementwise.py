@@ -13,7 +13,6 @@ from .table import op
 
 TRUTH = "the result is a truth value"
 BITS = "the result is a pattern of bits"
-WHOLE = "the result is a whole number of steps that no gradient passes"
 INTEGERS = "integers only"
 
 
@@ -89,7 +88,7 @@ op("mul.Tensor(Tensor self, Tensor other) -> Tensor", PROMOTE, numbers=_NUMBER, 
 op("div.Tensor(Tensor self, Tensor other) -> Tensor", FLOAT, numbers=_NUMBER, inplace=True, out=True)
 op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", Rule("promote"), meta=_divided,
    numbers=_NUMBER, inplace=True, out=True)
-op("floor_divide(Tensor self, Tensor other) -> Tensor", PROMOTE, numbers=_NUMBER, inplace=True, out=True, no_grad=WHOLE)
+op("floor_divide(Tensor self, Tensor other) -> Tensor", PROMOTE, numbers=_NUMBER, inplace=True, out=True)
 op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False)
 op("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", method=False)
 op("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", numbers=_NUMBER, inplace=True, out=True)
@@ -114,13 +113,13 @@ for _name in ("atan2", "hypot"):
 op("arctan2(Tensor self, Tensor other) -> Tensor", inplace=True, out=True)
 for _name in ("maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2"):
     op(f"{_name}(Tensor self, Tensor other) -> Tensor", PROMOTE, out=True)
-op("nextafter(Tensor self, Tensor other) -> Tensor", PROMOTE, inplace=True, out=True, no_grad="a step of the number format")
+op("nextafter(Tensor self, Tensor other) -> Tensor", PROMOTE, inplace=True, out=True)
 op("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", FLOAT, inplace=True, out=True)
 op("xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", FLOAT.of(*_BOTH), inplace=True, out=True)
 op("xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", FLOAT.of(*_BOTH), out=True, method=False)
 op("copysign.Tensor(Tensor self, Tensor other) -> Tensor", FLOAT, inplace=True, out=True)
 op("copysign.Scalar(Tensor self, Scalar other) -> Tensor", FLOAT.of(*_BOTH), inplace=True, out=True)
-op("heaviside(Tensor self, Tensor values) -> Tensor", SAME, inplace=True, out=True, no_grad=WHOLE)
+op("heaviside(Tensor self, Tensor values) -> Tensor", SAME, inplace=True, out=True)
 op("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out=True)
 for _name in ("gcd", "lcm"):
     op(f"{_name}(Tensor self, Tensor other) -> Tensor", PROMOTE, inplace=True, out=True, no_grad=INTEGERS)

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _dtype as dt
 from .._shape import broadcast_shapes, normalize_dim
-from .rules import PROMOTE, MetaRule, Spec, like
+from .rules import MetaRule, Spec, like
 from .table import op
 
 POSITIONS = "the result is a position or a truth value"
@@ -48,6 +48,14 @@ def _shape_of(position: int) -> MetaRule:
 
 def _truth_of(elements: Any, *rest: Any) -> Spec:
     return Spec(tuple(getattr(elements, "shape", ())), dt.bool_)
+
+
+def _triangle(lower: bool) -> MetaRule:
+    """For tril_indices and triu_indices: two rows, one column per element of the triangle."""
+    def rule(row: int, col: int, offset: int, dtype: dt.dtype | None, *rest: Any) -> Spec:
+        below = sum(min(max(i + offset + (1 if lower else 0), 0), col) for i in range(row))
+        return Spec((2, below if lower else row * col - below), dtype or dt.int64)
+    return rule
 
 
 # Advanced indexing
@@ -99,9 +107,9 @@ op(f"isin.Tensor_Tensor(Tensor elements, Tensor test_elements, {_ISIN}", meta=_t
 op(f"isin.Tensor_Scalar(Tensor elements, Scalar test_element, {_ISIN}", method=False, no_grad=POSITIONS)
 op(f"isin.Scalar_Tensor(Scalar element, Tensor test_elements, {_ISIN}", meta=_truth_of, method=False, no_grad=POSITIONS)
 op("one_hot(Tensor self, int num_classes=-1) -> Tensor", method=False, namespace="nn", no_grad=POSITIONS)
-_TABLE = "int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+_TABLE = "int row, int col, int offset=0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 for _name in ("tril_indices", "triu_indices"):
-    op(f"{_name}({_TABLE}) -> Tensor", method=False, no_grad=POSITIONS)
+    op(f"{_name}({_TABLE}) -> Tensor", meta=_triangle(_name == "tril_indices"), method=False, no_grad=POSITIONS)
 
 # Embeddings
 op("embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
@@ -114,8 +122,28 @@ op("embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weig
 op("embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)", meta=like(), method=False,
    no_grad="PyTorch forbids it while recording")
 _BAG = "Tensor weight, Tensor indices, Tensor offsets"
-_BAG_DEFAULTS = "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False"
+_BAG_MORE = "bool scale_grad_by_freq{}, int mode{}, bool sparse{}, Tensor? per_sample_weights{}, bool include_last_offset{}"
+_BAG_DEFAULTS = _BAG_MORE.format("=False", "=0", "=False", "=None", "=False")
 _BAG_OUT = "(Tensor, Tensor, Tensor, Tensor)"
+
+
+def _bag(weight: Any, indices: Any, offsets: Any, scale: bool, mode: int, sparse: bool, samples: Any, last: bool, pad: int) -> Any:
+    bags = offsets.shape[0] - int(last)
+    per_bag = Spec((bags, weight.shape[1]) if mode == 2 else (bags,), dt.int64)
+    return (Spec((bags, weight.shape[1]), weight.dtype), Spec((indices.shape[0],), dt.int64), Spec((bags,), dt.int64), per_bag)
+
+
 op(f"embedding_bag({_BAG}, {_BAG_DEFAULTS}) -> {_BAG_OUT}", method=False)
-op(f"embedding_bag.padding_idx({_BAG}, {_BAG_DEFAULTS}, int? padding_idx=None) -> {_BAG_OUT}".replace("=False", "").replace("=0", "")
-   .replace("=None", ""), method=False)
+op(f"embedding_bag.padding_idx({_BAG}, {_BAG_MORE.format('', '', '', '', '')}, int? padding_idx) -> {_BAG_OUT}", method=False)
+op(f"_embedding_bag({_BAG}, {_BAG_DEFAULTS}, int padding_idx=-1) -> {_BAG_OUT}", meta=_bag, method=False)
+op(f"_embedding_bag_forward_only({_BAG}, {_BAG_DEFAULTS}, int padding_idx=-1) -> {_BAG_OUT}", meta=_bag, method=False,
+   no_grad="used where no gradient is recorded")
+_BAG_GRAD = ("SymInt num_weights, bool scale_grad_by_freq, int mode, {}Tensor? per_sample_weights, int padding_idx=-1) -> Tensor")
+op("_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, "
+   + _BAG_GRAD.format("bool sparse, "), function=False, method=False)
+op("_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, "
+   + _BAG_GRAD.format(""), function=False, method=False, no_grad=UNKNOWN,
+   meta=lambda grad, indices, bags, sizes, places, num_weights, *rest: Spec((num_weights, grad.shape[1]), grad.dtype))
+op("_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, "
+   "int mode, int padding_idx=-1) -> Tensor", function=False, method=False, no_grad="it is a first derivative",
+   meta=lambda grad, weight, indices, *rest: Spec(tuple(indices.shape), grad.dtype))

@@ -9,8 +9,6 @@ from .._shape import broadcast_shapes
 from .rules import Spec, like, result_type
 from .table import op
 
-NO_DOUBLE = "PyTorch gives no derivative for it either"
-
 
 # --- products -------------------------------------------------------------------------------------------------------
 
@@ -46,12 +44,20 @@ def _cross(self: Any, other: Any, dim: int = -1) -> Spec:
     return Spec(broadcast_shapes(self.shape, other.shape), result_type(self, other))
 
 
+def _trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int = 1) -> Spec:
+    sizes: dict[int, int] = {}
+    rank = i1.dim() + len(expand1)
+    for t, gone in ((i1, expand1), (i2, expand2), (i3, expand3)):
+        sizes.update(zip((d for d in range(rank) if d not in gone), t.shape))
+    return Spec(tuple(sizes[d] for d in range(rank) if d not in sumdim), i1.dtype)
+
+
 op("mm(Tensor self, Tensor mat2) -> Tensor", meta=_mm, out=True)
 op("bmm(Tensor self, Tensor mat2) -> Tensor", meta=_bmm, out=True)
 op("matmul(Tensor self, Tensor other) -> Tensor", out=True)
-op("mv(Tensor self, Tensor vec) -> Tensor", out=True)
+op("mv(Tensor self, Tensor vec) -> Tensor", meta=lambda self, vec: Spec((self.shape[0],), vec.dtype), out=True)
 op("dot(Tensor self, Tensor tensor) -> Tensor", meta=lambda self, tensor: Spec((), self.dtype), out=True)
-op("vdot(Tensor self, Tensor other) -> Tensor", out=True)
+op("vdot(Tensor self, Tensor other) -> Tensor", meta=lambda self, other: Spec((), self.dtype), out=True)
 op("inner(Tensor self, Tensor other) -> Tensor", out=True)
 op("outer(Tensor self, Tensor vec2) -> Tensor", out=True)
 op("ger(Tensor self, Tensor vec2) -> Tensor", out=True)
@@ -65,8 +71,8 @@ op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar 
    inplace=True, out=True)
 op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_addr,
    inplace=True, out=True)
-op("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", method=False)
-op("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", method=False, out=True)
+op("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", function=False, method=False)
+op("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", function=False, method=False)
 op("kron(Tensor self, Tensor other) -> Tensor", out=True)
 op("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True)
 op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", meta=_cross, namespace="linalg", method=False,
@@ -74,11 +80,11 @@ op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", meta=_cro
 op("linalg_matmul(Tensor self, Tensor other) -> Tensor", namespace="linalg", method=False, out=True)
 op("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", namespace="linalg", method=False, out=True)
 op("linalg_multi_dot(Tensor[] tensors) -> Tensor", namespace="linalg", method=False, out=True)
-op("chain_matmul(Tensor[] matrices) -> Tensor", method=False, out=True)
+op("chain_matmul(Tensor[] matrices) -> Tensor", function=False, method=False)
 op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", namespace="nn", method=False)
 op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False)
 op("_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
-   "int unroll_dim=1) -> Tensor", function=False, method=False)
+   "int unroll_dim=1) -> Tensor", meta=_trilinear, method=False)
 op("matrix_power(Tensor self, int n) -> Tensor", out=True)
 op("linalg_matrix_power(Tensor self, int n) -> Tensor", namespace="linalg", method=False, out=True)
 op("matrix_exp(Tensor self) -> Tensor")
@@ -98,15 +104,15 @@ def _pdist(self: Any, p: float = 2.0) -> Spec:
     return Spec((n * (n - 1) // 2,), self.dtype)
 
 
-op("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", method=False)
+op("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False)
 op("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", meta=_cdist, function=False, method=False)
 op("_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", meta=like(1),
-   function=False, method=False, no_grad=NO_DOUBLE)
+   function=False, method=False)
 op("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", function=False, method=False)
 op("pdist(Tensor self, float p=2) -> Tensor", method=False)
 op("_pdist_forward(Tensor self, float p=2) -> Tensor", meta=_pdist, function=False, method=False)
 op("_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor", meta=like(1), function=False,
-   method=False, no_grad=NO_DOUBLE)
+   method=False)
 
 
 # --- norms ----------------------------------------------------------------------------------------------------------
@@ -226,6 +232,7 @@ def _internal(text: str, meta: Callable[..., Any] | None = None) -> None:
     op(text, meta=meta, method=False)
 
 
+_internal("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()")
 _internal("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", _det)
 _internal("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", _slogdet)
 _internal("_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> "
@@ -282,7 +289,7 @@ op("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)")
 op("logdet(Tensor self) -> Tensor")
 op("inverse(Tensor self) -> Tensor", out=True)
 op("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
-op("cholesky(Tensor self, bool upper=False) -> Tensor", meta=like(), out=True)
+op("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
 op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
    meta=lambda self, input2, upper=False: _lu_solve(input2, None, self), out=True)
 op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", meta=like(), out=True)
@@ -316,5 +323,5 @@ op("_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor
    meta=_flash, method=False)
 op("_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, "
    "Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> "
-   "(Tensor grad_query, Tensor grad_key, Tensor grad_value)", meta=_flash_backward, function=False, method=False,
-   no_grad=NO_DOUBLE)
+   "(Tensor grad_query, Tensor grad_key, Tensor grad_value)", meta=_flash_backward, function=False, method=False)
+op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", method=False)

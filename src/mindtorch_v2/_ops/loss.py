@@ -7,15 +7,13 @@ from .._shape import broadcast_shapes
 from .rules import Spec, like, result_type
 from .table import op
 
-NO_DOUBLE = "PyTorch gives no derivative for it either"
-
 
 def _nn(text: str, meta: Any = None, out: bool = False) -> None:
     op(text, meta=meta, namespace="nn", method=False, out=out)
 
 
-def _backward(text: str, meta: Any = None, no_grad: str | None = None) -> None:
-    op(text, meta=meta or like(1), function=False, method=False, no_grad=no_grad)
+def _backward(text: str, meta: Any = None) -> None:
+    op(text, meta=meta or like(1), function=False, method=False)
 
 
 # --- classification -------------------------------------------------------------------------------------------------
@@ -49,12 +47,12 @@ def _multilabel(self: Any, target: Any, reduction: int) -> tuple[Spec, Spec]:
 _nn("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean) "
     "-> Tensor", _per_sample, out=True)
 _backward("multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, "
-          "Tensor? weight=None, int reduction=Mean) -> Tensor", no_grad=NO_DOUBLE)
+          "Tensor? weight=None, int reduction=Mean) -> Tensor")
 _nn("multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", out=True)
 op("multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
    meta=_multilabel, function=False, method=False)
 _backward("multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) "
-          "-> Tensor", no_grad=NO_DOUBLE)
+          "-> Tensor")
 
 
 # --- elementwise differences ----------------------------------------------------------------------------------------
@@ -87,11 +85,16 @@ def _bce(self: Any, target: Any, weight: Any = None, reduction: int = 1) -> Spec
     return Spec(() if reduction else tuple(self.shape), self.dtype)
 
 
+def _bce_logits(self: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1) -> Spec:
+    given = [t for t in (self, target, weight, pos_weight) if t is not None]
+    return Spec(() if reduction else broadcast_shapes(*(t.shape for t in given)), result_type(*given))
+
+
 _nn("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", _bce, out=True)
 _backward("binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, "
           "int reduction=Mean) -> Tensor")
 op("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
-   "int reduction=Mean) -> Tensor", method=False)
+   "int reduction=Mean) -> Tensor", meta=_bce_logits, method=False)
 op("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor", method=False)
 op("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
    method=False)
@@ -127,5 +130,4 @@ op("ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tens
 op("_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, "
    "bool zero_infinity=False) -> (Tensor, Tensor)", meta=_ctc, method=False)
 _backward("_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
-          "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor",
-          no_grad=NO_DOUBLE)
+          "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor")

@@ -13,8 +13,8 @@ Ints = Sequence[int]
 
 
 # --- checks that kernels and output rules share --------------------------------------------------------------------------
-def check_normalized_shape(shape: Ints, normalized_shape: Ints, **parameters: Any) -> int:
-    """The first normalized dimension; RuntimeError as PyTorch words it where shapes do not fit."""
+def check_normalized_shape(shape: Ints, normalized_shape: Ints, star: str = "*, ", **parameters: Any) -> int:
+    """The first normalized dimension; RuntimeError as PyTorch words it where shapes do not fit (`star` is its any-shape)."""
     want = list(normalized_shape)
     if not want:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
@@ -25,7 +25,7 @@ def check_normalized_shape(shape: Ints, normalized_shape: Ints, **parameters: An
                                f"{list(given.shape)} and normalized_shape = {want}")
     axis = len(shape) - len(want)
     if axis < 0 or list(shape[axis:]) != want:
-        raise RuntimeError(f"Given normalized_shape={want}, expected input with shape [*, {', '.join(map(str, want))}], but got "
+        raise RuntimeError(f"Given normalized_shape={want}, expected input with shape [{star}{', '.join(map(str, want))}], but got "
                            f"input of size{list(shape)}")
     return axis
 

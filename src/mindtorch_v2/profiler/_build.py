@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._fields import Flag, Kind
-from ._recorder import END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Recorder, ThreadBuffer
+from ._recorder import DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Recorder, ThreadBuffer
 from ._store import EventStore, MemoryTable, Metadata, ModuleInfo, Options, StackTable, ThreadInfo, in_order, kept_ancestors
 
 NO_END = np.iinfo(np.int64).min
@@ -20,6 +20,7 @@ class Span:
 
     first_row: int
     rows_at: int
+    details_at: int
     ends_at: int
     memory_at: int
     carried: tuple[int, ...] = ()        # Python frames that ran already; they count from the window's start
@@ -44,6 +45,18 @@ def _matrix(flat: Sequence[int], width: int) -> np.ndarray:
     return np.fromiter(flat, np.int64, len(flat)).reshape(-1, width)
 
 
+def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values, ascending, and where each value stands among them. The values are indices of tables, so
+    marking a table of their range is much cheaper than sorting them."""
+    if not len(values):
+        return values, values
+    low = int(values.min())
+    marked = np.zeros(int(values.max()) - low + 1, bool)
+    marked[values - low] = True
+    place = np.cumsum(marked) - 1
+    return np.flatnonzero(marked) + low, place[values - low]
+
+
 def _decoded(rows: np.ndarray) -> np.ndarray:
     """Row numbers as they stand on the stack of open rows: those with a handle are stored as -2 - number."""
     return np.where(rows < -1, -2 - rows, rows)
@@ -55,11 +68,13 @@ class _Thread:
     def __init__(self, recorder: Recorder, window: Window, buffer: ThreadBuffer, spans: list[Span]) -> None:
         self.window, self.buffer, self.spans = window, buffer, spans
         table = _matrix(buffer.rows[self._first_position(spans):], len(ROW_FIELDS))
-        table = table[np.argsort(table[:, 0], kind="stable")]
+        if np.any(table[1:, 0] < table[:-1, 0]):      # a finaliser recorded something between two steps of a row
+            table = table[np.argsort(table[:, 0], kind="stable")]
         self.columns = {name: table[:, i] for i, name in enumerate(ROW_FIELDS)}
         self.columns["parent"] = self._positions(_decoded(self.columns["parent"]))
         kinds = _label_kinds(recorder, self.columns["label"])
         self.columns["kind"] = kinds
+        self._set_details()
         self._set_times()
         self.keep = self._wanted(kinds)
         self._nest()
@@ -75,6 +90,15 @@ class _Thread:
             return np.full(len(rows), -1, np.int64)
         found = np.minimum(np.searchsorted(numbers, rows), len(numbers) - 1)
         return np.where((rows >= 0) & (numbers[found] == rows), found, -1)
+
+    def _set_details(self) -> None:
+        first = 0 if any(s.carried for s in self.spans) else self.spans[0].details_at
+        table = _matrix(self.buffer.details[first:], len(DETAIL_FIELDS))
+        place = self._positions(table[:, 0])
+        for i, name in enumerate(DETAIL_FIELDS[1:], 1):
+            column = np.full(len(self.columns["row"]), 0 if name == "forward_thread" else -1, np.int64)
+            column[place[place >= 0]] = table[place >= 0, i]
+            self.columns[name] = column
 
     def _set_times(self) -> None:
         window = self.window
@@ -133,7 +157,7 @@ class _Thread:
 
 
 def _label_kinds(recorder: Recorder, labels: np.ndarray) -> np.ndarray:
-    used, place = np.unique(labels, return_inverse=True)
+    used, place = _distinct(labels)
     kinds = np.array([int(recorder.labels.label(int(n)).kind) for n in used], np.uint8)
     return kinds[place]
 
@@ -214,7 +238,7 @@ def _memory_table(memory: dict[str, np.ndarray]) -> MemoryTable:
 
 def _name(recorder: Recorder, columns: dict[str, np.ndarray], strings: _Strings) -> None:
     """Replaces `label` by `name` and `overload`."""
-    used, place = np.unique(columns.pop("label"), return_inverse=True)
+    used, place = _distinct(columns.pop("label"))
     labels = [recorder.labels.label(int(n)) for n in used]
     names = np.array([strings(x.name) for x in labels], np.int32)
     overloads = np.array([-1 if x.overload is None else strings(x.overload) for x in labels], np.int32)
@@ -224,7 +248,7 @@ def _name(recorder: Recorder, columns: dict[str, np.ndarray], strings: _Strings)
 def _compacted(index: np.ndarray, get: Callable[[int], Any], described: bool, kinds: np.ndarray) -> tuple[np.ndarray, list[Any]]:
     """Input descriptions that this window refers to. What a user gave to a scope is kept in any case."""
     index = index if described else np.where(kinds == Kind.SCOPE, index, -1)
-    used, place = np.unique(index, return_inverse=True)
+    used, place = _distinct(index)
     missing = int(len(used) > 0 and used[0] < 0)
     return place - missing, [get(int(n)) for n in used[missing:]]
 
@@ -234,7 +258,7 @@ def _stack_table(recorder: Recorder, index: np.ndarray, strings: _Strings, optio
     if not options.with_stack:
         return np.full(len(index), -1), StackTable()
     nodes: dict[tuple[int, int], int] = {}
-    used, place = np.unique(index, return_inverse=True)
+    used, place = _distinct(index)
     heads = []
     for number in used:
         node = -1

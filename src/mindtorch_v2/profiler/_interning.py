@@ -22,17 +22,18 @@ class Label(NamedTuple):
     overload: str | None = None
 
 
-_op_labels: list[Label] = []   # for the life of the process: there are only as many as operators
+_op_labels: list[Label] = []         # for the life of the process: there are only as many as operators
+op_numbers: dict[Any, int] = {}      # operator -> number of its label
 _op_lock = threading.Lock()
 
 
 def op_label(op: Any) -> int:
-    """The number of an operator's label, kept in the operator itself. Numbers of operators are not negative."""
+    """The number of an operator's label, found in `op_numbers` from now on. Numbers of operators are not negative."""
     with _op_lock:
-        if op.event_id < 0:
+        if op not in op_numbers:
             _op_labels.append(Label(op.event, Kind.OP, op.overload))
-            op.event_id = len(_op_labels) - 1
-        return int(op.event_id)
+            op_numbers[op] = len(_op_labels) - 1
+        return op_numbers[op]
 
 
 class Labels:

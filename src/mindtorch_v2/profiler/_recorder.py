@@ -1,8 +1,8 @@
 """The observer: fixed-width rows, one list per thread, written while the program runs.
 
 There is one recorder in a process. It sits in the observer slot while a session records or a listener wants to see
-calls, and forgets everything when the last of them ends. A row is nine integers, added in one indivisible step; its end
-follows as a pair in another list. Whatever interrupts a thread between two steps (the garbage collector running a
+calls, and forgets everything when the last of them ends. A row is five integers, added in one indivisible step; its end
+follows as a pair in another list, and what only some rows have (arguments, stacks) in a third. Whatever interrupts a thread between two steps (the garbage collector running a
 finaliser, a signal handler) may therefore record events of its own. Nothing here locks, formats or keeps a tensor.
 """
 from __future__ import annotations
@@ -10,15 +10,16 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from . import _clock
 from ._fields import Kind
-from ._interning import InputTable, Labels, ModuleTable, op_label
+from ._interning import InputTable, Labels, ModuleTable, op_label, op_numbers
 from ._stacks import StackSampler
 from ._store import ThreadInfo
 
-ROW_FIELDS = ("row", "start_ns", "label", "parent", "sequence_nr", "forward_thread", "inputs", "stack", "module")
+ROW_FIELDS = ("row", "start_ns", "label", "parent", "sequence_nr")
+DETAIL_FIELDS = ("row", "forward_thread", "inputs", "stack", "module")   # only for rows that have any of these
 END_FIELDS = ("row", "end_ns")
 MEMORY_FIELDS = ("time_ns", "address", "nbytes", "device", "row")   # device: type << 16 | index
 DEVICE_NUMBERS = {"cpu": 0, "cuda": 1, "meta": 14, "privateuseone": 20, "npu": 21}
@@ -56,13 +57,14 @@ class ThreadBuffer:
     """What one thread recorded. `open` is its stack of open rows: a row number, or -2 - number where the row was
     opened with a handle and will be closed by it. Row numbers grow but may have gaps."""
 
-    __slots__ = ("info", "next_row", "rows", "ends", "open", "memory", "detached", "module", "module_stack",
+    __slots__ = ("info", "row_numbers", "rows", "details", "ends", "open", "memory", "detached", "module", "module_stack",
                  "op_stacks", "marks", "traced")
 
     def __init__(self, info: ThreadInfo) -> None:
         self.info = info
-        self.next_row = itertools.count().__next__
+        self.row_numbers = itertools.count()
         self.rows: list[int] = []           # flat, ROW_FIELDS
+        self.details: list[int] = []        # flat, DETAIL_FIELDS
         self.ends: list[int] = []           # flat, END_FIELDS
         self.open: list[int] = []
         self.memory: list[int] = []         # flat, MEMORY_FIELDS
@@ -84,12 +86,13 @@ class ThreadBuffer:
         self.ends += (row, now)
 
 
-class Handle(NamedTuple):
+class Handle:
     """An open row that may be closed out of order or by another thread."""
 
-    generation: int
-    buffer: ThreadBuffer
-    row: int
+    __slots__ = ("generation", "buffer", "row")
+
+    def __init__(self, generation: int, buffer: ThreadBuffer, row: int) -> None:
+        self.generation, self.buffer, self.row = generation, buffer, row
 
 
 class _Local(threading.local):
@@ -165,24 +168,24 @@ class Recorder:
     def enter_op(self, op: Any, args: tuple[Any, ...], sequence_nr: int) -> None:
         buffer = self._local.buffer or self._buffer()
         detail = self.detail
-        if detail & LISTENERS:
+        if detail and detail & LISTENERS:
             for listener in self.listeners:
                 listener.enter(Kind.OP, op.event, op, args, sequence_nr, 0)
         if buffer is None:
             return
-        label = op.event_id
-        if label < 0:
+        label = op_numbers.get(op)
+        if label is None:
             label = op_label(op)
         opened = buffer.open
-        row, parent = buffer.next_row(), opened[-1] if opened else -1
-        inputs = stack = -1
+        row, parent = next(buffer.row_numbers), opened[-1] if opened else -1
         if detail:
-            if detail & SHAPES:
-                inputs = self.inputs.of_op(op, args)
+            inputs = self.inputs.of_op(op, args) if detail & SHAPES else -1
+            stack = -1
             if detail & STACKS:
                 stack = buffer.op_stacks[row] = self._stack_of(buffer, parent)
+            buffer.details += (row, 0, inputs, stack, buffer.module)
+        buffer.rows += (row, self.now(), label, parent, sequence_nr)
         opened.append(row)
-        buffer.rows += (row, self.now(), label, parent, sequence_nr, 0, inputs, stack, buffer.module)
 
     def enter_node(self, name: str, sequence_nr: int, forward_thread: int, inputs: tuple[Any, ...], is_backward: bool) -> None:
         """`forward_thread` is the identifier that Python gave to the thread of the forward, or 0 where that is not known:
@@ -215,7 +218,7 @@ class Recorder:
 
     def _push(self, buffer: ThreadBuffer, by_handle: bool, kind: Kind, name: str, inputs: Any, sequence_nr: int = -1,
               forward_thread: int = 0, keywords: dict[str, Any] | None = None) -> int:
-        opened, row = buffer.open, buffer.next_row()
+        opened, row = buffer.open, next(buffer.row_numbers)
         parent = opened[-1] if opened else -1
         described = stack = -1
         if isinstance(inputs, str):
@@ -225,8 +228,10 @@ class Recorder:
         if self.detail & STACKS:
             stack = self._stack_of(buffer, parent)
         label = self.labels.number(name, kind)
+        if forward_thread or self.detail or described >= 0:
+            buffer.details += (row, forward_thread, described, stack, buffer.module)
+        buffer.rows += (row, self.now(), label, parent, sequence_nr)
         opened.append(-2 - row if by_handle else row)
-        buffer.rows += (row, self.now(), label, parent, sequence_nr, forward_thread, described, stack, buffer.module)
         return row
 
     def _stack_of(self, buffer: ThreadBuffer, parent: int) -> int:
@@ -238,7 +243,7 @@ class Recorder:
     def leave(self) -> None:
         now = self.now()
         detail = self.detail
-        if detail & LISTENERS:
+        if detail and detail & LISTENERS:
             for listener in self.listeners:
                 listener.leave()
         buffer = self._local.buffer or self._buffer()
@@ -256,7 +261,7 @@ class Recorder:
                 return
             row = opened.pop(place)
         buffer.ends += (row, now)
-        if detail & STACKS:
+        if detail and detail & STACKS:
             buffer.op_stacks.pop(row, None)
 
     # --- rows with a handle -----------------------------------------------------------------------------------------
@@ -326,10 +331,12 @@ class Recorder:
 
     def push_python(self, buffer: ThreadBuffer, label: int) -> int:
         """Opens a row for a Python call."""
-        opened, row = buffer.open, buffer.next_row()
+        opened, row = buffer.open, next(buffer.row_numbers)
         parent = opened[-1] if opened else -1
+        if buffer.module >= 0:
+            buffer.details += (row, 0, -1, -1, buffer.module)
+        buffer.rows += (row, self.now(), label, parent, -1)
         opened.append(-2 - row)
-        buffer.rows += (row, self.now(), label, parent, -1, 0, -1, -1, buffer.module)
         return row
 
 

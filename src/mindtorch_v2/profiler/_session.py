@@ -62,16 +62,16 @@ class Session:
         self._collecting = True
         for buffer in self._covered():
             carried = _open_frames(buffer) if self.options.with_stack else ()
-            span = Span(0, len(buffer.rows), len(buffer.ends), len(buffer.memory), carried)
-            span.first_row = buffer.next_row()
+            sizes = len(buffer.rows), len(buffer.details), len(buffer.ends), len(buffer.memory)
+            span = Span(next(buffer.row_numbers), *sizes, carried)
             self._spans.setdefault(buffer.info.number, (buffer, []))[1].append(span)
 
     def _close_spans(self) -> None:
         for buffer in self._covered() if self._collecting else []:
             if buffer.info.number not in self._spans:      # a thread that came later: all it did is inside
-                self._spans[buffer.info.number] = (buffer, [Span(0, 0, 0, 0)])
+                self._spans[buffer.info.number] = (buffer, [Span(0, 0, 0, 0, 0)])
             span = self._spans[buffer.info.number][1][-1]
-            span.memory_to, span.last_row = len(buffer.memory), buffer.next_row()
+            span.memory_to, span.last_row = len(buffer.memory), next(buffer.row_numbers)
         self._collecting = False
 
     def toggle(self, on: bool) -> None:

@@ -39,7 +39,7 @@ def classify(code: CodeType) -> int:
         parts = path[len(PACKAGE):].split(os.sep)
         return INTERNAL if parts[0] in ("profiler", "_native") or any(p.startswith("_") and p != "__init__.py" for p in parts) else USER
     if path.startswith("<"):
-        return INTERNAL if path.startswith("<mindtorch_v2") else LIBRARY if path.startswith("<frozen") else USER
+        return INTERNAL if path.startswith("<mindtorch_v2") else LIBRARY   # such as what namedtuple makes
     if f"{os.sep}numpy{os.sep}" in path or (path.startswith(_LIBRARIES) and "site-packages" not in path):
         return LIBRARY
     return USER
@@ -86,7 +86,7 @@ class StackSampler:
 
     def sample(self) -> int:
         """The number of the calling thread's stack, without the package's own frames."""
-        frame: FrameType | None = sys._getframe(2)
+        frame: FrameType | None = sys._getframe(1)
         classes = _classes
         key: list[Any] = []
         while frame is not None:

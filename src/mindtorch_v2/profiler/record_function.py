@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from contextlib import ContextDecorator
 from copy import copy
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import _observer
 from ._fields import Kind
 from ._recorder import Handle, recorder
 
 
-class _Entry(NamedTuple):
+class _Entry:
     """One time that a scope was entered: by which thread, and its open row where it is recorded."""
 
-    thread: int
-    handle: Handle | None
-    observed: bool
+    __slots__ = ("thread", "handle", "observed")
+
+    def __init__(self, thread: int, handle: Handle | None, observed: bool) -> None:
+        self.thread, self.handle, self.observed = thread, handle, observed
 
 
 def _check_text(value: Any, type_text: str, argument: str, position: int) -> None:

@@ -100,6 +100,22 @@ def dot(self: np.ndarray, tensor: np.ndarray) -> Any:
     return _product(self, tensor, _dot, "dot")
 
 
+@kernel("vdot")
+def vdot(self: np.ndarray, other: np.ndarray) -> Any:
+    return dot(self.conj() if self.dtype.kind == "c" else self, other)
+
+
+@kernel("_trilinear")
+def trilinear(i1: np.ndarray, i2: np.ndarray, i3: np.ndarray, expand1: Sequence[int], expand2: Sequence[int],
+              expand3: Sequence[int], sumdim: Sequence[int], unroll_dim: int) -> np.ndarray:
+    rank = i1.ndim + len(expand1)
+    labels = [[d for d in range(rank) if d not in gone] for gone in (expand1, expand2, expand3)]
+    kept = [d for d in range(rank) if d not in sumdim]
+    arrays = [a.astype(np.float32) if a.dtype == np.float16 else a for a in (i1, i2, i3)]
+    product = np.einsum(arrays[0], labels[0], arrays[1], labels[1], arrays[2], labels[2], kept, optimize=True)
+    return np.ascontiguousarray(product, i1.dtype)
+
+
 # --- sums with a product --------------------------------------------------------------------------------------------
 
 def _factor(number: Any, array: np.ndarray) -> Any:
@@ -195,9 +211,20 @@ def addmv(self: np.ndarray, mat: np.ndarray, vec: np.ndarray, beta: Any, alpha: 
     return _add_scaled(_product(mat, vec, _dot, "addmv_impl_cpu"), self, beta, alpha)
 
 
+@kernel("mv")
+def mv(self: np.ndarray, vec: np.ndarray) -> np.ndarray:
+    if self.ndim == 2 and vec.ndim == 1 and self.dtype is vec.dtype and self.dtype.char in _BLAS \
+            and self.shape[1] == vec.shape[0]:
+        return _dot(self, vec)
+    return addmv(np.zeros(self.shape[:1], vec.dtype), self, vec, 0, 1)
+
+
 @inplace_kernel("addmv")
 def addmv_(self: np.ndarray, mat: np.ndarray, vec: np.ndarray, beta: Any, alpha: Any) -> None:
     _check_addmv(self, mat, vec)
+    if self.dtype == np.float16:
+        self[...] = addmv(self, mat, vec, beta, alpha)
+        return
     _write_scaled(self, _product(mat, vec, _dot, "addmv_impl_cpu"), beta, alpha)
 
 

@@ -21,8 +21,8 @@ def _suits_bits(mask: np.ndarray, *arrays: np.ndarray) -> bool:
         a.shape == shape and a.flags.c_contiguous for a in arrays)
 
 
-def _mask_blocks(mask: np.ndarray, bits: Any) -> Any:
-    """Yields (slice, all-ones-or-zeros integers) for the blocks of a contiguous mask."""
+def _mask_blocks(mask: np.ndarray, bits: Any, inverted: bool = False) -> Any:
+    """Yields (slice, integers that are all ones where the mask is true and 0 elsewhere) for the blocks of a mask."""
     flat = mask.reshape(-1).view(np.int8)
     n = flat.size
     narrow = np.empty(min(n, BLOCK), np.int8)
@@ -31,19 +31,23 @@ def _mask_blocks(mask: np.ndarray, bits: Any) -> Any:
         here = slice(start, start + BLOCK)
         part = flat[here]
         size = part.size
-        np.negative(part, out=narrow[:size])
+        if inverted:
+            np.subtract(part, 1, out=narrow[:size])
+        else:
+            np.negative(part, out=narrow[:size])
         wide[:size] = narrow[:size]
         yield here, wide[:size]
 
 
-def keep(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """`values` where `mask` is true, 0 elsewhere. Both have one shape; `values` may be broadcast."""
+def keep(mask: np.ndarray, values: np.ndarray, inverted: bool = False) -> np.ndarray:
+    """`values` where `mask` is true (with `inverted`: false), 0 elsewhere."""
     if not _suits_bits(mask, values):
-        return np.where(mask, values, values.dtype.type(0))
+        zero = values.dtype.type(0)
+        return np.where(mask, zero, values) if inverted else np.where(mask, values, zero)
     bits = _BITS[values.dtype.itemsize]
     out = np.empty_like(values)
     source, target = values.reshape(-1).view(bits), out.reshape(-1).view(bits)
-    for here, chosen in _mask_blocks(mask, bits):
+    for here, chosen in _mask_blocks(mask, bits, inverted):
         np.bitwise_and(source[here], chosen, out=target[here])
     return out
 

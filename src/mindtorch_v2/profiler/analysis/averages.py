@@ -1,6 +1,7 @@
 """Grouping: which events belong together, and what they add up to."""
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Iterable, Sequence
 
 import numpy as np
@@ -132,13 +133,30 @@ def _summed(source: EventSource, entries: np.ndarray | None, group: np.ndarray, 
             columns[name] = sums(values).astype(np.int64).tolist()
     if tree.store.metadata.options.with_flops:
         columns["flops"] = sums(tree.flops).astype(np.int64).tolist()
-    return [_row(source, entry, dict(zip(columns, values))) for entry, *values in zip(first.tolist(), *columns.values())]
+    common = {"node_id": -1, "use_device": tree.store.metadata.use_device, "_covered": Covered(tree, entries, group, groups)}
+    rows = []
+    for number, (entry, *values) in enumerate(zip(first.tolist(), *columns.values())):
+        row = FunctionEventAvg()
+        row.__dict__.update(zip(columns, values), **common, _number=number, _first=event_of(source, entry))
+        rows.append(row)
+    return rows
 
 
-def _row(source: EventSource, first: int, values: dict[str, Any]) -> FunctionEventAvg:
-    row = FunctionEventAvg()
-    row.__dict__.update(values, _first=event_of(source, first), node_id=-1, use_device=source.tree.store.metadata.use_device)
-    return row
+class Covered:
+    """The time that each group covers: that of its events which no event of the group encloses. Unlike the sum of all
+    its events it is never more than there is. Worked out when a table asks for it."""
+
+    def __init__(self, tree: EventTree, entries: np.ndarray | None, group: np.ndarray, groups: int) -> None:
+        self._tree, self._entries, self._group, self._groups = tree, entries, group, groups
+
+    @cached_property
+    def microseconds(self) -> list[float]:
+        group = self._group
+        if self._entries is not None:
+            group = np.full(len(self._tree), self._groups)
+            group[self._entries] = self._group
+        counted = np.where(self._tree.outermost_of(group), self._tree.total_ns, 0)
+        return (np.bincount(group, weights=counted, minlength=self._groups)[:self._groups] / 1000).tolist()
 
 
 def average_events(events: Sequence[FunctionEvent | FunctionEventAvg], *, by_shape: bool, stack_n: int,

@@ -17,25 +17,30 @@ class Flows(NamedTuple):
 
 
 def find_flows(tree: EventTree) -> Flows:
-    """The innermost forward operator and the backward function that share a thread and a sequence number.
+    """The pairs of a backward function and the forward operator that recorded it. A function whose forward ran before the
+    window is in none."""
+    backward = np.flatnonzero(tree.kind == Kind.BACKWARD)
+    forward = forward_of(tree, backward)
+    return Flows(forward[forward >= 0], backward[forward >= 0])
+
+
+def forward_of(tree: EventTree, backward: np.ndarray) -> np.ndarray:
+    """For entries of the engine, the innermost forward operator with their thread and sequence number, or -1.
 
     An operator carries the number that the next recorded node will get, so of several operators with one number the
-    last to start is the one that made the node. A backward function whose forward ran before the window has none.
+    last to start is the one that made the node. A number seen again after the backward belongs to a later graph.
     """
     store = tree.store
     kind, sequence = tree.kind, tree.column(store.sequence_nr, -1)
-    number_of_thread = np.array([thread.number for thread in store.threads] or [0])
-    thread = number_of_thread[tree.column(store.thread, 0)]
-    backward = np.flatnonzero((kind == Kind.BACKWARD) & (sequence >= 0))
     forward = np.flatnonzero(((kind == Kind.OP) | (kind == Kind.FUNCTION)) & (sequence >= 0))
     if not len(backward) or not len(forward):
-        return Flows(forward[:0], backward[:0])
+        return np.full(len(backward), -1)
+    number_of_thread = np.array([thread.number for thread in store.threads] or [0], np.int64)
     wide = int(sequence.max()) + 1
-    keys = thread[forward].astype(np.int64) * wide + sequence[forward]
+    keys = number_of_thread[tree.column(store.thread, 0)[forward]] * wide + sequence[forward]
     order = np.argsort(keys, kind="stable")
     wanted = tree.column(store.forward_thread, 0)[backward].astype(np.int64) * wide + sequence[backward]
-    last = np.searchsorted(keys[order], wanted, "right") - 1
-    candidate = forward[order[np.maximum(last, 0)]]
-    # A number seen again after its backward function belongs to a later graph.
-    found = (last >= 0) & (keys[order][np.maximum(last, 0)] == wanted) & (candidate < backward)
-    return Flows(candidate[found], backward[found])
+    last = np.maximum(np.searchsorted(keys[order], wanted, "right") - 1, 0)
+    candidate = forward[order[last]]
+    found = (keys[order][last] == wanted) & (candidate < backward) & (sequence[backward] >= 0)
+    return np.where(found, candidate, -1)

@@ -236,6 +236,8 @@ class FunctionEvent(FormattedTimesMixin):
             return self._source.total_us[self._index]
         return self.time_range.elapsed_us() if self.device_type == DeviceType.CPU else 0
 
+    covered_us = cpu_time_total
+
     @property
     def self_cpu_time_total(self) -> float:
         if self._source.is_store:

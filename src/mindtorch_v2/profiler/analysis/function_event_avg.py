@@ -30,6 +30,8 @@ class FunctionEventAvg(FormattedTimesMixin):
     everything else is that of its first event."""
 
     _first: FunctionEvent | None = None
+    _covered: Any = None  # what `averages.Covered` knows of all groups, and
+    _number: int = 0      # which of them this is
     cpu_parent: Any = _OfFirst("cpu_parent")
     cpu_children: Any = _OfFirst("cpu_children")
 
@@ -56,6 +58,12 @@ class FunctionEventAvg(FormattedTimesMixin):
         self.is_legacy: bool = False
         self.flops: int = 0
 
+    @property
+    def covered_us(self) -> float:
+        """The time during which the group ran, in microseconds: unlike `cpu_time_total`, what runs inside an event of the
+        same group is not counted again."""
+        return self.cpu_time_total if self._covered is None else self._covered.microseconds[self._number]
+
     def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
         """Take in an event, or a group with the same key; returns itself."""
         if not isinstance(other, (FunctionEvent, FunctionEventAvg)):
@@ -65,6 +73,7 @@ class FunctionEventAvg(FormattedTimesMixin):
                 setattr(self, name, getattr(other, name))
         elif other.key != self.key:
             raise AssertionError(f"Expected keys to match, but got {other.key} vs {self.key}")
+        self._covered = None
         for name in _SUMMED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.flops = (self.flops or 0) + (other.flops or 0)

@@ -61,6 +61,11 @@ class EventTree:
         return list(numbers), np.array(lookup, np.int32)
 
     @cached_property
+    def _row_name(self) -> np.ndarray:
+        """Per row: the number of its shown name."""
+        return self._names[1][self.store.name]
+
+    @cached_property
     def is_python(self) -> np.ndarray:
         """Per row: is it a Python call?"""
         return _IS_PYTHON[self.store.kind]
@@ -75,7 +80,7 @@ class EventTree:
         if left_out.any():
             parent = np.append(kept_ancestors(parent, ~left_out), -1)[parent]
             parent[left_out] = -1
-        repeats = repeats_its_parent(self._names[1][store.name], parent, _IS_ANNOTATION[store.kind])
+        repeats = repeats_its_parent(self._row_name, parent, _IS_ANNOTATION[store.kind])
         return repeats | (left_out & ~self.is_python) if unlisted.any() else repeats
 
     @cached_property
@@ -154,8 +159,7 @@ class EventTree:
     @cached_property
     def name_id(self) -> np.ndarray:
         """Numbers of shown names, for `name_of_id`."""
-        lookup = self._names[1]
-        return self.column(lookup[self.store.name], int(lookup[-1]))
+        return self.column(self._row_name, int(self._names[1][-1]))
 
     @property
     def name_of_id(self) -> list[str]:
@@ -219,10 +223,22 @@ class EventTree:
         # Roots are counted in slot 0, which is dropped: cheaper than leaving them out.
         return np.bincount(self.parent + 1, weights=values, minlength=len(self) + 1)[1:].astype(np.int64)
 
+    def outermost_of(self, group: np.ndarray) -> np.ndarray:
+        """The mask of entries that no entry of the same group encloses."""
+        outermost = np.ones(len(self), bool)
+        inside = np.flatnonzero(self.parent >= 0)
+        at = self.parent[inside]
+        while len(inside):
+            outermost[inside[group[at] == group[inside]]] = False
+            at = self.parent[at]
+            still = (at >= 0) & outermost[inside]
+            inside, at = inside[still], at[still]
+        return outermost
+
     def sum_to_ancestors(self, values: np.ndarray) -> np.ndarray:
         """For each entry, the sum of `values` over itself and everything below it."""
         total = np.asarray(values, np.int64).copy()
-        for level in self._levels_deepest_first:
+        for level in reversed(self.levels):
             np.add.at(total, self.parent[level], total[level])
         return total
 
@@ -240,10 +256,11 @@ class EventTree:
         return depth
 
     @cached_property
-    def _levels_deepest_first(self) -> list[np.ndarray]:
+    def levels(self) -> list[np.ndarray]:
+        """The entries that have a parent, by depth: first the children of roots."""
         order = np.argsort(self.depth, kind="stable")
         bounds = np.searchsorted(self.depth[order], np.arange(1, int(self.depth.max(initial=0)) + 2))
-        return [order[bounds[i]:bounds[i + 1]] for i in range(len(bounds) - 1)][::-1]
+        return [order[bounds[i]:bounds[i + 1]] for i in range(len(bounds) - 1)]
 
     @cached_property
     def _children(self) -> tuple[np.ndarray, np.ndarray]:

@@ -94,18 +94,13 @@ def _name_columns(summary: Summary, limit: int | None) -> list[Column]:
 
 
 def _time_columns(summary: Summary, unit: str | None) -> list[Column]:
-    def share(attribute: str) -> Callable[[Row], str]:
-        def cell(row: Row) -> str:
-            text = _format_time_share(getattr(row, attribute), summary.self_cpu_us)
-            setattr(row, "self_cpu_percent" if attribute.startswith("self") else "total_cpu_percent", text)
-            return text
-        return cell
+    def self_share(row: Row) -> str:
+        row.self_cpu_percent = _format_time_share(row.self_cpu_time_total, summary.self_cpu_us)
+        return row.self_cpu_percent
 
     def total_share(row: Row) -> str:
-        if row.is_async:
-            row.total_cpu_percent = 0
-            return "0"
-        return share("cpu_time_total")(row)
+        row.total_cpu_percent = "0" if row.is_async else _format_time_share(row.covered_us, summary.self_cpu_us)
+        return row.total_cpu_percent
 
     def device_share(row: Row) -> str:
         row.total_device_percent = _format_time_share(row.self_device_time_total, summary.self_device_us)
@@ -115,7 +110,7 @@ def _time_columns(summary: Summary, unit: str | None) -> list[Column]:
         return lambda row: format_time_in(getattr(row, attribute), unit)
 
     cells: list[tuple[str, Callable[[Row], str]]] = [
-        ("Self CPU %", share("self_cpu_time_total")), ("Self CPU", time("self_cpu_time_total")),
+        ("Self CPU %", self_share), ("Self CPU", time("self_cpu_time_total")),
         ("CPU total %", total_share), ("CPU total", time("cpu_time_total")), ("CPU time avg", time("cpu_time"))]
     if summary.has_device_time:
         device = str(summary.use_device).upper()

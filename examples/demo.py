@@ -1,0 +1,89 @@
+"""Trains a small character-level transformer on the text in examples/data and writes a line of its own."""
+from __future__ import annotations
+
+import math
+import pathlib
+import sys
+import time
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import nn
+
+CONTEXT, WIDTH, HEADS, LAYERS, BATCH, STEPS = 48, 64, 4, 2, 16, 400
+TEXT = (pathlib.Path(__file__).parent / "data" / "harbour.txt").read_text()
+ALPHABET = sorted(set(TEXT))
+
+
+class LanguageModel(nn.Module):
+    """Predicts the next character from up to CONTEXT characters before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.characters = nn.Embedding(len(ALPHABET), WIDTH)
+        self.places = nn.Embedding(CONTEXT, WIDTH)
+        layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, dropout=0.0, batch_first=True, norm_first=True)
+        self.layers = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
+        self.norm = nn.LayerNorm(WIDTH)
+        self.head = nn.Linear(WIDTH, len(ALPHABET))
+        self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(CONTEXT))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        n = x.size(1)
+        h = self.characters(x) + self.places(torch.arange(n))
+        h = self.layers(h, mask=self.mask[:n, :n], is_causal=True)
+        return self.head(self.norm(h))
+
+
+def batch(data: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Random pieces of the text and the same pieces one character later: (BATCH, CONTEXT) each."""
+    starts = torch.randint(0, len(data) - CONTEXT - 1, (BATCH,)).tolist()
+    x = torch.stack([data[s:s + CONTEXT] for s in starts])
+    y = torch.stack([data[s + 1:s + CONTEXT + 1] for s in starts])
+    return x, y
+
+
+@torch.no_grad()
+def write(model: LanguageModel, start: str, length: int = 120, temperature: float = 0.6) -> str:
+    """Continues `start` character by character."""
+    model.eval()
+    written = [ALPHABET.index(c) for c in start]
+    for _ in range(length):
+        logits = model(torch.tensor([written[-CONTEXT:]]))[0, -1]
+        written.append(int(torch.multinomial(torch.softmax(logits / temperature, -1), 1)))
+    model.train()
+    return "".join(ALPHABET[i] for i in written)
+
+
+def show_progress(step: int, loss: float, began: float) -> None:
+    line = f"step {step:4d}/{STEPS}  loss {loss:.3f}  {time.monotonic() - began:5.1f} s"
+    if sys.stdout.isatty():
+        print(f"\r{line}", end="" if step < STEPS else "\n", flush=True)
+    elif step == 1 or step % 50 == 0:
+        print(line, flush=True)
+
+
+def main() -> None:
+    torch.manual_seed(7)
+    data = torch.tensor([ALPHABET.index(c) for c in TEXT])
+    model = LanguageModel()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=4e-3, total_steps=STEPS)
+    count = sum(p.numel() for p in model.parameters())
+    print(f"{count:,} parameters, {len(TEXT):,} characters, a guess costs {math.log(len(ALPHABET)):.2f}")
+    began, losses = time.monotonic(), []
+    for step in range(1, STEPS + 1):
+        x, y = batch(data)
+        loss = nn.functional.cross_entropy(model(x).reshape(-1, len(ALPHABET)), y.reshape(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        scheduler.step()
+        losses.append(loss.item())
+        show_progress(step, sum(losses[-20:]) / len(losses[-20:]), began)
+    print(f"loss fell from {losses[0]:.2f} to {sum(losses[-20:]) / 20:.2f}")
+    print("sample:", write(model, "The harbour ").replace("\n", " "))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+"""Indexing ops that are made of others."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import _dtype as dt
+from ..._dispatch import aten
+from ..._dispatch.registry import composite
+from ..._shape import broadcast_shapes, normalize_dim
+from .leaf import run_leaf
+
+_MASKS = (dt.bool_, dt.uint8)
+
+
+# --- advanced indexing --------------------------------------------------------------------------------------------------
+def _places(self: Any, indices: Sequence[Any]) -> list[Any]:
+    """Index tensors with each mask replaced by the coordinates of its true elements."""
+    if not any(i is not None and i.dtype in _MASKS for i in indices):
+        return list(indices)
+    out: list[Any] = []
+    for index in indices:
+        if index is None or index.dtype not in _MASKS:
+            out.append(index)
+            continue
+        _check_mask(self, index, len(out))
+        found = aten.nonzero(index)
+        out.extend(aten.select(found, 1, d) for d in range(index.dim()))
+    return out
+
+
+def _check_mask(self: Any, mask: Any, position: int) -> None:
+    if position + mask.dim() > self.dim():
+        raise IndexError(f"too many indices for tensor of dimension {self.dim()}")
+    for k, n in enumerate(mask.shape):
+        if n != self.shape[position + k]:
+            raise IndexError(f"The shape of the mask {list(mask.shape)} at index {k} does not match the shape of the indexed tensor "
+                             f"{list(self.shape)} at index {position + k}")
+
+
+@composite("index.Tensor")
+def index(self: Any, indices: Sequence[Any]) -> Any:
+    return run_leaf("index.Tensor", self, _places(self, indices))
+
+
+@composite("_index_put_impl_")
+def index_put_impl_(self: Any, indices: Sequence[Any], values: Any, accumulate: bool, unsafe: bool) -> Any:
+    if not accumulate and len(indices) == 1 and values.numel() == 1 and values.dim() == 0 and indices[0] is not None \
+            and indices[0].dtype in _MASKS and values.dtype is self.dtype:
+        mask = indices[0] if indices[0].dtype is dt.bool_ else aten.ne(indices[0], 0)
+        _check_mask(self, mask, 0)
+        while mask.dim() < self.dim():
+            mask = aten.unsqueeze(mask, -1)
+        return aten.masked_fill_(self, mask, aten.item(values))
+    return run_leaf("_index_put_impl_", self, _places(self, indices), values, accumulate, unsafe)
+
+
+@composite("index_put_")
+def index_put_(self: Any, indices: Sequence[Any], values: Any, accumulate: bool) -> Any:
+    return aten._index_put_impl_(self, indices, values, accumulate, False)
+
+
+@composite("index_put")
+def index_put(self: Any, indices: Sequence[Any], values: Any, accumulate: bool) -> Any:
+    return aten.index_put_(aten.clone(self), indices, values, accumulate)
+
+
+# --- copies that are then written ---------------------------------------------------------------------------------------
+@composite("index_fill.int_Scalar", "index_fill.int_Tensor")
+def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
+    return aten.index_fill_(aten.clone(self), dim, index, value)
+
+
+@composite("index_fill_.int_Tensor")
+def index_fill_tensor_(self: Any, dim: int, index: Any, value: Any) -> Any:
+    if value.dim():
+        raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                           f"{value.dim()} dimension(s).")
+    return aten.index_fill_(self, dim, index, aten.item(value))
+
+
+@composite("masked_scatter")
+def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
+    shape = broadcast_shapes(tuple(self.shape), tuple(mask.shape))
+    whole = self if tuple(self.shape) == shape else aten.expand(self, shape)
+    copy = aten.clone(whole, memory_format=_contiguous())
+    return aten.masked_scatter_(copy, mask if tuple(mask.shape) == shape else aten.expand(mask, shape), source)
+
+
+def _contiguous() -> Any:
+    from ..._tensor import contiguous_format
+    return contiguous_format
+
+
+@composite("put")
+def put(self: Any, index: Any, source: Any, accumulate: bool) -> Any:
+    return aten.put_(aten.clone(self), index, source, accumulate)
+
+
+# --- reading ------------------------------------------------------------------------------------------------------------
+@composite("take_along_dim")
+def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
+    if indices.dtype is not dt.int64:
+        from ..._dispatch.resolve import type_word
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {type_word(indices.dtype)}")
+    if dim is None:
+        return aten.gather(aten.reshape(self, (-1,)), 0, aten.reshape(indices, (-1,)))
+    if self.dim() != indices.dim():
+        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+                           f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
+    axis = normalize_dim(dim, self.dim())
+    n = self.shape[axis] if self.dim() else 1
+    sizes = [list(t.shape) for t in (self, indices)]
+    for s in sizes:
+        if s:
+            s[axis] = 1
+    shape = broadcast_shapes(*sizes)
+
+    def widened(t: Any) -> Any:
+        full = tuple(t.shape[d] if d == axis else m for d, m in enumerate(shape))
+        return aten.broadcast_to(t, full)
+    return aten.gather(widened(self), axis, aten.remainder(widened(indices), n) if n else widened(indices))
+
+
+@composite("nonzero_numpy")
+def nonzero_numpy(self: Any) -> Any:
+    return aten.unbind(aten.nonzero(aten.unsqueeze(self, 0) if self.dim() == 0 else self), 1)
+
+
+@composite("argwhere")
+def argwhere(self: Any) -> Any:
+    return aten.nonzero(self)
+
+
+@composite("isin.Tensor_Scalar")
+def isin_number(elements: Any, test_element: Any, assume_unique: bool, invert: bool) -> Any:
+    return aten.ne(elements, test_element) if invert else aten.eq(elements, test_element)
+
+
+@composite("one_hot")
+def one_hot(self: Any, num_classes: int) -> Any:
+    if self.dtype is not dt.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if self.numel() == 0:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return aten.zeros((*self.shape, num_classes), dtype=dt.int64, device=self.device)
+    low, high = aten.aminmax(self)
+    if aten.item(low) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    top = aten.item(high)
+    if num_classes != -1 and top >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    out = aten.zeros((*self.shape, top + 1 if num_classes == -1 else num_classes), dtype=dt.int64, device=self.device)
+    return aten.scatter_(out, -1, aten.unsqueeze(self, -1), 1)
+
+
+# --- backward steps -----------------------------------------------------------------------------------------------------
+@composite("index_select_backward")
+def index_select_backward(grad: Any, self_sizes: Sequence[int], dim: int, index: Any) -> Any:
+    return aten.index_add_(aten.new_zeros(grad, self_sizes), dim, index, grad)
+
+
+@composite("gather_backward")
+def gather_backward(grad: Any, self: Any, dim: int, index: Any, sparse_grad: bool) -> Any:
+    return aten.scatter_add_(aten.new_zeros(grad, tuple(self.shape)), dim, index, grad)
+
+
+@composite("masked_select_backward")
+def masked_select_backward(grad: Any, input: Any, mask: Any) -> Any:
+    shape = broadcast_shapes(tuple(input.shape), tuple(mask.shape))
+    return aten.masked_scatter_(aten.zeros(shape, dtype=input.dtype, device=input.device), mask, grad)
+
+
+@composite("masked_scatter_backward")
+def masked_scatter_backward(grad_output: Any, mask: Any, sizes: Sequence[int]) -> Any:
+    count = 1
+    for n in sizes:
+        count *= n
+    chosen = aten.masked_select(grad_output, mask)
+    if chosen.numel() < count:
+        chosen = aten.cat([chosen, aten.new_zeros(chosen, (count - chosen.numel(),))])
+    return aten.view(chosen, sizes)
+
+
+# --- embeddings ---------------------------------------------------------------------------------------------------------
+@composite("embedding")
+def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
+    if weight.dim() != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if indices.dtype is not dt.int64 and indices.dtype is not dt.int32:
+        from ..._dispatch.resolve import type_word
+        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+                           f"torch.{type_word(indices.dtype)}Tensor instead (while checking arguments for embedding)")
+    if sparse and weight.requires_grad:
+        raise NotImplementedError("embedding with sparse=True: there are no sparse gradients here; use sparse=False")
+    if indices.dim() == 1:
+        return aten.index_select(weight, 0, indices)
+    rows = aten.index_select(weight, 0, aten.reshape(indices, (-1,)))
+    return aten.view(rows, (*indices.shape, weight.shape[1]))
+
+
+@composite("embedding_backward")
+def embedding_backward(grad: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
+    return aten.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+
+@composite("embedding_bag")
+def embedding_bag(weight: Any, indices: Any, offsets: Any, *options: Any) -> Any:
+    needs = weight.requires_grad or (options[3] is not None and options[3].requires_grad)
+    run = aten._embedding_bag if needs else aten._embedding_bag_forward_only
+    return run(weight, indices, offsets, *options)
+
+
+@composite("embedding_bag.padding_idx")
+def embedding_bag_padded(weight: Any, indices: Any, offsets: Any, *options: Any) -> Any:
+    *options_before, padding_idx = options
+    if padding_idx is None:
+        padding_idx = -1
+    elif not -weight.shape[0] <= padding_idx < weight.shape[0]:
+        raise RuntimeError(f"padding_idx must be within the number of embeddings, -{weight.shape[0]} through {weight.shape[0] - 1}, but "
+                           f"got {padding_idx}")
+    elif padding_idx < 0:
+        padding_idx += weight.shape[0]
+    return embedding_bag(weight, indices, offsets, *options_before, padding_idx)
+
+
+@composite("_embedding_bag_backward")
+def embedding_bag_backward(grad: Any, indices: Any, offsets: Any, offset2bag: Any, bag_size: Any, maximum_indices: Any,
+                           num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Any,
+                           padding_idx: int) -> Any:
+    return aten._embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq,
+                                              mode, per_sample_weights, padding_idx)

@@ -1,0 +1,179 @@
+"""Kernels of activation functions and their gradients. Softmax stands in softmax.py."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..._dispatch.registry import inplace_kernel, kernel
+from ..._ops.activation import halved
+from . import activation_smooth  # noqa: F401  - registers gelu, silu, mish, softplus and others with exponentials
+from . import softmax  # noqa: F401  - registers softmax and log_softmax
+from .random import stream_of
+from .select import keep, select
+from .unsupported import not_implemented
+
+
+def floating(name: str, array: np.ndarray) -> None:
+    """NotImplementedError, with the name of PyTorch's kernel, for anything but floating types."""
+    if array.dtype.kind != "f":
+        raise not_implemented(name, array)
+
+
+# --- thresholds ---------------------------------------------------------------------------------------------------------
+@kernel("threshold")
+def threshold(self: np.ndarray, threshold: Any, value: Any) -> Any:
+    below = np.less_equal(self, threshold)
+    return np.where(below, np.array(value).astype(self.dtype), self)
+
+
+@kernel("threshold_backward")
+def threshold_backward(grad_output: np.ndarray, self: np.ndarray, threshold: Any) -> np.ndarray:
+    return keep(np.less_equal(self, threshold), grad_output, inverted=True)
+
+
+@kernel("hardtanh_backward")
+def hardtanh_backward(grad_output: np.ndarray, self: np.ndarray, min_val: Any, max_val: Any) -> np.ndarray:
+    outside = np.less_equal(self, min_val)
+    outside |= np.greater_equal(self, max_val)
+    return keep(outside, grad_output, inverted=True)
+
+
+@kernel("leaky_relu")
+def leaky_relu(self: np.ndarray, negative_slope: Any) -> Any:
+    floating("leaky_relu_cpu", self)
+    # The larger (for steep slopes the smaller) of x and slope * x; much cheaper than a choice by a mask.
+    return (np.maximum if negative_slope <= 1 else np.minimum)(self, self * negative_slope)
+
+
+@kernel("leaky_relu_backward")
+def leaky_relu_backward(grad_output: np.ndarray, self: np.ndarray, negative_slope: Any, self_is_result: bool) -> Any:
+    if self_is_result and negative_slope < 0:
+        raise RuntimeError("In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "
+                           "caused by calling in-place forward function with a negative slope, please call out-of-place version "
+                           "instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
+                           "leakRelu backward calculation with negative slope")
+    return select(np.greater(self, 0), grad_output, grad_output * negative_slope)
+
+
+@kernel("hardshrink")
+def hardshrink(self: np.ndarray, lambd: Any) -> np.ndarray:
+    floating("hardshrink_cpu", self)
+    return keep(_within(self, lambd), self, inverted=True)
+
+
+@kernel("hardshrink_backward")
+def hardshrink_backward(grad_out: np.ndarray, self: np.ndarray, lambd: Any) -> np.ndarray:
+    return keep(_within(self, lambd), grad_out, inverted=True)
+
+
+def _within(x: np.ndarray, limit: Any) -> Any:
+    inside = np.greater_equal(x, -limit)
+    inside &= np.less_equal(x, limit)
+    return inside
+
+
+@kernel("softshrink")
+def softshrink(self: np.ndarray, lambd: Any) -> Any:
+    floating("softshrink_check", self)
+    if lambd < 0:
+        word = {"e": "Half", "f": "Float", "d": "Double"}[self.dtype.char]
+        raise RuntimeError(f"lambda must be in range [0, {np.finfo(self.dtype).max:g}] for input dtype {word}, but found {lambd:g}")
+    return self - np.clip(self, -lambd, lambd)
+
+
+@kernel("softshrink_backward")
+def softshrink_backward(grad_output: np.ndarray, self: np.ndarray, lambd: Any) -> np.ndarray:
+    return keep(_within(self, lambd), grad_output, inverted=True)
+
+
+# --- piecewise linear ---------------------------------------------------------------------------------------------------
+@kernel("hardsigmoid")
+def hardsigmoid(self: np.ndarray) -> Any:
+    floating("hardsigmoid_cpu", self)
+    return np.clip(self + 3, 0, 6) / 6
+
+
+@kernel("hardsigmoid_backward")
+def hardsigmoid_backward(grad_output: np.ndarray, self: np.ndarray) -> np.ndarray:
+    inside = np.greater(self, -3)
+    inside &= np.less(self, 3)
+    return keep(inside, grad_output / 6)
+
+
+@kernel("hardswish")
+def hardswish(self: np.ndarray) -> Any:
+    floating("hardswish_cpu", self)
+    return self * np.clip(self + 3, 0, 6) / 6
+
+
+@kernel("hardswish_backward")
+def hardswish_backward(grad_output: np.ndarray, self: np.ndarray) -> Any:
+    slope = np.where(self < 3, self / 3 + self.dtype.type(0.5), self.dtype.type(1))
+    return keep(np.less_equal(self, -3), grad_output * slope, inverted=True)
+
+
+# --- with weights or noise ----------------------------------------------------------------------------------------------
+@kernel("_prelu_kernel")
+def prelu(self: np.ndarray, weight: np.ndarray) -> Any:
+    floating("prelu_cpu", self)
+    return select(np.greater(self, 0), self, self * weight)
+
+
+@kernel("_prelu_kernel_backward")
+def prelu_backward(grad_output: np.ndarray, self: np.ndarray, weight: np.ndarray) -> tuple[Any, Any]:
+    positive = np.greater(self, 0)
+    return select(positive, grad_output, grad_output * weight), keep(positive, self * grad_output, inverted=True)
+
+
+@kernel("rrelu_with_noise")
+def rrelu_with_noise(self: np.ndarray, noise: np.ndarray, lower: Any, upper: Any, training: bool, generator: Any) -> Any:
+    """Negative elements times a random slope in training (kept in `noise`), times the middle slope otherwise."""
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if not training:
+        return leaky_relu(self, (float(lower) + float(upper)) / 2)
+    floating("rrelu_with_noise_out_cpu", self)
+    slopes = np.ones(self.shape, self.dtype)
+    negative = np.less_equal(self, 0)
+    count = int(np.count_nonzero(negative))
+    slopes[negative] = stream_of(generator).uniform((count,), np.float64, float(lower), float(upper)).astype(self.dtype)
+    noise[...] = slopes
+    return self * slopes
+
+
+@kernel("rrelu_with_noise_backward")
+def rrelu_with_noise_backward(grad_output: np.ndarray, self: np.ndarray, noise: np.ndarray, lower: Any, upper: Any, training: bool,
+                              self_is_result: bool) -> Any:
+    if training and float(upper) - float(lower) > 1e-6:
+        return grad_output * noise
+    return leaky_relu_backward(grad_output, self, (float(lower) + float(upper)) / 2, self_is_result)
+
+
+# --- gated linear unit --------------------------------------------------------------------------------------------------
+def _halves(self: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray, int]:
+    axis = dim % self.ndim
+    n = halved(self.shape, dim)[axis]
+    before = (slice(None),) * axis
+    return self[(*before, slice(0, n))], self[(*before, slice(n, None))], axis
+
+
+def _logistic(x: np.ndarray) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+@kernel("glu")
+def glu(self: np.ndarray, dim: int) -> Any:
+    halved(self.shape, dim)
+    floating("glu_cpu", self)
+    value, gate, _ = _halves(self, dim)
+    return np.ascontiguousarray(value * _logistic(gate))
+
+
+@kernel("glu_backward")
+def glu_backward(grad_output: np.ndarray, self: np.ndarray, dim: int) -> np.ndarray:
+    value, gate, axis = _halves(self, dim)
+    open_ = _logistic(gate)
+    first = grad_output * open_
+    return np.concatenate([first, first * (1 - open_) * value], axis=axis)

@@ -1,0 +1,264 @@
+"""Kernels of the normalizations. Sums are matrix products, temporaries are reused, and large inputs are taken in blocks of
+rows that stay in the cache between passes."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..._dispatch.registry import kernel
+from ..._ops.normalization import check_channels, check_normalized_shape
+from .sums import sum_over
+from .unsupported import not_implemented, type_word
+
+Ints = Sequence[int]
+Mask = Sequence[bool]
+_BLOCK = 1 << 17   # elements
+
+
+def _wide(a: np.ndarray | None, dtype: np.dtype[Any]) -> Any:
+    """A contiguous array of the type that is computed in."""
+    return None if a is None else np.ascontiguousarray(a, dtype)
+
+
+def _computing_type(name: str, x: np.ndarray, *parameters: np.ndarray | None) -> np.dtype[Any]:
+    """float32 for float16, else the input's; errors for types PyTorch refuses."""
+    if x.dtype.kind != "f":
+        raise not_implemented(name, x)
+    for p in parameters:
+        if p is not None and p.dtype != x.dtype and not (x.dtype == np.float16 and p.dtype == np.float32):
+            raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of Float{_but(x, p)}")
+    return np.dtype(np.float32) if x.dtype == np.float16 else x.dtype
+
+
+def _but(x: np.ndarray, p: np.ndarray) -> str:
+    return "" if x.dtype != np.float16 else f" or {type_word(x)}, but got {type_word(p)}"
+
+
+def _kept(x: np.ndarray, *parameters: np.ndarray | None) -> np.dtype[Any]:
+    """The type of statistics and of parameters' gradients: the parameters'."""
+    return next((p.dtype for p in parameters if p is not None), x.dtype)
+
+
+def _as(a: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    return a if a.dtype == dtype else a.astype(dtype)
+
+
+def _blocks(rows: int, length: int) -> range:
+    return range(0, rows, max(1, _BLOCK // max(length, 1)))
+
+
+# --- rows: each is normalized on its own ----------------------------------------------------------------------------------
+def _center(rows: np.ndarray, into: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
+    """Writes rows minus their means; returns the means and the reciprocals of the standard deviations."""
+    n = rows.shape[1]
+    mean = sum_over(rows, 1)
+    mean /= n
+    np.subtract(rows, mean[:, None], out=into)
+    rstd = np.vecdot(into, into)
+    rstd /= n
+    rstd += eps
+    np.sqrt(rstd, out=rstd)
+    return mean, np.divide(1, rstd, out=rstd)
+
+
+@kernel("native_layer_norm")
+def native_layer_norm(input: np.ndarray, normalized_shape: Ints, weight: np.ndarray | None, bias: np.ndarray | None,
+                      eps: float) -> tuple[np.ndarray, ...]:
+    axis = check_normalized_shape(input.shape, normalized_shape, weight=weight, bias=bias)
+    dtype = _computing_type("LayerNormKernelImpl", input, weight, bias)
+    length = prod(normalized_shape)
+    rows = _wide(input, dtype).reshape(-1 if length else prod(input.shape[:axis]), length)
+    w, b = (None if p is None else _wide(p, dtype).reshape(-1) for p in (weight, bias))
+    count = rows.shape[0]
+    out, mean, rstd = np.empty(rows.shape, dtype), np.empty(count, dtype), np.empty(count, dtype)
+    blocks = _blocks(count, length)
+    for i in blocks:
+        part = slice(i, i + blocks.step)
+        y = out[part]
+        mean[part], rstd[part] = _center(rows[part], y, eps)
+        y *= rstd[part, None]
+        if w is not None:
+            y *= w
+        if b is not None:
+            y += b
+    kept = _kept(input, weight, bias)
+    shape = (*input.shape[:axis], *(1,) * len(normalized_shape))
+    return _as(out, input.dtype).reshape(input.shape), _as(mean, kept).reshape(shape), _as(rstd, kept).reshape(shape)
+
+
+@kernel("native_layer_norm_backward")
+def native_layer_norm_backward(grad_out: np.ndarray, input: np.ndarray, normalized_shape: Ints, mean: np.ndarray, rstd: np.ndarray,
+                               weight: np.ndarray | None, bias: np.ndarray | None, output_mask: Mask) -> tuple[Any, ...]:
+    dtype = _computing_type("LayerNormBackwardKernelImpl", input)
+    length = prod(normalized_shape)
+    count = prod(input.shape[:input.ndim - len(normalized_shape)])
+    g, x = (_wide(a, dtype).reshape(count, length) for a in (grad_out, input))
+    mean, rstd = (_wide(a, dtype).reshape(count) for a in (mean, rstd))
+    w = None if weight is None else _wide(weight, dtype).reshape(length)
+    to_input, to_weight, to_bias = output_mask
+    gx = np.empty(x.shape, dtype) if to_input else None
+    gw = np.zeros(length, dtype) if to_weight else None
+    blocks = _blocks(count, length)
+    for i in blocks if to_input or to_weight else ():
+        part = slice(i, i + blocks.step)
+        _layer_norm_block(g[part], x[part], mean[part], rstd[part], w, None if gx is None else gx[part], gw)
+    gb = sum_over(g, 0) if to_bias else None
+    kept = _kept(input, weight, bias)
+    shape = tuple(normalized_shape)
+    return (None if gx is None else _as(gx, input.dtype).reshape(input.shape),
+            None if gw is None else _as(gw, kept).reshape(shape), None if gb is None else _as(gb, kept).reshape(shape))
+
+
+def _layer_norm_block(g: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, w: np.ndarray | None,
+                      gx: np.ndarray | None, gw: np.ndarray | None) -> None:
+    """Writes the input's gradient of some rows into `gx` and adds to the weight's in `gw`."""
+    n = x.shape[1]
+    centred = x - mean[:, None]
+    products = g * centred
+    if gw is not None:
+        gw += rstd @ products
+    if gx is None:
+        return
+    along = sum_over(products, 1) if w is None else products @ w
+    along *= rstd
+    along *= rstd
+    along /= n
+    shift = sum_over(g, 1) if w is None else g @ w
+    shift /= n
+    weighted = g if w is None else np.multiply(g, w, out=products)
+    np.subtract(weighted, shift[:, None], out=gx)
+    centred *= along[:, None]
+    gx -= centred
+    gx *= rstd[:, None]
+
+
+# --- channels: each is normalized over batch and space --------------------------------------------------------------------
+def _channels_apart(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """(N, C, L) with L = 1 for inputs without space."""
+    space = prod(x.shape[2:])
+    return _wide(x, dtype).reshape(x.shape[0], x.shape[1], space)
+
+
+def _channel_sums(x: np.ndarray) -> np.ndarray:
+    """(N, C, L) -> (C,)"""
+    return sum_over(x if x.shape[2] == 1 else sum_over(x, 2)[:, :, None], 0)[:, 0]
+
+
+def _channel_products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The sums over batch and space of a * b."""
+    return _channel_sums((a * b) if a.shape[2] == 1 else np.vecdot(a, b)[:, :, None])
+
+
+def _update(running: np.ndarray | None, value: np.ndarray, momentum: float) -> None:
+    """Moves a running statistic towards the batch's, in place."""
+    if running is not None:
+        running[...] = (1 - momentum) * running + momentum * value
+
+
+@kernel("native_batch_norm")
+def native_batch_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, running_mean: np.ndarray | None,
+                      running_var: np.ndarray | None, training: bool, momentum: float, eps: float) -> tuple[np.ndarray, ...]:
+    channels = input.shape[1] if input.ndim > 1 else 0
+    check_channels(channels, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    dtype = _computing_type("batch_norm", input, weight, bias, running_mean, running_var)
+    kept = _kept(input, weight, bias, running_mean)
+    x = _channels_apart(input, dtype)
+    count = x.shape[0] * x.shape[2]
+    if training:
+        mean = _channel_sums(x) / dtype.type(count)
+        out = x - mean[:, None]
+        squares = _channel_products(out, out)
+        rstd = 1 / np.sqrt(squares / dtype.type(count) + dtype.type(eps))
+        _update(running_mean, mean, momentum)
+        _update(running_var, squares / dtype.type(count - 1), momentum)
+        saved = _as(mean, kept), _as(rstd, kept)
+    else:
+        assert running_mean is not None and running_var is not None
+        out = x - _wide(running_mean, dtype)[:, None]
+        rstd = 1 / np.sqrt(_wide(running_var, dtype) + dtype.type(eps))
+        saved = np.empty(0, kept), np.empty(0, kept)
+    out *= (rstd if weight is None else rstd * weight)[:, None]
+    if bias is not None:
+        out += bias[:, None]
+    return _as(out, input.dtype).reshape(input.shape), *saved
+
+
+@kernel("native_batch_norm_backward")
+def native_batch_norm_backward(grad_out: np.ndarray, input: np.ndarray, weight: np.ndarray | None, running_mean: np.ndarray | None,
+                               running_var: np.ndarray | None, save_mean: np.ndarray | None, save_invstd: np.ndarray | None,
+                               train: bool, eps: float, output_mask: Mask) -> tuple[Any, ...]:
+    dtype = _computing_type("batch_norm_backward", input)
+    g, x = _channels_apart(grad_out, dtype), _channels_apart(input, dtype)
+    if train:
+        mean, rstd = _wide(save_mean, dtype), _wide(save_invstd, dtype)
+    else:
+        mean, rstd = _wide(running_mean, dtype), 1 / np.sqrt(_wide(running_var, dtype) + dtype.type(eps))
+    to_input, to_weight, to_bias = output_mask
+    scale = rstd if weight is None else rstd * _wide(weight, dtype)
+    total = _channel_sums(g) if to_bias or (train and to_input) else None
+    centred = x - mean[:, None] if to_weight or (train and to_input) else None
+    products = None if centred is None else _channel_products(g, centred)
+    gx = None
+    if to_input and train:
+        count = dtype.type(x.shape[0] * x.shape[2])
+        assert centred is not None and products is not None and total is not None
+        centred *= (products * rstd * rstd / count)[:, None]
+        centred += (total / count)[:, None]
+        gx = np.subtract(g, centred, out=centred)
+        gx *= scale[:, None]
+    elif to_input:
+        gx = g * scale[:, None]
+    kept = _kept(input, weight)
+    return (None if gx is None else _as(gx, input.dtype).reshape(input.shape),
+            _as(products * rstd, kept) if to_weight and products is not None else None,
+            _as(total, kept) if to_bias and total is not None else None)
+
+
+# --- groups: each is normalized on its own, parameters belong to channels ---------------------------------------------------
+@kernel("native_group_norm")
+def native_group_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, N: int, C: int, HxW: int, group: int,
+                      eps: float) -> tuple[np.ndarray, ...]:
+    dtype = _computing_type("GroupNormKernelImpl", input, weight, bias)
+    rows = _wide(input, dtype).reshape(N * group, C // group * HxW)
+    out = np.empty(rows.shape, dtype)
+    mean, rstd = _center(rows, out, eps)
+    if weight is None and bias is None:
+        out *= rstd[:, None]
+    else:
+        scale = np.repeat(rstd.reshape(N, group), C // group, axis=1)
+        by_channel = out.reshape(N, C, HxW)
+        by_channel *= (scale if weight is None else scale * weight)[:, :, None]
+        if bias is not None:
+            by_channel += bias[:, None]
+    kept = _kept(input, weight, bias)
+    return _as(out, input.dtype).reshape(input.shape), _as(mean, kept).reshape(N, group), _as(rstd, kept).reshape(N, group)
+
+
+@kernel("native_group_norm_backward")
+def native_group_norm_backward(grad_out: np.ndarray, input: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None,
+                               N: int, C: int, HxW: int, group: int, output_mask: Mask) -> tuple[Any, ...]:
+    dtype = _computing_type("GroupNormBackwardKernelImpl", input)
+    each = C // group
+    g = _wide(grad_out, dtype).reshape(N, C, HxW)
+    mean, rstd = (_wide(a, dtype).reshape(N, group) for a in (mean, rstd))
+    w = None if weight is None else _wide(weight, dtype)
+    centred = _wide(input, dtype).reshape(N, group, each * HxW) - mean[:, :, None]
+    by_channel = centred.reshape(N, C, HxW)
+    products = np.vecdot(g, by_channel)
+    totals = sum_over(g, 2)
+    kept = _kept(input, weight)
+    to_input, to_weight, to_bias = output_mask
+    gx = None
+    if to_input:
+        count = dtype.type(each * HxW)
+        along, shift = ((t if w is None else t * w).reshape(N, group, each).sum(2) / count for t in (products, totals))
+        centred *= (along * rstd * rstd)[:, :, None]
+        centred += shift[:, :, None]
+        np.subtract(g if w is None else g * w[:, None], by_channel, out=by_channel)
+        centred *= rstd[:, :, None]
+        gx = _as(centred, input.dtype).reshape(input.shape)
+    scale = np.repeat(rstd, each, axis=1)
+    return (gx, _as((products * scale).sum(0), kept) if to_weight else None, _as(totals.sum(0), kept) if to_bias else None)

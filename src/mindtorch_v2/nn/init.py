@@ -1,0 +1,211 @@
+"""Initial values for parameters.
+
+Every function fills the tensor it is given, records no gradient, and returns the tensor. With the same seed the values
+are those of PyTorch: the same draws are made in the same order.
+"""
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .._autograd.grad_mode import no_grad
+from .._dispatch import aten
+from .._tensor import Tensor
+
+__all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
+           "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
+
+_UNIT_GAIN = {"linear", "sigmoid", *(f"conv{form}{n}d" for form in ("", "_transpose") for n in (1, 2, 3))}
+_GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
+
+
+def calculate_gain(nonlinearity: str, param: Any = None) -> float:
+    """The factor by which weights before this nonlinearity are scaled; `param` is the slope of a leaky_relu."""
+    if nonlinearity in _UNIT_GAIN:
+        return 1
+    if nonlinearity in _GAINS:
+        return _GAINS[nonlinearity]
+    if nonlinearity == "leaky_relu":
+        if param is None:
+            param = 0.01
+        elif isinstance(param, bool) or not isinstance(param, (int, float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + param ** 2))
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+@no_grad()
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Draws from the uniform distribution on [a, b)."""
+    return aten.uniform_(tensor, a, b, generator=generator)
+
+
+@no_grad()
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Draws from the normal distribution."""
+    return aten.normal_(tensor, mean, std, generator=generator)
+
+
+@no_grad()
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+                  generator: Any = None) -> Tensor:
+    """Draws from the normal distribution cut to [a, b], by inverting its distribution function."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+                      stacklevel=2)
+
+    def below(x: float) -> float:
+        return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+    low, high = below((a - mean) / std), below((b - mean) / std)
+    aten.uniform_(tensor, 2 * low - 1, 2 * high - 1, generator=generator)
+    tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean)
+    return tensor.clamp_(min=a, max=b)
+
+
+@no_grad()
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fills with one value."""
+    return aten.fill_(tensor, val)
+
+
+@no_grad()
+def ones_(tensor: Tensor) -> Tensor:
+    """Fills with ones."""
+    return aten.fill_(tensor, 1.0)
+
+
+@no_grad()
+def zeros_(tensor: Tensor) -> Tensor:
+    """Fills with zeros."""
+    return aten.zero_(tensor)
+
+
+@no_grad()
+def eye_(tensor: Tensor) -> Tensor:
+    """Makes a matrix the identity."""
+    if tensor.ndimension() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    return tensor.copy_(aten.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+
+
+@no_grad()
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Makes a convolution kernel pass its input channels through unchanged, per group."""
+    if tensor.ndimension() not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    per_group = tensor.shape[0] // groups
+    centre = tuple(n // 2 for n in tensor.shape[2:])
+    tensor.zero_()
+    for group in range(groups):
+        for channel in range(min(per_group, tensor.shape[1])):
+            tensor[(group * per_group + channel, channel, *centre)] = 1
+    return tensor
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs feed one output, and how many outputs one input feeds."""
+    if tensor.dim() < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    field = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * field, tensor.shape[0] * field
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    modes = ["fan_in", "fan_out"]
+    if mode.lower() not in modes:
+        raise ValueError(f"Mode {mode} not supported, please use one of {modes}")
+    return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform on [-a, a] with a = gain * sqrt(6 / (fan_in + fan_out))."""
+    std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal with std = gain * sqrt(2 / (fan_in + fan_out))."""
+    std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
+    return normal_(tensor, 0.0, std, generator)
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
+    """The standard deviation that keeps activations at one size; None when there is nothing to fill."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return None
+    fan = _calculate_correct_fan(tensor, mode)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                     generator: Any = None) -> Tensor:
+    """Uniform on [-b, b] with b = gain * sqrt(3 / fan)."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    if std is None:
+        return tensor
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                    generator: Any = None) -> Tensor:
+    """Normal with std = gain / sqrt(fan)."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0, std, generator)
+
+
+@no_grad()
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """A (semi-)orthogonal matrix times `gain`; dimensions after the first are taken together."""
+    if tensor.ndimension() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.shape[0]
+    columns = tensor.numel() // rows
+    draws = aten.normal_(aten.new_empty(tensor, (rows, columns)), 0, 1, generator=generator)
+    wide = rows < columns
+    q, r = aten.linalg_qr(aten.t(draws) if wide else draws)
+    q = q * aten.sign(aten.diagonal(r))  # makes the distribution uniform over orthogonal matrices
+    tensor.view(rows, columns).copy_(aten.t(q) if wide else q)
+    return tensor.mul_(gain)
+
+
+@no_grad()
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Normal values of which the fraction `sparsity` of every column is zero."""
+    if tensor.ndimension() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    aten.normal_(tensor, 0, std, generator=generator)
+    for column in range(columns):
+        tensor[aten.randperm(rows)[:zeros], column] = 0
+    return tensor
+
+
+def _old_name(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The form of a function without the underscore: it warns and does the same."""
+    new = function.__name__
+    old = new[:-1]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    call.__name__ = old
+    call.__doc__ = f"Deprecated name of `{new}`."
+    return call
+
+
+uniform, normal, constant, eye, dirac = map(_old_name, (uniform_, normal_, constant_, eye_, dirac_))
+xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal = map(
+    _old_name, (xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_))
+orthogonal, sparse = map(_old_name, (orthogonal_, sparse_))

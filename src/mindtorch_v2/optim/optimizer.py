@@ -1,0 +1,297 @@
+"""The base of all optimizers: parameter groups, state, hooks, and the scopes that a profile shows."""
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+from .. import _observer
+from .._autograd.grad_mode import enable_grad
+from .._autograd.hooks import RemovableHandle
+from .._dispatch import modes
+from .._tensor import Tensor
+
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+Closure = Callable[[], Any]
+_global_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_post_hooks: OrderedDict[int, Any] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Any) -> RemovableHandle:
+    """Calls `hook(optimizer, args, kwargs)` before every step of every optimizer."""
+    return RemovableHandle.add(_global_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Any) -> RemovableHandle:
+    """Calls `hook(optimizer, args, kwargs)` after every step of every optimizer."""
+    return RemovableHandle.add(_global_post_hooks, hook)
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+def _with_scope_and_hooks(step: Any) -> Any:
+    """Wraps a subclass's `step`: no gradients are recorded, hooks run, and a profile shows `Optimizer.step#<class>.step`."""
+    @functools.wraps(step)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        observer = _observer.active
+        if observer is not None:
+            observer.enter_scope(f"Optimizer.step#{type(self).__name__}.step", None)
+        before = modes.set_grad(False)
+        try:
+            if _global_pre_hooks or self._optimizer_step_pre_hooks:
+                args, kwargs = _run_pre_hooks(self, args, kwargs)
+            out = step(self, *args, **kwargs)
+            if _global_post_hooks or self._optimizer_step_post_hooks:
+                for hook in chain(list(self._optimizer_step_post_hooks.values()), list(_global_post_hooks.values())):
+                    hook(self, args, kwargs)
+            return out
+        finally:
+            modes.set_grad(before)
+            if observer is not None:
+                observer.leave()
+    wrapper.hooked = True  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _run_pre_hooks(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    for hook in chain(list(_global_pre_hooks.values()), list(self._optimizer_step_pre_hooks.values())):
+        made = hook(self, args, kwargs)
+        if made is not None:
+            if not (isinstance(made, tuple) and len(made) == 2):
+                raise RuntimeError(f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {made}.")
+            args, kwargs = made
+    return args, kwargs
+
+
+class Optimizer:
+    """Updates parameters from their gradients.
+
+    params    tensors, (name, tensor) pairs, or dicts with "params" and options of their own (parameter groups).
+    defaults  options for groups that do not set them.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        step = cls.__dict__.get("step")
+        if step is not None and not getattr(step, "hooked", False):
+            cls.step = _with_scope_and_hooks(step)  # type: ignore[method-assign]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._hook_tables()
+        if isinstance(params, Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                            + type(params).__name__)
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(dict(group))
+
+    def _hook_tables(self) -> None:
+        for kind in ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post"):
+            setattr(self, f"_optimizer_{kind}_hooks", OrderedDict())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_optimizer_step_pre_hooks" not in self.__dict__:
+            self._hook_tables()
+
+    def __repr__(self) -> str:
+        text = f"{type(self).__name__} ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n"
+            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+        return text + ")"
+
+    # --- groups -------------------------------------------------------------------------------------------------------
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds a group: {"params": tensors, option: value, ...}; options left out come from the defaults."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, Tensor):
+            params = [params]
+        elif isinstance(params, set):
+            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+                            "change between runs. Please use a list instead.")
+        params = list(params)
+        if params and isinstance(params[0], tuple):
+            param_group["param_names"] = [name for name, _ in params]
+            params = [p for _, p in params]
+        for p in params:
+            if not isinstance(p, Tensor):
+                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + type(p).__name__)
+            if not self.defaults.get("differentiable", None) and not (p.is_leaf or p._retain):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+        param_group["params"] = params
+        known = {id(p) for g in self.param_groups for p in g["params"]}
+        if any(id(p) in known for p in params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forgets all gradients, or (set_to_none=False) sets them to zero in place."""
+        observer = _observer.active
+        if observer is not None:
+            observer.enter_scope(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad", None)
+        try:
+            for group in self.param_groups:
+                for p in group["params"]:
+                    grad = p._grad
+                    if grad is None:
+                        continue
+                    if set_to_none:
+                        p._grad = None
+                    else:
+                        _reset(grad)
+        finally:
+            if observer is not None:
+                observer.leave()
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Updates the parameters once; `closure` recomputes and returns the loss where the method needs it."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _evaluate(closure: Closure | None) -> Any:
+        if closure is None:
+            return None
+        with enable_grad():
+            return closure()
+
+    # --- hooks --------------------------------------------------------------------------------------------------------
+    def register_step_pre_hook(self, hook: Any) -> RemovableHandle:
+        """Calls `hook(optimizer, args, kwargs)` before each step; it may return new (args, kwargs)."""
+        return RemovableHandle.add(self._optimizer_step_pre_hooks, hook)  # type: ignore[attr-defined]
+
+    def register_step_post_hook(self, hook: Any) -> RemovableHandle:
+        """Calls `hook(optimizer, args, kwargs)` after each step."""
+        return RemovableHandle.add(self._optimizer_step_post_hooks, hook)  # type: ignore[attr-defined]
+
+    def _register(self, kind: str, hook: Any, prepend: bool) -> RemovableHandle:
+        table = getattr(self, f"_optimizer_{kind}_hooks")
+        handle = RemovableHandle.add(table, hook)
+        if prepend:
+            table.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        return self._register("state_dict_pre", hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        return self._register("state_dict_post", hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        return self._register("load_state_dict_pre", hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        return self._register("load_state_dict_post", hook, prepend)
+
+    # --- state dicts --------------------------------------------------------------------------------------------------
+    def state_dict(self) -> dict[str, Any]:
+        """The state and the groups, with parameters replaced by their numbers."""
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):  # type: ignore[attr-defined]
+            hook(self)
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            packed = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+            packed["params"] = [numbers[id(p)] for p in group["params"]]
+            groups.append(packed)
+        state = {(numbers[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()}
+        made: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in list(self._optimizer_state_dict_post_hooks.values()):  # type: ignore[attr-defined]
+            replaced = hook(self, made)
+            made = made if replaced is None else replaced
+        return made
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over a saved state; ValueError if its groups do not match."""
+        state_dict = dict(state_dict)
+        for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):  # type: ignore[attr-defined]
+            replaced = hook(self, state_dict)
+            state_dict = state_dict if replaced is None else replaced
+        saved = deepcopy(state_dict["param_groups"])
+        if len(saved) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(g["params"]) != len(s["params"]) for g, s in zip(self.param_groups, saved)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        by_number = dict(zip(chain.from_iterable(g["params"] for g in saved), chain.from_iterable(g["params"] for g in self.param_groups)))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in by_number:
+                state[by_number[key]] = _fit(by_number[key], value)
+            else:
+                state[key] = value
+        for group, new in zip(self.param_groups, saved):
+            new["params"] = group["params"]
+            if "param_names" in group and "param_names" not in new:
+                new["param_names"] = group["param_names"]
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):  # type: ignore[attr-defined]
+            hook(self)
+
+
+def _reset(grad: Tensor) -> None:
+    """Zeroes a gradient in place, cutting it from any graph."""
+    if grad._gf is not None:
+        grad.detach_()
+    else:
+        grad.requires_grad_(False)
+    grad.zero_()
+
+
+def _fit(param: Tensor, value: Any, key: str | None = None) -> Any:
+    """A copy of loaded state in the type and place of its parameter; step counters keep their own type."""
+    if isinstance(value, Tensor):
+        if key == "step":
+            return value.clone()
+        if param.is_floating_point():
+            return value.to(dtype=param.dtype, device=param.device, copy=True)
+        return value.to(device=param.device, copy=True)
+    if isinstance(value, dict):
+        return {k: _fit(param, v, k) for k, v in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return type(value)(_fit(param, v) for v in value)  # type: ignore[call-arg]
+    return value
+
+
+def check_range(name: str, value: Any, low: float = 0.0) -> None:
+    """ValueError for a negative option, as PyTorch words it."""
+    if not low <= value:
+        raise ValueError(f"Invalid {name}: {value}")
+
+
+def gradients(group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor]]:
+    """The group's parameters that have gradients, and those gradients."""
+    params = [p for p in group["params"] if p._grad is not None]
+    return params, [p._grad for p in params]
+
+
+def number(value: Any) -> Any:
+    """A learning rate or the like as a Python number."""
+    return value.item() if isinstance(value, Tensor) else value

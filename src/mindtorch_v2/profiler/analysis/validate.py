@@ -1,0 +1,145 @@
+"""Does a profile hold together? Checks of everything that its numbers promise."""
+from __future__ import annotations
+
+from typing import Callable, Iterator, NamedTuple
+
+import numpy as np
+
+from .._store import EventStore
+from .averages import average_entries
+from .source import EventSource
+from .tree import EventTree
+
+
+class Finding(NamedTuple):
+    """Something that does not hold: which check found it, what it is, and the first rows concerned."""
+
+    check: str
+    message: str
+    rows: tuple[int, ...] = ()
+
+
+def validate(source: EventStore | EventTree) -> list[Finding]:
+    """All that is wrong with a store; an empty list for a sound one.
+
+    Later checks build on earlier ones: where the tree of rows itself is broken, only that is reported.
+    """
+    tree = EventTree.of(source)
+    for checks in (_STRUCTURE, _NUMBERS):
+        found = [finding for check in checks for finding in check(tree)]
+        if found:
+            return found
+    return []
+
+
+def _where(check: str, message: str, wrong: np.ndarray) -> Iterator[Finding]:
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        yield Finding(check, f"{message} ({len(rows)} of {len(wrong)})", tuple(rows[:10].tolist()))
+
+
+# ---- the store itself -------------------------------------------------------------------------------------------------
+
+
+def _indices(tree: EventTree) -> Iterator[Finding]:
+    store = tree.store
+    for name, column, size in (("name", store.name, len(store.strings)), ("thread", store.thread, len(store.threads)),
+                               ("inputs", store.columns["inputs"], len(store.inputs)), ("stack", store.stack, len(store.stacks)),
+                               ("module", store.module, len(store.modules)), ("overload", store.overload, len(store.strings))):
+        lowest = 0 if name in ("name", "thread") else -1
+        yield from _where("indices", f"{name} refers to nothing", (column < lowest) | (column >= size))
+    yield from _where("indices", "a memory record's row does not exist", (store.memory.row < -1) | (store.memory.row >= len(store)))
+    yield from _where("indices", "a parent does not stand before its child",
+                      (store.parent < -1) | (store.parent >= np.arange(len(store))))
+
+
+def _times(tree: EventTree) -> Iterator[Finding]:
+    store = tree.store
+    yield from _where("times", "an event ends before it starts", store.end_ns < store.start_ns)
+    if len(store):
+        start, end = store.start_ns, store.end_ns
+        late = (start[1:] < start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] > end[:-1]))
+        yield from _where("times", "rows are not in the order of (start, -end)", np.append(False, late))
+        meta = store.metadata
+        yield from _where("times", "an event lies outside the window", (start < meta.start_ns) | (end > max(meta.stop_ns, meta.start_ns)))
+    yield from _where("times", "memory records are not in the order of time", np.append(False, np.diff(store.memory.time_ns) < 0))
+
+
+def _nesting(tree: EventTree) -> Iterator[Finding]:
+    store = tree.store
+    inner = np.flatnonzero((store.parent >= 0) & (store.parent < np.arange(len(store))))
+    parent = store.parent[inner]
+    outside = np.zeros(len(store), bool)
+    outside[inner] = (store.start_ns[inner] < store.start_ns[parent]) | (store.end_ns[inner] > store.end_ns[parent])
+    yield from _where("nesting", "a child is not inside its parent", outside)
+    foreign = np.zeros(len(store), bool)
+    foreign[inner] = store.thread[inner] != store.thread[parent]
+    yield from _where("nesting", "a child ran on another thread than its parent", foreign)
+
+
+# ---- what follows from it ---------------------------------------------------------------------------------------------
+
+
+def _self_times(tree: EventTree) -> Iterator[Finding]:
+    yield from _where("self time", "an entry's children take longer than itself", tree.self_ns < 0)
+    roots = tree.nests & (tree.parent < 0)
+    own, total = int(tree.self_ns.sum()), int(tree.total_ns[roots].sum())
+    if own != total:
+        yield Finding("self time", f"self times sum to {own} ns, the roots take {total} ns")
+
+
+def _overlaps(tree: EventTree) -> Iterator[Finding]:
+    """Of two events on one thread, one contains the other or they are apart."""
+    store = tree.store
+    crossing = np.zeros(len(store), bool)
+    asynchronous = np.append(tree.store.flags & 2 != 0, False)
+    for thread in range(len(store.threads)):
+        rows = np.flatnonzero((store.thread == thread) & ~asynchronous[:-1] & (store.device_type == 0))
+        crossing[rows] = _crosses(store.start_ns[rows], store.end_ns[rows], store.parent[rows], rows)
+    yield from _where("overlap", "events of one thread overlap partly", crossing)
+
+
+def _crosses(start: np.ndarray, end: np.ndarray, parent: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Rows, in the order of (start, -end), that begin before their previous sibling ends."""
+    order = np.lexsort((rows, parent))
+    same = parent[order][1:] == parent[order][:-1]
+    late = np.zeros(len(rows), bool)
+    late[order[1:]] = same & (start[order][1:] < end[order][:-1])
+    return late
+
+
+def _averages(tree: EventTree) -> Iterator[Finding]:
+    rows = average_entries(EventSource(tree), None)
+    if sum(row.count for row in rows) != len(tree):
+        yield Finding("counts", f"{len(tree)} events, but the averages count {sum(row.count for row in rows)}")
+    whole = float(tree.self_ns.sum()) / 1000
+    asynchronous = {row.key for row in rows if row.is_async}
+    for row in rows:
+        if row.key not in asynchronous and max(row.covered_us, row.self_cpu_time_total) > whole * (1 + 1e-9) + 1e-6:
+            yield Finding("share", f"{row.key} takes {row.covered_us} us of {whole} us")
+        if row.self_cpu_time_total > row.cpu_time_total + 1e-6:
+            yield Finding("share", f"{row.key} has more self time than time")
+
+
+def _memory(tree: EventTree) -> Iterator[Finding]:
+    store = tree.store
+    memory, inside = store.memory, store.memory.row >= 0
+    wrong = np.zeros(len(memory), bool)
+    row = memory.row[inside]
+    wrong[inside] = (memory.time_ns[inside] < store.start_ns[row]) | (memory.time_ns[inside] > store.end_ns[row])
+    yield from _where("memory", "a memory record is not inside its event", wrong)
+    if int(tree.self_cpu_bytes.sum()) != int(memory.nbytes[memory.device_type == 0].sum()):
+        yield Finding("memory", "the events' bytes do not sum to the records'")
+
+
+def _unchanged(tree: EventTree) -> Iterator[Finding]:
+    tables = {"events": tree.store, "memory": tree.store.memory, "stacks": tree.store.stacks}
+    for label, table in tables.items():
+        writable = [name for name, column in table.columns.items() if column.flags.writeable]
+        if writable:
+            yield Finding("immutability", f"columns of {label} can be written to: {', '.join(writable)}")
+
+
+_Check = Callable[[EventTree], Iterator[Finding]]
+_STRUCTURE: tuple[_Check, ...] = (_indices, _times, _nesting)
+_NUMBERS: tuple[_Check, ...] = (_self_times, _overlaps, _averages, _memory, _unchanged)
