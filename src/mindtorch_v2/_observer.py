@@ -14,6 +14,8 @@ class Observer(Protocol):
     """What a watcher of the runtime answers to. Every `enter_*` is followed by exactly one `leave`."""
 
     watches_memory: bool
+    watches_outputs: bool
+    watches_modules: bool
 
     def enter_op(self, op: Any, args: tuple[Any, ...], sequence_nr: int) -> None:
         """An operator call begins. `args` stand in schema order; they must not be kept."""
@@ -26,6 +28,15 @@ class Observer(Protocol):
 
     def leave(self) -> None:
         """The innermost open event of the calling thread ends."""
+
+    def outputs(self, result: Any) -> None:
+        """What the innermost operator returned, before it ends; called while `watches_outputs`."""
+
+    def enter_module(self, module: Any) -> None:
+        """An nn.Module is called; called while `watches_modules`, and followed by one `leave_module`."""
+
+    def leave_module(self) -> None:
+        """The innermost module call of the calling thread ends."""
 
     def allocated(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
         """A storage of `nbytes` came to life."""

@@ -37,12 +37,9 @@ def test_profiler_captures_dispatch_ops():
 
 
 def test_record_function_nesting_and_exception_safe(x):
-    with profile() as prof:
-        with pytest.raises(ValueError, match="from the body"):
-            with record_function("outer"):
-                with record_function("inner"):
-                    x + x
-                    raise ValueError("from the body")
+    with profile() as prof, pytest.raises(ValueError, match="from the body"), record_function("outer"), record_function("inner"):
+        x + x
+        raise ValueError("from the body")
     assert [e["name"] for e in prof.events() if e["kind"] == "scope"] == ["outer", "inner"]
     assert all(e["duration_ns"] >= 0 for e in prof.events())
 
@@ -130,10 +127,8 @@ def test_key_averages_table_unknown_sort_key_raises(x):
 
 
 def test_key_averages_self_time_subtracts_nested_scope_time(x):
-    with profile() as prof:
-        with record_function("outer"):
-            with record_function("inner"):
-                x + x
+    with profile() as prof, record_function("outer"), record_function("inner"):
+        x + x
     rows = {r.key: r for r in prof.key_averages()}
     outer, inner, add = rows["outer"], rows["inner"], rows["aten::add"]
     assert outer.self_cpu_time_total == pytest.approx(outer.cpu_time_total - inner.cpu_time_total)
@@ -142,10 +137,9 @@ def test_key_averages_self_time_subtracts_nested_scope_time(x):
 
 
 def test_key_averages_self_time_not_greater_than_total(x):
-    with profile() as prof:
-        with record_function("outer"):
-            x + x
-            (x @ x).sum()
+    with profile() as prof, record_function("outer"):
+        x + x
+        (x @ x).sum()
     assert all(0 <= r.self_cpu_time_total <= r.cpu_time_total for r in prof.key_averages())
 
 

@@ -30,6 +30,8 @@ _PY_TYPES = {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.compl
 def list_keys(tensors: Any) -> int:
     """The union of the keys of a list of tensors (None allowed)."""
     keys = 0
+    if isinstance(tensors, Tensor):
+        raise AttributeError("a tensor stands where a list of tensors is wanted")
     for t in tensors:
         if t is not None:
             keys |= t._ks

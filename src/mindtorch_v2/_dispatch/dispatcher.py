@@ -38,7 +38,10 @@ def dispatch_with_keyset(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
         return _run_kernel(op, keyset, args)
     record_op_start(observer, op, args)
     try:
-        return _run_kernel(op, keyset, args)
+        out = _run_kernel(op, keyset, args)
+        if observer.watches_outputs:
+            observer.outputs(out)
+        return out
     finally:
         record_op_end(observer)
 

@@ -8,6 +8,8 @@ from .registry import KERNELS
 if TYPE_CHECKING:
     from .codegen import Writer
 
+_RETYPING_VIEWS = ("view_as_real", "view_as_complex", "real", "imag")  # views whose elements have another type
+
 
 class FastPath:
     """Adds the fast branches of a leaf op to a Writer's lines.
@@ -141,7 +143,8 @@ class FastPath:
     def result_type(self) -> str:
         rule = self.op.rule
         if rule is None or rule.out == "numpy":
-            return f"{self.first}.dtype" if self.op.is_view and self.op.overload != "dtype" else "_by_num[_r.dtype.num]"
+            retypes = self.op.overload == "dtype" or self.op.base in _RETYPING_VIEWS
+            return f"{self.first}.dtype" if self.op.is_view and not retypes else "_by_num[_r.dtype.num]"
         if rule.out == "bool":
             return "_bool"
         casting = self.casting_tensors()

@@ -136,7 +136,7 @@ for _name in ("std", "var"):
 op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
    meta=lambda self, ord, dim, keepdim, dtype: Spec(_along()(self, dim, keepdim).shape, (dtype or self.dtype).to_real()),  # type: ignore[union-attr]
    out=True, method=False, namespace="linalg")
-op("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", function=False, method=False)
+op("norm.Scalar(Tensor self, Scalar p=2) -> Tensor")
 op("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", function=False, method=False)
 op("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", function=False, method=False)
 op("norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
@@ -175,4 +175,4 @@ op("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool retu
 op("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
    " -> (Tensor, Tensor, Tensor)", meta=_unknown_size("unique_dim"), function=False, method=False)
 op("unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)"
-   " -> (Tensor, Tensor, Tensor)", meta=_unknown_size("unique_consecutive"), function=False, method=False)
+   " -> (Tensor, Tensor, Tensor)", meta=_unknown_size("unique_consecutive"))

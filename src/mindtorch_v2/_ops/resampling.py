@@ -87,6 +87,7 @@ op("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", meta=like(), 
 _SAMPLE = "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
 op(f"grid_sampler({_SAMPLE}) -> Tensor", method=False)
 op(f"grid_sampler_2d({_SAMPLE}) -> Tensor", meta=_sampled, method=False)
-_backward(f"grid_sampler_2d_backward(Tensor grad_output, {_SAMPLE}, bool[2] output_mask) -> (Tensor, Tensor)", meta=_sampled_backward)
+_backward(f"grid_sampler_2d_backward(Tensor grad_output, {_SAMPLE}, bool[2] output_mask) -> (Tensor, Tensor)", meta=_sampled_backward,
+          no_grad="PyTorch has no derivative of it either")
 op("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", method=False)
 _backward("affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor")

@@ -1,12 +1,17 @@
 """Where time, memory and FLOPs go: `torch.profiler`."""
-from . import itt, profiler
-from ._config import _ExperimentalConfig, kineto_available, supported_activities
-from ._enums import DeviceType, ProfilerAction, ProfilerActivity, RecordScope
+from . import itt as itt
+from . import profiler as profiler
+from ._config import _ExperimentalConfig as _ExperimentalConfig
+from ._config import kineto_available, supported_activities
+from ._enums import DeviceType, ProfilerAction, ProfilerActivity
+from ._enums import RecordScope as RecordScope
 from ._execution_trace import ExecutionTraceObserver
 from ._handlers import tensorboard_trace_handler
-from ._step_tracker import KinetoStepTracker
-from .profiler import _KinetoProfile, profile
-from .record_function import _RecordFunctionFast, record_function
+from ._step_tracker import KinetoStepTracker as KinetoStepTracker
+from .profiler import _KinetoProfile as _KinetoProfile
+from .profiler import profile
+from .record_function import _RecordFunctionFast as _RecordFunctionFast
+from .record_function import record_function
 from .schedule import schedule
 
 __all__ = ["profile", "schedule", "supported_activities", "tensorboard_trace_handler", "ProfilerAction",

@@ -4,14 +4,13 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from ._config import _ExperimentalConfig, check_filters, npu_available
+from ._config import _ExperimentalConfig, check_filters, npu_available, warn_caller
 from ._enums import ProfilerActivity, ProfilerState
 from ._results import ProfilerResult
 from ._session import Session
@@ -65,8 +64,8 @@ class profile:
             return
         self.use_cuda = use_cuda
         if use_cuda:
-            warnings.warn("The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead.",
-                          FutureWarning, stacklevel=2)
+            warn_caller("The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead.",
+                          FutureWarning)
             use_device = "cuda"
         if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
             raise ValueError("post_processing_timeout_s must be non-negative")
@@ -99,7 +98,7 @@ class profile:
             return name
         if name == "mtia" and not use_kineto:
             raise AssertionError("Legacy MTIA profiling is not supported. Requires use_kineto=True on MTIA devices.")
-        warnings.warn(_UNAVAILABLE.get(name, f"The {name} is not a valid device option."), stacklevel=4)
+        warn_caller(_UNAVAILABLE.get(name, f"The {name} is not a valid device option."))
         return None
 
     def _activities(self, use_cpu: bool, use_kineto: bool) -> set[ProfilerActivity]:
@@ -116,8 +115,8 @@ class profile:
         config = self.experimental_config
         trace_only = config.trace_only
         if trace_only and self.with_stack:
-            warnings.warn("trace_only=True is incompatible with with_stack=True (stack traces require event post-processing). "
-                          "Disabling trace_only.", stacklevel=4)
+            warn_caller("trace_only=True is incompatible with with_stack=True (stack traces require event post-processing). "
+                          "Disabling trace_only.")
             trace_only = False
         return Options(record_shapes=record_shapes, profile_memory=self.profile_memory, with_stack=self.with_stack,
                        with_flops=self.with_flops, with_modules=self.with_modules, verbose=config.verbose,

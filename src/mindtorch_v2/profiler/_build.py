@@ -134,18 +134,22 @@ class _Thread:
         """Parents among the kept rows. A row that outlives the one it was opened in leaves the nesting (a step stays:
         what it outlives leaves), so that what remains lies inside its parent."""
         columns, kinds = self.columns, self.columns["kind"]
-        numbers = columns["row"]
-        loose = np.isin(numbers, list(self.buffer.detached)) if self.buffer.detached else np.zeros(len(numbers), bool)
+        start, end = columns["start_ns"], np.append(columns["end_ns"], np.iinfo(np.int64).max)
+        loose = np.isin(columns["row"], list(self.buffer.detached))
+        above = np.append(columns["parent"], -1)
+        parent = columns["parent"]
         while True:
             nearest = np.append(kept_ancestors(columns["parent"], self.keep & ~loose), -1)
-            parent = nearest[columns["parent"]]
-            ends = columns["end_ns"]
-            conflict = np.flatnonzero(self.keep & ~loose & (parent >= 0) & (ends > np.append(ends, 0)[parent]))
-            if not len(conflict):
+            parent = nearest[parent]
+            outlives = self.keep & ~loose & (end[:-1] > end[parent])
+            if not outlives.any():
                 break
-            loose[np.where(kinds[conflict] == Kind.STEP, parent[conflict], conflict)] = True
+            after = outlives & (start >= end[parent])      # it began when the other had ended: they merely follow
+            parent = np.where(after, above[parent], parent)
+            partly = np.flatnonzero(outlives & ~after)
+            loose[np.where(kinds[partly] == Kind.STEP, parent[partly], partly)] = True
         columns["flags"] = columns["flags"] | np.where(loose, int(Flag.ASYNC), 0)
-        self.parent, self.nearest = parent, nearest
+        self.parent, self.nearest = np.where(loose, -1, parent), nearest
 
     def memory(self) -> np.ndarray:
         """The window's memory records, with `row` as a position in the columns."""
@@ -230,7 +234,9 @@ def _memory_table(memory: dict[str, np.ndarray]) -> MemoryTable:
     total = np.zeros(len(device_type), np.int64)
     for device in np.unique(memory["device"]):
         mine = memory["device"] == device
-        total[mine] = np.cumsum(memory["nbytes"][mine])
+        nbytes = memory["nbytes"][mine]
+        first = nbytes[np.unique(memory["address"][mine], return_index=True)[1]]
+        total[mine] = np.cumsum(nbytes) - first[first < 0].sum()   # what is freed first was there at the start
     return MemoryTable({"time_ns": memory["time_ns"], "address": memory["address"], "nbytes": memory["nbytes"],
                         "total": total, "device_type": device_type, "row": memory["row"], "thread": memory["thread"],
                         "device_index": np.where(device_type == 0, -1, index)})

@@ -1,10 +1,15 @@
 """What a profile may be asked: activities and experimental options."""
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from ._enums import ProfilerActivity
+from ._stacks import PACKAGE
 
 _MEMBERS = {a.name.lower(): a for a in ProfilerActivity}
 _FILTERS = {ProfilerActivity.CPU: ("CPU_OP", "USER_ANNOTATION", "CPU_INSTANT_EVENT", "PYTHON_FUNCTION", "EXTERNAL_CORRELATION",
@@ -37,10 +42,16 @@ class _ExperimentalConfig:
         self.trace_only = trace_only
 
 
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warns at the line outside this package that led here."""
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
+
+
 def npu_available() -> bool:
     """Whether this process can use an NPU."""
-    from importlib import import_module
-    from importlib.util import find_spec
     root = __name__.partition(".profiler")[0]
     return find_spec(f"{root}.npu") is not None and bool(import_module(f"{root}.npu").is_available())
 

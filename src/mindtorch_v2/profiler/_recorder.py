@@ -2,8 +2,9 @@
 
 There is one recorder in a process. It sits in the observer slot while a session records or a listener wants to see
 calls, and forgets everything when the last of them ends. A row is five integers, added in one indivisible step; its end
-follows as a pair in another list, and what only some rows have (arguments, stacks) in a third. Whatever interrupts a thread between two steps (the garbage collector running a
-finaliser, a signal handler) may therefore record events of its own. Nothing here locks, formats or keeps a tensor.
+follows as a pair in another list, and what only some rows have (arguments, stacks) in a third. Whatever interrupts a
+thread between two steps (the garbage collector running a finaliser, a signal handler) may therefore record events of its
+own. Nothing here locks, formats or keeps a tensor.
 """
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ import os
 import site
 import sys
 import sysconfig
-from functools import lru_cache
+from functools import cache
 from types import CodeType, FrameType
 from typing import Any
 
@@ -15,7 +15,7 @@ _LIBRARIES = tuple({sysconfig.get_path("stdlib") + os.sep, sysconfig.get_path("p
 USER, LIBRARY, INTERNAL = 0, 1, 2
 
 
-@lru_cache(maxsize=None)
+@cache
 def _prefixes() -> tuple[str, ...]:
     """Directories that a shown file name does without, the longest first."""
     found = {os.path.abspath(p) for p in [*sys.path, *site.getsitepackages(), site.getusersitepackages(), os.getcwd()]}

@@ -42,7 +42,9 @@ class PythonTracer:
     def stop(self, buffers: list[ThreadBuffer]) -> None:
         """Ends tracing and closes the rows of all frames. Other threads notice at their next call."""
         self.active = False
-        sys.setprofile(getattr(sys.getprofile(), "previous", None) if self._is_mine(sys.getprofile()) else sys.getprofile())
+        current: Any = sys.getprofile()
+        if getattr(current, "tracer", None) is self:
+            sys.setprofile(current.previous)
         now = self._recorder.now()
         for buffer in buffers:
             for row in reversed(buffer.marks):
@@ -51,12 +53,9 @@ class PythonTracer:
             buffer.marks = []
             buffer.traced = False
 
-    def _is_mine(self, function: Any) -> bool:
-        return getattr(function, "tracer", None) is self
-
-    def _profile_function(self, buffer: ThreadBuffer, previous: ProfileFunction | None) -> ProfileFunction:
+    def _profile_function(self, buffer: ThreadBuffer, previous: Any) -> ProfileFunction:
         if getattr(previous, "tracer", None) is not None:
-            previous = previous.previous  # type: ignore[union-attr]
+            previous = previous.previous
         return _ThreadTracer(self, buffer, previous)
 
     def _enter(self, buffer: ThreadBuffer, frame: FrameType, line: int | None = None) -> None:

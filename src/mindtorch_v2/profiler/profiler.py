@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterable
 from os import PathLike
 from types import TracebackType
@@ -11,7 +10,7 @@ from typing import Any
 
 from . import _autograd_profile
 from ._actions import TRANSITIONS, WARNINGS
-from ._config import _ExperimentalConfig, device_of, parse_activities, supported_activities
+from ._config import _ExperimentalConfig, device_of, parse_activities, supported_activities, warn_caller
 from ._enums import ProfilerAction, ProfilerActivity
 from ._execution_trace import ExecutionTraceObserver
 from ._handlers import tensorboard_trace_handler
@@ -96,7 +95,7 @@ class _KinetoProfile:
         if inner is not None:
             if not self._warned_of_clearing and self._loses_events():
                 self._warned_of_clearing = True
-                warnings.warn(_CLEARS, stacklevel=3)
+                warn_caller(_CLEARS)
             inner._stop_trace()
             if inner.store is not None:
                 self._finished = inner
@@ -162,7 +161,7 @@ class _KinetoProfile:
             raise TypeError(_METADATA_TYPES.format(key, value))
         _check_json(key, value)
         if self.profiler is None or not self.profiler._add_metadata_json(key, value):
-            warnings.warn("Profiler is not initialized: skipping profiling metadata", stacklevel=2)
+            warn_caller("Profiler is not initialized: skipping profiling metadata")
 
     def preset_metadata_json(self, key: str, value: str) -> None:
         """Adds a JSON text to every trace that is recorded from now on."""
@@ -211,7 +210,7 @@ class _KinetoProfile:
 
     def export_memory_timeline(self, path: str | PathLike[str], device: str | None = None) -> None:
         """Writes the memory in use over time by category: JSON, ".json.gz", "raw.json.gz" or a self-contained ".html"."""
-        warnings.warn(_DEPRECATED_TIMELINE, FutureWarning, stacklevel=2)
+        warn_caller(_DEPRECATED_TIMELINE, FutureWarning)
         self.mem_tl = memory_timeline.write(self._memory_profile(), path, device)
 
     def validate(self) -> list[Any]:
@@ -246,7 +245,7 @@ class profile(_KinetoProfile):
                  custom_trace_id_callback: Callable[[], str] | None = None,
                  post_processing_timeout_s: float | None = None) -> None:
         if use_cuda is not None:
-            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
+            warn_caller("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning)
         super().__init__(activities=activities, record_shapes=record_shapes, profile_memory=profile_memory,
                          with_stack=with_stack, with_flops=with_flops, with_modules=with_modules,
                          experimental_config=experimental_config, execution_trace_observer=execution_trace_observer,
@@ -321,7 +320,7 @@ class profile(_KinetoProfile):
     def _move(self, previous: ProfilerAction, following: ProfilerAction | None) -> None:
         """Does what the transition asks for. Unknown ones ask for nothing."""
         if (previous, following) in WARNINGS:
-            warnings.warn(WARNINGS[previous, following], stacklevel=3)
+            warn_caller(WARNINGS[previous, following])
         for name in TRANSITIONS.get((previous, following), ()):
             getattr(self, name)()
 

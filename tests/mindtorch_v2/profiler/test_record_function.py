@@ -64,9 +64,8 @@ def test_one_object_shared_by_threads():
 
 
 def test_args_are_kept_with_the_event():
-    with profile() as prof:
-        with record_function("scope", "batch 7"):
-            pass
+    with profile() as prof, record_function("scope", "batch 7"):
+        pass
     store = store_of(prof)
     assert store.inputs_of(0).values == ("batch 7",)
 
@@ -133,9 +132,8 @@ def test_the_end_may_follow_a_future():
 
 
 def test_fast_scopes_look_like_operators():
-    with profile(record_shapes=True) as prof:
-        with _RecordFunctionFast("fast", [torch.ones(2, 3), 4], {"stage": "forward"}):
-            pass
+    with profile(record_shapes=True) as prof, _RecordFunctionFast("fast", [torch.ones(2, 3), 4], {"stage": "forward"}):
+        pass
     store = store_of(prof)
     row = names(store).index("fast")
     described = store.inputs_of(row)

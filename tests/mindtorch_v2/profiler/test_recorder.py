@@ -5,16 +5,20 @@ import gc
 import weakref
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _observer
 from mindtorch_v2._ops.table import find
+from mindtorch_v2.profiler import _clock
 from mindtorch_v2.profiler._fields import Flag, Kind
 from mindtorch_v2.profiler._recorder import recorder
 from mindtorch_v2.profiler._session import Session
 from mindtorch_v2.profiler._store import EventStore, Options, concat
 from mindtorch_v2.profiler.record_function import record_function
 
+from .conftest import TickingClock
 from .helpers import assert_sound, names, tree
 
 ADD = find("add.Tensor")
@@ -246,3 +250,43 @@ def test_nothing_remains_after_the_last_session():
     call()
     session.stop()
     assert recorder.buffers == {} and recorder.detail == 0 and not recorder.watches_memory
+
+
+_STEPS = st.lists(st.sampled_from(["op", "node", "scope", "leave", "close first", "close last", "step", "begin", "end"]),
+                  max_size=60)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_STEPS)
+def test_any_order_of_calls_gives_sound_stores(steps):
+    """Scopes left open, closed in any order, and windows that begin and end anywhere."""
+    made, scopes, plain, step = [], [], 0, 0
+    with _clock.use(TickingClock()):
+        sessions = [started()]
+        for name in steps:
+            if name == "op":
+                recorder.enter_op(ADD, (), -1)
+                plain += 1
+            elif name == "node":
+                recorder.enter_node("AddBackward0", 3, 0, (), True)
+                plain += 1
+            elif name == "scope":
+                scopes.append(record_function("scope").__enter__())
+            elif name == "leave" and plain:
+                recorder.leave()
+                plain -= 1
+            elif name.startswith("close") and scopes:
+                scopes.pop(0 if name == "close first" else -1).__exit__()
+            elif name == "step":
+                step += 1
+                sessions[0].open_step(step)
+            elif name == "begin":
+                sessions.append(started())
+            elif name == "end" and len(sessions) > 1:
+                made.append(sessions.pop().stop())
+        made += [s.stop() for s in sessions]
+    for store in made:
+        assert_sound(store)
+        entered = ("op", "node", "scope", "step")
+        assert len(store) <= sum(name in entered for name in steps)
+    assert len(made[-len(sessions)]) == sum(name in ("op", "node", "scope", "step") for name in steps)

@@ -14,26 +14,17 @@ from . import movement_copies, movement_inplace, movement_pieces  # noqa: F401  
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------------
-def can_view(self: Any, shape: Sequence[int]) -> bool:
-    """Whether the elements can be given another shape without moving them."""
-    array = self._a
-    if array.flags.c_contiguous:
-        return True
-    try:
-        array.reshape(shape, copy=False)
-    except ValueError:
-        return False
-    return True
-
-
 @composite("reshape")
 def reshape(self: Any, shape: Sequence[int]) -> Any:
-    if self._a.flags.c_contiguous:
+    array = self._a
+    if array.flags.c_contiguous:
         return aten.view(self, shape)
-    shape = infer_size(shape, self._a.size)
-    if can_view(self, shape):
-        return aten.view(self, shape)
-    return aten._unsafe_view(aten.clone(self, memory_format=contiguous_format), shape)
+    shape = infer_size(shape, array.size)
+    try:
+        strides = array.reshape(shape, copy=False).strides
+    except ValueError:  # the elements must be moved
+        return aten._unsafe_view(aten.clone(self, memory_format=contiguous_format), shape)
+    return aten._reshape_alias(self, shape, [s // array.itemsize for s in strides])
 
 
 @composite("flatten.using_ints")
@@ -294,6 +285,11 @@ def block_diag(tensors: Sequence[Any]) -> Any:
 # --- grids ------------------------------------------------------------------------------------------------------------------
 @composite("meshgrid")
 def meshgrid(tensors: Sequence[Any]) -> list[Any]:
+    return _grids(tensors, swap=False)
+
+
+def _grids(tensors: Sequence[Any], swap: bool) -> list[Any]:
+    """One grid per tensor; with `swap` the first tensor runs along the second dimension and the second along the first."""
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     first = tensors[0]
@@ -304,20 +300,17 @@ def meshgrid(tensors: Sequence[Any]) -> list[Any]:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
         if x.device != first.device:
             raise RuntimeError("meshgrid expects all tensors to have the same device")
-    shape = [x._a.size for x in tensors]
-    n = len(shape)
-    return [aten.expand(aten.view(x, [-1 if d == i else 1 for d in range(n)]), shape) for i, x in enumerate(tensors)]
+    n = len(tensors)
+    place = [1, 0, *range(2, n)] if swap else list(range(n))
+    shape = [tensors[p]._a.size for p in place]
+    return [aten.expand(aten.view(x, [-1 if d == place[i] else 1 for d in range(n)]), shape) for i, x in enumerate(tensors)]
 
 
 @composite("meshgrid.indexing")
 def meshgrid_indexing(tensors: Sequence[Any], indexing: str) -> list[Any]:
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    if indexing == "ij" or len(tensors) < 2:
-        return meshgrid(tensors)
-    swapped = [tensors[1], tensors[0], *tensors[2:]]
-    grids = [aten.swapdims(g, 0, 1) for g in meshgrid(swapped)]
-    return [grids[1], grids[0], *grids[2:]]
+    return _grids(tensors, swap=indexing == "xy" and len(tensors) >= 2)
 
 
 def _require_vector(x: Any) -> None:

@@ -1,16 +1,15 @@
 """Kernels of activation functions and their gradients. Softmax stands in softmax.py."""
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from ..._dispatch.registry import inplace_kernel, kernel
+from ..._dispatch.registry import kernel
 from ..._ops.activation import halved
+from ..._random import stream_of
 from . import activation_smooth  # noqa: F401  - registers gelu, silu, mish, softplus and others with exponentials
 from . import softmax  # noqa: F401  - registers softmax and log_softmax
-from .random import stream_of
 from .select import keep, select
 from .unsupported import not_implemented
 

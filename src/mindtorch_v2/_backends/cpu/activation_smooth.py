@@ -97,20 +97,6 @@ def _gelu_backward_double(out: np.ndarray, x: np.ndarray, g: np.ndarray, z: np.n
     _add_density_term(out, x, g, z)
 
 
-def _gelu_backward_tanh(out: np.ndarray, x: np.ndarray, g: np.ndarray, z: np.ndarray) -> None:
-    """g * s * (1 + x * (1 - s) * (A + 3 * B * x * x)), where s is the gate of the tanh form."""
-    _gelu_tanh_gate(out, x, z)
-    np.multiply(x, x, out=z)
-    z *= 3 * _B
-    z += _A
-    z *= x
-    np.multiply(z, out, out=z)
-    out *= g
-    np.multiply(z, g, out=z)       # z = g * s * x * (A + 3 B x x)
-    z *= _one_minus_gate(out, g, z.dtype) if False else 1
-    out += z
-
-
 def _gelu_tanh_gate(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
     np.multiply(x, x, out=z)
     z *= -_B
@@ -119,3 +105,153 @@ def _gelu_tanh_gate(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
     np.exp(z, out=out)
     out += 1
     np.reciprocal(out, out=out)
+
+
+def _gelu_backward_tanh(out: np.ndarray, x: np.ndarray, g: np.ndarray, z: np.ndarray, t: np.ndarray) -> None:
+    """g * s * (1 + x * (1 - s) * (A + 3 * B * x * x)), where s is the gate of the tanh form."""
+    _gelu_tanh_gate(out, x, z)
+    np.multiply(x, x, out=z)
+    z *= 3 * _B
+    z += _A
+    z *= x
+    np.subtract(1, out, out=t)
+    z *= t
+    z += 1
+    out *= z
+    out *= g
+
+
+@kernel("gelu_backward")
+def gelu_backward(grad_output: np.ndarray, self: np.ndarray, approximate: str) -> np.ndarray:
+    if _gelu_body(self, approximate) is _gelu_tanh:
+        return fused(_gelu_backward_tanh, self, grad_output, scratch=2)
+    body = _gelu_backward_double if self.dtype.char == "d" else _gelu_backward_single
+    return fused(body, self, grad_output, scratch=1)
+
+
+# --- silu and mish ------------------------------------------------------------------------------------------------------
+def _silu_body(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
+    np.negative(x, out=z)
+    np.exp(z, out=z)
+    z += 1
+    np.divide(x, z, out=out)
+
+
+@kernel("silu")
+def silu(self: np.ndarray) -> np.ndarray:
+    _check("silu_cpu", self, "fc")
+    return fused(_silu_body, self, scratch=1)
+
+
+@inplace_kernel("silu")
+def silu_into(self: np.ndarray) -> None:
+    _check("silu_cpu", self, "fc")
+    in_blocks(_silu_body, self, (self,), 1)
+
+
+def _silu_backward_body(out: np.ndarray, x: np.ndarray, g: np.ndarray, z: np.ndarray) -> None:
+    """g * s * (1 + x * (1 - s)) for s = sigmoid(x)."""
+    np.negative(x, out=z)
+    np.exp(z, out=z)
+    z += 1
+    np.reciprocal(z, out=z)
+    np.subtract(1, z, out=out)
+    out *= x
+    out += 1
+    out *= z
+    out *= g
+
+
+@kernel("silu_backward")
+def silu_backward(grad_output: np.ndarray, self: np.ndarray) -> np.ndarray:
+    if self.dtype.kind == "c":
+        return np.conjugate(fused(_silu_backward_body, self, np.conjugate(grad_output), scratch=1))
+    return fused(_silu_backward_body, self, grad_output, scratch=1)
+
+
+def _tanh_softplus(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
+    """out = tanh(log(1 + exp(x))) = n / (n + 2) for n = e * (e + 2), e = exp(x); 1 in every precision beyond x = 20."""
+    np.minimum(x, 20, out=out)
+    np.exp(out, out=out)
+    np.add(out, 2, out=z)
+    out *= z
+    np.add(out, 2, out=z)
+    out /= z
+
+
+def _mish_body(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
+    _tanh_softplus(out, x, z)
+    out *= x
+
+
+@kernel("mish")
+def mish(self: np.ndarray) -> np.ndarray:
+    _check("mish_cpu", self)
+    return fused(_mish_body, self, scratch=1)
+
+
+def _mish_backward_body(out: np.ndarray, x: np.ndarray, g: np.ndarray, z: np.ndarray) -> None:
+    """g * (t + x * s * (1 - t * t)) for t = tanh(softplus(x)), s = sigmoid(x)."""
+    _tanh_softplus(out, x, z)
+    np.negative(x, out=z)
+    np.exp(z, out=z)
+    z += 1
+    np.divide(x, z, out=z)
+    z *= 1 - out * out
+    out += z
+    out *= g
+
+
+@kernel("mish_backward")
+def mish_backward(grad_output: np.ndarray, self: np.ndarray) -> np.ndarray:
+    return fused(_mish_backward_body, self, grad_output, scratch=1)
+
+
+# --- elu ----------------------------------------------------------------------------------------------------------------
+@kernel("elu")
+def elu(self: np.ndarray, alpha: Any, scale: Any, input_scale: Any) -> Any:
+    _check("elu_cpu", self)
+    bent = self if input_scale == 1 else self * input_scale
+    bent = np.expm1(bent) * (alpha * scale)
+    return select(np.greater(self, 0), self if scale == 1 else self * scale, bent)
+
+
+@kernel("elu_backward")
+def elu_backward(grad_output: np.ndarray, alpha: Any, scale: Any, input_scale: Any, is_result: bool,
+                 self_or_result: np.ndarray) -> Any:
+    if is_result and alpha < 0:
+        raise RuntimeError("In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused "
+                           "by calling in-place forward function with a negative slope, please call out-of-place version instead.")
+    if is_result:
+        slope = (self_or_result + alpha * scale) * input_scale
+    else:
+        slope = np.exp(self_or_result * input_scale) * (alpha * scale * input_scale)
+    return select(np.greater(self_or_result, 0), np.multiply(grad_output, scale), slope * grad_output)
+
+
+# --- softplus and log sigmoid -------------------------------------------------------------------------------------------
+@kernel("softplus")
+def softplus(self: np.ndarray, beta: Any, threshold: Any) -> Any:
+    _check("softplus_cpu", self)
+    scaled = self if beta == 1 else self * beta
+    return select(np.greater(scaled, threshold), self, np.log1p(np.exp(scaled)) / beta)
+
+
+@kernel("softplus_backward")
+def softplus_backward(grad_output: np.ndarray, self: np.ndarray, beta: Any, threshold: Any) -> Any:
+    scaled = self if beta == 1 else self * beta
+    return select(np.greater(scaled, threshold), np.positive(grad_output), grad_output / (1 + np.exp(-scaled)))
+
+
+@kernel("log_sigmoid_forward")
+def log_sigmoid_forward(self: np.ndarray) -> tuple[Any, Any]:
+    """min(0, x) - log1p(exp(-abs(x))), and the exponential, which the gradient needs."""
+    _check("log_sigmoid_cpu", self)
+    small = np.exp(-np.abs(self))
+    return np.minimum(self, 0) - np.log1p(small), small
+
+
+@kernel("log_sigmoid_backward")
+def log_sigmoid_backward(grad_output: np.ndarray, self: np.ndarray, buffer: np.ndarray) -> Any:
+    share = buffer / (1 + buffer)
+    return np.where(self < 0, 1 - share, share) * grad_output

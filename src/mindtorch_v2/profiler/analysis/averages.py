@@ -1,8 +1,9 @@
 """Grouping: which events belong together, and what they add up to."""
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -128,9 +129,9 @@ def _summed(source: EventSource, entries: np.ndarray | None, group: np.ndarray, 
     if tree.store.metadata.use_device:
         columns["device_time_total"] = columns["self_device_time_total"] = (sums(tree.device_ns) / 1000).tolist()
     if len(tree.store.memory):
-        for name, values in (("cpu_memory_usage", tree.cpu_bytes), ("self_cpu_memory_usage", tree.self_cpu_bytes),
+        for name, amounts in (("cpu_memory_usage", tree.cpu_bytes), ("self_cpu_memory_usage", tree.self_cpu_bytes),
                              ("device_memory_usage", tree.device_bytes), ("self_device_memory_usage", tree.self_device_bytes)):
-            columns[name] = sums(values).astype(np.int64).tolist()
+            columns[name] = sums(amounts).astype(np.int64).tolist()
     if tree.store.metadata.options.with_flops:
         columns["flops"] = sums(tree.flops).astype(np.int64).tolist()
     common = {"node_id": -1, "use_device": tree.store.metadata.use_device, "_covered": Covered(tree, entries, group, groups)}
@@ -159,7 +160,7 @@ class Covered:
         return (np.bincount(group, weights=counted, minlength=self._groups)[:self._groups] / 1000).tolist()
 
 
-def average_events(events: Sequence[FunctionEvent | FunctionEventAvg], *, by_shape: bool, stack_n: int,
+def average_events(events: Sequence[FunctionEvent], *, by_shape: bool, stack_n: int,
                    by_overload: bool) -> list[FunctionEventAvg]:
     """The same for events of any origin, one by one: those made by hand, changed, or from several windows."""
     groups: dict[tuple[str, ...], FunctionEventAvg] = {}

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import Any, Iterable, SupportsIndex
+from collections.abc import Iterable
+from typing import Any, SupportsIndex
 
 import numpy as np
 

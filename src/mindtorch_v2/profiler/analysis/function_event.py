@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from typing import Any, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from .._enums import DeviceType
 from .source import KIND_NAMES, EventSource

@@ -1,7 +1,7 @@
 """Parents of events that were made by hand, from their times alone. (Events of a store know theirs from recording.)"""
 from __future__ import annotations
 
-from typing import Sequence
+from collections.abc import Sequence
 
 from .._enums import DeviceType
 from .function_event import FunctionEvent

@@ -1,8 +1,9 @@
 """What a table must know of all its rows, printed or not: widths, which columns there are, and sums."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Sequence
+from typing import Any
 
 import numpy as np
 

@@ -1,7 +1,8 @@
 """Does a profile hold together? Checks of everything that its numbers promise."""
 from __future__ import annotations
 
-from typing import Callable, Iterator, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 

@@ -5,7 +5,8 @@ import bisect
 import re
 import warnings
 from collections import defaultdict, namedtuple
-from typing import Any, Iterator, NamedTuple, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from .formatting import _attr_formatter
 

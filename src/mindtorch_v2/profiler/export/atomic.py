@@ -5,8 +5,9 @@ import contextlib
 import gzip
 import os
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Iterator, Protocol
+from typing import IO, Protocol
 
 
 class TextOut(Protocol):

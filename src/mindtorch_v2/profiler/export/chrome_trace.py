@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 

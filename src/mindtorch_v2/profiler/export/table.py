@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any
 
 from ..analysis.formatting import _format_memory, _format_time_share, flops_scale, format_time_in
 from ..analysis.summary import Summary, summarize

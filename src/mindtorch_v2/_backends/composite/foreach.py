@@ -1,0 +1,173 @@
+"""Ops on lists of tensors, as loops over the ops on single tensors; optimizer steps on whole lists."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..._dispatch import aten
+from ..._dispatch.keys import CPU, META
+from ..._dispatch.registry import composite
+from ..._ops.foreach import ALPHA, BINARY, TENSOR, TERNARY, UNARY
+from ..._tensor import Tensor, bump_version
+from ..cpu.foreach import adam_step, sgd_step
+
+_SINGLE = {"maximum": "clamp_min", "minimum": "clamp_max"}  # PyTorch's loops call these
+
+
+def _check(tensors: Sequence[Any], others: Sequence[Sequence[Any]]) -> None:
+    if not tensors:
+        raise RuntimeError("Tensor list must have at least one tensor.")
+    for other in others:
+        if len(other) == len(tensors):
+            continue
+        if other and isinstance(other[0], Tensor):
+            raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}")
+        raise RuntimeError(f"Tensor list must have same number of elements as scalar list, got {len(tensors)} and {len(other)}")
+
+
+def _looped(single: str, keyword: str = "") -> tuple[Callable[..., list[Any]], Callable[..., None]]:
+    """The functional and the in-place loop over the op `single`; its last argument is passed as `keyword` if one is given."""
+    def loop(name: str, tensors: Sequence[Any], args: tuple[Any, ...]) -> list[Any]:
+        _check(tensors, [a for a in args if isinstance(a, (list, tuple))])
+        function = getattr(aten, name)
+        made = []
+        for i, t in enumerate(tensors):
+            given = [a[i] if isinstance(a, (list, tuple)) else a for a in args]
+            made.append(function(t, *given[:-1], **{keyword: given[-1]}) if keyword else function(t, *given))
+        return made
+
+    def functional(self: Sequence[Any], *args: Any) -> list[Any]:
+        return loop(single, self, args)
+
+    def inplace(self: Sequence[Any], *args: Any) -> None:
+        loop(f"{single}_", self, args)
+    return functional, inplace
+
+
+def _register(overload: str, keyword: str = "") -> None:
+    base, dot, rest = overload.partition(".")
+    functional, inplace = _looped(_SINGLE.get(base, base), keyword)
+    composite(f"_foreach_{overload}")(functional)
+    composite(f"_foreach_{base}_{dot}{rest}")(inplace)
+
+
+for _name in UNARY:
+    _register(_name)
+for _name in BINARY:
+    _register(f"{_name}.List", "alpha" if _name in ALPHA else "")
+    _register(f"{_name}.Scalar")
+    _register(f"{_name}.ScalarList")
+    if _name in TENSOR:
+        _register(f"{_name}.Tensor", "alpha" if _name == "add" else "")
+for _name in TERNARY:
+    _register(f"{_name}.Scalar", "value")
+    _register(f"{_name}.ScalarList", "value")
+for _overload in ("lerp.List", "lerp.Scalar", "lerp.ScalarList", "pow.List", "pow.Scalar", "pow.ScalarList"):
+    _register(_overload)
+
+
+def _register_packed(name: str) -> None:
+    """addcdiv and addcmul with their factors packed in one tensor."""
+    functional, inplace = _looped(name, "value")
+    composite(f"_foreach_{name}.Tensor")(lambda self, tensor1, tensor2, scalars: functional(
+        self, tensor1, tensor2, scalars.tolist()))
+    composite(f"_foreach_{name}_.Tensor")(lambda self, tensor1, tensor2, scalars: inplace(
+        self, tensor1, tensor2, scalars.tolist()))
+
+
+for _name in TERNARY:
+    _register_packed(_name)
+
+
+@composite("_foreach_pow.ScalarAndTensor")
+def foreach_power_of_number(self: Any, exponent: Sequence[Any]) -> list[Any]:
+    _check(exponent, ())
+    return [aten.pow(self, e) for e in exponent]
+
+
+@composite("_foreach_norm.Scalar")
+def foreach_norm(self: Sequence[Any], ord: Any, dtype: Any) -> list[Any]:
+    _check(self, ())
+    return [aten.linalg_vector_norm(t, ord, dtype=dtype) for t in self]
+
+
+@composite("_foreach_max")
+def foreach_max(self: Sequence[Any]) -> list[Any]:
+    _check(self, ())
+    return [aten.max(t) for t in self]
+
+
+@composite("_foreach_clone")
+def foreach_clone(self: Sequence[Any], memory_format: Any) -> list[Any]:
+    _check(self, ())
+    return [aten.clone(t, memory_format=memory_format) for t in self]
+
+
+@composite("_foreach_copy_")
+def foreach_copy_(self: Sequence[Any], src: Sequence[Any], non_blocking: bool) -> None:
+    _check(self, (src,))
+    for t, s in zip(self, src):
+        aten.copy_(t, s, non_blocking)
+
+
+@composite("_foreach_zero_")
+def foreach_zero_(self: Sequence[Any]) -> None:
+    _check(self, ())
+    for t in self:
+        aten.zero_(t)
+
+
+# --- optimizer steps --------------------------------------------------------------------------------------------------------
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def _may_run(name: str, params: Sequence[Any], found_inf: Any) -> bool:
+    """Whether there is something to do: real memory, and gradients that did not overflow."""
+    keys = 0
+    for p in params:
+        keys |= p._ks
+    if keys & META:
+        return False
+    if not keys & CPU:
+        raise NotImplementedError(f"aten::{name} works on CPU tensors only; use foreach=True or the plain loop on other devices")
+    return found_inf is None or _number(found_inf) == 0
+
+
+def _written(*lists: Sequence[Any]) -> None:
+    for tensors in lists:
+        for t in tensors:
+            bump_version(t)
+
+
+@composite("_fused_sgd_", "_fused_sgd_.tensor_lr")
+def fused_sgd_(self: Sequence[Any], grads: Sequence[Any], momentum_buffer_list: Sequence[Any], weight_decay: float, momentum: float,
+               lr: Any, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale: Any,
+               found_inf: Any) -> None:
+    if not _may_run("_fused_sgd_", self, found_inf):
+        return
+    rate, scale = _number(lr), _number(grad_scale)
+    buffers = momentum_buffer_list or [None] * len(self)
+    for p, g, b in zip(self, grads, buffers):
+        sgd_step(p._a, g._a, None if b is None else b._a, weight_decay=weight_decay, momentum=momentum, lr=rate,
+                 dampening=dampening, nesterov=nesterov, maximize=maximize, is_first_step=is_first_step, grad_scale=scale)
+    _written(self, momentum_buffer_list, () if scale is None else grads)
+
+
+def _register_adam(name: str, decoupled: bool) -> None:
+    @composite(name, f"{name}.tensor_lr")
+    def fused(self: Sequence[Any], grads: Sequence[Any], exp_avgs: Sequence[Any], exp_avg_sqs: Sequence[Any],
+              max_exp_avg_sqs: Sequence[Any], state_steps: Sequence[Any], lr: Any, beta1: float, beta2: float,
+              weight_decay: float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Any, found_inf: Any) -> None:
+        if not _may_run(name, self, found_inf):
+            return
+        rate, scale = _number(lr), _number(grad_scale)
+        for i, (p, g, m, s, step) in enumerate(zip(self, grads, exp_avgs, exp_avg_sqs, state_steps)):
+            most = max_exp_avg_sqs[i]._a if amsgrad else None
+            adam_step(p._a, g._a, m._a, s._a, most, step=_number(step), lr=rate, beta1=_number(beta1), beta2=_number(beta2),
+                      weight_decay=weight_decay, eps=eps, maximize=maximize, decoupled=decoupled, grad_scale=scale)
+        _written(self, exp_avgs, exp_avg_sqs, max_exp_avg_sqs if amsgrad else (), () if scale is None else grads)
+
+
+_register_adam("_fused_adam_", decoupled=False)
+_register_adam("_fused_adamw_", decoupled=True)

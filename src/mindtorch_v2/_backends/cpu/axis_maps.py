@@ -1,0 +1,137 @@
+"""Linear maps along one dimension of an array: each output element is a weighted sum of a few input elements.
+
+Padding by reflection or replication has one tap of weight 1, nearest-neighbour resizing too; linear interpolation has two,
+cubic four. A map of an image is one map per dimension, and its transpose is the map's transpose per dimension.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .pool_arrays import along
+
+_CUBIC = -0.75   # the free coefficient of the convolution kernel
+
+
+class Tap(NamedTuple):
+    """For every output position the input position it reads, and with which weight (None: 1)."""
+
+    places: np.ndarray
+    weights: np.ndarray | None
+    order: np.ndarray | None    # sorts `places`; None if they are sorted
+    starts: np.ndarray          # where each distinct place begins among the sorted ones
+    distinct: np.ndarray
+
+
+def make_tap(places: np.ndarray, weights: np.ndarray | None = None) -> Tap:
+    is_sorted = bool((places[1:] >= places[:-1]).all())
+    order = None if is_sorted else np.argsort(places, kind="stable")
+    ranked = places if order is None else places[order]
+    starts = np.concatenate(([0], np.flatnonzero(ranked[1:] != ranked[:-1]) + 1)) if ranked.size else np.zeros(0, np.int64)
+    return Tap(places, weights, order, starts, ranked[starts])
+
+
+def _column(weights: np.ndarray, axis: int, dtype: Any) -> np.ndarray:
+    return weights.astype(dtype, copy=False).reshape(-1, *(1,) * (-axis - 1))
+
+
+def apply_map(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
+    """The map along a dimension counted from the end."""
+    total: Any = None
+    for tap in taps:
+        part = x.take(tap.places, axis=axis)
+        if tap.weights is not None:
+            part *= _column(tap.weights, axis, x.dtype)
+        if total is None:
+            total = part
+        else:
+            total += part
+    return total
+
+
+def apply_transpose(g: np.ndarray, axis: int, taps: Sequence[Tap], size: int) -> np.ndarray:
+    """The transposed map: every input position collects from the outputs that read it."""
+    out = np.zeros((*g.shape[:axis], size, *g.shape[g.ndim + axis + 1:]), g.dtype)
+    for tap in taps:
+        if not tap.distinct.size:
+            continue
+        part = g if tap.weights is None else g * _column(tap.weights, axis, g.dtype)
+        if tap.order is not None:
+            part = part.take(tap.order, axis=axis)
+        sums = part if len(tap.starts) == part.shape[axis] else np.add.reduceat(part, tap.starts, axis=axis)
+        index = along(axis, tap.distinct)  # type: ignore[arg-type]
+        out[index] += sums
+    return out
+
+
+# --- padding ------------------------------------------------------------------------------------------------------------
+@lru_cache(maxsize=256)
+def padding_taps(kind: str, size: int, before: int, after: int) -> tuple[Tap, ...]:
+    """Reads outside the image come from its mirror image ("reflection_pad") or from its edge ("replication_pad")."""
+    places = np.arange(-before, size + after)
+    if kind == "reflection_pad":
+        places = np.abs(places)
+        places = np.where(places >= size, 2 * (size - 1) - places, places)
+    return (make_tap(np.clip(places, 0, size - 1)),)
+
+
+# --- resizing -----------------------------------------------------------------------------------------------------------
+def _step(size: int, out: int, scale: float | None, real: Any) -> Any:
+    """Input positions per output position."""
+    return real(1.0 / scale) if scale is not None and scale > 0 else real(size) / real(out)
+
+
+def _nearest(size: int, out: int, scale: float | None, offset: float) -> tuple[Tap, ...]:
+    real = np.float32  # PyTorch computes positions in single precision, whatever the image's type
+    places = np.floor((np.arange(out, dtype=real) + real(offset)) * _step(size, out, scale, real))
+    return (make_tap(np.minimum(places.astype(np.int64), size - 1)),)
+
+
+def _positions(size: int, out: int, corners: bool, scale: float | None, real: Any, clip: bool) -> np.ndarray:
+    """Where in the input each output lies."""
+    numbers = np.arange(out, dtype=real)
+    if corners:
+        return numbers * (real(size - 1) / real(out - 1) if out > 1 else real(0))
+    places = (numbers + real(0.5)) * _step(size, out, scale, real) - real(0.5)
+    return np.maximum(places, 0) if clip else places
+
+
+def _linear(size: int, out: int, corners: bool, scale: float | None, real: Any) -> tuple[Tap, ...]:
+    if size == out:
+        return (make_tap(np.arange(out)),)
+    places = _positions(size, out, corners, scale, real, clip=True)
+    low = np.minimum(places.astype(np.int64), size - 1)
+    weight = np.clip(places - low, 0, 1)
+    return make_tap(low, 1 - weight), make_tap(np.minimum(low + 1, size - 1), weight)
+
+
+def _near_cubic(t: np.ndarray) -> np.ndarray:
+    return ((_CUBIC + 2) * t - (_CUBIC + 3)) * t * t + 1
+
+
+def _far_cubic(t: np.ndarray) -> np.ndarray:
+    return ((_CUBIC * t - 5 * _CUBIC) * t + 8 * _CUBIC) * t - 4 * _CUBIC
+
+
+def _cubic(size: int, out: int, corners: bool, scale: float | None, real: Any) -> tuple[Tap, ...]:
+    if size == out:
+        return (make_tap(np.arange(out)),)
+    places = _positions(size, out, corners, scale, real, clip=False)
+    base = np.floor(places)
+    t = np.clip(places - base, 0, 1).astype(real)
+    weights = _far_cubic(t + 1), _near_cubic(t), _near_cubic(1 - t), _far_cubic(2 - t)
+    return tuple(make_tap(np.clip(base.astype(np.int64) + shift, 0, size - 1), w) for shift, w in zip((-1, 0, 1, 2), weights))
+
+
+_METHODS: dict[str, Callable[..., tuple[Tap, ...]]] = {"linear": _linear, "cubic": _cubic}
+
+
+@lru_cache(maxsize=256)
+def resizing_taps(method: str, size: int, out: int, corners: bool, scale: float | None, double: bool) -> tuple[Tap, ...]:
+    """The map of one dimension: method "nearest", "exact", "linear" or "cubic"."""
+    if method in ("nearest", "exact"):
+        return _nearest(size, out, scale, 0.5 if method == "exact" else 0.0)
+    return _METHODS[method](size, out, corners, scale, np.float64 if double else np.float32)

@@ -1,0 +1,141 @@
+# ruff: noqa: F401  - this module shows what others define
+"""The functions behind the layers: `torch.nn.functional`.
+
+Functions that only hand their arguments to an operator are the operators themselves, looked up when first used; those
+that check, choose or combine stand in `_functional`, by family.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from .._dispatch.namespace import function_of
+from . import _reduction as _Reduction
+from ._functional.activation import (
+    _get_softmax_dim,
+    alpha_dropout,
+    celu,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    elu,
+    feature_alpha_dropout,
+    glu,
+    gumbel_softmax,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    log_softmax,
+    mish,
+    relu,
+    relu6,
+    rrelu,
+    selu,
+    sigmoid,
+    silu,
+    softmax,
+    softmin,
+    softsign,
+    tanh,
+    tanhshrink,
+    threshold,
+)
+from ._functional.attention import (
+    _canonical_mask,
+    _in_projection,
+    _in_projection_packed,
+    _mha_shape_check,
+    _none_or_dtype,
+    multi_head_attention_forward,
+)
+from ._functional.embedding import embedding, embedding_bag
+from ._functional.loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cross_entropy,
+    ctc_loss,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from ._functional.norm import (
+    _verify_batch_size,
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    normalize,
+    rms_norm,
+)
+from ._functional.pooling import (
+    _unpool_output_size,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool2d_with_indices,
+    max_pool3d,
+    max_pool3d_with_indices,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
+from ._functional.vision import (
+    GRID_SAMPLE_INTERPOLATION_MODES,
+    GRID_SAMPLE_PADDING_MODES,
+    affine_grid,
+    fold,
+    grid_sample,
+    interpolate,
+    pad,
+    unfold,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
+
+# Names here -> operators.
+_OPERATORS = {name: name for name in (
+    "linear", "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "gelu", "prelu", "softplus", "softshrink", "hardshrink",
+    "relu_", "rrelu_", "elu_", "selu_", "celu_", "leaky_relu_", "hardtanh_", "threshold_", "one_hot", "pdist",
+    "cosine_similarity", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
+    "native_channel_shuffle", "scaled_dot_product_attention")}
+_OPERATORS["logsigmoid"] = "log_sigmoid"
+
+__all__ = [*(n for n in dir() if n.islower() and not n.startswith("_") and n not in ("annotations", "function_of")),
+           *_OPERATORS]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OPERATORS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = function_of(_OPERATORS[name], "function")
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_OPERATORS})

@@ -1,0 +1,124 @@
+"""Batch normalisation."""
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _dtype as dt
+from ..._dispatch import aten
+from ..._tensor import Parameter, Tensor
+from .. import functional as F
+from .. import init
+from .module import Module
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
+
+
+class _NormBase(Module):
+    """Per-channel weight and bias, and running statistics, of batch and instance normalisation."""
+
+    _version = 2
+    weight: Tensor | None
+    bias: Tensor | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        options = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", Parameter(aten.empty((num_features,), **options)) if affine else None)
+        self.register_parameter("bias", Parameter(aten.empty((num_features,), **options)) if affine and bias else None)
+        if track_running_stats:
+            self.register_buffer("running_mean", aten.zeros((num_features,), **options))
+            self.register_buffer("running_var", aten.ones((num_features,), **options))
+            self.register_buffer("num_batches_tracked", aten.zeros((), dtype=dt.int64, device=device))
+        else:
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                self.register_buffer(name, None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forgets what was seen: mean 0, variance 1."""
+        if self.track_running_stats:
+            assert self.running_mean is not None and self.running_var is not None and self.num_batches_tracked is not None
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0, and no statistics."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)  # type: ignore[arg-type]
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        raise NotImplementedError
+
+    def extra_repr(self) -> str:
+        text = (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+                f"track_running_stats={self.track_running_stats}")
+        return text + (", bias=False" if self.affine and self.bias is None else "")
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
+                              missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
+        version = local_metadata.get("version", None)
+        if (version is None or version < 2) and self.track_running_stats:
+            key = prefix + "num_batches_tracked"  # states saved before version 2 do not have it
+            if key not in state_dict:
+                have = self.num_batches_tracked
+                state_dict[key] = have if have is not None and not have.is_meta else aten.zeros((), dtype=dt.int64)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the running statistics are plain means over all batches
+                factor = 1.0 / float(self.num_batches_tracked)
+        use_batch = self.training or (self.running_mean is None and self.running_var is None)
+        keep = not self.training or self.track_running_stats
+        return F.batch_norm(input, self.running_mean if keep else None, self.running_var if keep else None, self.weight,
+                            self.bias, use_batch, factor, self.eps)
+
+
+class BatchNorm1d(_BatchNorm):
+    """(x - mean) / sqrt(var + eps) * weight + bias per channel of (N, C) or (N, C, L).
+
+    In training, mean and (biased) variance are the batch's, and the running statistics move towards them by
+    `momentum`; in evaluation the running statistics are used.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of (N, C, H, W); see BatchNorm1d.
+
+        >>> nn.BatchNorm2d(16)(torch.randn(4, 16, 8, 8)).shape
+        torch.Size([4, 16, 8, 8])
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 4:
+            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of (N, C, D, H, W); see BatchNorm1d."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() != 5:
+            raise ValueError(f"expected 5D input (got {input.dim()}D input)")

@@ -1,0 +1,130 @@
+"""Normalisation without batch statistics."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..._dispatch import aten
+from ..._tensor import Parameter, Tensor
+from .. import functional as F
+from .. import init
+from .module import Module
+
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+
+
+class LocalResponseNorm(Module):
+    """x / (k + alpha * mean of squares over `size` neighbouring channels) ** beta, for (N, C, *)."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+
+
+class LayerNorm(Module):
+    """(x - mean) / sqrt(var + eps) * weight + bias, over the last dimensions, which must be `normalized_shape`.
+
+        >>> nn.LayerNorm(10)(torch.randn(20, 5, 10)).shape
+        torch.Size([20, 5, 10])
+    """
+
+    weight: Tensor | None
+    bias: Tensor | None
+
+    def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
+                 device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        options = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", Parameter(aten.empty(self.normalized_shape, **options)) if elementwise_affine else None)
+        has_bias = elementwise_affine and bias
+        self.register_parameter("bias", Parameter(aten.empty(self.normalized_shape, **options)) if has_bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1 and bias 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        text = f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return text + (f", bias={self.bias is not None}" if self.elementwise_affine else "")
+
+
+class GroupNorm(Module):
+    """Normalises groups of channels of (N, C, *): each of `num_groups` groups like a layer, then scales per channel."""
+
+    weight: Tensor | None
+    bias: Tensor | None
+
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
+                 dtype: Any = None, *, bias: bool = True) -> None:
+        super().__init__()
+        if num_channels % num_groups != 0:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        options = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", Parameter(aten.empty((num_channels,), **options)) if affine else None)
+        self.register_parameter("bias", Parameter(aten.empty((num_channels,), **options)) if affine and bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1 and bias 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        text = f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return text + (", bias=False" if self.affine and self.bias is None else "")
+
+
+class RMSNorm(Module):
+    """x / sqrt(mean(x ** 2) + eps) * weight over the last dimensions; `eps` defaults to that of the type."""
+
+    weight: Tensor | None
+
+    def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        made = Parameter(aten.empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
+        self.register_parameter("weight", made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"

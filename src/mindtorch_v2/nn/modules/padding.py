@@ -1,0 +1,151 @@
+"""Padding layers: `padding` is one number for all borders, or (before, after) from the last dimension backwards."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._tensor import Tensor
+from .. import functional as F
+from .module import Module
+from .utils import _ntuple
+
+__all__ = [f"{kind}Pad{n}d" for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero") for n in (1, 2, 3)]
+
+
+class _Pad(Module):
+    """Pads the last `_n` dimensions."""
+
+    _n: int
+    _mode: str
+    padding: Sequence[int]
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = _ntuple(2 * self._n)(padding)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, self._mode)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    _mode = "constant"
+
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """Pads (*, L) with a value."""
+
+    _n = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """Pads (*, H, W) with a value."""
+
+    _n = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """Pads (*, D, H, W) with a value."""
+
+    _n = 3
+
+
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad1d(_ZeroPad):
+    """Pads (*, L) with zeros."""
+
+    _n = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    """Pads (*, H, W) with zeros."""
+
+    _n = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    """Pads (*, D, H, W) with zeros."""
+
+    _n = 3
+
+
+class ReflectionPad1d(_Pad):
+    """Pads (*, L) with the mirror image of its border."""
+
+    _n, _mode = 1, "reflect"
+
+
+class ReflectionPad2d(_Pad):
+    """Pads (*, H, W) with the mirror image of its border."""
+
+    _n, _mode = 2, "reflect"
+
+
+class ReflectionPad3d(_Pad):
+    """Pads (*, D, H, W) with the mirror image of its border."""
+
+    _n, _mode = 3, "reflect"
+
+
+class ReplicationPad1d(_Pad):
+    """Pads (*, L) by repeating its border."""
+
+    _n, _mode = 1, "replicate"
+
+
+class ReplicationPad2d(_Pad):
+    """Pads (*, H, W) by repeating its border."""
+
+    _n, _mode = 2, "replicate"
+
+
+class ReplicationPad3d(_Pad):
+    """Pads (*, D, H, W) by repeating its border."""
+
+    _n, _mode = 3, "replicate"
+
+
+class _CircularPad(_Pad):
+    _mode = "circular"
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (self._n + 1, self._n + 2):
+            raise ValueError(f"expected {self._n + 1}D or {self._n + 2}D input (got {input.dim()}D input)")
+        return super().forward(input)
+
+
+class CircularPad1d(_CircularPad):
+    """Pads (*, L) with what lies at its other end."""
+
+    _n = 1
+
+
+class CircularPad2d(_CircularPad):
+    """Pads (*, H, W) with what lies at the other end."""
+
+    _n = 2
+
+
+class CircularPad3d(_CircularPad):
+    """Pads (*, D, H, W) with what lies at the other end."""
+
+    _n = 3

@@ -1,0 +1,44 @@
+"""The tree is the pipeline: a layer imports only what stands before it."""
+from __future__ import annotations
+
+import ast
+import pathlib
+
+import mindtorch_v2
+
+ROOT = pathlib.Path(mindtorch_v2.__file__).parent
+ORDER = ["_errors", "_dtype", "_device", "_shape", "_observer", "_storage", "_tensor", "_ops", "_dispatch", "_autograd", "_backends"]
+
+
+def _module_level_imports(path: pathlib.Path):
+    """First parts of the package's own modules that a file imports at module level."""
+    package = path.relative_to(ROOT.parent).with_suffix("").parts
+    tree = ast.parse(path.read_text())
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = package[:-node.level] if path.name != "__init__.py" else (*package[:-1],)[: len(package) - node.level]
+            full = [*base, *(node.module.split(".") if node.module else [])]
+            if full[0] != "mindtorch_v2":
+                continue
+            if len(full) > 1:
+                yield full[1]
+            else:
+                yield from (a.name for a in node.names)
+
+
+def test_layers_import_only_what_stands_before_them():
+    wrong = []
+    for path in ROOT.rglob("*.py"):
+        layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        if layer not in ORDER:
+            continue
+        for imported in _module_level_imports(path):
+            if imported in ORDER and ORDER.index(imported) > ORDER.index(layer):
+                wrong.append(f"{path.relative_to(ROOT)} imports {imported}")
+            elif imported not in ORDER and imported not in ("_npu_missing",) and layer in ORDER[:9]:
+                wrong.append(f"{path.relative_to(ROOT)} imports {imported}, which stands above all layers")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_observer_slot_imports_nothing_of_the_package():
+    assert not list(_module_level_imports(ROOT / "_observer.py"))
