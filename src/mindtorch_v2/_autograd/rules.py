@@ -110,5 +110,5 @@ def derivative(name: str, *, node: str = "", joint: Callable[..., Any] | None = 
     if op.derivative is not None:
         raise ValueError(f"the derivative of {name} is declared twice")
     op.derivative = Derivative(op, node or default_node_name(op), rows, joint, inputs)
-    if op.inplace is not None:
+    if op.inplace is not None and op.inplace.derivative is None:  # a twin with rows of its own is declared first
         op.inplace.derivative = op.derivative

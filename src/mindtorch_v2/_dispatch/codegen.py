@@ -51,7 +51,7 @@ def as_dtype(value: Any) -> dt.dtype:
 def bad_tensor_argument(op: Op, args: tuple[Any, ...]) -> TypeError:
     """The error for the first argument that should have been a tensor."""
     for i, (p, x) in enumerate(zip(op.schema.params, args)):
-        if not p.is_tensor or (x is None and p.optional) or isinstance(x, Tensor):
+        if not p.is_tensor or (x is None and p.optional) or (isinstance(x, Tensor) and not p.is_list):
             continue
         if p.is_list:
             if not isinstance(x, (list, tuple)):
@@ -73,7 +73,14 @@ def as_number(x: Any) -> Any:
     return x.item() if isinstance(x, np.generic) else x
 
 
-SPACE.update(_Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
+def want_grad(t: Tensor) -> None:
+    """What `requires_grad=True` does to a fresh tensor."""
+    if not t.dtype.inexact:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    t.requires_grad_(True)
+
+
+SPACE.update(_want_grad=want_grad, _Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
              _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
              _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=np.copyto)
@@ -218,7 +225,7 @@ class Writer:
         else:
             add(f"    _t = _dispatch(_OP, _ks, ({self.args()}))")
         if self.is_factory:
-            add("    if requires_grad: _t.requires_grad_(True)")
+            add("    if requires_grad: _want_grad(_t)")
             add("    if out is not None: return out.set_(_t) if out.numel() == 0 else out.copy_(_t)")
         add("    return _t")
 
@@ -237,7 +244,7 @@ class Writer:
             add(f"        return _IMPL({self.args()})")
         if self.is_factory:
             add(f"    _t = _dispatch(_OP, _ks, ({self.args()}))")
-            add("    if requires_grad: _t.requires_grad_(True)")
+            add("    if requires_grad: _want_grad(_t)")
             add("    return _t")
         else:
             add(f"    return _dispatch(_OP, _ks, ({self.args()}))")
@@ -255,7 +262,7 @@ class Writer:
             fast.write()
         if self.is_factory:
             add(f"    _t = _dispatch(_OP, _ks, ({self.args()}))")
-            add("    if requires_grad: _t.requires_grad_(True)")
+            add("    if requires_grad: _want_grad(_t)")
             add("    return _t")
         else:
             add(f"    return _dispatch(_OP, _ks, ({self.args()}))")

@@ -26,8 +26,10 @@ class FastPath:
         self.tensors = [(p, n) for p, n in zip(writer.params, writer.names) if p.is_tensor]
         simple = all(not p.is_list for p, _ in self.tensors) and len(self.tensors) > 0
         single = len(op.schema.returns) == 1 and not op.schema.returns_list and op.schema.returns[0].startswith("Tensor")
-        self.number = next((n for p, n in self.tensors if p.name in op.numbers), None)
-        many_numbers = sum(p.name in op.numbers for p, _ in self.tensors) > 1
+        numbers = [(p, n) for p, n in self.tensors if p.name in op.numbers]
+        self.number = numbers[-1][1] if numbers else None   # the one that may be a number on the fast path
+        self.number_names = {numbers[-1][0].name} if numbers else set()
+        many_numbers = len(numbers) > 2 or (len(numbers) == 2 and numbers[0][0] is not writer.params[0])
         has_kernel = ("cpu", op.name) in KERNELS and not op.writes
         if self.inplace:
             from .codegen import inplace_writer
@@ -66,6 +68,13 @@ class FastPath:
             return []
         return [n for p, n in self.tensors if rule.names is None or p.name in rule.names]
 
+    def casting_numbers(self) -> list[str]:
+        """Names of the numbers that the rule counts among what it brings to one type."""
+        rule = self.op.rule
+        if rule is None or rule.cast is None or rule.names is None:
+            return []
+        return [n for p, n in zip(self.w.params, self.w.names) if p.type == "Scalar" and p.name in rule.names]
+
     def type_condition(self, skip: str | None = None) -> str:
         names = [n for n in self.casting_tensors() if n != skip]
         optional = {n for p, n in self.tensors if p.optional}
@@ -74,8 +83,10 @@ class FastPath:
             lead = names[0]
             for n in names[1:]:
                 parts.append(f"({n} is None or {lead}.dtype is {n}.dtype)" if n in optional else f"{lead}.dtype is {n}.dtype")
-            if self.op.rule is not None and self.op.rule.cast == "float":
+            if self.op.rule is not None and (self.op.rule.cast == "float" or self.casting_numbers()):
                 parts.append(f"{lead}.dtype.inexact")
+            # A real number leaves a floating type as it is; everything else is for the general path.
+            parts.extend(f"({n}.__class__ is float or {n}.__class__ is int or {n} is None)" for n in self.casting_numbers())
         return "".join(f" and {p}" for p in parts)
 
     def write_keys(self) -> None:
@@ -106,7 +117,15 @@ class FastPath:
         add(f"            _ks = {' | '.join([*others, f'_number_key({n})', '_mode'])}")
         add("            _ok = False")
         add("    except AttributeError:")
-        add(f"        raise _bad(_OP, ({args})) from None")
+        if self.w.params[0].name in self.op.numbers:
+            add("        try:")
+            add(f"            _ks = {self.w.keys()}")
+            add("            if not _ks & 7: _ks |= 1")
+            add("            _ok = False")
+            add("        except AttributeError:")
+            add("    " + f"        raise _bad(_OP, ({args})) from None")
+        else:
+            add(f"        raise _bad(_OP, ({args})) from None")
 
     # --- the call -----------------------------------------------------------------------------------------------------
     def array_args(self) -> str:
@@ -176,7 +195,7 @@ class FastPath:
         add = self.w.lines.append
         d = self.op.derivative
         by_name = {p.name: n for p, n in zip(self.w.params, self.w.names)}
-        optional = {p.name for p, _ in self.tensors if p.optional} | self.op.numbers
+        optional = {p.name for p, _ in self.tensors if p.optional} | self.number_names
         edges = {}
         for i, name in enumerate(d.inputs):
             n = by_name[name]
@@ -228,7 +247,7 @@ class FastPath:
             if name in tensor_names and len(users) < len(edges):
                 n = f"{n} if {' or '.join(f'{e} is not None' for e in users)} else None"
             parts.append(n)
-            if name in tensor_names and name not in self.op.numbers and not next(p for p, _ in self.tensors if p.name == name).optional:
+            if name in tensor_names and name not in self.number_names and not next(p for p, _ in self.tensors if p.name == name).optional:
                 stores.append(f"{by_name[name]}._st is not None")
             elif name in tensor_names:
                 stores.append(f"getattr({by_name[name]}, '_st', None) is not None")

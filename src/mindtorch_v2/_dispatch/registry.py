@@ -15,6 +15,7 @@ KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}     # (backend, op name)
 UFUNCS: dict[str, Any] = {}                                 # op name -> numpy ufunc that may write with out=
 INPLACE: dict[str, Callable[..., Any]] = {}                 # op name -> kernel that writes into its first array
 COMPOSITES: dict[str, Callable[..., Any]] = {}              # op name -> function on tensors
+CHECKS: dict[str, Callable[..., Any]] = {}                  # op name -> test of the tensors as they were given
 STEPWISE: dict[str, Callable[..., Any]] = {}                # op name -> function on (boxed kernel, *tensors)
 _loaded: set[str] = set()
 
@@ -46,6 +47,16 @@ def composite(*names: str) -> Callable[[F], F]:
     def register(function: F) -> F:
         for name in names:
             COMPOSITES[name] = function
+        return function
+    return register
+
+
+def check(*names: str) -> Callable[[F], F]:
+    """Registers a test of an elementwise op's arguments (tensors, in schema order) that raises what the kernel no longer
+    could: it runs before they are brought to a common type, and only if they are not of one type already."""
+    def register(function: F) -> F:
+        for name in names:
+            CHECKS[name] = function
         return function
     return register
 

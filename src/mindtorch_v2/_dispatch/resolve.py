@@ -15,7 +15,7 @@ from .._storage import Storage
 from .._tensor import Tensor, bump_version, wrap
 from . import modes
 from .keys import BACKEND_NAMES, CPU, DEVICES, INFERENCE, META, NPU
-from .registry import COMPOSITES, INPLACE, KERNELS, STEPWISE, UFUNCS, load_family
+from .registry import CHECKS, COMPOSITES, INPLACE, KERNELS, STEPWISE, UFUNCS, load_family
 
 Boxed = Callable[..., Any]
 device_boxers: dict[int, Callable[[Op], Boxed]] = {}  # key of a further device -> its way of boxing an op
@@ -89,17 +89,26 @@ def _unwrapper(op: Op) -> Callable[[tuple[Any, ...]], list[Any]]:
     return unwrap
 
 
+def casting_positions(op: Op) -> list[int]:
+    """Where the arguments stand that decide the common type: tensors, and numbers that the rule names."""
+    names = op.rule.names if op.rule is not None else None
+    return [i for i, p in enumerate(op.schema.params)
+            if (p.is_tensor and (names is None or p.name in names)) or (p.type == "Scalar" and names is not None and p.name in names)]
+
+
 def _caster(op: Op) -> Callable[[tuple[Any, ...]], tuple[list[Any], dt.dtype | None]]:
     """Arrays of all arguments, cast as the op's rule says, and the common type (None without casting)."""
     unwrap = _unwrapper(op)
     rule = op.rule
     if rule is None or rule.cast is None:
         return lambda args: (unwrap(args), None)
-    params = op.schema.params
-    where = [i for i in op.schema.tensor_params if rule.names is None or params[i].name in rule.names]
+    where = casting_positions(op)
     to_float = rule.cast == "float"
+    check = CHECKS.get(op.name if op.inplace_of is None else op.inplace_of.name)
 
     def cast(args: tuple[Any, ...]) -> tuple[list[Any], dt.dtype | None]:
+        if check is not None:
+            check(*args)
         out = unwrap(args)
         arrays, common = cast_operands([args[i] for i in where], to_float)
         for i, a in zip(where, arrays):
@@ -195,6 +204,8 @@ def _box_view(op: Op, kernel: Boxed, key: int) -> Boxed:
 def check_writable(t: Tensor) -> None:
     """RuntimeError for a tensor whose elements share memory, which cannot be written as a whole."""
     a = t._a
+    if a.size == 0:
+        return
     if not a.flags.writeable or (0 in a.strides and any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape))):
         if not a.flags.writeable and not (0 in a.strides):
             raise RuntimeError("the tensor is backed by read-only memory and cannot be written")
@@ -292,9 +303,7 @@ def elementwise_spec(op: Op, args: tuple[Any, ...]) -> Spec:
     assert rule is not None
     tensors = [args[i] for i in op.schema.tensor_params if isinstance(args[i], Tensor)]
     shape = broadcast_shapes(*(t._a.shape for t in tensors))
-    params = op.schema.params
-    named = [args[i] for i in op.schema.tensor_params
-             if args[i] is not None and (rule.names is None or params[i].name in rule.names)]
+    named = [args[i] for i in casting_positions(op) if args[i] is not None]
     if rule.out == "bool":
         return Spec(shape, dt.bool_)
     if rule.cast is None:

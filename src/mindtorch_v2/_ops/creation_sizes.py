@@ -22,6 +22,13 @@ def counted_sizes(size: Sequence[int]) -> tuple[int, ...]:
     return shape
 
 
+def explain_sizes(name: str, size: Sequence[Any]) -> None:
+    """TypeError, worded as PyTorch does, if a size is no integer."""
+    for n in size:
+        if isinstance(n, (float, str, complex)) or n is None:
+            raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(n).__name__}") from None
+
+
 def arange_type(*bounds: Any) -> dt.dtype:
     """int64 if all bounds are integers, else the default floating type."""
     return dt.int64 if all(isinstance(b, int) for b in bounds) else dt.get_default_dtype()

@@ -4,16 +4,19 @@ from __future__ import annotations
 from typing import Any
 
 from .._shape import broadcast_shapes
-from .rules import Spec, like, result_type
+from .rules import Rule, Spec, like, result_type
 from .table import op
 
 
-def _nn(text: str, meta: Any = None, out: bool = False) -> None:
-    op(text, meta=meta, namespace="nn", method=False, out=out)
+PAIR = Rule("promote", "cast", ("self", "target"))  # both are brought to their common type, which is also the loss's
 
 
-def _backward(text: str, meta: Any = None) -> None:
-    op(text, meta=meta or like(1), function=False, method=False)
+def _nn(text: str, meta: Any = None, out: bool = False, rule: Rule | None = None) -> None:
+    op(text, rule, meta=meta, namespace="nn", method=False, out=out)
+
+
+def _backward(text: str, meta: Any = None, rule: Rule | None = None) -> None:
+    op(text, rule, meta=meta or like(1), function=False, method=False)
 
 
 # --- classification -------------------------------------------------------------------------------------------------
@@ -65,18 +68,18 @@ def _pair_backward(grad_output: Any, self: Any, target: Any, *rest: Any) -> Spec
     return Spec(broadcast_shapes(grad_output.shape, self.shape, target.shape), result_type(self, target))
 
 
-_nn("mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", _pair, out=True)
-_backward("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", _pair_backward)
+_nn("mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", _pair, out=True, rule=PAIR)
+_backward("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", _pair_backward, PAIR)
 _nn("l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor")
-_nn("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor", _pair, out=True)
+_nn("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor", _pair, out=True, rule=PAIR)
 _backward("smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
-          _pair_backward)
-_nn("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor", _pair, out=True)
+          _pair_backward, PAIR)
+_nn("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor", _pair, out=True, rule=PAIR)
 _backward("huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor",
-          _pair_backward)
-_nn("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", _pair, out=True)
+          _pair_backward, PAIR)
+_nn("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", _pair, out=True, rule=PAIR)
 _backward("soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
-          _pair_backward)
+          _pair_backward, PAIR)
 
 
 # --- likelihoods ----------------------------------------------------------------------------------------------------

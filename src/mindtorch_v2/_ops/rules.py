@@ -25,7 +25,7 @@ class Spec:
 class Rule:
     """`cast`: None, "promote" (common type) or "float" (common type, integers become the default float).
     `out`: "cast" (the common type), "self", "bool", "int64" or "numpy" (what the kernel returns decides).
-    `names`: the tensor arguments that take part in casting; None means all.
+    `names`: the arguments that take part in casting, tensors and numbers; None means all tensors.
     """
 
     cast: str | None = None

@@ -9,8 +9,10 @@ own. Nothing here locks, formats or keeps a tensor.
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, Protocol
 
 from . import _clock
@@ -59,7 +61,7 @@ class ThreadBuffer:
     opened with a handle and will be closed by it. Row numbers grow but may have gaps."""
 
     __slots__ = ("info", "row_numbers", "rows", "details", "ends", "open", "memory", "detached", "module", "module_stack",
-                 "op_stacks", "marks", "traced")
+                 "op_stacks", "frames", "builtins", "traced", "paused_by_ops")
 
     def __init__(self, info: ThreadInfo) -> None:
         self.info = info
@@ -72,9 +74,11 @@ class ThreadBuffer:
         self.detached: set[int] = set()     # rows closed by another thread
         self.module = -1
         self.module_stack: list[tuple[Any, int, int]] = []   # (outermost module, module before, row)
-        self.op_stacks: dict[int, int] = {} # open operator -> its call stack
-        self.marks: list[int] = []          # one entry per Python frame: its row, or -1
+        self.op_stacks: dict[int, int] = {}         # open operator of the package -> its call stack
+        self.frames: dict[FrameType, int] = {}      # running Python function -> its row
+        self.builtins: dict[FrameType, int] = {}    # caller of a running function in C -> that function's row
         self.traced = False
+        self.paused_by_ops: Any = None      # the thread's profile function, where it need not run inside operators
 
     def end(self, row: int, now: int) -> None:
         """Ends a row that was opened with a handle, wherever it stands."""
@@ -183,7 +187,11 @@ class Recorder:
             inputs = self.inputs.of_op(op, args) if detail & SHAPES else -1
             stack = -1
             if detail & STACKS:
-                stack = buffer.op_stacks[row] = self._stack_of(buffer, parent)
+                stack = self._stack_of(buffer, parent)
+                if op.event.startswith("aten::"):
+                    if buffer.paused_by_ops is not None and not buffer.op_stacks:
+                        sys.setprofile(None)
+                    buffer.op_stacks[row] = stack
             buffer.details += (row, 0, inputs, stack, buffer.module)
         buffer.rows += (row, self.now(), label, parent, sequence_nr)
         opened.append(row)
@@ -236,8 +244,8 @@ class Recorder:
         return row
 
     def _stack_of(self, buffer: ThreadBuffer, parent: int) -> int:
-        """The call stack of a new row. What an operator calls has the operator's: only the package's own frames lie
-        between them."""
+        """The call stack of a new row. What an operator of the package calls has the operator's: only the package's own
+        frames lie between them."""
         inherited = buffer.op_stacks.get(parent)
         return self.stacks.sample() if inherited is None else inherited
 
@@ -264,6 +272,8 @@ class Recorder:
         buffer.ends += (row, now)
         if detail and detail & STACKS:
             buffer.op_stacks.pop(row, None)
+            if buffer.paused_by_ops is not None and not buffer.op_stacks:
+                sys.setprofile(buffer.paused_by_ops)
 
     # --- rows with a handle -----------------------------------------------------------------------------------------
     def open(self, kind: Kind, name: str, inputs: Any = None, keywords: dict[str, Any] | None = None,

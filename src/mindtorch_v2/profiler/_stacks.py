@@ -36,8 +36,7 @@ def classify(code: CodeType) -> int:
     this package, which stands for what other runtimes do in native code."""
     path = code.co_filename
     if path.startswith(PACKAGE):
-        parts = path[len(PACKAGE):].split(os.sep)
-        return INTERNAL if parts[0] in ("profiler", "_native") or any(p.startswith("_") and p != "__init__.py" for p in parts) else USER
+        return _class_in_package(path[len(PACKAGE):], code.co_name)
     if path.startswith("<"):
         return INTERNAL if path.startswith("<mindtorch_v2") else LIBRARY   # such as what namedtuple makes
     if f"{os.sep}numpy{os.sep}" in path or (path.startswith(_LIBRARIES) and "site-packages" not in path):
@@ -45,14 +44,22 @@ def classify(code: CodeType) -> int:
     return USER
 
 
-_classes: dict[CodeType, int] = {}
+def _class_in_package(path: str, name: str) -> int:
+    parts = path.split(os.sep)
+    private = any(part.startswith("_") and part != "__init__.py" for part in parts)
+    # A module's call has an event of its own, named after the module.
+    is_module_call = name == "__call__" and parts[:3] == ["nn", "modules", "module.py"]
+    return INTERNAL if private or is_module_call or parts[0] == "profiler" else USER
+
+
+CLASSES: dict[CodeType, int] = {}     # whose code it is, for all that has been asked
 
 
 def code_class(code: CodeType) -> int:
     """`classify`, remembered."""
-    found = _classes.get(code)
+    found = CLASSES.get(code)
     if found is None:
-        found = _classes[code] = classify(code)
+        found = CLASSES[code] = classify(code)
     return found
 
 
@@ -87,7 +94,7 @@ class StackSampler:
     def sample(self) -> int:
         """The number of the calling thread's stack, without the package's own frames."""
         frame: FrameType | None = sys._getframe(1)
-        classes = _classes
+        classes = CLASSES
         key: list[Any] = []
         while frame is not None:
             code = frame.f_code

@@ -9,18 +9,19 @@ from typing import Any
 
 from ._fields import Kind
 from ._recorder import Recorder, ThreadBuffer
-from ._stacks import INTERNAL, LIBRARY, builtin_name, code_class, function_name
+from ._stacks import CLASSES, INTERNAL, LIBRARY, builtin_name, code_class, function_name
 
-SKIPPED = -1
 ProfileFunction = Callable[[FrameType, str, Any], Any]
+# From 3.12 on, setting and unsetting a profile function makes the interpreter rewrite all code.
+_CAN_PAUSE = sys.version_info < (3, 12)
 
 
 class PythonTracer:
-    """Traces threads while `active`. The package's own frames, and what they call in libraries, are left out: what
-    other runtimes do in native code does not show."""
+    """Traces threads while `active`. The package's own frames, what they call in libraries, and everything inside an
+    operator are left out: what other runtimes do in native code does not show."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
+        self.recorder = recorder
         self.active = True
         self._code_labels: dict[CodeType, int] = {}
         self._builtin_labels: dict[tuple[Any, str], int] = {}
@@ -36,8 +37,17 @@ class PythonTracer:
             frames.append(frame)
             frame = frame.f_back
         for frame in reversed(frames):
-            self._enter(buffer, frame, frame.f_lineno)
-        sys.setprofile(self._profile_function(buffer, sys.getprofile()))
+            if self._is_shown(frame, buffer.frames):
+                name = function_name(frame.f_code, frame.f_lineno)
+                label = self.recorder.labels.number(name, Kind.PYTHON)
+                buffer.frames[frame] = self.recorder.push_python(buffer, label)
+        previous: Any = sys.getprofile()
+        if getattr(previous, "tracer", None) is not None:
+            previous = previous.previous      # one of ours that had not yet noticed its end
+        function = _profile_function(self, buffer, previous)
+        if _CAN_PAUSE and previous is None:
+            buffer.paused_by_ops = function
+        sys.setprofile(function)
 
     def stop(self, buffers: list[ThreadBuffer]) -> None:
         """Ends tracing and closes the rows of all frames. Other threads notice at their next call."""
@@ -45,79 +55,69 @@ class PythonTracer:
         current: Any = sys.getprofile()
         if getattr(current, "tracer", None) is self:
             sys.setprofile(current.previous)
-        now = self._recorder.now()
+        now = self.recorder.now()
         for buffer in buffers:
-            for row in reversed(buffer.marks):
-                if row != SKIPPED:
-                    buffer.end(row, now)
-            buffer.marks = []
+            for row in [*reversed(buffer.builtins.values()), *reversed(buffer.frames.values())]:
+                buffer.end(row, now)
+            buffer.frames.clear()
+            buffer.builtins.clear()
             buffer.traced = False
+            buffer.paused_by_ops = None
 
-    def _profile_function(self, buffer: ThreadBuffer, previous: Any) -> ProfileFunction:
-        if getattr(previous, "tracer", None) is not None:
-            previous = previous.previous
-        return _ThreadTracer(self, buffer, previous)
+    @staticmethod
+    def _is_shown(frame: FrameType, shown: dict[FrameType, int]) -> bool:
+        """The user's code is shown, and a library's where shown code calls it (or where it is the beginning)."""
+        kind = code_class(frame.f_code)
+        return kind != INTERNAL and (kind != LIBRARY or frame.f_back is None or frame.f_back in shown)
 
-    def _enter(self, buffer: ThreadBuffer, frame: FrameType, line: int | None = None) -> None:
+    def call(self, buffer: ThreadBuffer, frame: FrameType) -> None:
+        """A Python function begins."""
         code = frame.f_code
-        kind = code_class(code)
-        if kind == INTERNAL or (kind == LIBRARY and buffer.marks and buffer.marks[-1] == SKIPPED):
-            buffer.marks.append(SKIPPED)
+        if not self._is_shown(frame, buffer.frames):
             return
-        buffer.marks.append(self._recorder.push_python(buffer, self._label(code, line)))
-
-    def _label(self, code: CodeType, line: int | None) -> int:
-        if line is not None:
-            return self._recorder.labels.number(function_name(code, line), Kind.PYTHON)
         label = self._code_labels.get(code)
         if label is None:
             name = function_name(code, code.co_firstlineno)
-            label = self._code_labels[code] = self._recorder.labels.number(name, Kind.PYTHON)
-        return label
+            label = self._code_labels[code] = self.recorder.labels.number(name, Kind.PYTHON)
+        buffer.frames[frame] = self.recorder.push_python(buffer, label)
 
-    def call(self, buffer: ThreadBuffer, frame: FrameType) -> None:
-        self._enter(buffer, frame)
-
-    def call_builtin(self, buffer: ThreadBuffer, function: Any) -> None:
-        """Recorded where the calling frame is."""
-        marks = buffer.marks
-        if not marks or marks[-1] == SKIPPED:
-            marks.append(SKIPPED)
-            return
+    def call_builtin(self, buffer: ThreadBuffer, frame: FrameType, function: Any) -> None:
+        """A function written in C begins, called by a shown frame."""
         key = (type(getattr(function, "__self__", None)), getattr(function, "__name__", ""))
         label = self._builtin_labels.get(key)
         if label is None:
-            label = self._builtin_labels[key] = self._recorder.labels.number(builtin_name(function), Kind.BUILTIN)
-        marks.append(self._recorder.push_python(buffer, label))
-
-    def leave(self, buffer: ThreadBuffer) -> None:
-        marks = buffer.marks
-        if marks:
-            row = marks.pop()
-            if row != SKIPPED:
-                buffer.end(row, self._recorder.now())
+            label = self._builtin_labels[key] = self.recorder.labels.number(builtin_name(function), Kind.BUILTIN)
+        buffer.builtins[frame] = self.recorder.push_python(buffer, label)
 
 
-class _ThreadTracer:
-    """The profile function of one thread. A function that was there before keeps being called."""
+def _profile_function(tracer: PythonTracer, buffer: ThreadBuffer, previous: ProfileFunction | None) -> ProfileFunction:
+    """The profile function of one thread. A function that was there before keeps being called. This runs at every call
+    and return, so it decides the common case, a frame that is not shown, by itself."""
+    frames, builtins, ops, now = buffer.frames, buffer.builtins, buffer.op_stacks, tracer.recorder.now
 
-    __slots__ = ("tracer", "buffer", "previous")
+    def trace(frame: FrameType, event: str, arg: Any) -> None:
+        if not ops:
+            if event == "return":
+                row = frames.pop(frame, None)
+                if row is not None:
+                    buffer.end(row, now())
+            elif not tracer.active:
+                sys.setprofile(previous)
+            elif event == "call":
+                if CLASSES.get(frame.f_code) != INTERNAL:
+                    tracer.call(buffer, frame)
+            elif frame in frames:
+                if event == "c_call":
+                    tracer.call_builtin(buffer, frame, arg)
+                else:
+                    row = builtins.pop(frame, None)
+                    if row is not None:
+                        buffer.end(row, now())
+        if previous is not None:
+            previous(frame, event, arg)
 
-    def __init__(self, tracer: PythonTracer, buffer: ThreadBuffer, previous: ProfileFunction | None) -> None:
-        self.tracer, self.buffer, self.previous = tracer, buffer, previous
-
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
-        tracer = self.tracer
-        if not tracer.active:
-            sys.setprofile(self.previous)
-        elif event == "call":
-            tracer.call(self.buffer, frame)
-        elif event == "c_call":
-            tracer.call_builtin(self.buffer, arg)
-        else:
-            tracer.leave(self.buffer)
-        if self.previous is not None:
-            self.previous(frame, event, arg)
+    trace.tracer, trace.previous = tracer, previous  # type: ignore[attr-defined]
+    return trace
 
 
 class GarbageWatch:

@@ -48,7 +48,8 @@ for name, (plain, inplace) in ONE.items():
     case(f"{name}_special", code, a=In(values=SPECIAL, grad=False))
     case(f"{name}_special_gradient", code, a=In(values=[0.0, 1.0, -1.0, 3.0, -3.0, 6.0, 30.0, -30.0]))
     case(f"{name}_large", f"b = {code}; b[0, :4], b[-1, -4:]", a=In((4, 10000), low=-4, high=4, grad=False))
-    case(f"{name}_second", f"""
+    if name != "hardsigmoid":  # whose second derivative PyTorch lacks
+        case(f"{name}_second", f"""
 b = {code}
 g, = torch.autograd.grad((b * b).sum(), a, create_graph=True)
 torch.autograd.grad((g * g).sum(), a, allow_unused=True)[0]""", a=In((6,), "float64", -4, 4), rtol=1e-7, atol=1e-8)
@@ -73,7 +74,7 @@ case("leaky_relu_slopes", "F.leaky_relu(a, 2.0), F.leaky_relu(a, -0.5), F.leaky_
 case("softshrink_negative", "F.softshrink(a, -1.0)", a=In((3,), grad=False))
 case("hardshrink_method", "a.hardshrink(), a.hardshrink(1.0), torch.hardshrink(a)", a=In((5,)))
 case("softplus_edges", "F.softplus(a)", a=In(values=[19.0, 20.0, 21.0, 100.0, -100.0]))
-case("silu_complex", "F.silu(a)", a=In((3,), "complex64"), rtol=1e-4)
+case("silu_complex", "F.silu(a)", a=In((3,), "complex64"), rtol=1e-4, grad=False)
 case("python_built", "F.softsign(a), F.tanhshrink(a), F.softmin(a, 0)", a=In((4,)))
 case("tanh_sigmoid", "torch.tanh(a), torch.sigmoid(a), a.tanh(), a.sigmoid()", a=In((4,)))
 case("prelu_single", "F.prelu(a, w)", a=In((3, 4)), w=In((1,), low=0.1, high=0.5))

@@ -26,20 +26,22 @@ SAME_UNARY = {
     "neg": (-2, 2, True), "sgn": (-2, 2, True), "sign": (-2, 2, False), "floor": (-3, 3, False), "ceil": (-3, 3, False),
     "trunc": (-3, 3, False), "round": (-3, 3, False), "frac": (-3, 3, False), "abs": (-2, 2, True), "nan_to_num": (-2, 2, True),
 }
+NO_INPLACE_GRADIENT = {"asinh", "acosh", "atanh", "arcsinh", "arctanh"}  # PyTorch refuses these
 for name, (low, high, with_complex) in {**FLOAT_UNARY, **SAME_UNARY}.items():
-    case(f"{name}_plain", f"torch.{name}(a)", a=In((3, 4), low=low, high=high))
+    grad = name != "sgn"  # of which PyTorch's gradient has no memory
+    case(f"{name}_plain", f"torch.{name}(a)", a=In((3, 4), low=low, high=high), grad=grad)
     case(f"{name}_method_double_transposed", f"a.{name}()", a=In((2, 3), "float64", low, high, layout="transposed"), rtol=1e-7, atol=1e-8)
     case(f"{name}_half", f"torch.{name}(a)", a=In((5,), "float16", low, high), grad=False)
-    case(f"{name}_scalar", f"torch.{name}(a)", a=In((), low=low, high=high))
+    case(f"{name}_scalar", f"torch.{name}(a)", a=In((), low=low, high=high), grad=grad)
     case(f"{name}_empty", f"torch.{name}(a)", a=In((0, 3)))
-    case(f"{name}_strided", f"torch.{name}(a)", a=In((2, 3), low=low, high=high, layout="strided"))
+    case(f"{name}_strided", f"torch.{name}(a)", a=In((2, 3), low=low, high=high, layout="strided"), grad=grad)
     case(f"{name}_int", f"torch.{name}(a)", a=In((4,), "int64", 1, 3))
     case(f"{name}_bool", f"torch.{name}(a)", a=In((4,), "bool"))
-    case(f"{name}_inplace", f"b = a.clone(); b.{name}_()", a=In((3,), low=low, high=high))
+    case(f"{name}_inplace", f"b = a.clone(); b.{name}_()", a=In((3,), low=low, high=high), grad=grad and name not in NO_INPLACE_GRADIENT)
     case(f"{name}_inplace_int", f"a.{name}_()", a=In((3,), "int32", 1, 3))
     case(f"{name}_out", f"torch.{name}(a, out=torch.empty(3))", a=In((3,), low=low, high=high, grad=False))
     case(f"{name}_special", f"torch.{name}(a)", a=In(values=SPECIAL, grad=False))
-    case(f"{name}_complex", f"torch.{name}(a)", a=In((3,), "complex64", 0.2, 0.8), rtol=1e-4, atol=1e-5)
+    case(f"{name}_complex", f"torch.{name}(a)", a=In((3,), "complex64", 0.2, 0.8), rtol=1e-4, atol=1e-5, grad=name != "nan_to_num")
     if with_complex and name not in ("nan_to_num", "sgn"):
         case(f"{name}_complex_double", f"torch.{name}(a)", a=In((2, 2), "complex128", -0.8, 0.8), rtol=1e-6, atol=1e-6)
 
@@ -49,7 +51,7 @@ for name in ("lgamma", "digamma"):
 case("erf_tails", "torch.erf(a), torch.erfc(a)", a=In(values=[-6.0, -4.0, -1.0, 0.01, 0.5, 1.0, 2.0, 5.0, 10.0], dtype="float64"), rtol=1e-7)
 case("erfc_far", "torch.erfc(a)", a=In(values=[6.0, 10.0, 15.0, 26.0, 40.0], dtype="float64", grad=False), rtol=1e-8, atol=0.0)
 case("erfinv_edges", "torch.erfinv(a)", a=In(values=[-0.9999999, -0.5, 0.0, 0.3, 0.999999], dtype="float64"), rtol=1e-6)
-case("sigmoid_large", "torch.sigmoid(a)", a=In((2, 20000), low=-30, high=30), values=False)
+case("sigmoid_large", "b = torch.sigmoid(a); b[0, :4], b[-1, -4:]", a=In((2, 20000), low=-30, high=30, grad=False))
 case("round_half_even", "torch.round(a)", a=In(values=[0.5, 1.5, 2.5, -0.5, -1.5, 3.5]))
 case("round_decimals", "torch.round(a, decimals=2), a.round(decimals=-1)", a=In((5,), low=-30, high=30))
 case("round_decimals_int", "torch.round(a, decimals=1)", a=In((3,), "int64"))
@@ -67,14 +69,15 @@ for name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf", "isreal"):
     case(f"{name}_complex", f"torch.{name}(a)", a=In(values=[1 + 1j, complex("nan"), complex("inf"), 2.0], dtype="complex64"))
 for name in ("absolute", "negative", "arcsin", "arccos", "arctan", "arcsinh", "arctanh", "fix"):
     case(f"alias_{name}", f"torch.{name}(a), a.{name}()", a=In((3,), low=-0.9, high=0.9))
-    case(f"alias_{name}_inplace", f"b = a.clone(); b.{name}_()", a=In((3,), low=-0.9, high=0.9))
-case("alias_arccosh", "torch.arccosh(a), a.clone().arccosh_()", a=In((3,), low=1.1, high=3))
+    case(f"alias_{name}_inplace", f"b = a.clone(); b.{name}_()", a=In((3,), low=-0.9, high=0.9), grad=name not in NO_INPLACE_GRADIENT)
+case("alias_arccosh", "torch.arccosh(a), a.clone().arccosh_()", a=In((3,), low=1.1, high=3, grad=False))
 case("second_derivatives", """
 y = (torch.exp(a) + torch.sigmoid(a) * torch.tanh(a) + torch.erf(a) + torch.sin(a) * a ** 3 + torch.log(a + 3) + a.sqrt() + 1 / a)
 g, = torch.autograd.grad(y.sum(), a, create_graph=True)
 torch.autograd.grad((g * g).sum(), a)[0]""", a=In((4,), "float64", 0.2, 1.5), rtol=1e-7)
 
 # --- two operands -------------------------------------------------------------------------------------------------------
+NO_GRADIENT = {"floor_divide", "nextafter"}
 BINARY = {
     "add": (-2, 2), "sub": (-2, 2), "mul": (-2, 2), "div": (0.5, 3), "floor_divide": (0.5, 5), "remainder": (-5, 5), "fmod": (-5, 5),
     "pow": (0.3, 2.5), "maximum": (-2, 2), "minimum": (-2, 2), "fmax": (-2, 2), "fmin": (-2, 2), "atan2": (-2, 2), "hypot": (-2, 2),
@@ -82,7 +85,6 @@ BINARY = {
     "float_power": (0.3, 2.5), "subtract": (-2, 2), "multiply": (-2, 2), "divide": (0.5, 2), "arctan2": (-2, 2), "nextafter": (-2, 2),
     "ldexp": (-2, 2),
 }
-NO_GRADIENT = {"floor_divide", "nextafter"}
 for name, (low, high) in BINARY.items():
     grad = name not in NO_GRADIENT
     case(f"{name}_plain", f"torch.{name}(a, b)", a=In((3, 4), low=low, high=high), b=In((3, 4), low=low, high=high), grad=grad)
@@ -97,8 +99,9 @@ for name, (low, high) in BINARY.items():
     case(f"{name}_small_ints", f"torch.{name}(a, b)", a=In((5,), "int8", 1, 6), b=In((5,), "int32", 1, 4))
     case(f"{name}_bools", f"torch.{name}(a, b)", a=In((4,), "bool"), b=In((4,), "bool"))
     case(f"{name}_complex", f"torch.{name}(a, b)", a=In((3,), "complex64", 0.5, 1.5), b=In((3,), "complex64", 0.5, 1.5), rtol=1e-4, atol=1e-5)
-    case(f"{name}_real_complex", f"torch.{name}(a, b)", a=In((3,), low=0.5, high=1.5), b=In((3,), "complex64", 0.5, 1.5), rtol=1e-4, atol=1e-5)
-    case(f"{name}_empty", f"torch.{name}(a, b)", a=In((0, 3)), b=In((1, 3)))
+    case(f"{name}_real_complex", f"torch.{name}(a, b)", a=In((3,), low=0.5, high=1.5), b=In((3,), "complex64", 0.5, 1.5), rtol=1e-4, atol=1e-5,
+         grad=name not in ("logaddexp", "ldexp"))
+    case(f"{name}_empty", f"torch.{name}(a, b)", a=In((0, 3)), b=In((1, 3)), grad=grad)
     case(f"{name}_mismatch", f"torch.{name}(a, b)", a=In((3,)), b=In((4,)))
     case(f"{name}_out", f"torch.{name}(a, b, out=torch.empty(3, dtype=torch.float64))", a=In((3,), low=low, high=high, grad=False),
          b=In((3,), low=low, high=high, grad=False))
@@ -130,7 +133,8 @@ for name, sign in OPERATORS.items():
     grad = name != "floor_divide"
     case(f"operator_{name}", f"a {sign} b, a {sign} 2", a=In((3,), low=0.5, high=3), b=In((3,), low=0.5, high=3), grad=grad)
     case(f"operator_{name}_reflected", f"2 {sign} a", a=In((3,), low=0.5, high=3), grad=grad and name != "remainder")
-    case(f"operator_{name}_inplace", f"c = a.clone(); c {sign}= b; c {sign}= 2; c", a=In((3,), low=0.5, high=3), b=In((3,), low=0.5, high=3), grad=grad)
+    case(f"operator_{name}_inplace", f"c = a.clone(); c {sign}= b; c {sign}= 2; c", a=In((3,), low=0.5, high=3), b=In((3,), low=0.5, high=3),
+         grad=grad and name != "pow")
     case(f"operator_{name}_int", f"a {sign} 2, 5 {sign} a, a {sign} 2.5", a=In((3,), "int64", 1, 4))
 
 case("add_alpha", "torch.add(a, b, alpha=2.5), torch.sub(a, b, alpha=-0.5), torch.add(a, 3, alpha=2), torch.rsub(a, b, alpha=2)", a=In((3,)), b=In((3,)))

@@ -28,7 +28,7 @@ def norm_grad(g: Any, self: Any, p: float, norm: Any, dim: Any = None, keepdim: 
     if not (dim is None or len(dim) == 0) or (keepdim and self.dim()):
         g, norm = restore_dim(g, dim, keepdim, self.dim()), restore_dim(norm, dim, keepdim, self.dim())
     if p == 0:
-        return aten.zeros_like(self)
+        return None  # the number of elements that are not zero does not change
     if p == 1:
         return aten.mul(aten.sgn(self), g)
     if p == 2:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, nan, prod
+from math import inf, prod
 from typing import Any, NoReturn
 
 from ..._dispatch import aten
@@ -10,6 +10,11 @@ from ..._shape import normalize_dims
 from ..rules import derivative
 from . import norms  # noqa: F401  - the rows of norms, dist and renorm
 from .common import conj, restore_dim
+
+
+def as_type(t: Any, wanted: Any) -> Any:
+    """The tensor in a type; where a reduction was asked for another type than its input's, gradients are computed in one."""
+    return t if t.dtype is wanted else aten.to(t, wanted)
 
 
 # --- sums and products --------------------------------------------------------------------------------------------------
@@ -59,8 +64,9 @@ def _prod_dim_grad(g: Any, self: Any, dim: int, keepdim: bool, result: Any) -> A
     return aten.mul(g, conj(aten.div(result, self)))
 
 
-derivative("prod", self=_prod_grad)
-derivative("prod.dim_int", node="ProdBackward1", self=_prod_dim_grad)
+derivative("prod", self=lambda g, self, result: _prod_grad(g, as_type(self, g.dtype), result))
+derivative("prod.dim_int", node="ProdBackward1", self=lambda g, self, dim, keepdim, result:
+           _prod_dim_grad(g, as_type(self, g.dtype), dim, keepdim, result))
 derivative("trace", self=lambda g, self_shape: aten.trace_backward(g, self_shape))
 
 
@@ -107,13 +113,11 @@ derivative("aminmax", self=_aminmax_grad)
 def _var_grad(g: Any, self: Any, dim: Any, correction: float | None, keepdim: bool) -> Any:
     n = _count(dim, tuple(self.shape))
     freedom = n - (1 if correction is None else correction)
+    factor = 2.0 / freedom if freedom else inf
     every = dim is None or len(dim) == 0
     g = g if every and not keepdim else restore_dim(g, dim, keepdim, self.dim())
     mean = aten.mean(self) if every else aten.mean(self, dim, True)
-    if freedom <= 0:
-        away = aten.where(aten.eq(self, mean), aten.full_like(self, nan), aten.full_like(self, inf))
-        return aten.mul(g, away)
-    return aten.mul(aten.mul(g, 2.0 / freedom), aten.sub(self, mean))
+    return aten.mul(aten.mul(g, factor), aten.sub(self, mean))
 
 
 def _std_grad(g: Any, result: Any, self: Any, dim: Any, correction: float | None, keepdim: bool) -> Any:
@@ -186,8 +190,8 @@ def _logcumsumexp_grad(g: Any, self: Any, dim: int, result: Any) -> Any:
     return aten.sub(part(aten.gt(g, 0)), part(aten.lt(g, 0)))
 
 
-derivative("cumsum", self=lambda g, dim: _reverse(aten.cumsum, g, dim))
-derivative("cumprod", self=lambda g, self, dim, result: aten.cumprod_backward(g, self, dim, result))
+derivative("cumsum", self=lambda g, dim, self_dtype: _reverse(aten.cumsum, as_type(g, self_dtype), dim))
+derivative("cumprod", self=lambda g, self, dim, result: aten.cumprod_backward(as_type(g, self.dtype), self, dim, result))
 derivative("logcumsumexp", self=_logcumsumexp_grad)
 
 

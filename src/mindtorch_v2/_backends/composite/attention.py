@@ -39,9 +39,9 @@ def _takes_fused(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, 
         return False
     if mask is not None and ((mask.requires_grad and grad_enabled()) or not _mask_fits(mask, query, key)):
         return False
-    if not query.shape[-1] == key.shape[-1] == value.shape[-1] or query.shape[0] != key.shape[0] or key.shape[0] != value.shape[0]:
+    if any(t.stride(-1) != 1 or (t.shape[0], t.shape[-1]) != (query.shape[0], query.shape[-1]) for t in (query, key, value)):
         return False
-    if any(t.stride(-1) != 1 for t in (query, key, value)) or key.shape[2] != value.shape[2]:
+    if key.shape[2] != value.shape[2]:
         return False
     if grouped:
         return key.shape[1] == value.shape[1] and query.shape[1] % key.shape[1] == 0

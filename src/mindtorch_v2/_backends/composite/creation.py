@@ -14,7 +14,7 @@ from ... import _dtype as dt
 from ..._dispatch import aten
 from ..._dispatch.keys import CPU
 from ..._dispatch.registry import composite
-from ..._ops.creation_sizes import as_number
+from ..._ops.creation_sizes import as_number, explain_sizes
 from ..._ops.movement_shapes import dense_strides
 from ..._tensor import preserve_format, wrap
 
@@ -26,8 +26,9 @@ def zeros(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
     if _observer.active is None and device.type == "cpu":
         try:
             return wrap(np.zeros(size, kind.np), kind)
-        except ValueError:
-            pass  # a negative size: explained below
+        except (ValueError, TypeError):
+            pass  # a negative size, or no number: explained below
+    explain_sizes("zeros", size)
     if any(n < 0 for n in size):
         raise RuntimeError("zeros: Dimension size must be non-negative.")
     return aten.zero_(aten.empty(size, dtype=kind, device=device))
@@ -35,15 +36,15 @@ def zeros(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
 
 @composite("ones")
 def ones(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
-    return _filled(size, 1, dtype or dt.get_default_dtype(), device)
+    return _filled(size, 1, dtype or dt.get_default_dtype(), device, "ones")
 
 
-def _filled(size: Sequence[int], value: Any, kind: dt.dtype, device: Any) -> Any:
+def _filled(size: Sequence[int], value: Any, kind: dt.dtype, device: Any, name: str = "full") -> Any:
     if _observer.active is None and device.type == "cpu":
         try:
             array = np.empty(size, kind.np)
-        except ValueError:
-            pass  # a negative size: aten.empty explains it
+        except (ValueError, TypeError):
+            explain_sizes(name, size)  # a negative size is explained by aten.empty
         else:
             array.fill(value)
             return wrap(array, kind)

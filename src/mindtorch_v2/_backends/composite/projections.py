@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dispatch import aten
-from ..._dispatch.registry import composite, stepwise
+from ..._dispatch.registry import composite
 from ..._dtype import finfo
 from ..._dispatch.resolve import type_word
 from ..._shape import broadcast_shapes

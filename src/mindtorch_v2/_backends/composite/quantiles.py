@@ -11,20 +11,20 @@ from ..._shape import normalize_dim
 _WAYS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _check(name: str, self: Any, q: Any, interpolation: str) -> None:
+def _check(self: Any, q: Any, interpolation: str) -> None:
     if self.numel() == 0:
-        raise RuntimeError(f"{name}() input tensor must be non-empty")
+        raise RuntimeError("quantile() input tensor must be non-empty")
     if q.dim() > 1:
-        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if self.dtype not in (dt.float32, dt.float64):
-        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if self.dtype is not q.dtype:
-        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if interpolation not in _WAYS:
-        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+        raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
     inside = aten.logical_and_(aten.ge(q, 0), aten.le(q, 1))
     if not aten.item(aten.all(inside)):
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
 
 
 def _lines(self: Any, dim: int | None) -> Any:
@@ -62,13 +62,13 @@ def _interpolate(ordered: Any, ranks: Any, interpolation: str) -> Any:
     return values
 
 
-def _quantile(name: str, self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str) -> Any:
-    _check(name, self, q, interpolation)
+def _quantile(ignore_nan: bool, self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str) -> Any:
+    _check(self, q, interpolation)
     axis = None if dim is None else normalize_dim(dim, self.dim())
     ordered = _lines(self, axis)
     kept = [1] * self.dim() if axis is None else [1 if d == axis else n for d, n in enumerate(self.shape)]
     lines = aten.view(ordered, (*(kept if keepdim else _dropped(kept, axis)), ordered.shape[-1]))
-    values = _interpolate(lines, _ranks(lines, aten.reshape(q, (-1,)), name == "nanquantile"), interpolation)
+    values = _interpolate(lines, _ranks(lines, aten.reshape(q, (-1,)), ignore_nan), interpolation)
     if q.dim():
         values = aten.transpose_(aten.unsqueeze_(values, 0), 0, -1)
     return aten.squeeze_(values, -1)
@@ -78,16 +78,16 @@ def _dropped(sizes: list[int], axis: int | None) -> list[int]:
     return [] if axis is None else sizes[:axis] + sizes[axis + 1:]
 
 
-def _register(name: str) -> None:
+def _register(name: str, ignore_nan: bool) -> None:
     def with_number(self: Any, q: float, dim: int | None, keepdim: bool, interpolation: str) -> Any:
         if not 0 <= q <= 1:
-            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         made = aten.scalar_tensor(q, dtype=self.dtype, device=self.device)
-        return _quantile(name, self, made, dim, keepdim, interpolation)
+        return _quantile(ignore_nan, self, made, dim, keepdim, interpolation)
 
-    composite(name)(lambda self, q, dim, keepdim, interpolation: _quantile(name, self, q, dim, keepdim, interpolation))
+    composite(name)(lambda self, q, dim, keepdim, interpolation: _quantile(ignore_nan, self, q, dim, keepdim, interpolation))
     composite(f"{name}.scalar")(with_number)
 
 
-_register("quantile")
-_register("nanquantile")
+_register("quantile", False)
+_register("nanquantile", True)

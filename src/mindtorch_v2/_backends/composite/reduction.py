@@ -179,6 +179,8 @@ def cumprod_backward(grad: Any, input: Any, dim: int, output: Any) -> Any:
     """Before a line's first zero, d out[i] / d in[k] = out[i] / in[k]; at it, the products that leave it out; behind it, 0."""
     if input.numel() <= 1 or input.dim() == 0:
         return grad
+    if input.dtype.is_complex:
+        input, output = aten.conj(input), aten.conj(output)
     weighted = aten.mul(output, grad)
     is_zero = aten.eq(input, 0)
     if not aten.item(aten.any(is_zero)):
@@ -200,7 +202,7 @@ def diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
     parts = [t for t in (prepend, self, append) if t is not None]
     out = aten.cat(parts, dim) if len(parts) > 1 else self
     if n == 0:
-        return aten.zeros_like(out) if out.shape[dim] == 0 else aten.clone(out)
+        return aten.copy_(aten.zeros_like(out), out)
     n = min(n, out.shape[dim])
     for _ in range(n):
         m = out.shape[dim] - 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import _dtype as dt
 from ..._dispatch.registry import kernel
-from ..._ops.creation_sizes import arange_type, as_number, count_steps, counted_sizes, range_length
+from ..._ops.creation_sizes import arange_type, as_number, count_steps, counted_sizes, explain_sizes, range_length
 from ..._ops.movement_shapes import channels_last_strides, storage_extent
 
 Array = np.ndarray
@@ -21,7 +21,8 @@ def empty(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
         return _ordered(counted_sizes(size), kind, memory_format)
     try:
         return np.empty(size, kind)
-    except ValueError:
+    except (ValueError, TypeError):
+        explain_sizes("empty", size)
         counted_sizes(size)
         raise
 

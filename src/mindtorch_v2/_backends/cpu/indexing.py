@@ -50,9 +50,9 @@ def numpy_index(self: np.ndarray, indices: Sequence[np.ndarray | None]) -> list[
     except RuntimeError:
         shapes = ", ".join(str(list(a.shape)) for a in arrays)
         raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
-    for d, index in enumerate(out):
-        if index is not _KEPT:
-            check_range(index, d, self.shape[d], IndexError, lowest=-self.shape[d])
+    sizes = [n for n, index in zip(self.shape, out) if index is not _KEPT]
+    for d, (n, a) in enumerate(zip(sizes, arrays)):  # PyTorch counts the indexed dimensions only
+        check_range(a, d, n, IndexError, lowest=-n)
     return out
 
 

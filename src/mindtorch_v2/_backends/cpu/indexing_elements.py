@@ -140,7 +140,7 @@ def _scatter_reduce_old_(self: np.ndarray, dim: int, index: np.ndarray, src: Any
 
 
 def _scatter_add_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> None:
-    _write(self, *_check_scatter("scatter_add", self, dim, index, src), src, np.add)
+    _write(self, *_check_scatter("scatter", self, dim, index, src), src, np.add)
 
 
 _FOLDS = {"sum": np.add, "prod": np.multiply, "mean": np.add, "amax": np.maximum, "amin": np.minimum}
@@ -149,7 +149,7 @@ _FOLDS = {"sum": np.add, "prod": np.multiply, "mean": np.add, "amax": np.maximum
 def _scatter_reduce_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> None:
     if reduce not in _FOLDS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    _write(self, *_check_scatter("scatter_reduce", self, dim, index, src), src, _FOLDS[reduce], reduce, include_self)
+    _write(self, *_check_scatter("scatter", self, dim, index, src), src, _FOLDS[reduce], reduce, include_self)
 
 
 def _register(writer: Any, *names: str) -> None:

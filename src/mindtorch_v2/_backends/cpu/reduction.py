@@ -69,7 +69,7 @@ def sum_dim(self: np.ndarray, dim: Any, keepdim: bool, dtype: dt.dtype | None) -
 @kernel("nansum")
 def nansum(self: np.ndarray, dim: Any, keepdim: bool, dtype: dt.dtype | None) -> Any:
     if self.dtype.kind == "c":
-        raise RuntimeError("nansum does not support complex inputs")
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     if self.dtype.kind == "f":
         self = np.where(np.isnan(self), self.dtype.type(0), self)
     return _sum(self, axes_of(dim, self.ndim), keepdim, dtype)
@@ -109,12 +109,12 @@ def _check_all(name: str, self: np.ndarray, error: type[Exception] = RuntimeErro
                     + (" Specify the reduction dim with the 'dim' argument." if hint else ""))
 
 
-def check_dim(name: str, self: np.ndarray, axes: int | Sequence[int] | None) -> None:
+def check_dim(name: str, self: np.ndarray, axes: int | Sequence[int] | None, call: str = "()") -> None:
     """IndexError if a dimension to reduce has no elements, for reductions without a neutral element."""
     if self.size == 0 and axes is not None:
         for d in (axes,) if isinstance(axes, int) else axes:
             if self.shape[d] == 0:
-                raise IndexError(f"{name}(): Expected reduction dim {d % self.ndim} to have non-zero size.")
+                raise IndexError(f"{name}{call}: Expected reduction dim {d % self.ndim} to have non-zero size.")
 
 
 def _register_extremes(name: str, ufunc: np.ufunc, argument: Callable[..., Any], all_word: str, values_word: str) -> None:
@@ -166,7 +166,7 @@ def aminmax(self: np.ndarray, dim: int | None, keepdim: bool) -> tuple[Any, Any]
     axis = None if dim is None else axis_of(dim, self.ndim)
     if dim is None and self.size == 0:
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
-    check_dim("aminmax", self, axis)
+    check_dim("aminmax", self, axis, "")
     refuse_types("aminmax_cpu", self, "c")
     return tuple(contiguous(f.reduce(self, axis=axis, keepdims=keepdim)) for f in (np.minimum, np.maximum))  # type: ignore[return-value]
 

@@ -160,8 +160,8 @@ def _median(self: np.ndarray, ignore_nan: bool) -> Any:
     return np.partition(flat, k)[k]
 
 
-def _median_dim(name: str, self: np.ndarray, dim: int, keepdim: bool, ignore_nan: bool) -> tuple[Any, Any]:
-    axis = _check_reduced(name, self, dim)
+def _median_dim(self: np.ndarray, dim: int, keepdim: bool, ignore_nan: bool) -> tuple[Any, Any]:
+    axis = _check_reduced("median", self, dim)
     refuse_types("median_out", self, "bc")
     if self.ndim == 0:
         return self.copy(), np.int64(0)
@@ -183,7 +183,7 @@ def _kept(a: np.ndarray, axis: int, keepdim: bool) -> np.ndarray:
 
 for _name, _ignore in (("median", False), ("nanmedian", True)):
     kernel(_name)(lambda self, ignore=_ignore: _median(self, ignore))
-    kernel(f"{_name}.dim")(lambda self, dim, keepdim, name=_name, ignore=_ignore: _median_dim(name, self, dim, keepdim, ignore))
+    kernel(f"{_name}.dim")(lambda self, dim, keepdim, ignore=_ignore: _median_dim(self, dim, keepdim, ignore))
 
 
 @kernel("mode")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .._enums import DeviceType
+from .._fields import Kind
 from .source import KIND_NAMES, EventSource
 from .values import EventMetadata, FormattedTimesMixin, Interval, Kernel, deprecated
 
@@ -39,12 +40,26 @@ def _looked_up(name: str, find: Callable[[EventSource, int], Any]) -> Any:
     return _stored(name, read)
 
 
-def _of_inputs(name: str, part: Callable[[Any], Any], empty: Callable[[], Any] = list) -> Any:
-    """An attribute made from the description of the arguments; empty where none was recorded."""
+def _of_inputs(name: str, part: Callable[[Any], Any]) -> Any:
+    """A list made from the description of the arguments; empty where shapes were not asked for."""
     def find(source: EventSource, entry: int) -> Any:
         inputs = source.inputs(entry)
-        return empty() if inputs is None else part(inputs)
+        return [] if inputs is None or not source.tree.store.metadata.options.describes_inputs else part(inputs)
     return _looked_up(name, find)
+
+
+def _concrete(source: EventSource, entry: int) -> list[Any]:
+    """The values of arguments. PyTorch gives numbers and lists of them; what a user gave to a scope is given as it is."""
+    inputs = source.inputs(entry)
+    if inputs is None:
+        return []
+    values = as_lists(inputs.values)
+    return [None if isinstance(value, str) else value for value in values] if source.kind[entry] == Kind.OP else values
+
+
+def _keywords(source: EventSource, entry: int) -> dict[str, Any]:
+    inputs = source.inputs(entry)
+    return {} if inputs is None else {key: as_lists(value) for key, value in inputs.keywords}
 
 
 def as_lists(value: Any) -> Any:
@@ -141,8 +156,8 @@ class FunctionEvent(FormattedTimesMixin):
     structured_input_shapes = _of_inputs("structured_input_shapes", lambda inputs: as_lists(inputs.shapes))
     structured_input_strides = _of_inputs("structured_input_strides", lambda inputs: as_lists(inputs.strides))
     input_dtypes = _of_inputs("input_dtypes", lambda inputs: list(inputs.types))
-    concrete_inputs = _of_inputs("concrete_inputs", lambda inputs: as_lists(inputs.values))
-    kwinputs = _of_inputs("kwinputs", lambda inputs: {key: as_lists(value) for key, value in inputs.keywords}, dict)
+    concrete_inputs = _looked_up("concrete_inputs", _concrete)
+    kwinputs = _looked_up("kwinputs", _keywords)
     cpu_parent = _looked_up(
         "cpu_parent", lambda source, entry: event_of(source, source.parent[entry]) if source.parent[entry] >= 0 else None)
     cpu_children = _looked_up("cpu_children", lambda source, entry: [event_of(source, c) for c in source.tree.children(entry)])
@@ -332,7 +347,10 @@ class FunctionEvent(FormattedTimesMixin):
         return {"before": before, "after": after, "delta": after - before}[key.rpartition("_")[2]]
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self[key] if key in self else default
+        try:
+            return self[key]
+        except KeyError:
+            return default
 
     def __repr__(self) -> str:
         device = self.use_device

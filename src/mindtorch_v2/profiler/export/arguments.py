@@ -25,7 +25,7 @@ def concrete(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        text = "%.17g" % value
+        text = f"{value:.17g}"
         return text + "." if text.lstrip("-").isdigit() else text
     if isinstance(value, (tuple, list)):
         return "[" + ", ".join(concrete(item) for item in value) + "]"

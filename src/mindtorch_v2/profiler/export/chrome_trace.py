@@ -101,7 +101,7 @@ class _Trace:
         return whole.tolist(), rest.tolist()
 
     def _stamp(self, time_ns: int) -> str:
-        return "%d.%03d" % divmod(time_ns + self.shift_ns, 1000)
+        return _microseconds(time_ns + self.shift_ns)
 
     def _numbers(self, count: int) -> range:
         """The next `count` values of "Ev Idx"."""
@@ -254,7 +254,7 @@ class _Trace:
     def _frame(self) -> list[str]:
         """The span of the whole window and the marks of its start and end."""
         start, stop = self._stamp(self.metadata.start_ns), self._stamp(self.metadata.stop_ns)
-        duration = "%d.%03d" % divmod(max(self.metadata.stop_ns - self.metadata.start_ns, 0), 1000)
+        duration = _microseconds(max(self.metadata.stop_ns - self.metadata.start_ns, 0))
         count = int((self.tree.row >= 0).sum())
         return [
             f'{{"ph":"X","cat":"Trace","ts":{start},"dur":{duration},"pid":"Spans","tid":"{SPAN_NAME}","name":"{SPAN_NAME} (0)",'
@@ -263,6 +263,11 @@ class _Trace:
             f'{{"ph":"i","s":"g","name":"Iteration Start: {SPAN_NAME}","pid":"Traces","tid":"Trace {SPAN_NAME}","ts":{start}}}',
             f'{{"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":{stop}}}',
         ]
+
+
+def _microseconds(time_ns: int) -> str:
+    whole, rest = divmod(time_ns, 1000)
+    return f"{whole}.{rest:03d}"
 
 
 def _valid_json(text: str) -> str:

@@ -1,0 +1,25 @@
+"""Learning rates that change over the steps: `torch.optim.lr_scheduler`."""
+from ._composed_schedules import (
+    ChainedScheduler,
+    CosineAnnealingWarmRestarts,
+    CyclicLR,
+    OneCycleLR,
+    ReduceLROnPlateau,
+    SequentialLR,
+)
+from ._scheduler import LRScheduler
+from ._simple_schedules import (
+    ConstantLR,
+    CosineAnnealingLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+
+__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+           "LambdaLR", "LinearLR", "LRScheduler", "MultiplicativeLR", "MultiStepLR", "OneCycleLR", "PolynomialLR",
+           "ReduceLROnPlateau", "SequentialLR", "StepLR"]

@@ -1,0 +1,34 @@
+"""Tensors print as in PyTorch, character by character."""
+from __future__ import annotations
+
+from typing import Any
+
+import mindtorch_v2 as torch
+import pytest
+from mindtorch_v2 import _tensor_str
+
+from .oracle import harness, tensor_str_cases
+
+TEXTS = harness.load("tensor_str")
+
+
+@pytest.mark.parametrize("expression, options", tensor_str_cases.CASES, ids=lambda v: str(v))
+def test_text_is_pytorchs(expression: str, options: dict[str, Any]) -> None:
+    want = TEXTS[f"{expression} {options}"]
+    assert tensor_str_cases.show(torch, expression, options) == want
+
+
+def test_options_are_restored_by_the_context() -> None:
+    before = _tensor_str.get_printoptions()
+    with _tensor_str.printoptions(precision=1):
+        assert repr(torch.tensor([0.25])) == "tensor([0.2])"
+    assert _tensor_str.get_printoptions() == before
+
+
+def test_contents_can_be_replaced() -> None:
+    assert _tensor_str.tensor_repr(torch.zeros(2), contents="...") == "tensor(...)"
+
+
+def test_format_of_a_tensor_with_dimensions_takes_no_spec() -> None:
+    with pytest.raises(TypeError):
+        format(torch.ones(2), ".2f")
