@@ -189,6 +189,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor; memory is shared where type and device allow it."""
+    if dtype is None and device is None and isinstance(data, Tensor) and _observer.active is None:
+        return data
     if dtype is not None:
         dtype = as_dtype(dtype)
     where = _place(device)

@@ -8,6 +8,9 @@ class LinAlgError(RuntimeError):
     """A matrix could not be inverted, decomposed or solved."""
 
 
+LinAlgError.__name__ = "_LinAlgError"  # what PyTorch's tracebacks call it
+
+
 class OutOfMemoryError(RuntimeError):
     """A device has no room for an allocation."""
 

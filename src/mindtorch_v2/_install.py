@@ -15,9 +15,7 @@ _OPERATORS = {
     "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ifloordiv__": "floor_divide_",
     "__imod__": "remainder_", "__ipow__": "pow_", "__neg__": "neg", "__abs__": "abs", "__pos__": "positive",
-    "__invert__": "bitwise_not",
-    "__and__": "__and__", "__or__": "__or__", "__xor__": "__xor__", "__rand__": "__and__", "__ror__": "__or__",
-    "__rxor__": "__xor__", "__iand__": "__iand__", "__ior__": "__ior__", "__ixor__": "__ixor__",
+    "__and__": "__and__", "__or__": "__or__", "__xor__": "__xor__", "__iand__": "__iand__", "__ior__": "__ior__", "__ixor__": "__ixor__",
     "__lshift__": "__lshift__", "__rshift__": "__rshift__", "__ilshift__": "__ilshift__", "__irshift__": "__irshift__",
 }
 _NOT_METHODS = {"size", "stride", "numel", "dim", "real", "imag", "is_contiguous", "data", "grad", "requires_grad", "T", "mT", "H",
@@ -36,20 +34,22 @@ def install() -> None:
     Tensor.__setitem__ = _indexing.setitem  # type: ignore[method-assign]
     Tensor.__rtruediv__ = lambda self, other: aten.mul(aten.reciprocal(self), other)  # type: ignore[method-assign]
     Tensor.__rpow__ = lambda self, other: aten.pow(other, self)
-    Tensor.__rfloordiv__ = lambda self, other: aten.floor_divide(_like(other, self), self)
-    Tensor.__rmod__ = lambda self, other: aten.remainder(_like(other, self), self)
+    Tensor.__rfloordiv__ = lambda self, other: aten.floor_divide(other, self)
+    Tensor.__rmod__ = lambda self, other: aten.remainder(other, self)
     Tensor.__rmatmul__ = lambda self, other: aten.matmul(other, self)
-    Tensor.__rlshift__ = lambda self, other: aten.__lshift__(_like(other, self), self)
-    Tensor.__rrshift__ = lambda self, other: aten.__rshift__(_like(other, self), self)
+    Tensor.__rlshift__ = lambda self, other: aten.bitwise_left_shift(other, self)
+    Tensor.__rrshift__ = lambda self, other: aten.bitwise_right_shift(other, self)
+    Tensor.__rand__ = lambda self, other: aten.bitwise_and(other, self)
+    Tensor.__ror__ = lambda self, other: aten.bitwise_or(other, self)
+    Tensor.__rxor__ = lambda self, other: aten.bitwise_xor(other, self)
+    Tensor.__invert__ = _invert  # type: ignore[method-assign]
+    Tensor.where = lambda self, condition, other: aten.where(condition, self, other)
 
 
-def _like(number: Any, t: Tensor) -> Tensor:
-    return aten.scalar_tensor(number, dtype=aten_result_type(t, number), device=t.device)
-
-
-def aten_result_type(*operands: Any) -> Any:
-    from ._ops.rules import result_type
-    return result_type(*operands)
+def _invert(self: Tensor) -> Tensor:
+    if self.dtype.inexact:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return aten.bitwise_not(self)
 
 
 def public_function(name: str) -> Any:

@@ -80,15 +80,14 @@ class _Format:
         finite = values[np.isfinite(values) & (values != 0)]
         if finite.size:
             self._choose(finite)
-        if _options.sci_mode is not None:
-            self.exponents = _options.sci_mode
 
     def _choose(self, finite: np.ndarray) -> None:
         """`finite`: the numbers that are neither zero nor infinite nor NaN."""
         self.whole = bool((finite == np.ceil(finite)).all())
         size = np.abs(finite.astype(np.float64))
         low, high = float(size.min()), float(size.max())
-        self.exponents = high / low > 1000 or high > 1e8 or (not self.whole and low < 1e-4)
+        needed = high / low > 1000 or high > 1e8 or (not self.whole and low < 1e-4)
+        self.exponents = needed if _options.sci_mode is None else _options.sci_mode
         shown = finite.tolist()
         if self.exponents:
             self.width = max(len(f"{v:.{_options.precision}e}") for v in shown)
@@ -151,7 +150,7 @@ def _nested(array: np.ndarray, cut: list[bool], form: Any, indent: int) -> str:
     parts = [_nested(a, cut[1:], form, indent + 1) for a in array]
     if cut[0]:
         parts.insert(_options.edgeitems, "...")
-    return "[" + (",\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
 def _contents(array: np.ndarray, indent: int) -> str:

@@ -29,7 +29,7 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool = Fals
 def owns_memory(grad: Tensor) -> bool:
     """Whether no other tensor or array can see this tensor's memory. Counts are those of the names below."""
     a = grad._a
-    if sys.getrefcount(a) > 3 or not a.flags.writeable:
+    if sys.getrefcount(a) > 3 or not a.flags.writeable or 0 in a.strides:  # an expanded gradient repeats one element
         return False
     base = grad._base
     if base is not None:

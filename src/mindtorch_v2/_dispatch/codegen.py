@@ -16,7 +16,7 @@ from .._errors import wrong_argument
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._storage import Storage
-from .._tensor import Parameter, Tensor
+from .._tensor import Parameter, Tensor, wrap
 from . import modes
 from .dispatcher import dispatch_with_keyset
 from .out_form import call_with_out
@@ -80,7 +80,7 @@ def want_grad(t: Tensor) -> None:
     t.requires_grad_(True)
 
 
-SPACE.update(_want_grad=want_grad, _Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
+SPACE.update(_want_grad=want_grad, _wrap=wrap, _Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
              _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
              _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=np.copyto)
@@ -130,7 +130,8 @@ class Writer:
                 parts.append("*")
                 star = True
             required = p.default is NO_DEFAULT
-            if required and p.name == "dim" and not p.keyword_only and i == len([q for q in self.params if not q.keyword_only]) - 1:
+            if required and p.name == "dim" and not p.keyword_only and all(
+                    q.default is not NO_DEFAULT for q in self.params[i + 1:] if not q.keyword_only):
                 parts.append(f"{name}=_NONE")
             else:
                 parts.append(name if required else f"{name}={self.constant(p.default)}")
@@ -201,7 +202,7 @@ class Writer:
             add(f"    if out is not None: return _with_out(_OP, _SELF, ({self.args()}), out)")
         if not self.op.schema.tensor_params:
             self.factory_body()
-        elif self.composite:
+        elif self.composite and not self.has_short_cut():
             self.composite_body()
         else:
             self.leaf_body()
@@ -210,6 +211,18 @@ class Writer:
 
     def identifier(self) -> str:
         return self.op.base if self.op.base.isidentifier() and not keyword.iskeyword(self.op.base) else "call"
+
+    def joins_a_list(self) -> bool:
+        """Whether the op makes one tensor out of a list of tensors and nothing else (cat)."""
+        op, first = self.op, self.params[0]
+        one_out = len(op.schema.returns) == 1 and op.schema.returns[0] == "Tensor"
+        return (first.is_tensor and first.is_list and len(op.schema.tensor_params) == 1 and one_out and not op.writes
+                and op.rule is None and not self.is_factory and ("cpu", op.name) in KERNELS)
+
+    def has_short_cut(self) -> bool:
+        """Whether a composite also has a CPU kernel: the inlined cases run that, as nobody watches the steps it leaves out."""
+        from .fast_path import FastPath
+        return ("cpu", self.op.name) in KERNELS and (FastPath(self).possible or self.joins_a_list())
 
     def factory_body(self) -> None:
         add = self.lines.append
@@ -222,6 +235,8 @@ class Writer:
             add(f"        _t = _IMPL({self.args()})")
             add("    else:")
             add(f"        _t = _dispatch(_OP, _ks, ({self.args()}))")
+        elif ("cpu", self.op.name) in KERNELS:
+            add(f"    _t = _wrap(_K({self.args()})) if (_ks & 0x67) == 1 else _dispatch(_OP, _ks, ({self.args()}))")
         else:
             add(f"    _t = _dispatch(_OP, _ks, ({self.args()}))")
         if self.is_factory:
@@ -258,6 +273,10 @@ class Writer:
             add(f"        _ks = {self.keys()}")
             add("    except AttributeError:")
             add(f"        raise _bad(_OP, ({self.args()})) from None")
+            if self.joins_a_list():
+                rest = "".join(f", {n}" for n in self.names[1:])
+                add("    if (_ks & 0x67) == 1 and not (_ks & 8 and _state.grad):")
+                add(f"        return _wrap(_K([_x._a for _x in {self.names[0]}]{rest}))")
         else:
             fast.write()
         if self.is_factory:

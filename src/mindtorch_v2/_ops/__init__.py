@@ -14,5 +14,6 @@ from . import (  # noqa: F401  - importing a family declares its ops
     random,
     reduction,
     resampling,
+    rnn,
     sorting,
 )

@@ -46,10 +46,10 @@ def _prelu_backward_like(grad_output: Any, self: Any, weight: Any) -> tuple[Spec
 
 
 # --- shown in torch -----------------------------------------------------------------------------------------------------
-op("relu(Tensor self) -> Tensor", inplace=True)
+op("relu(Tensor self) -> Tensor", SAME, inplace=True)
 op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", SAME, inplace=True, out=True, method=False)
 op("selu(Tensor self) -> Tensor", inplace=True, method=False)
-op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", inplace=True, method=False)
+op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", SAME, inplace=True, method=False)
 op("prelu(Tensor self, Tensor weight) -> Tensor")
 op("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None)"
    " -> Tensor", inplace=True, method=False)
@@ -60,9 +60,9 @@ op("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", me
 op("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", method=False, namespace="special")
 
 # --- shown in torch.nn.functional ---------------------------------------------------------------------------------------
-for _text in ("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "relu6(Tensor self) -> Tensor"):
-    op(_text, inplace=True, method=False, namespace="nn")
-for _text in ("gelu(Tensor self, *, str approximate='none') -> Tensor",
+op("relu6(Tensor self) -> Tensor", inplace=True, method=False, namespace="nn")
+for _text in ("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+              "gelu(Tensor self, *, str approximate='none') -> Tensor",
               "silu(Tensor self) -> Tensor",
               "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
               "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",

@@ -81,20 +81,19 @@ op("square(Tensor self) -> Tensor", inplace=True, out=True)
 # --- two operands -------------------------------------------------------------------------------------------------------
 # Python numbers stand for tensors in these; elsewhere PyTorch has overloads of their own for them.
 _BOTH = ("self", "other")
-_NUMBER = ("other",)
-op("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", PROMOTE, numbers=_NUMBER, inplace=True, out=True)
-op("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", PROMOTE, numbers=_NUMBER, inplace=True, out=True)
-op("mul.Tensor(Tensor self, Tensor other) -> Tensor", PROMOTE, numbers=_NUMBER, inplace=True, out=True)
-op("div.Tensor(Tensor self, Tensor other) -> Tensor", FLOAT, numbers=_NUMBER, inplace=True, out=True)
+op("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", PROMOTE, numbers=_BOTH, inplace=True, out=True)
+op("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", PROMOTE, numbers=_BOTH, inplace=True, out=True)
+op("mul.Tensor(Tensor self, Tensor other) -> Tensor", PROMOTE, numbers=_BOTH, inplace=True, out=True)
+op("div.Tensor(Tensor self, Tensor other) -> Tensor", FLOAT, numbers=_BOTH, inplace=True, out=True)
 op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", Rule("promote"), meta=_divided,
-   numbers=_NUMBER, inplace=True, out=True)
-op("floor_divide(Tensor self, Tensor other) -> Tensor", PROMOTE, numbers=_NUMBER, inplace=True, out=True)
+   numbers=_BOTH, inplace=True, out=True)
+op("floor_divide(Tensor self, Tensor other) -> Tensor", PROMOTE, numbers=_BOTH, inplace=True, out=True)
 op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False)
 op("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", method=False)
-op("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", numbers=_NUMBER, inplace=True, out=True)
+op("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", numbers=_BOTH, inplace=True, out=True)
 for _name in ("multiply", "divide", "true_divide"):
-    op(f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor", numbers=_NUMBER, inplace=True, out=True)
-op("divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", numbers=_NUMBER, inplace=True, out=True)
+    op(f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor", numbers=_BOTH, inplace=True, out=True)
+op("divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", numbers=_BOTH, inplace=True, out=True)
 
 for _name in ("remainder", "fmod"):
     op(f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor", PROMOTE, inplace=True, out=True)
@@ -173,8 +172,8 @@ op("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", SAME, inplac
 op("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", SAME, inplace=True, out=True)
 op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", PROMOTE, inplace=True, out=True)
 op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", PROMOTE, inplace=True, out=True)
-op("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", inplace=True)
-op("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", inplace=True)
+op("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", SAME, inplace=True)
+op("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", SAME, inplace=True)
 
 # --- writes -------------------------------------------------------------------------------------------------------------
 op("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", function=False)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from .._shape import contiguous_strides, normalize_dim
 
@@ -34,12 +35,24 @@ def check_cat(shapes: Sequence[Shape], dim: int) -> tuple[int, list[int]]:
     return axis, used
 
 
-def expand_geometry(shape: Shape, strides: Shape, size: Sequence[int], type_name: str) -> tuple[Shape, Shape]:
-    """The shape and strides (any unit) of `expand(size)`; -1 keeps a size, repeated dimensions get stride 0."""
+def check_stack(shapes: Sequence[Shape], dim: int) -> tuple[int, Shape]:
+    """The dimension that stack adds, and the shape that all its inputs have. Raises PyTorch's errors."""
+    if not shapes:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = shapes[0]
+    at = normalize_dim(dim, len(first) + 1)
+    for i, shape in enumerate(shapes):
+        if shape != first:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(shape)} at "
+                               f"entry {i}")
+    return at, first
+
+
+@lru_cache(maxsize=1024)
+def expand_geometry(shape: Shape, strides: Shape, size: Shape) -> tuple[Shape, Shape]:
+    """The shape and strides (any unit) of `expand(size)`, which has no fewer dimensions; -1 keeps a size, repeated dimensions
+    get stride 0."""
     lead = len(size) - len(shape)
-    if lead < 0:
-        raise RuntimeError(f"expand({type_name}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
-                           f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
     out_shape, out_strides = list(size), [0] * len(size)
     for i in range(len(size) - 1, -1, -1):
         target = size[i]

@@ -44,9 +44,9 @@ def check_channels(channels: int, training: bool, **parameters: Any) -> None:
 
 
 def check_groups(shape: Ints, num_groups: int, weight: Any, bias: Any) -> None:
-    """RuntimeError if channels do not fall into that many groups, or a parameter does not fit the channels."""
+    """An error if channels do not fall into that many groups, or a parameter does not fit the channels."""
     if len(shape) < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-len(shape) or -1}, {max(len(shape) - 1, 0)}], but got 1)")
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if shape[1] % num_groups:

@@ -43,6 +43,12 @@ def _along(kind: str = "self") -> MetaRule:
     return rule
 
 
+def _truth_along(self: Any, dim: Any, keepdim: bool) -> Spec:
+    """For all and any over several dimensions: unlike elsewhere, an empty list means none."""
+    dims = () if dim is not None and len(dim) == 0 else normalize_dims(dim, self.dim())
+    return Spec(reduced_shape(self.shape, dims, keepdim), _truth(self.dtype))
+
+
 def _with_indices(self: Any, dim: int, keepdim: bool = False) -> tuple[Spec, Spec]:
     """For (self, dim, keepdim): the reduced values and where they are."""
     values = _along()(self, dim, keepdim)
@@ -115,7 +121,7 @@ op("cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Te
 for _name in ("all", "any"):
     op(f"{_name}(Tensor self) -> Tensor", meta=_full("truth"), out=True, no_grad=DISCRETE)
     op(f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", meta=_along("truth"), out=True, no_grad=DISCRETE)
-    op(f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", meta=_along("truth"), out=True, no_grad=DISCRETE)
+    op(f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", meta=_truth_along, out=True, no_grad=DISCRETE)
 op("count_nonzero(Tensor self, int? dim=None) -> Tensor", meta=_along("int64"), no_grad=POSITIONS)
 op("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", meta=_along("int64"), no_grad=POSITIONS)
 op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", meta=_unknown_size("bincount"), no_grad=POSITIONS)

@@ -12,6 +12,7 @@ from typing import Any
 
 from ._config import _ExperimentalConfig, check_filters, npu_available, warn_caller
 from ._enums import ProfilerActivity, ProfilerState
+from ._filters import shown_in_trace
 from ._results import ProfilerResult
 from ._session import Session
 from ._store import EventStore, Options, concat
@@ -151,7 +152,7 @@ class profile:
     def _start_trace(self, step: int = 0, record_function_base: int | None = None) -> None:
         """Begins to record; events get `step` as their step number until it changes."""
         if self._session is not None:
-            self._session.stop()      # started again without a stop: the earlier window is given up
+            self._session.discard()      # started again without a stop: the earlier window is given up
         started = time.perf_counter_ns()
         self.entered = True
         self._metadata = {}
@@ -181,6 +182,12 @@ class profile:
         stats.profiler_disable_call_duration_us = _microseconds_since(started)
         stats.profiling_window_duration_sec = (session.stop_ns - session.start_ns) / 1e9
         return True
+
+    def __del__(self) -> None:
+        """Whoever drops a running profile has no use for it; the process need not go on paying."""
+        session = getattr(self, "_session", None)
+        if session is not None:
+            session.discard()
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Sequence[Any]) -> None:
         """Leaves out what the activities do from now on, or takes it in again."""
@@ -259,7 +266,7 @@ class profile:
         store = self.store
         if metadata:
             store = store.with_metadata(user={**store.metadata.user, **metadata})
-        chrome_trace.write(store, path)
+        chrome_trace.write(shown_in_trace(store), path)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Writes collapsed stacks for flame graphs."""

@@ -1,7 +1,6 @@
 """Execution traces: every call with its inputs and outputs as nodes of a graph, in the Chakra format."""
 from __future__ import annotations
 
-import gzip
 import itertools
 import json
 import logging
@@ -20,6 +19,7 @@ from ._fields import Kind
 from ._interning import number_of
 from ._recorder import identity
 from ._session import add_listener, remove_listener
+from .export.atomic import atomic_writer
 
 SCHEMA = "1.1.1-chakra.0.0.4"
 PROCESS_NODE = "[pytorch|profiler|execution_trace|process]"
@@ -194,7 +194,7 @@ class ExecutionTraceObserver:
     def register_callback(self, output_file_path: str | os.PathLike[str]) -> ExecutionTraceObserver:
         """Chooses the file; compressed if it ends in ".gz". Ignored if one has been chosen before."""
         path = os.fspath(output_file_path)
-        if self._path is None:
+        if self._recording is None:
             try:
                 with open(path, "a"):
                     pass
@@ -206,7 +206,7 @@ class ExecutionTraceObserver:
 
     @property
     def is_registered(self) -> bool:
-        return self._path is not None
+        return self._recording is not None
 
     @property
     def recorded_functions(self) -> int:
@@ -232,14 +232,16 @@ class ExecutionTraceObserver:
         """Stops, and writes the file."""
         self.stop()
         with self._lock:
-            path, recording, self._path, self._recording = self._path, self._recording, None, None
-        if path is not None and recording is not None:
-            _write(path, recording.document())
+            recording, self._recording = self._recording, None
+        if self._path is not None and recording is not None:
+            with atomic_writer(self._path) as file:
+                file.write(recording.document())
 
     def cleanup(self) -> None:
         self.unregister_callback()
 
     def get_output_file_path(self) -> str | None:
+        """The file chosen last, also after it has been written."""
         return self._path
 
     def set_extra_resource_collection(self, val: bool) -> None:
@@ -250,7 +252,7 @@ class ExecutionTraceObserver:
 
     def get_resources_dir(self, can_create: bool = False) -> str | None:
         """The directory for further files, if they are wanted and a file has been chosen."""
-        if self._path is None or not self.extra_resources_collection:
+        if self._recording is None or self._path is None or not self.extra_resources_collection:
             return None
         return self.get_resources_dir_for_et_path(self._path, can_create)
 
@@ -264,16 +266,3 @@ class ExecutionTraceObserver:
                 return None
             os.makedirs(path, exist_ok=True)
         return path
-
-
-def _write(path: str, text: str) -> None:
-    """Writes to a temporary name first, so that nobody finds half a file."""
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        with (gzip.open(temporary, "wt", encoding="utf-8") if path.endswith(".gz")
-              else open(temporary, "w", encoding="utf-8")) as file:
-            file.write(text)
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)

@@ -27,6 +27,7 @@ END_FIELDS = ("row", "end_ns")
 MEMORY_FIELDS = ("time_ns", "address", "nbytes", "device", "row")   # device: type << 16 | index
 DEVICE_NUMBERS = {"cpu": 0, "cuda": 1, "meta": 14, "privateuseone": 20, "npu": 21}
 
+EVALUATE = "autograd::engine::evaluate_function: "
 SHAPES, STACKS, MODULES, LISTENERS = 1, 2, 4, 8   # bits of Recorder.detail: what makes a row cost more than its times
 _thread_numbers = itertools.count(1)
 _number_of_ident: dict[int, int] = {}
@@ -198,7 +199,10 @@ class Recorder:
 
     def enter_node(self, name: str, sequence_nr: int, forward_thread: int, inputs: tuple[Any, ...], is_backward: bool) -> None:
         """`forward_thread` is the identifier that Python gave to the thread of the forward, or 0 where that is not known:
-        then it is taken to be the calling one."""
+        then it is taken to be the calling one. A name without the engine's prefix is the forward of a custom Function."""
+        if not is_backward and not name.startswith(EVALUATE):
+            self._enter(Kind.FUNCTION, name, inputs, sequence_nr)
+            return
         number = _number_of_ident.get(forward_thread, 0)
         if number == 0 and sequence_nr >= 0:
             number = identity.info.number
@@ -271,8 +275,8 @@ class Recorder:
             row = opened.pop(place)
         buffer.ends += (row, now)
         if detail and detail & STACKS:
-            buffer.op_stacks.pop(row, None)
-            if buffer.paused_by_ops is not None and not buffer.op_stacks:
+            was_op = buffer.op_stacks.pop(row, None) is not None
+            if was_op and buffer.paused_by_ops is not None and not buffer.op_stacks:
                 sys.setprofile(buffer.paused_by_ops)
 
     # --- rows with a handle -----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Any
 
 from ._enums import DeviceType, _EventType
 from ._fields import Flag, Kind
+from ._filters import shown_in_trace
 from ._store import EventStore
 from .analysis.events import build_events
 from .export import chrome_trace
@@ -153,7 +154,7 @@ class ProfilerResult:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the trace."""
-        chrome_trace.write(self._store, path)
+        chrome_trace.write(shown_in_trace(self._store), path)
 
     def trace_start_ns(self) -> int:
         """When the window began, since 1970."""

@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Mapping
+from functools import partial
 
 from .._dispatch.modes import install_observer, remove_observer
 from . import _clock
@@ -98,22 +99,36 @@ class Session:
              record_function_base: int | None = None) -> EventStore:
         """Ends the window and gives its events. In a forked child, where nothing was recorded, they are none."""
         with _lock:
-            if not self.running:
-                return EventStore(metadata=self._metadata(trace_id, user, use_device, record_function_base))
-            self.running = False
-            self.stop_ns = recorder.now()
-            self._close_spans()
-            _sessions.remove(self)
-            if not _sessions and not recorder.listeners:
-                remove_observer()
-            _apply_options()
+            metadata = partial(self._metadata, trace_id, user, use_device, record_function_base)
+            if not self._end():
+                return EventStore(metadata=metadata())
             window = Window(self.number, self.start_ns, self.stop_ns, self.options, list(self._spans.values()),
                             self._stray_at, self._steps)
             try:
-                return build_store(recorder, window, self._metadata(trace_id, user, use_device, record_function_base))
+                return build_store(recorder, window, metadata())
             finally:
                 self._spans = {}
                 _forget_unused()
+
+    def discard(self) -> None:
+        """Ends the window without making anything of it."""
+        with _lock:
+            if self._end():
+                self._spans = {}
+                _forget_unused()
+
+    def _end(self) -> bool:
+        """Stops recording for this window; False if it was not running."""
+        if not self.running:
+            return False
+        self.running = False
+        self.stop_ns = recorder.now()
+        self._close_spans()
+        _sessions.remove(self)
+        if not _sessions and not recorder.listeners:
+            remove_observer()
+        _apply_options()
+        return True
 
     def _metadata(self, trace_id: str, user: Mapping[str, str] | None, use_device: str | None,
                   record_function_base: int | None) -> Metadata:

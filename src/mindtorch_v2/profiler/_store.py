@@ -195,6 +195,10 @@ class EventStore(Table):
         """The same events with other facts about the window."""
         return self._replaced(self.columns, memory=self.memory, metadata=replace(self.metadata, **changes))
 
+    def with_memory(self, memory: MemoryTable) -> EventStore:
+        """The same events with other memory records."""
+        return self._replaced(self.columns, memory=memory, metadata=self.metadata)
+
     def _replaced(self, columns: Mapping[str, Any], *, memory: MemoryTable, metadata: Metadata) -> EventStore:
         return EventStore(columns, strings=self.strings, inputs=self.inputs, threads=self.threads, modules=self.modules,
                           stacks=self.stacks, memory=memory, metadata=metadata)

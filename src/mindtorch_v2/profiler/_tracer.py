@@ -9,7 +9,7 @@ from typing import Any
 
 from ._fields import Kind
 from ._recorder import Recorder, ThreadBuffer
-from ._stacks import CLASSES, INTERNAL, LIBRARY, builtin_name, code_class, function_name
+from ._stacks import CLASSES, INTERNAL, USER, builtin_name, code_class, function_name
 
 ProfileFunction = Callable[[FrameType, str, Any], Any]
 # From 3.12 on, setting and unsetting a profile function makes the interpreter rewrite all code.
@@ -32,7 +32,7 @@ class PythonTracer:
             return
         buffer.traced = True
         frames: list[FrameType] = []
-        frame: FrameType | None = sys._getframe(0)
+        frame: FrameType | None = sys._getframe(1)     # its own frame would hold a list that holds the frame
         while frame is not None:
             frames.append(frame)
             frame = frame.f_back
@@ -66,9 +66,14 @@ class PythonTracer:
 
     @staticmethod
     def _is_shown(frame: FrameType, shown: dict[FrameType, int]) -> bool:
-        """The user's code is shown, and a library's where shown code calls it (or where it is the beginning)."""
-        kind = code_class(frame.f_code)
-        return kind != INTERNAL and (kind != LIBRARY or frame.f_back is None or frame.f_back in shown)
+        """Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it
+        (a hook, a custom Function), perhaps through a library, but not what an import inside the package runs."""
+        kind, caller = code_class(frame.f_code), frame.f_back
+        if kind == INTERNAL:
+            return False
+        if caller is None or caller in shown:
+            return True
+        return kind == USER and code_class(caller.f_code) != USER and not caller.f_code.co_filename.startswith("<frozen importlib")
 
     def call(self, buffer: ThreadBuffer, frame: FrameType) -> None:
         """A Python function begins."""

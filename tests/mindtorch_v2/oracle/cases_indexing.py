@@ -155,7 +155,7 @@ for tag, code in {"0": "torch.masked_scatter(a, m, s)", "row": "a.masked_scatter
 for tag, code in {"2d": "torch.nonzero(a)", "tuple": "a.nonzero(as_tuple=True)", "argwhere": "torch.argwhere(a)", "1d": "a[0].nonzero()", "0d": "(torch.tensor(3.0).nonzero(), torch.tensor(0).nonzero())",
                   "0d_tuple": "torch.tensor(3.0).nonzero(as_tuple=True)", "none": "torch.zeros(2, 3).nonzero()", "empty": "torch.zeros(0, 3).nonzero()", "3d": "torch.ones(2, 2, 2).nonzero()",
                   "where": "torch.where(a)"}.items():
-    add(f"nonzero_{tag}", code, a=MASK)
+    add(f"nonzero_{tag}", code, strides=tag in ("2d", "3d", "tuple"), a=MASK)
 add("nonzero_f", "a.nonzero()", a=In(values=[[0.0, 1.0], [float("nan"), -0.0]]))
 
 # --- membership and index tables --------------------------------------------------------------------------------------------
@@ -183,9 +183,10 @@ add("embedding_renorm", "w = w.detach().clone(); torch.embedding_renorm_(w, i, 1
 add("embedding_double", "g, = torch.autograd.grad((torch.embedding(w, i, 1) ** 3).sum(), w, create_graph=True)\n(g * g).sum()", w=W, i=IDS)
 FLAT = In(values=[0, 2, 4, 2, 1, 3], dtype="int64")
 OFFSETS = In(values=[0, 2, 2], dtype="int64")
-for tag, args in {"sum": "False, 0", "mean": "False, 1", "max": "False, 2", "freq": "True, 0", "weights": "False, 0, False, s", "last": "False, 1, False, None, True", "pad": "False, 1, False, None, False, 2",
+for tag, args in {"sum": "False, 0", "mean": "False, 1", "max": "False, 2", "weights": "False, 0, False, s", "pad": "False, 1, False, None, False, 2",
                   "max_pad": "False, 2, False, None, False, 4", "sum_pad": "False, 0, False, s, False, -3", "bad_weights": "False, 1, False, s"}.items():
     add(f"embedding_bag_{tag}", f"torch.embedding_bag(w, i, o, {args})[0]", w=W, i=FLAT, o=OFFSETS, s=In((6,)))
+add("embedding_bag_last", "torch.embedding_bag(w, i, o, False, 1, False, None, True)[0]", w=W, i=FLAT, o=In(values=[0, 2, 2, 6], dtype="int64"))
 add("embedding_bag_default", "torch.embedding_bag(w, i, o)[0]", w=W, i=FLAT, o=OFFSETS)
 add("embedding_bag_first", "torch.embedding_bag(w, i, o + 1)[0]", w=W, i=FLAT, o=OFFSETS)
 add("embedding_bag_past", "torch.embedding_bag(w, i[:1], o)[0]", w=W, i=FLAT, o=OFFSETS)

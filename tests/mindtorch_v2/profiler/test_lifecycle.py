@@ -431,3 +431,16 @@ def test_profiling_is_silent(capfd, x):
     prof.key_averages().table()
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
+
+
+def test_a_running_profile_that_is_dropped_ends(x):
+    prof = profile()
+    prof.start()
+    del prof
+    assert _observer.active is None
+
+
+def test_leaving_the_program_while_profiling_is_silent():
+    program = "import mindtorch_v2 as torch\np = torch.profiler.profile(with_stack=True)\np.start()\ntorch.ones(2)\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")

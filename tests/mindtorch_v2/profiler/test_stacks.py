@@ -181,3 +181,32 @@ def test_a_step_inside_a_function_keeps_the_tree_sound(x):
     assert [n for n in names(store) if n.startswith("ProfilerStep")] == ["ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"]
     steps = [r for r, k in enumerate(store.kind.tolist()) if k == Kind.STEP]
     assert not store.flags[steps].any()
+
+
+def test_custom_functions_and_hooks_show():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, value):
+            return value * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    def hook(grad):
+        return grad * 3
+
+    w = torch.ones(2, requires_grad=True)
+    with profile(with_stack=True) as prof:
+        y = Double.apply(w)
+        y.register_hook(hook)
+        y.sum().backward()
+    store = store_of(prof)
+    assert_sound(store)
+    found = names(store)
+    forward = found.index("Double")
+    assert (store.kind[forward], store.forward_thread[forward]) == (Kind.FUNCTION, 0)
+    for name, outer in ((": forward", "Double"), (": backward", "DoubleBackward"),
+                        (": hook", "autograd::engine::evaluate_function: DoubleBackward")):
+        rows = [r for r, n in enumerate(found) if n.endswith(name) and "test_stacks.py" in n]
+        assert [found[store.parent[r]] for r in rows] == [outer]

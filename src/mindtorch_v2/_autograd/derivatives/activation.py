@@ -12,8 +12,10 @@ def _zeros(g: Any) -> Any:
     return aten.zeros_like(g)
 
 
+# In-place forms that PyTorch differentiates from their result have rows of their own, declared first.
 # --- piecewise linear: the gradient's own derivative has no part in self ------------------------------------------------
 derivative("relu", self=lambda g, result: aten.threshold_backward(g, result, 0))
+derivative("threshold_", node="ThresholdBackward1", self=lambda g, self, threshold: aten.threshold_backward(g, self, threshold))
 derivative("threshold", self=lambda g, self, threshold: aten.threshold_backward(g, self, threshold))
 derivative("threshold_backward", grad_output=lambda g, self, threshold: aten.threshold_backward(g, self, threshold),
            self=lambda g: _zeros(g))
@@ -21,7 +23,6 @@ derivative("hardtanh", self=lambda g, self, min_val, max_val: aten.hardtanh_back
 derivative("hardtanh_backward",
            grad_output=lambda g, self, min_val, max_val: aten.hardtanh_backward(g, self, min_val, max_val),
            self=lambda g: _zeros(g))
-# The in-place forms use their result, because the input is gone.
 derivative("leaky_relu_", node="LeakyReluBackward1",
            self=lambda g, result, negative_slope: aten.leaky_relu_backward(g, result, negative_slope, True))
 derivative("leaky_relu", self=lambda g, self, negative_slope: aten.leaky_relu_backward(g, self, negative_slope, False))
@@ -152,6 +153,8 @@ def _prelu_second(g: Any, grad_output: Any, self: Any, weight: Any) -> tuple[Any
 
 derivative("_prelu_kernel", inputs=("self", "weight"), joint=lambda g, self, weight: aten._prelu_kernel_backward(g, self, weight))
 derivative("_prelu_kernel_backward", inputs=("grad_output", "self", "weight"), joint=_prelu_second)
+derivative("rrelu_with_noise_", node="RreluWithNoiseBackward1", self=lambda g, result, noise, lower, upper, training:
+           aten.rrelu_with_noise_backward(g, result, noise, lower, upper, training, True))
 derivative("rrelu_with_noise", self=lambda g, self, noise, lower, upper, training:
            aten.rrelu_with_noise_backward(g, self, noise, lower, upper, training, False))
 derivative("rrelu_with_noise_backward",

@@ -3,7 +3,6 @@ elementwise_binary.py."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from ..._dispatch import aten
@@ -23,7 +22,7 @@ derivative("expm1", self=lambda g, result: g * (conj(result) + 1))
 derivative("log", self=lambda g, self: aten.div(g, conj(self)))
 derivative("log2", self=lambda g, self: g / (conj(self) * _LN2))
 derivative("log10", self=lambda g, self: g / (conj(self) * _LN10))
-derivative("log1p", self=lambda g, self: g / (conj(self) + 1))
+derivative("log1p", node="Log1PBackward0", self=lambda g, self: g / (conj(self) + 1))
 derivative("sqrt", self=lambda g, result: g / (2 * conj(result)))
 derivative("rsqrt", self=lambda g, result: -0.5 * g * conj(aten.pow(result, 3)))
 derivative("reciprocal", self=lambda g, result: -g * conj(result * result))
@@ -144,7 +143,7 @@ def _refuse(name: str, node: str, *inputs: str) -> None:
     """A node that raises when a gradient reaches it, as PyTorch's NotImplemented does."""
     def row(g: Any) -> Any:
         raise RuntimeError(f"derivative for aten::{name} is not implemented")
-    rows: dict[str, Callable[..., Any]] = {n: row for n in inputs}
+    rows: dict[str, Any] = dict.fromkeys(inputs, row)
     derivative(name, node=node, **rows)
 
 

@@ -63,7 +63,8 @@ def _power_of_constant(g: Any, self: Any, exponent: Any, result: Any) -> Any:
 derivative("pow.Tensor_Scalar", self=_power_of_number)
 derivative("pow.Tensor_Tensor", node="PowBackward1", self=_power_base, exponent=_power_exponent)
 derivative("pow.Scalar", node="PowBackward2", exponent=_power_of_constant)
-derivative("ldexp.Tensor", self=lambda g, other: g * aten.pow(2.0, other), other=lambda g, result: g * result * math.log(2.0))
+derivative("ldexp.Tensor", self=lambda g, other: g * conj(aten.pow(2.0, other)),
+           other=lambda g, result: g * conj(result) * math.log(2.0))
 
 
 # --- other functions of two operands ------------------------------------------------------------------------------------
@@ -152,12 +153,26 @@ def _clamp_high(g: Any, self: Any, min: Any, max: Any) -> Any:
 
 derivative("clamp", node="ClampBackward1", self=_clamp_self)
 derivative("clamp.Tensor", self=_clamp_self, min=_clamp_low, max=_clamp_high)
-derivative("clamp_min", self=lambda g, self, min: aten.where(self >= min, g, 0))
-derivative("clamp_min.Tensor", node="ClampMinBackward1",
-           self=lambda g, self, min: aten.where(self >= min, g, 0), min=lambda g, self, min: aten.where(self < min, g, 0))
-derivative("clamp_max", self=lambda g, self, max: aten.where(self <= max, g, 0))
-derivative("clamp_max.Tensor", node="ClampMaxBackward1",
-           self=lambda g, self, max: aten.where(self <= max, g, 0), max=lambda g, self, max: aten.where(self > max, g, 0))
+def _not_below(g: Any, self: Any, min: Any) -> Any:
+    return aten.where(self >= min, g, 0)
+
+
+def _below(g: Any, self: Any, min: Any) -> Any:
+    return aten.where(self < min, g, 0)
+
+
+def _not_above(g: Any, self: Any, max: Any) -> Any:
+    return aten.where(self <= max, g, 0)
+
+
+def _above(g: Any, self: Any, max: Any) -> Any:
+    return aten.where(self > max, g, 0)
+
+
+derivative("clamp_min", self=_not_below)
+derivative("clamp_min.Tensor", node="ClampMinBackward1", self=_not_below, min=_below)
+derivative("clamp_max", self=_not_above)
+derivative("clamp_max.Tensor", node="ClampMaxBackward1", self=_not_above, max=_above)
 
 # --- choices and mixtures -----------------------------------------------------------------------------------------------
 derivative("where.self", self=lambda g, condition: aten.where(condition, g, 0), other=lambda g, condition: aten.where(condition, 0, g))

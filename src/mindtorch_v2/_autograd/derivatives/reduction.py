@@ -20,6 +20,8 @@ def as_type(t: Any, wanted: Any) -> Any:
 # --- sums and products --------------------------------------------------------------------------------------------------
 def _spread_out(g: Any, dim: Any, keepdim: bool, shape: Sequence[int]) -> Any:
     """The gradient of a sum over `dim`: every summand gets all of it."""
+    if (dim is None or len(dim) == 0) and not keepdim:
+        return aten.expand(g, shape)
     return aten.expand(restore_dim(g, dim, keepdim, len(shape)), shape)
 
 

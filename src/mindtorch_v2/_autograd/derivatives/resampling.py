@@ -85,5 +85,3 @@ def _sampled(g: Any, needs: Sequence[bool], input: Any, grid: Any, interpolation
 derivative("grid_sampler_2d", node="GridSampler2DBackward0", inputs=("input", "grid"), joint=_sampled)
 derivative("affine_grid_generator",
            theta=lambda g, size, align_corners: aten.affine_grid_generator_backward(g, size, align_corners))
-derivative("affine_grid_generator_backward",
-           grad=lambda g, size, align_corners: aten.affine_grid_generator(g, size, align_corners))

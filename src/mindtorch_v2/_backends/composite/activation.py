@@ -1,56 +1,48 @@
-"""Activation functions that PyTorch writes with other ops."""
+"""Activation functions that PyTorch writes with other ops, and the steps inside others."""
 from __future__ import annotations
 
 from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten
-from ..._dispatch.registry import composite
+from ..._dispatch.registry import composite, stepwise
 
 SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805
 
 
-# --- made of limits -----------------------------------------------------------------------------------------------------
-def _no_bool(self: Any) -> None:
-    if self.dtype is dt.bool_:
-        raise RuntimeError("Boolean inputs not supported for relu")
+# --- steps that an observer sees ----------------------------------------------------------------------------------------
+@stepwise("relu")
+def relu(kernel: Any, self: Any) -> Any:
+    return kernel(self) if self.dtype is dt.bool_ else aten.overload("clamp_min")(self, 0)
 
 
-@composite("relu")
-def relu(self: Any) -> Any:
-    _no_bool(self)
-    return aten.overload("clamp_min")(self, 0)
+@stepwise("relu_")
+def relu_(kernel: Any, self: Any) -> Any:
+    return kernel(self) if self.dtype is dt.bool_ else aten.overload("clamp_min_")(self, 0)
 
 
-@composite("relu_")
-def relu_(self: Any) -> Any:
-    _no_bool(self)
-    return aten.overload("clamp_min_")(self, 0)
+@stepwise("hardtanh")
+def hardtanh(kernel: Any, self: Any, min_val: Any, max_val: Any) -> Any:
+    return aten.overload("clamp")(self, min_val, max_val) if self.dtype.inexact else kernel(self, min_val, max_val)
 
 
-def _limits(self: Any, min_val: Any, max_val: Any) -> tuple[Any, Any]:
-    """The limits in the type of self, which hardtanh never changes."""
-    if self.dtype is dt.bool_:
-        raise RuntimeError("Bool inputs not supported for hardtanh")
-    if self.dtype.inexact:
-        return min_val, max_val
-    low, high = int(min_val), int(max_val)
-    if not self.dtype.is_signed and (low < 0 or high < 0):
-        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return low, high
+@stepwise("hardtanh_")
+def hardtanh_(kernel: Any, self: Any, min_val: Any, max_val: Any) -> Any:
+    return aten.overload("clamp_")(self, min_val, max_val) if self.dtype.inexact else kernel(self, min_val, max_val)
 
 
-@composite("hardtanh")
-def hardtanh(self: Any, min_val: Any, max_val: Any) -> Any:
-    return aten.overload("clamp")(self, *_limits(self, min_val, max_val))
+@stepwise("celu")
+def celu(kernel: Any, self: Any, alpha: Any) -> Any:
+    return aten.elu(self, alpha, 1.0, 1.0 / alpha) if alpha else kernel(self, alpha)
 
 
-@composite("hardtanh_")
-def hardtanh_(self: Any, min_val: Any, max_val: Any) -> Any:
-    return aten.overload("clamp_")(self, *_limits(self, min_val, max_val))
+@stepwise("celu_")
+def celu_(kernel: Any, self: Any, alpha: Any) -> Any:
+    return aten.elu_(self, alpha, 1.0, 1.0 / alpha) if alpha else kernel(self, alpha)
 
 
+# --- made of other activations ------------------------------------------------------------------------------------------
 @composite("relu6")
 def relu6(self: Any) -> Any:
     return aten.hardtanh(self, 0, 6)
@@ -61,7 +53,6 @@ def relu6_(self: Any) -> Any:
     return aten.hardtanh_(self, 0, 6)
 
 
-# --- made of elu --------------------------------------------------------------------------------------------------------
 @composite("selu")
 def selu(self: Any) -> Any:
     return aten.elu(self, SELU_ALPHA, SELU_SCALE)
@@ -70,22 +61,6 @@ def selu(self: Any) -> Any:
 @composite("selu_")
 def selu_(self: Any) -> Any:
     return aten.elu_(self, SELU_ALPHA, SELU_SCALE)
-
-
-def _inverse(alpha: Any) -> float:
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return 1.0 / float(alpha)
-
-
-@composite("celu")
-def celu(self: Any, alpha: Any) -> Any:
-    return aten.elu(self, alpha, 1.0, _inverse(alpha))
-
-
-@composite("celu_")
-def celu_(self: Any, alpha: Any) -> Any:
-    return aten.elu_(self, alpha, 1.0, _inverse(alpha))
 
 
 # --- with weights or noise ----------------------------------------------------------------------------------------------

@@ -82,26 +82,32 @@ def empty_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_
     return aten.empty(array.shape, dtype=kind, device=where, memory_format=memory_format)
 
 
+def _filled_like(self: Any, value: Any, dtype: dt.dtype | None, device: Any, memory_format: Any) -> Any:
+    """A tensor like `self` full of a value; None stands for zero_."""
+    if _observer.active is None:
+        made = empty_like(self, dtype, None, device, None, memory_format)
+        if made._ks & CPU and (made.dtype.inexact or value is None or value == 1):
+            made._a.fill(0 if value is None else value)
+            return made
+    else:
+        made = aten.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
+    return aten.zero_(made) if value is None else aten.fill_(made, value)
+
+
 @composite("zeros_like")
 def zeros_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Any:
-    return aten.zero_(_like(self, dtype, device, memory_format))
-
-
-def _like(self: Any, dtype: dt.dtype | None, device: Any, memory_format: Any) -> Any:
-    if _observer.active is None:
-        return empty_like(self, dtype, None, device, None, memory_format)
-    return aten.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
+    return _filled_like(self, None, dtype, device, memory_format)
 
 
 @composite("ones_like")
 def ones_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Any:
-    return aten.fill_(_like(self, dtype, device, memory_format), 1)
+    return _filled_like(self, 1, dtype, device, memory_format)
 
 
 @composite("full_like")
 def full_like(self: Any, fill_value: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any,
               memory_format: Any) -> Any:
-    return aten.fill_(_like(self, dtype, device, memory_format), as_number(fill_value))
+    return _filled_like(self, as_number(fill_value), dtype, device, memory_format)
 
 
 @composite("new_empty")
@@ -117,6 +123,8 @@ def new_empty_strided(self: Any, size: Sequence[int], stride: Sequence[int], dty
 
 @composite("new_zeros")
 def new_zeros(self: Any, size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
+    if _observer.active is None:
+        return zeros(size, dtype or self.dtype, layout, _place(self, device), pin_memory)
     return aten.zero_(aten.new_empty(self, size, dtype=dtype, device=device))
 
 

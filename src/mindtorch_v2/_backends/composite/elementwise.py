@@ -2,18 +2,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten
-from ..._dispatch.registry import composite
+from ..._dispatch.registry import composite, stepwise
 from ..._ops.elementwise import COMPARE_ALIASES, OPERATOR_BITS, SPECIAL_ALIASES, UNARY_ALIASES
 from ..._ops.rules import result_type
 from ..._shape import broadcast_shapes
-
-NO_BOOL_MINUS = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
-                 "`~` or `logical_not()` operator instead.")
+from ..._tensor import contiguous_format
 
 
 # --- other names --------------------------------------------------------------------------------------------------------
@@ -75,7 +72,7 @@ def divide_mode_(self: Any, other: Any, rounding_mode: str | None) -> Any:
 
 @composite("special_round")
 def special_round(self: Any, decimals: int) -> Any:
-    return aten.overload("round.decimals")(self, decimals=decimals) if decimals else aten.overload("round")(self)
+    return aten.overload("round.decimals")(self, decimals=decimals)
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------------------------
@@ -86,8 +83,6 @@ def rsub_tensor(self: Any, other: Any, alpha: Any) -> Any:
 
 @composite("rsub.Scalar")
 def rsub_scalar(self: Any, other: Any, alpha: Any) -> Any:
-    if self.dtype is dt.bool_:
-        raise RuntimeError(NO_BOOL_MINUS)
     return aten.sub(other, self, alpha=alpha)
 
 
@@ -106,8 +101,10 @@ def _wide(*operands: Any) -> dt.dtype:
 
 
 def _widened(x: Any, d: dt.dtype) -> Any:
-    if isinstance(x, (bool, int, float, complex)):
-        return complex(x) if d is dt.complex128 else float(x)
+    if isinstance(x, (bool, int, float)):
+        return float(x)
+    if isinstance(x, complex):
+        return x
     return aten.to(x, d)
 
 
@@ -231,16 +228,16 @@ def where_positions(condition: Any) -> Any:
     return aten.nonzero_numpy(condition)
 
 
-def _masked_fill(write: str) -> Callable[[Any, Any, Any], Any]:
-    def call(self: Any, mask: Any, value: Any) -> Any:
+def _masked_fill(name: str) -> None:
+    @stepwise(f"masked_fill.{name}")
+    def steps(kernel: Any, self: Any, mask: Any, value: Any) -> Any:
         shape = broadcast_shapes(tuple(mask.shape), tuple(self.shape))
         source = self if tuple(self.shape) == shape else aten.expand(self, shape)
-        return aten.overload(write)(aten.clone(source), mask, value)
-    return call
+        return aten.overload(f"masked_fill_.{name}")(aten.clone(source, memory_format=contiguous_format), mask, value)
 
 
-composite("masked_fill.Scalar")(_masked_fill("masked_fill_.Scalar"))
-composite("masked_fill.Tensor")(_masked_fill("masked_fill_.Tensor"))
+_masked_fill("Scalar")
+_masked_fill("Tensor")
 
 
 # --- writes -------------------------------------------------------------------------------------------------------------

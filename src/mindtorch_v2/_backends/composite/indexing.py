@@ -46,13 +46,14 @@ def index(self: Any, indices: Sequence[Any]) -> Any:
 @composite("_index_put_impl_")
 def index_put_impl_(self: Any, indices: Sequence[Any], values: Any, accumulate: bool, unsafe: bool) -> Any:
     if not accumulate and len(indices) == 1 and values.numel() == 1 and values.dim() == 0 and indices[0] is not None \
-            and indices[0].dtype in _MASKS and values.dtype is self.dtype:
+            and indices[0].dtype in _MASKS and values.dtype is self.dtype and not self.is_meta:
         mask = indices[0] if indices[0].dtype is dt.bool_ else aten.ne(indices[0], 0)
         _check_mask(self, mask, 0)
         while mask.dim() < self.dim():
             mask = aten.unsqueeze(mask, -1)
         return aten.masked_fill_(self, mask, aten.item(values))
-    return run_leaf("_index_put_impl_", self, _places(self, indices), values, accumulate, unsafe)
+    places = list(indices) if self.is_meta else _places(self, indices)
+    return run_leaf("_index_put_impl_", self, places, values, accumulate, unsafe)
 
 
 @composite("index_put_")
@@ -76,7 +77,7 @@ def index_fill_tensor_(self: Any, dim: int, index: Any, value: Any) -> Any:
     if value.dim():
         raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                            f"{value.dim()} dimension(s).")
-    return aten.index_fill_(self, dim, index, aten.item(value))
+    return aten.index_fill_(self, dim, index, 0 if value.is_meta else aten.item(value))
 
 
 @composite("masked_scatter")

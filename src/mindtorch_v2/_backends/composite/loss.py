@@ -5,12 +5,15 @@ from collections.abc import Callable, Sequence
 from math import pi
 from typing import Any
 
+import numpy as np
+
 from ..._autograd.grad_mode import no_grad
 from ..._dispatch import aten
 from ..._dispatch.registry import composite, stepwise
 from ..._dispatch.resolve import type_word
 from ..._ops.rules import result_type
 from ..._shape import broadcast_shapes
+from ..._tensor import wrap
 
 Kernel = Callable[..., Any]
 MEAN, SUM = 1, 2
@@ -307,7 +310,17 @@ def ctc_loss(log_probs: Any, targets: Any, input_lengths: Sequence[int], target_
         zero = aten.zeros([], dtype=loss.dtype, device=loss.device)
         loss = aten.where(aten.eq(loss, float("inf")), zero, loss)
     if reduction == MEAN:
-        lengths = aten.clamp_min(aten.full_like(loss, 1) if loss.dim() == 0 else aten.empty_like(loss), 1)
-        lengths = aten.clamp_min(_as_tensor(target_lengths, loss, lengths), 1)
+        lengths = wrap(np.array(target_lengths, np.int64).reshape(loss.shape))
+        lengths = aten.clamp_min(aten.to(lengths, loss.device, loss.dtype), 1)
         return aten.mean(aten.div(loss, lengths))
     return aten.sum(loss) if reduction == SUM else loss
+
+
+@composite("ctc_loss.Tensor")
+def ctc_loss_tensor(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, reduction: int,
+                    zero_infinity: bool) -> Any:
+    for name, t in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
+        if t.dtype.category > 1:
+            raise RuntimeError(f"{name} must be integral")
+    lengths = (aten.reshape(t, (-1,)).tolist() for t in (input_lengths, target_lengths))
+    return ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)

@@ -8,17 +8,24 @@ from typing import Any
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
 from ..._dtype import promote_types
+from ..._ops.movement_shapes import check_stack
 from ..._shape import broadcast_shapes, infer_size, normalize_dim, normalize_dims
 from ..._tensor import contiguous_format
 from . import movement_copies, movement_inplace, movement_pieces  # noqa: F401  - they register the rest of the family
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------------
+def _view(self: Any, shape: Sequence[int]) -> Any:
+    global _view
+    _view = aten.overload("view")  # found once; the op's own function takes over
+    return _view(self, shape)
+
+
 @composite("reshape")
 def reshape(self: Any, shape: Sequence[int]) -> Any:
     array = self._a
     if array.flags.c_contiguous:
-        return aten.view(self, shape)
+        return _view(self, shape)
     shape = infer_size(shape, array.size)
     try:
         strides = array.reshape(shape, copy=False).strides
@@ -181,14 +188,7 @@ def concat(tensors: Sequence[Any], dim: int) -> Any:
 
 @composite("stack")
 def stack(tensors: Sequence[Any], dim: int) -> Any:
-    if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
-    shape = tensors[0]._a.shape
-    at = normalize_dim(dim, len(shape) + 1)
-    for i, other in enumerate(tensors):
-        if other._a.shape != shape:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
-                               f"{list(other._a.shape)} at entry {i}")
+    at, shape = check_stack([x._a.shape for x in tensors], dim)
     if at < len(shape) and shape[at]:
         return aten.view(aten.cat(tensors, at), (*shape[:at], len(tensors), *shape[at:]))
     return aten.cat([aten.unsqueeze(x, at) for x in tensors], at)

@@ -17,14 +17,9 @@ from ..._tensor import contiguous_format, preserve_format, wrap
 
 @composite("clone")
 def clone(self: Any, memory_format: Any) -> Any:
-    array = self._a
-    keeps_order = memory_format is None or memory_format is preserve_format
-    if array.flags.c_contiguous and _observer.active is None and self._ks & CPU \
-            and (keeps_order or memory_format is contiguous_format):
-        return wrap(array.copy(), self.dtype)
-    if not keeps_order:
+    if memory_format is not None and memory_format is not preserve_format:
         return aten.copy_(aten.empty_like(self, memory_format=memory_format), self)
-    shape, strides = array.shape, self.stride()
+    shape, strides = self._a.shape, self.stride()
     if dense_strides(shape, strides) == strides:
         out = aten.empty_strided(shape, strides, dtype=self.dtype, device=self.device)
     else:
@@ -100,6 +95,8 @@ def type_as(self: Any, other: Any) -> Any:
 def item(self: Any) -> Any:
     if self._a.size != 1:
         raise RuntimeError(f"a Tensor with {self._a.size} elements cannot be converted to Scalar")
+    if self._ks & CPU and _observer.active is None:
+        return self._a.item()
     if self.is_meta:
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
     return aten._local_scalar_dense(self)

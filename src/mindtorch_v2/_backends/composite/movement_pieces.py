@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ... import _observer
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
 from ..._shape import normalize_dim
@@ -45,6 +46,8 @@ def _pieces(self: Any, split_size: int, dim: int) -> list[Any]:
     if split_size == 0 and size:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
     starts = range(0, size, split_size) if size else (0,)
+    if _observer.active is None:  # nobody sees that narrow stands between
+        return [aten.slice(self, dim, start, start + split_size, 1) for start in starts]
     return [aten.narrow(self, dim, start, min(split_size, size - start)) for start in starts]
 
 

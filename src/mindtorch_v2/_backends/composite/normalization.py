@@ -82,4 +82,6 @@ def _fused_rms_norm(input: Any, normalized_shape: Ints, weight: Any, eps: float 
     out = aten.mul(x, rstd)
     if weight is not None:
         out = aten.mul(out, weight)
+    if not out.is_contiguous():
+        out = aten.contiguous(out)
     return aten.type_as(out, input), rstd

@@ -267,7 +267,7 @@ def _check_weights(kind: str, weights: Any, observations: int, floating: bool) -
     if weights.numel() != observations:
         raise RuntimeError(f"cov(): expected {kind} to have the same numel as there are observations in the input but got "
                            f"{weights.numel()} != {observations}")
-    if observations and aten.item(aten.lt(aten.min(weights), 0)):
+    if observations and not weights.is_meta and aten.item(aten.lt(aten.min(weights), 0)):
         raise RuntimeError(f"cov(): {kind} cannot be negative")
 
 
@@ -293,7 +293,7 @@ def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
     else:
         factor = aten.sub(total, correction) if weights is not None else \
             aten.scalar_tensor(n - correction, dtype=dt.int64, device=self.device)
-    if aten.item(aten.le(factor, 0)):
+    if not self.is_meta and aten.item(aten.le(factor, 0)):
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
                       stacklevel=3)
         factor = aten.zeros_like(factor)

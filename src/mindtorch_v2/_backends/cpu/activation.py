@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.registry import kernel
+from ..._dispatch.registry import inplace_kernel, kernel
 from ..._ops.activation import halved
 from ..._random import stream_of
-from . import activation_smooth  # noqa: F401  - registers gelu, silu, mish, softplus and others with exponentials
-from . import softmax  # noqa: F401  - registers softmax and log_softmax
+from . import (
+    activation_smooth,  # noqa: F401  - registers gelu, silu, mish, softplus and others with exponentials
+    softmax,  # noqa: F401  - registers softmax and log_softmax
+)
+from .elementwise_mixtures import SMALL, clip
 from .select import keep, select
 from .unsupported import not_implemented
 
@@ -20,9 +23,57 @@ def floating(name: str, array: np.ndarray) -> None:
         raise not_implemented(name, array)
 
 
-# --- thresholds ---------------------------------------------------------------------------------------------------------
+# --- limits ---------------------------------------------------------------------------------------------------------
+@kernel("relu")
+def relu(self: np.ndarray) -> Any:
+    if self.dtype.kind in "bc" or self.size > SMALL:
+        _check_relu(self)
+        return clip(self, 0, None)
+    return np.maximum(self, 0)
+
+
+@inplace_kernel("relu")
+def relu_into(self: np.ndarray) -> None:
+    _check_relu(self)
+    clip(self, 0, None, self)
+
+
+def _check_relu(self: np.ndarray) -> None:
+    if self.dtype.kind == "b":
+        raise RuntimeError("Boolean inputs not supported for relu")
+    if self.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+
+
+def _limits(self: np.ndarray, min_val: Any, max_val: Any) -> tuple[Any, Any]:
+    """The limits in the type of self, which hardtanh never changes."""
+    kind = self.dtype.kind
+    if kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    if kind == "f":
+        return min_val, max_val
+    low, high = int(min_val), int(max_val)
+    if kind == "u" and (low < 0 or high < 0):
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    return low, high
+
+
+@kernel("hardtanh")
+def hardtanh(self: np.ndarray, min_val: Any, max_val: Any) -> Any:
+    return clip(self, *_limits(self, min_val, max_val))
+
+
+@inplace_kernel("hardtanh")
+def hardtanh_into(self: np.ndarray, min_val: Any, max_val: Any) -> None:
+    clip(self, *_limits(self, min_val, max_val), self)
+
+
 @kernel("threshold")
 def threshold(self: np.ndarray, threshold: Any, value: Any) -> Any:
+    if self.dtype.kind in "bc":
+        raise not_implemented("threshold_cpu", self)
     below = np.less_equal(self, threshold)
     return np.where(below, np.array(value).astype(self.dtype), self)
 
@@ -132,7 +183,7 @@ def rrelu_with_noise(self: np.ndarray, noise: np.ndarray, lower: Any, upper: Any
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
-        return leaky_relu(self, (float(lower) + float(upper)) / 2)
+        return np.asarray(leaky_relu(self, (float(lower) + float(upper)) / 2), order="C")
     floating("rrelu_with_noise_out_cpu", self)
     slopes = np.ones(self.shape, self.dtype)
     negative = np.less_equal(self, 0)
@@ -154,8 +205,8 @@ def rrelu_with_noise_backward(grad_output: np.ndarray, self: np.ndarray, noise: 
 def _halves(self: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray, int]:
     axis = dim % self.ndim
     n = halved(self.shape, dim)[axis]
-    before = (slice(None),) * axis
-    return self[(*before, slice(0, n))], self[(*before, slice(n, None))], axis
+    moved = np.moveaxis(self, axis, 0)
+    return np.moveaxis(moved[:n], 0, axis), np.moveaxis(moved[n:], 0, axis), axis
 
 
 def _logistic(x: np.ndarray) -> Any:
@@ -167,7 +218,7 @@ def glu(self: np.ndarray, dim: int) -> Any:
     halved(self.shape, dim)
     floating("glu_cpu", self)
     value, gate, _ = _halves(self, dim)
-    return np.ascontiguousarray(value * _logistic(gate))
+    return value * _logistic(gate)
 
 
 @kernel("glu_backward")

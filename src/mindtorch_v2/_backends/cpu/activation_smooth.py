@@ -216,6 +216,13 @@ def elu(self: np.ndarray, alpha: Any, scale: Any, input_scale: Any) -> Any:
     return select(np.greater(self, 0), self if scale == 1 else self * scale, bent)
 
 
+@kernel("celu")
+def celu(self: np.ndarray, alpha: Any) -> Any:
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return elu(self, alpha, 1.0, 1.0 / alpha)
+
+
 @kernel("elu_backward")
 def elu_backward(grad_output: np.ndarray, alpha: Any, scale: Any, input_scale: Any, is_result: bool,
                  self_or_result: np.ndarray) -> Any:
@@ -247,6 +254,7 @@ def softplus_backward(grad_output: np.ndarray, self: np.ndarray, beta: Any, thre
 def log_sigmoid_forward(self: np.ndarray) -> tuple[Any, Any]:
     """min(0, x) - log1p(exp(-abs(x))), and the exponential, which the gradient needs."""
     _check("log_sigmoid_cpu", self)
+    self = np.asarray(self, order="C")
     small = np.exp(-np.abs(self))
     return np.minimum(self, 0) - np.log1p(small), small
 

@@ -59,17 +59,10 @@ def batch_chunks(batch: int, column_elements: int, itemsize: int) -> Iterator[sl
     return (slice(i, min(i + step, batch)) for i in range(0, batch, step))
 
 
-def is_depthwise(weight: np.ndarray, groups: int) -> bool:
-    """Whether every input channel is a group of its own."""
-    return groups > 1 and weight.shape[1] == 1
-
-
 # --- forward ------------------------------------------------------------------------------------------------------------
 def correlate(x: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
     """The convolution itself; `out` are the spatial sizes of the result."""
     padded = pad_space(x, padding)
-    if is_depthwise(weight, groups):
-        return _correlate_depthwise(padded, weight, out, stride, dilation)
     batch, kernel, length = x.shape[0], weight.shape[2:], prod(out)
     if prod(kernel) == 1 and max(stride) == 1:
         return _multiply(weight, padded, groups).reshape(batch, weight.shape[0], *out)
@@ -103,30 +96,12 @@ def _correlate_short(padded: np.ndarray, weight: np.ndarray, out: Ints, stride: 
     return np.ascontiguousarray(rows.reshape(o, n, *out).swapaxes(0, 1))
 
 
-def _correlate_depthwise(padded: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, dilation: Ints) -> np.ndarray:
-    n, c = padded.shape[:2]
-    many = weight.shape[0] // c
-    kernel = weight.shape[2:]
-    image = padded if many == 1 else padded[:, :, None]
-    ones = (1,) * len(out)
-    shape = (n, c, *out) if many == 1 else (n, c, many, *out)
-    result, term = np.zeros(shape, padded.dtype), np.empty(shape, padded.dtype)
-    factors = weight.reshape((c, *kernel) if many == 1 else (c, many, *kernel))
-    for tap, window in tap_slices(kernel, out, stride, dilation):
-        factor = factors[(..., *tap)]
-        np.multiply(image[(..., *window)], factor.reshape(*factor.shape, *ones), out=term)
-        result += term
-    return result.reshape(n, weight.shape[0], *out)
-
-
 # --- transpose with respect to the input --------------------------------------------------------------------------------
 def input_gradient(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
                    groups: int) -> np.ndarray:
     """The gradient of `correlate` with respect to its input, whose spatial sizes are `size`."""
     channels = weight.shape[1] * groups
     kernel, out = weight.shape[2:], grad.shape[2:]
-    if is_depthwise(weight, groups):
-        return _depthwise_input_gradient(grad, weight, size, stride, padding, dilation, groups)
     reach = [d * (k - 1) for d, k in zip(dilation, kernel)]
     if max(stride) > 1 or any(n + 2 * p - r != o for n, p, r, o in zip(size, padding, reach, out)):
         return _add_up(grad, weight, size, stride, padding, dilation, groups)
@@ -197,20 +172,6 @@ def _add_up(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padd
     return crop_space(total, padding)
 
 
-def _depthwise_input_gradient(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints,
-                              dilation: Ints, channels: int) -> np.ndarray:
-    n, kernel, out = grad.shape[0], weight.shape[2:], grad.shape[2:]
-    many = weight.shape[0] // channels
-    total = np.zeros((n, channels, *(s + 2 * p for s, p in zip(size, padding))), grad.dtype)
-    by_channel = grad.reshape(n, channels, many, *out)
-    factors = weight.reshape(channels, many, *kernel)
-    ones = (1,) * len(out)
-    for tap, window in tap_slices(kernel, out, stride, dilation):
-        for m in range(many):
-            total[(..., *window)] += by_channel[:, :, m] * factors[(slice(None), m, *tap)].reshape(channels, *ones)
-    return crop_space(total, padding)
-
-
 # --- transpose with respect to the weight -------------------------------------------------------------------------------
 def weight_gradient(grad: np.ndarray, x: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints,
                     groups: int) -> np.ndarray:
@@ -218,8 +179,6 @@ def weight_gradient(grad: np.ndarray, x: np.ndarray, shape: Ints, stride: Ints, 
     padded = pad_space(x, padding)
     n, o, *out = grad.shape
     kernel = shape[2:]
-    if groups > 1 and shape[1] == 1:
-        return _depthwise_weight_gradient(grad, padded, shape, stride, dilation)
     depth = prod(shape[1:])
     total = np.zeros((groups, depth, o // groups), grad.dtype)
     for part in batch_chunks(n, x.shape[1] * prod(kernel) * prod(out), x.itemsize):
@@ -228,15 +187,3 @@ def weight_gradient(grad: np.ndarray, x: np.ndarray, shape: Ints, stride: Ints, 
         gradient = grad[part].swapaxes(0, 1).reshape(groups, o // groups, rows)
         total += np.matmul(columns.reshape(groups, depth, rows), gradient.swapaxes(1, 2))
     return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(shape)
-
-
-def _depthwise_weight_gradient(grad: np.ndarray, padded: np.ndarray, shape: Ints, stride: Ints, dilation: Ints) -> np.ndarray:
-    n, c = padded.shape[:2]
-    many = shape[0] // c
-    out, kernel = grad.shape[2:], shape[2:]
-    made = np.empty((c, many, *kernel), grad.dtype)
-    by_channel = grad.reshape(n, c, many, prod(out))
-    for tap, window in tap_slices(kernel, out, stride, dilation):
-        image = padded[(..., *window)].reshape(n, c, prod(out), 1)
-        made[(..., *tap)] = np.matmul(by_channel, image)[..., 0].sum(0)
-    return made.reshape(shape)

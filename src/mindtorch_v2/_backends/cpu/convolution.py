@@ -47,6 +47,7 @@ def convolution_backward(grad_output: np.ndarray, input: np.ndarray, weight: np.
                          padding: Ints, dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
                          output_mask: Sequence[bool]) -> tuple[np.ndarray | None, ...]:
     g, x, w = _widen(grad_output, input, weight)
+    stride, padding, dilation = (tuple(v) * (w.ndim - 2) if len(v) == 1 else v for v in (stride, padding, dilation))
     to_input, to_weight, to_bias = output_mask
     made: list[np.ndarray | None] = [None, None, None]
     if to_input and transposed:

@@ -51,7 +51,9 @@ def eye_rectangle(n: int, m: int, dtype: dt.dtype | None, *options: Any) -> Arra
     for word, value in (("n", n), ("m", m)):
         if value < 0:
             raise RuntimeError(f"{word} must be greater or equal to 0, got {value}")
-    return np.eye(n, m, dtype=(dtype or dt.get_default_dtype()).np)
+    out = np.zeros((n, m), (dtype or dt.get_default_dtype()).np)
+    out.reshape(-1)[:m * m:m + 1] = 1  # a matrix with more rows than columns has no diagonal below row m
+    return out
 
 
 @kernel("eye")
@@ -62,6 +64,8 @@ def eye(n: int, dtype: dt.dtype | None, *options: Any) -> Array:
 # --- sequences --------------------------------------------------------------------------------------------------------------
 @kernel("arange.start_step")
 def arange(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *options: Any) -> Array:
+    if dtype is None and end.__class__ is int and start.__class__ is int and step == 1 and start <= end:
+        return np.arange(start, end)
     start, end, step = as_number(start), as_number(end), as_number(step)
     kind = dtype or arange_type(start, end, step)
     if kind is dt.bool_:

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.registry import inplace_kernel, kernel
-from . import elementwise_mixtures  # noqa: F401  - registers clamp, where, lerp, addcmul, addcdiv
-from . import elementwise_unary  # noqa: F401  - registers the kernels of one operand
-from . import elementwise_writes  # noqa: F401  - registers fills, copies, masks and complex views
+from ..._dispatch.registry import check, inplace_kernel, kernel
+from . import (
+    elementwise_mixtures,  # noqa: F401  - registers clamp, where, lerp, addcmul, addcdiv
+    elementwise_unary,  # noqa: F401  - registers the kernels of one operand
+    elementwise_writes,  # noqa: F401  - registers fills, copies, masks and complex views
+)
 from .blocks import in_blocks
 from .unsupported import not_implemented
 
@@ -81,6 +83,16 @@ def add_into(self: np.ndarray, other: Operand, alpha: Any) -> None:
 def _no_bool_subtraction() -> RuntimeError:
     return RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
                         "`logical_xor()` operator instead.")
+
+
+@check("sub.Tensor")
+def no_bool_operand(self: Any, other: Any, alpha: Any) -> None:
+    kinds = [x.dtype.name == "bool" for x in (self, other) if not isinstance(x, (bool, int, float, complex))]
+    if all(kinds) and len(kinds) == 2:
+        raise _no_bool_subtraction()
+    if any(kinds):
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+                           "use the `~` or `logical_not()` operator instead.")
 
 
 @kernel("sub.Tensor")
@@ -264,7 +276,7 @@ def xlogy(self: Operand, other: Operand) -> Any:
     array = self if isinstance(self, np.ndarray) else other
     if array.dtype.kind == "c":
         raise not_implemented("xlogy_cpu", array)
-    product = np.multiply(self, np.log(other))
+    product = np.multiply(self, np.log(other, dtype=array.dtype))
     silent = np.equal(self, 0) & ~np.isnan(other)
     return np.where(silent, product.dtype.type(0), product) if np.any(silent) else product
 

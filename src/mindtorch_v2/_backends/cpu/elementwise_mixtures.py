@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.registry import inplace_kernel, kernel
+from ..._dispatch.registry import check, inplace_kernel, kernel
 from .blocks import in_blocks
 from .select import select
 from .unsupported import not_implemented, type_word
@@ -24,7 +24,7 @@ def _extremes(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     return info.min, info.max
 
 
-def _clip(self: np.ndarray, low: Any, high: Any, out: np.ndarray | None = None) -> np.ndarray:
+def clip(self: np.ndarray, low: Any, high: Any, out: np.ndarray | None = None) -> np.ndarray:
     """Values limited to [low, high], either of which may be None or NaN. `high` wins where they cross.
 
     numpy's clip runs with vector instructions where its maximum with a single number does not.
@@ -46,20 +46,20 @@ def _check_clamp(self: np.ndarray, low: Any, high: Any) -> None:
 @kernel("clamp", "clamp.Tensor")
 def clamp(self: np.ndarray, min: Any, max: Any) -> Any:
     _check_clamp(self, min, max)
-    return _clip(self, min, max)
+    return clip(self, min, max)
 
 
 @inplace_kernel("clamp", "clamp.Tensor")
 def clamp_into(self: np.ndarray, min: Any, max: Any) -> None:
     _check_clamp(self, min, max)
-    _clip(self, min, max, self)
+    clip(self, min, max, self)
 
 
 @kernel("clamp_min", "clamp_min.Tensor")
 def clamp_min(self: np.ndarray, min: Any) -> Any:
     if self.size > SMALL or self.dtype.kind == "c":
         _check_clamp(self, min, None)
-        return _clip(self, min, None)
+        return clip(self, min, None)
     return np.maximum(self, min)
 
 
@@ -71,7 +71,7 @@ def clamp_min_into(self: np.ndarray, min: Any) -> None:
 @kernel("clamp_max", "clamp_max.Tensor")
 def clamp_max(self: np.ndarray, max: Any) -> Any:
     _check_clamp(self, None, max)
-    return _clip(self, None, max)
+    return clip(self, None, max)
 
 
 @inplace_kernel("clamp_max", "clamp_max.Tensor")
@@ -142,8 +142,17 @@ def addcmul(self: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, value: A
     return np.add(self, product if value == 1 else product * _whole_value(self, value))
 
 
+@check("addcdiv")
+def no_integer_quotient(self: Any, tensor1: Any, tensor2: Any, value: Any) -> None:
+    _refuse_integers(not tensor1.dtype.inexact and not tensor2.dtype.inexact)
+
+
 def _check_addcdiv(self: np.ndarray) -> None:
-    if self.dtype.kind in "biu":
+    _refuse_integers(self.dtype.kind in "biu")
+
+
+def _refuse_integers(whole: bool) -> None:
+    if whole:
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
             "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.registry import kernel
+from ..._dispatch.registry import inplace_kernel, kernel
 from ..._shape import broadcast_shapes
 from . import select
 from .unsupported import not_implemented, type_word
@@ -70,25 +70,37 @@ def zero_(self: np.ndarray) -> None:
     self[...] = 0
 
 
-def _masked(self: np.ndarray, mask: np.ndarray, value: Any) -> None:
-    if mask.dtype.kind != "b":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {_CPP_TYPES[mask.dtype.char]}")
+def _put(self: np.ndarray, mask: np.ndarray, value: Any) -> None:
     if self.shape != mask.shape:
         check_target_shape(self, mask)
     select.put(self, mask, value)
 
 
-@kernel("masked_fill_.Scalar")
-def masked_fill_scalar(self: np.ndarray, mask: np.ndarray, value: Any) -> None:
-    _masked(self, mask, as_element(self, value))
+def _element(self: np.ndarray, mask: np.ndarray, value: Any) -> Any:
+    """The value to write in the type of `self`, after the checks of masked_fill."""
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {_CPP_TYPES[mask.dtype.char]}")
+    if isinstance(value, np.ndarray):
+        if value.ndim:
+            raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                               f"{value.ndim} dimension(s).")
+        value = value.item()
+    return as_element(self, value)
 
 
-@kernel("masked_fill_.Tensor")
-def masked_fill_tensor(self: np.ndarray, mask: np.ndarray, value: np.ndarray) -> None:
-    if value.ndim:
-        raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                           f"{value.ndim} dimension(s).")
-    _masked(self, mask, as_element(self, value.item()))
+@kernel("masked_fill.Scalar", "masked_fill.Tensor")
+def masked_fill(self: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
+    element = _element(self, mask, value)
+    shape = self.shape if self.shape == mask.shape else broadcast_shapes(mask.shape, self.shape)
+    out = np.empty(shape, self.dtype)
+    out[...] = self
+    _put(out, mask, element)
+    return out
+
+
+@inplace_kernel("masked_fill.Scalar", "masked_fill.Tensor")
+def masked_fill_into(self: np.ndarray, mask: np.ndarray, value: Any) -> None:
+    _put(self, mask, _element(self, mask, value))
 
 
 # --- complex numbers ----------------------------------------------------------------------------------------------------

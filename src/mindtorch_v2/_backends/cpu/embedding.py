@@ -88,7 +88,9 @@ def embedding_bag(weight: np.ndarray, indices: np.ndarray, offsets: np.ndarray, 
     _check_bags(weight, indices, offsets, mode, per_sample_weights)
     bags = offsets.size - int(include_last_offset)
     bag_of = np.searchsorted(offsets[:bags], np.arange(indices.size), side="right") - 1
-    kept = indices != padding_idx
+    if include_last_offset:
+        bag_of[offsets[-1]:] = -1  # behind the last bag
+    kept = (indices != padding_idx) & (bag_of >= 0)
     index, bag = indices[kept], bag_of[kept]
     sizes = np.bincount(bag, minlength=bags)
     rows = weight.take(index, axis=0)
@@ -112,7 +114,7 @@ def embedding_bag_dense_backward(grad: np.ndarray, indices: np.ndarray, offset2b
         full = np.flatnonzero(bag_size)
         places = (maximum_indices[full] * width + np.arange(width)).reshape(-1, 1)
         return _table(grad[full].reshape(-1, 1), places[:, 0], num_weights * width).reshape(num_weights, width)
-    kept = indices != padding_idx
+    kept = (indices != padding_idx) & (offset2bag >= 0)
     index, bag = indices[kept], offset2bag[kept]
     rows = grad.take(bag, axis=0)
     if mode == MEAN:
@@ -128,4 +130,4 @@ def embedding_bag_dense_backward(grad: np.ndarray, indices: np.ndarray, offset2b
 def per_sample_weights_backward(grad: np.ndarray, weight: np.ndarray, indices: np.ndarray, offsets: np.ndarray,
                                 offset2bag: np.ndarray, mode: int, padding_idx: int) -> Any:
     out = (grad.take(offset2bag, axis=0) * weight.take(indices, axis=0)).sum(axis=1)
-    return np.where(indices == padding_idx, out.dtype.type(0), out)
+    return np.where((indices == padding_idx) | (offset2bag < 0), out.dtype.type(0), out)

@@ -11,9 +11,17 @@ from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
 from ... import _dtype as dt
 from ..._dispatch.registry import inplace_kernel, kernel
-from ..._ops.movement_shapes import check_cat, expand_geometry, storage_extent
+from ..._ops.movement_shapes import (
+    channels_last_strides,
+    check_cat,
+    check_stack,
+    dense_strides,
+    expand_geometry,
+    storage_extent,
+)
 from ..._shape import infer_size, normalize_dim, normalize_dims
 from ..._storage import root_array
+from ..._tensor import contiguous_format, preserve_format
 
 Array = np.ndarray
 _ndarray = np.ndarray
@@ -122,6 +130,30 @@ def transpose(self: Array, dim0: int, dim1: int) -> Array:
     return self.transpose(_SWAPS.get(key) or _swap(key))
 
 
+@kernel("t")
+def t(self: Array) -> Array:
+    """The short cut of the composite `t`, for calls that nobody watches."""
+    if self.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    return self.T
+
+
+@kernel("clone")
+def clone(self: Array, memory_format: Any) -> Array:
+    """The short cut of the composite `clone`."""
+    keeps_order = memory_format is None or memory_format is preserve_format
+    if self.flags.c_contiguous and (keeps_order or memory_format is contiguous_format):
+        return self.copy()
+    if memory_format is contiguous_format:
+        return self.copy("C")
+    item = self.itemsize
+    strides = dense_strides(self.shape, tuple([s // item for s in self.strides])) if keeps_order \
+        else channels_last_strides(self.shape)
+    out = _ndarray(self.shape, self.dtype, strides=[s * item for s in strides])
+    out[...] = self
+    return out
+
+
 @kernel("permute")
 def permute(self: Array, dims: Sequence[int]) -> Array:
     try:
@@ -139,8 +171,11 @@ def permute(self: Array, dims: Sequence[int]) -> Array:
 
 @kernel("expand")
 def expand(self: Array, size: Sequence[int], implicit: bool) -> Array:
-    name = f"torch.{_TYPE_NAMES[dt.BY_NUM[self.dtype.num].name]}Tensor" if len(size) < self.ndim else ""
-    shape, strides = expand_geometry(self.shape, self.strides, size, name)
+    if len(size) < self.ndim:
+        raise RuntimeError(f"expand(torch.{_TYPE_NAMES[dt.BY_NUM[self.dtype.num].name]}Tensor{{{list(self.shape)}}}, size="
+                           f"{list(size)}): the number of sizes provided ({len(size)}) must be greater or equal to the number of "
+                           f"dimensions in the tensor ({self.ndim})")
+    shape, strides = expand_geometry(self.shape, self.strides, tuple(size))
     return restride(self, shape, strides)
 
 
@@ -277,6 +312,14 @@ def cat(tensors: Sequence[Array], dim: int) -> Array:
     return np.concatenate(parts, axis, out=np.empty(shape, common), casting="unsafe")
 
 
+@kernel("stack")
+def stack(tensors: Sequence[Array], dim: int) -> Array:
+    """The short cut of the composite `stack`."""
+    at, shape = check_stack([a.shape for a in tensors], dim)
+    spread = (*shape[:at], 1, *shape[at:])
+    return cat([a.reshape(spread) for a in tensors], at)
+
+
 @kernel("repeat")
 def repeat(self: Array, repeats: Sequence[int]) -> Array:
     lead = len(repeats) - self.ndim
@@ -337,14 +380,16 @@ def _triangle(array: Array, diagonal: int, word: str) -> Array:
 
 @kernel("tril")
 def tril(self: Array, diagonal: int) -> Array:
-    keep = _triangle(self, diagonal, "tril")
-    return np.ascontiguousarray(np.where(keep, self, self.dtype.type(0)))
+    out = np.zeros(self.shape, self.dtype)
+    np.copyto(out, self, where=_triangle(self, diagonal, "tril"))
+    return out
 
 
 @kernel("triu")
 def triu(self: Array, diagonal: int) -> Array:
-    drop = _triangle(self, diagonal - 1, "triu")
-    return np.ascontiguousarray(np.where(drop, self.dtype.type(0), self))
+    out = self.copy()
+    np.copyto(out, 0, where=_triangle(self, diagonal - 1, "triu"))
+    return out
 
 
 @inplace_kernel("tril")

@@ -16,6 +16,8 @@ from .unsupported import not_implemented, type_word
 Ints = Sequence[int]
 Mask = Sequence[bool]
 _BLOCK = 1 << 17   # elements
+_ROW = 1024        # longer rows are summed in pieces
+_ONES: dict[np.dtype[Any], np.ndarray] = {np.dtype(t): np.ones(_ROW, t) for t in (np.float32, np.float64)}
 
 
 def _wide(a: np.ndarray | None, dtype: np.dtype[Any]) -> Any:
@@ -25,43 +27,57 @@ def _wide(a: np.ndarray | None, dtype: np.dtype[Any]) -> Any:
 
 def _computing_type(name: str, x: np.ndarray, *parameters: np.ndarray | None) -> np.dtype[Any]:
     """float32 for float16, else the input's; errors for types PyTorch refuses."""
-    if x.dtype.kind != "f":
+    dtype = x.dtype
+    if dtype.kind != "f":
         raise not_implemented(name, x)
     for p in parameters:
-        if p is not None and p.dtype != x.dtype and not (x.dtype == np.float16 and p.dtype == np.float32):
-            raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of Float{_but(x, p)}")
-    return np.dtype(np.float32) if x.dtype == np.float16 else x.dtype
-
-
-def _but(x: np.ndarray, p: np.ndarray) -> str:
-    return "" if x.dtype != np.float16 else f" or {type_word(x)}, but got {type_word(p)}"
+        if p is not None and p.dtype != dtype and not (dtype == np.float16 and p.dtype == np.float32):
+            but = f" or {type_word(x)}, but got {type_word(p)}" if dtype == np.float16 else ""
+            raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of Float{but}")
+    return dtype if dtype.char != "e" else np.dtype(np.float32)
 
 
 def _kept(x: np.ndarray, *parameters: np.ndarray | None) -> np.dtype[Any]:
     """The type of statistics and of parameters' gradients: the parameters'."""
-    return next((p.dtype for p in parameters if p is not None), x.dtype)
+    for p in parameters:
+        if p is not None:
+            return p.dtype
+    return x.dtype
 
 
 def _as(a: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    return a if a.dtype == dtype else a.astype(dtype)
+    return a if a.dtype is dtype else a.astype(dtype)
 
 
-def _blocks(rows: int, length: int) -> range:
-    return range(0, rows, max(1, _BLOCK // max(length, 1)))
+def _row_sums(rows: np.ndarray) -> np.ndarray:
+    """(m, n) -> (m,): a matrix product where that is exact enough."""
+    n = rows.shape[1]
+    return rows @ _ONES[rows.dtype][:n] if n <= _ROW else sum_over(rows, 1)
 
 
 # --- rows: each is normalized on its own ----------------------------------------------------------------------------------
 def _center(rows: np.ndarray, into: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
-    """Writes rows minus their means; returns the means and the reciprocals of the standard deviations."""
-    n = rows.shape[1]
-    mean = sum_over(rows, 1)
+    """Writes rows minus their means; returns the means and the reciprocals of the standard deviations, as columns."""
+    m, n = rows.shape
+    mean = _row_sums(rows).reshape(m, 1)
     mean /= n
-    np.subtract(rows, mean[:, None], out=into)
-    rstd = np.vecdot(into, into)
+    np.subtract(rows, mean, out=into)
+    rstd = np.vecdot(into, into).reshape(m, 1)
     rstd /= n
     rstd += eps
     np.sqrt(rstd, out=rstd)
-    return mean, np.divide(1, rstd, out=rstd)
+    return mean, np.reciprocal(rstd, out=rstd)
+
+
+def _normalize_rows(rows: np.ndarray, w: np.ndarray | None, b: np.ndarray | None, eps: float, out: np.ndarray) -> Any:
+    """Writes the normalized rows; returns means and reciprocal deviations."""
+    mean, rstd = _center(rows, out, eps)
+    out *= rstd
+    if w is not None:
+        out *= w
+    if b is not None:
+        out += b
+    return mean, rstd
 
 
 @kernel("native_layer_norm")
@@ -70,20 +86,17 @@ def native_layer_norm(input: np.ndarray, normalized_shape: Ints, weight: np.ndar
     axis = check_normalized_shape(input.shape, normalized_shape, weight=weight, bias=bias)
     dtype = _computing_type("LayerNormKernelImpl", input, weight, bias)
     length = prod(normalized_shape)
-    rows = _wide(input, dtype).reshape(-1 if length else prod(input.shape[:axis]), length)
-    w, b = (None if p is None else _wide(p, dtype).reshape(-1) for p in (weight, bias))
-    count = rows.shape[0]
-    out, mean, rstd = np.empty(rows.shape, dtype), np.empty(count, dtype), np.empty(count, dtype)
-    blocks = _blocks(count, length)
-    for i in blocks:
-        part = slice(i, i + blocks.step)
-        y = out[part]
-        mean[part], rstd[part] = _center(rows[part], y, eps)
-        y *= rstd[part, None]
-        if w is not None:
-            y *= w
-        if b is not None:
-            y += b
+    count = prod(input.shape[:axis])
+    rows = _wide(input, dtype).reshape(count, length)
+    w = None if weight is None else _wide(weight, dtype).reshape(length)
+    b = None if bias is None else _wide(bias, dtype).reshape(length)
+    out = np.empty(rows.shape, dtype)
+    if rows.size <= _BLOCK:
+        mean, rstd = _normalize_rows(rows, w, b, eps, out)
+    else:
+        step = max(1, _BLOCK // length)
+        pairs = [_normalize_rows(rows[i:i + step], w, b, eps, out[i:i + step]) for i in range(0, count, step)]
+        mean, rstd = (np.concatenate(parts) for parts in zip(*pairs))
     kept = _kept(input, weight, bias)
     shape = (*input.shape[:axis], *(1,) * len(normalized_shape))
     return _as(out, input.dtype).reshape(input.shape), _as(mean, kept).reshape(shape), _as(rstd, kept).reshape(shape)
@@ -95,16 +108,17 @@ def native_layer_norm_backward(grad_out: np.ndarray, input: np.ndarray, normaliz
     dtype = _computing_type("LayerNormBackwardKernelImpl", input)
     length = prod(normalized_shape)
     count = prod(input.shape[:input.ndim - len(normalized_shape)])
-    g, x = (_wide(a, dtype).reshape(count, length) for a in (grad_out, input))
-    mean, rstd = (_wide(a, dtype).reshape(count) for a in (mean, rstd))
+    g, x = _wide(grad_out, dtype).reshape(count, length), _wide(input, dtype).reshape(count, length)
+    mean, rstd = _wide(mean, dtype).reshape(count), _wide(rstd, dtype).reshape(count)
     w = None if weight is None else _wide(weight, dtype).reshape(length)
     to_input, to_weight, to_bias = output_mask
     gx = np.empty(x.shape, dtype) if to_input else None
     gw = np.zeros(length, dtype) if to_weight else None
-    blocks = _blocks(count, length)
-    for i in blocks if to_input or to_weight else ():
-        part = slice(i, i + blocks.step)
-        _layer_norm_block(g[part], x[part], mean[part], rstd[part], w, None if gx is None else gx[part], gw)
+    if to_input or to_weight:
+        step = max(1, _BLOCK // max(length, 1))
+        for i in range(0, count, step):
+            part = slice(i, i + step)
+            _layer_norm_block(g[part], x[part], mean[part], rstd[part], w, None if gx is None else gx[part], gw)
     gb = sum_over(g, 0) if to_bias else None
     kept = _kept(input, weight, bias)
     shape = tuple(normalized_shape)
@@ -122,11 +136,11 @@ def _layer_norm_block(g: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.n
         gw += rstd @ products
     if gx is None:
         return
-    along = sum_over(products, 1) if w is None else products @ w
+    along = _row_sums(products) if w is None else products @ w
     along *= rstd
     along *= rstd
     along /= n
-    shift = sum_over(g, 1) if w is None else g @ w
+    shift = _row_sums(g) if w is None else g @ w
     shift /= n
     weighted = g if w is None else np.multiply(g, w, out=products)
     np.subtract(weighted, shift[:, None], out=gx)
@@ -226,7 +240,7 @@ def native_group_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.nda
     out = np.empty(rows.shape, dtype)
     mean, rstd = _center(rows, out, eps)
     if weight is None and bias is None:
-        out *= rstd[:, None]
+        out *= rstd
     else:
         scale = np.repeat(rstd.reshape(N, group), C // group, axis=1)
         by_channel = out.reshape(N, C, HxW)

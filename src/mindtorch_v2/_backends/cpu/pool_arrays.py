@@ -103,7 +103,7 @@ def scatter_positions(grad: np.ndarray, positions: np.ndarray, shape: Ints, rank
     """Puts every element at its flat position in its plane; where windows overlap, they add up."""
     plane = prod(shape[-rank:])
     planes = prod(shape[:-rank])
-    flat = (positions.reshape(planes, -1) + np.arange(0, planes * plane, plane or 1)[:, None]).ravel()
+    flat = (positions.reshape(planes, prod(positions.shape[-rank:])) + np.arange(planes)[:, None] * plane).ravel()
     if overlapping:
         return np.bincount(flat, grad.ravel(), planes * plane).astype(grad.dtype).reshape(shape)
     out = np.zeros(planes * plane, grad.dtype)

@@ -1,6 +1,7 @@
 """CPU kernels of the scans: running sums, products and extremes."""
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,37 @@ from ... import _dtype as dt
 from ..._dispatch.registry import kernel
 from ..._shape import normalize_dim
 from .errors import refuse_types
-from .sums import contiguous
+from .sums import contiguous, sum_over
 from .unsupported import not_implemented
 
 # Running sums of floating types are kept one size wider, as PyTorch does.
 _WIDER = {np.dtype(np.float16): np.dtype(np.float32), np.dtype(np.float32): np.dtype(np.float64),
           np.dtype(np.complex64): np.dtype(np.complex128)}
+
+
+_MUCH = 1 << 13
+_BLOCK = 32
+_UPPER = {t: np.triu(np.ones((_BLOCK, _BLOCK), t)) for t in "fd"}
+
+
+def _cumsum_in_blocks(a: np.ndarray, axis: int) -> np.ndarray | None:
+    """Running sums inside blocks by a product with a triangle of ones, then the sums of the blocks before are added.
+
+    None if something is not finite: a product would spread it to places that come before.
+    """
+    if not np.isfinite(sum_over(a, None)):
+        return None
+    n = a.shape[axis]
+    blocks, upper = -(-n // _BLOCK), _UPPER[a.dtype.char]
+    outer, inner = prod(a.shape[:axis]), prod(a.shape[axis + 1:])
+    padded = np.zeros((outer, blocks * _BLOCK, inner), a.dtype) if n % _BLOCK else np.empty((outer, n, inner), a.dtype)
+    padded[:, :n] = a.reshape(outer, n, inner)
+    cut = padded.reshape(outer, blocks, _BLOCK, inner)
+    sums = (cut[..., 0] @ upper)[..., None] if inner == 1 else np.matmul(upper.T, cut)
+    before = np.add.accumulate(sums[:, :-1, -1], axis=1, dtype=np.float64)
+    sums[:, 1:] += before[:, :, None].astype(a.dtype)
+    whole = sums.reshape(outer, blocks * _BLOCK, inner)[:, :n].reshape(a.shape)
+    return np.ascontiguousarray(whole)
 
 
 def _scan(ufunc: np.ufunc, self: np.ndarray, dim: int, dtype: dt.dtype | None) -> Any:
@@ -26,6 +52,10 @@ def _scan(ufunc: np.ufunc, self: np.ndarray, dim: int, dtype: dt.dtype | None) -
         wanted = self.dtype if self.dtype.kind in "fc" else np.dtype(np.int64)
     if self.ndim == 0:
         return self.astype(wanted)
+    if ufunc is np.add and self.size >= _MUCH and self.shape[axis] >= 2 * _BLOCK and self.dtype == wanted and wanted.char in "fd":
+        fast = _cumsum_in_blocks(self, axis)
+        if fast is not None:
+            return fast
     out = ufunc.accumulate(self, axis=axis, dtype=_WIDER.get(wanted, wanted))
     return contiguous(out if out.dtype == wanted else out.astype(wanted))
 

@@ -10,6 +10,7 @@ from ... import _dtype as dt
 from ..._dispatch.registry import kernel
 from ..._shape import normalize_dim, normalize_dims
 from .errors import refuse_types
+from .lines import last_axis, nth
 from .sums import Axes, contiguous, sum_over
 from .unsupported import not_implemented, type_word
 
@@ -34,7 +35,7 @@ def _spread(self: np.ndarray, dim: Any, correction: float, keepdim: bool) -> tup
         squares = sum_over(away.real ** 2 + away.imag ** 2, every, keepdim)
         slack = (rest.real ** 2 + rest.imag ** 2) / n
     else:
-        squares = sum_over(np.square(away), every, keepdim)
+        squares = _sum_of_squares(away, every, keepdim)
         slack = np.square(rest) / n
     left = np.maximum(squares - slack.reshape(np.shape(squares)), 0) if n > 1 else squares
     return left / max(n - correction, 0), mean, n
@@ -101,6 +102,9 @@ def _sum_of_squares(a: np.ndarray, axes: Axes, keepdim: bool) -> Any:
             rows = flat[:whole].reshape(-1, _LONG_DOT)
             total = total + sum_over(np.vecdot(rows, rows), None)
         return np.asarray(total).reshape((1,) * a.ndim) if keepdim else total
+    if a.ndim and axes in (-1, a.ndim - 1, (a.ndim - 1,)) and a.flags.c_contiguous and 0 < a.shape[-1] <= _LONG_DOT:
+        total = np.vecdot(a, a)
+        return total[..., None] if keepdim else total
     return sum_over(np.square(a), axes, keepdim)
 
 
@@ -165,10 +169,13 @@ def _median_dim(self: np.ndarray, dim: int, keepdim: bool, ignore_nan: bool) -> 
     refuse_types("median_out", self, "bc")
     if self.ndim == 0:
         return self.copy(), np.int64(0)
-    lines = np.moveaxis(self, axis, -1)
+    lines = last_axis(self, axis)
     n = lines.shape[-1]
-    order = np.argsort(lines, axis=-1, kind="stable")
     nans = _nan_count(lines)
+    if not np.any(nans):
+        values, where = nth(lines, (n - 1) // 2)
+        return _kept(values, axis, keepdim), _kept(where, axis, keepdim)
+    order = np.argsort(lines, axis=-1, kind="stable")
     if ignore_nan:
         place = np.maximum(n - nans - 1, 0) // 2
     else:  # with NaNs, the first of them is the median
@@ -193,7 +200,7 @@ def mode(self: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
     refuse_types("mode", self, "c")
     if self.ndim == 0:
         return self.copy(), np.int64(0)
-    lines = np.moveaxis(self, axis, -1)
+    lines = last_axis(self, axis)
     n = lines.shape[-1]
     order = np.argsort(lines, axis=-1, kind="stable")
     ranked = np.take_along_axis(lines, order, -1)

@@ -48,7 +48,7 @@ def _log_softmax_backward_body(out: np.ndarray, y: np.ndarray, g: np.ndarray, ax
 def _along(body: Body, axis: int, *inputs: np.ndarray) -> np.ndarray:
     """Runs `body` along an axis of arrays of one shape, by groups of rows if the axis is the last one."""
     first = inputs[0]
-    out = np.empty_like(first)
+    out = np.empty(first.shape, first.dtype)
     n = first.shape[axis]
     if first.size > BLOCK and axis == first.ndim - 1 and all(a.flags.c_contiguous for a in inputs):
         rows = [a.reshape(-1, n) for a in (out, *inputs)]

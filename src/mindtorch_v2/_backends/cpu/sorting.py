@@ -8,16 +8,11 @@ import numpy as np
 from ..._dispatch.registry import kernel
 from ..._shape import normalize_dim
 from .errors import outside, refuse_types
+from .lines import ascending, descending, from_last, last_axis, nth, take_from
 from .sums import contiguous
 from .unsupported import type_word
 
-_FEW = 64  # lines this short are sorted as a whole, which keeps equal values in their order
-
-
-def descending_order(lines: np.ndarray) -> np.ndarray:
-    """Positions that sort (..., n) downwards; equal values keep their order."""
-    n = lines.shape[-1]
-    return (n - 1 - np.argsort(lines[..., ::-1], axis=-1, kind="stable"))[..., ::-1]
+_ROUNDS = 8  # for so few results, taking the best again and again is faster than sorting
 
 
 def _laid_out_like(a: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -29,40 +24,59 @@ def _laid_out_like(a: np.ndarray, values: np.ndarray) -> np.ndarray:
     return out
 
 
-def _sort(self: np.ndarray, dim: int, descending: bool) -> tuple[Any, Any]:
+def _sort(self: np.ndarray, dim: int, falling: bool) -> tuple[Any, Any]:
     axis = normalize_dim(dim, self.ndim)
     if self.dtype.kind == "c":
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
     if self.ndim == 0:
         return self.copy(), np.int64(0)
-    if self.ndim == 1:
-        order = descending_order(self) if descending else self.argsort(kind="stable")
-        return self.take(order), np.ascontiguousarray(order)
-    if descending:
-        order = np.moveaxis(descending_order(np.moveaxis(self, axis, -1)), -1, axis)
-    else:
-        order = self.argsort(axis=axis, kind="stable")
-    return _laid_out_like(self, np.take_along_axis(self, order, axis)), _laid_out_like(self, order)
+    lines = last_axis(self, axis)
+    order = (descending if falling else ascending)(lines)
+    values = take_from(lines, order)
+    if self.ndim == 1 or (axis == self.ndim - 1 and self.flags.c_contiguous):
+        return values, np.ascontiguousarray(order)
+    return _laid_out_like(self, from_last(values, axis)), _laid_out_like(self, from_last(order, axis))
 
 
 kernel("sort")(lambda self, dim, descending: _sort(self, dim, descending))
 kernel("sort.stable")(lambda self, stable, dim, descending: _sort(self, dim, descending))
 
 
-def _select(lines: np.ndarray, k: int, largest: bool) -> np.ndarray:
-    """Positions of the k largest or smallest values of each line, best first."""
-    n = lines.shape[-1]
-    if n <= _FEW or k * 4 > n:
-        order = descending_order(lines) if largest else np.argsort(lines, axis=-1, kind="stable")
-        return order[..., :k]
-    if largest:
-        found = np.argpartition(lines, n - k, axis=-1)[..., n - k:]
+def _best_in_rounds(lines: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
+    """Places of the k best values per line, found one after another; None if a value cannot be told from a taken one."""
+    left = np.array(lines).reshape(-1, lines.shape[-1])
+    float_like = left.dtype.kind == "f"
+    if float_like:
+        taken: Any = -np.inf if largest else np.inf
     else:
-        found = np.argpartition(lines, k - 1, axis=-1)[..., :k]
+        limits = np.iinfo(left.dtype)
+        taken = limits.min if largest else limits.max
+    if float_like and not largest and np.isnan(left).any():
+        return None
+    rows = np.arange(len(left))
+    out = np.empty((len(left), k), np.int64)
+    for j in range(k):
+        best = left.argmax(axis=1) if largest else left.argmin(axis=1)
+        out[:, j] = best
+        if (left[rows, best] == taken).any():
+            return None
+        left[rows, best] = taken
+    return out.reshape(*lines.shape[:-1], k)
+
+
+def _select(lines: np.ndarray, k: int, largest: bool) -> np.ndarray:
+    """Places of the k largest or smallest values of each line, best first."""
+    n = lines.shape[-1]
+    if k <= _ROUNDS and n > 2 * k:
+        found = _best_in_rounds(lines, k, largest)
+        if found is not None:
+            return found
+    if k * 4 > n:
+        return (descending(lines) if largest else ascending(lines))[..., :k]
+    found = np.argpartition(lines, n - k, axis=-1)[..., n - k:] if largest else np.argpartition(lines, k - 1, axis=-1)[..., :k]
     found = np.sort(found, axis=-1)
     values = np.take_along_axis(lines, found, -1)
-    order = descending_order(values) if largest else np.argsort(values, axis=-1, kind="stable")
-    return np.take_along_axis(found, order, -1)
+    return np.take_along_axis(found, descending(values) if largest else ascending(values), -1)
 
 
 @kernel("topk")
@@ -76,12 +90,12 @@ def topk(self: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tup
         raise RuntimeError("topk does not support bool dtypes on CPU")
     if self.ndim == 0:
         return self.copy(), np.int64(0)
-    lines = np.moveaxis(self, axis, -1)
+    lines = last_axis(self, axis)
     if k == 0 or lines.size == 0:
         shape = (*self.shape[:axis], k, *self.shape[axis + 1:])
         return np.empty(shape, self.dtype), np.empty(shape, np.int64)
-    found = np.moveaxis(_select(lines, k, largest), -1, axis)
-    return contiguous(np.take_along_axis(self, found, axis)), np.ascontiguousarray(found)
+    found = _select(lines, k, largest)
+    return from_last(take_from(lines, found), axis), from_last(found, axis)
 
 
 @kernel("kthvalue")
@@ -95,10 +109,13 @@ def kthvalue(self: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[Any, An
     refuse_types("kthvalue_cpu", self, "bc")
     if self.ndim == 0:
         return self.copy(), np.int64(0)
-    order = self.argsort(axis=axis, kind="stable") if n <= _FEW else np.argpartition(self, k - 1, axis=axis)
-    where = np.take(order, [k - 1], axis=axis)
-    values = np.take_along_axis(self, where, axis)
-    return tuple(contiguous(x if keepdim else x.squeeze(axis)) for x in (values, where))  # type: ignore[return-value]
+    lines = last_axis(self, axis)
+    if self.dtype.kind == "f" and np.isnan(lines).any():
+        where = ascending(lines)[..., k - 1]
+        values = take_from(lines, where[..., None])[..., 0]
+    else:
+        values, where = nth(lines, k - 1)
+    return tuple(contiguous(np.expand_dims(x, axis) if keepdim else x) for x in (values, where))  # type: ignore[return-value]
 
 
 # --- searching ----------------------------------------------------------------------------------------------------------

@@ -20,8 +20,9 @@ _TWO_OVER_ROOT_PI = 1.1283791670955126
 def in_double(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """Lets a function of a one-dimensional float64 array take any floating array and give its type and shape back."""
     def wide(x: np.ndarray, *rest: Any) -> np.ndarray:
-        result = function(np.array(x, np.float64, order="C").reshape(-1), *rest)
-        return result.reshape(x.shape).astype(x.dtype, copy=False)
+        out = np.empty_like(x)  # laid out like x
+        out[...] = function(np.array(x, np.float64, order="C").reshape(-1), *rest).reshape(x.shape)
+        return out
     return wide
 
 

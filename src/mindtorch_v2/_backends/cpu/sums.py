@@ -14,7 +14,7 @@ _SMALL = 512             # below this many elements a plain reduction is as fast
 _PAIRWISE = 1 << 14      # numpy's pairwise sum of everything is exact, and fast enough up to here
 _BLOCK = 256
 _ROW = 1024              # a product adds along a row in many lanes, so that longer rows stay exact
-_ones: dict[np.dtype[Any], np.ndarray] = {np.dtype(t): np.ones(_ROW, t) for t in (np.float32, np.float64)}
+_ones: dict[str, np.ndarray] = {"f": np.ones(_ROW, np.float32), "d": np.ones(_ROW, np.float64)}  # by the type's letter
 
 Axes = int | tuple[int, ...] | None
 
@@ -26,8 +26,8 @@ def contiguous(a: Any) -> Any:
 
 def sum_over(a: np.ndarray, axes: Axes, keepdims: bool = False) -> Any:
     """The sum over `axes` (None: all; they may be negative) in the type of `a`, which is not narrower than float32."""
-    if a.size < _SMALL or a.dtype not in _ones:
-        return contiguous(np.add.reduce(a, axis=axes, keepdims=keepdims))
+    if a.size < _SMALL or a.dtype.char not in _ones:
+        return contiguous(np.add.reduce(a, axes, None, None, keepdims))
     shape, ndim = a.shape, a.ndim
     if axes.__class__ is not int:
         if axes is None or len(axes) == ndim:  # type: ignore[arg-type]
@@ -88,7 +88,7 @@ def _sum_run(a: np.ndarray, start: int, end: int) -> np.ndarray:
 def _sum_rows(rows: np.ndarray) -> np.ndarray:
     """(m, n) -> (m,)"""
     m, n = rows.shape
-    ones = _ones[rows.dtype]
+    ones = _ones[rows.dtype.char]
     if n <= _ROW:
         return rows @ ones[:n]
     blocks = n // _BLOCK
@@ -104,7 +104,7 @@ def _sum_rows(rows: np.ndarray) -> np.ndarray:
 def _sum_columns(cube: np.ndarray) -> np.ndarray:
     """(m, n, k) -> (m, k)"""
     m, n, k = cube.shape
-    ones = _ones[cube.dtype]
+    ones = _ones[cube.dtype.char]
     if n <= _BLOCK:
         # Many tiny products cost more than they save.
         return np.matmul(ones[:n], cube) if m == 1 or n * k >= _BLOCK else np.add.reduce(cube, axis=1)

@@ -91,9 +91,7 @@ class EventList(list):
         views = self._views()
         rows = average_entries(*views, **by) if views is not None else average_events(self, **by)
         made = _KeyAverages(rows, use_device=self._use_device, profile_memory=self._profile_memory, with_flops=self._with_flops)
-        made._grouped_by = tuple(key for key, used in (("input_shapes", group_by_input_shapes), ("stack", group_by_stack_n > 0)) if used)
-        made._members = self
-        return made
+        return made._made_of(self, group_by_input_shapes, group_by_stack_n)
 
     def _views(self) -> tuple[EventSource, np.ndarray] | None:
         """The source and the entries of the elements, if they are all unchanged views of one source."""
@@ -150,7 +148,12 @@ class _KeyAverages(EventList):
     """Averages. `_build_rows` gives them as dicts."""
 
     _grouped_by: tuple[str, ...] = ()
-    _members: EventList | None = None
+    _members: EventList | EventSource | None = None  # what was grouped
+
+    def _made_of(self, members: EventList | EventSource, by_shape: bool, stack_n: int) -> _KeyAverages:
+        self._members = members
+        self._grouped_by = ("input_shapes",) * bool(by_shape) + ("stack",) * (stack_n > 0)
+        return self
 
     def _build_rows(self) -> list[dict[str, Any]]:
         """The groups as `name`, `device_type`, `count`, `total_time_ns`, `self_time_ns`, `avg_time_ns`, and
@@ -166,7 +169,10 @@ class _KeyAverages(EventList):
 
     def _stack_bearers(self) -> EventList:
         """Rows that were not grouped by stack have none; the events that they were made of have."""
-        return self._members if self._members is not None and not any(row.stack for row in self) else self
+        members = self._members
+        if members is None or any(row.stack for row in self):
+            return self
+        return EventList(views_of(members, range(len(members.tree)))) if isinstance(members, EventSource) else members
 
 
 def build_events(source: EventStore | EventTree) -> EventList:
@@ -183,11 +189,10 @@ def key_averages(source: EventStore | EventTree, group_by_input_shape: bool = Fa
                  group_by_overload_name: bool = False) -> _KeyAverages:
     """`build_events(source).key_averages(...)` without making the events."""
     tree = EventTree.of(source)
-    rows = average_entries(EventSource(tree), None, by_shape=group_by_input_shape, stack_n=group_by_stack_n,
+    views = EventSource(tree)
+    rows = average_entries(views, None, by_shape=group_by_input_shape, stack_n=group_by_stack_n,
                            by_overload=group_by_overload_name)
-    made = _KeyAverages(rows, **_flags(tree))
-    made._grouped_by = tuple(key for key, used in (("input_shapes", group_by_input_shape), ("stack", group_by_stack_n > 0)) if used)
-    return made
+    return _KeyAverages(rows, **_flags(tree))._made_of(views, group_by_input_shape, group_by_stack_n)
 
 
 def _flags(tree: EventTree) -> dict[str, Any]:

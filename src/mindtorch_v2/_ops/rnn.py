@@ -1,0 +1,36 @@
+"""Recurrent networks over whole sequences, single cells, and packed sequences."""
+from __future__ import annotations
+
+from typing import Any
+
+from .rules import Spec
+from .table import op
+
+_WHOLE = "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
+_CELL = "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None"
+
+op(f"lstm.input(Tensor input, Tensor[] hx, {_WHOLE}, bool batch_first) -> (Tensor, Tensor, Tensor)", method=False)
+op(f"lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, {_WHOLE}) -> (Tensor, Tensor, Tensor)", method=False)
+op(f"lstm_cell(Tensor input, Tensor[] hx, {_CELL}) -> (Tensor, Tensor)", method=False)
+for _name in ("gru", "rnn_tanh", "rnn_relu"):
+    op(f"{_name}.input(Tensor input, Tensor hx, {_WHOLE}, bool batch_first) -> (Tensor, Tensor)", method=False)
+    op(f"{_name}.data(Tensor data, Tensor batch_sizes, Tensor hx, {_WHOLE}) -> (Tensor, Tensor)", method=False)
+    op(f"{_name}_cell(Tensor input, Tensor hx, {_CELL}) -> Tensor", method=False)
+
+
+def _packed(input: Any, lengths: Any, batch_first: bool) -> tuple[Spec, Spec]:
+    raise NotImplementedError("_pack_padded_sequence: the size of the result depends on the lengths' values, which meta tensors "
+                              "do not have")
+
+
+def _unpacked(grad: Any, input_size: Any, batch_sizes: Any, batch_first: bool) -> Spec:
+    return Spec(tuple(input_size), grad.dtype)
+
+
+op("_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", meta=_packed, method=False)
+op("_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor",
+   meta=_unpacked, function=False, method=False, no_grad="PyTorch gives no derivative for it either")
+op("_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) "
+   "-> (Tensor, Tensor)", method=False)
+op('pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor',
+   method=False)

@@ -1,0 +1,26 @@
+"""Neural networks: layers, losses, their functions and initial values."""
+# ruff: noqa: F403  - the names of nn are those of its modules
+from . import functional, init, modules, parameter, utils
+from .modules import *
+from .parameter import Buffer, Parameter
+
+__all__ = ["Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils", *modules.__all__]
+
+
+def factory_kwargs(kwargs: "dict[str, object] | None") -> "dict[str, object]":
+    """The arguments of a layer that say where and of what type its parameters are made.
+
+    Keys inside "factory_kwargs" and beside it are merged; a key in both, or any other key, is a TypeError.
+    """
+    if kwargs is None:
+        return {}
+    simple = {"device", "dtype", "memory_format"}
+    expected = simple | {"factory_kwargs"}
+    if not kwargs.keys() <= expected:
+        raise TypeError(f"unexpected kwargs {kwargs.keys() - expected}")
+    made = dict(kwargs.get("factory_kwargs", {}))  # type: ignore[call-overload]
+    for key in simple & kwargs.keys():
+        if key in made:
+            raise TypeError(f"{key} specified twice, in **kwargs and in factory_kwargs")
+        made[key] = kwargs[key]
+    return made

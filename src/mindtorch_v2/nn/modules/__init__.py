@@ -1,0 +1,51 @@
+"""The layers of `torch.nn`."""
+# ruff: noqa: F403  - the public names of each file are its __all__
+from . import (
+    activation,
+    batchnorm,
+    channelshuffle,
+    container,
+    conv,
+    distance,
+    dropout,
+    flatten,
+    fold,
+    instancenorm,
+    linear,
+    loss,
+    module,
+    normalization,
+    padding,
+    pixelshuffle,
+    pooling,
+    rnn,
+    sparse,
+    transformer,
+    upsampling,
+)
+from .activation import *
+from .batchnorm import *
+from .channelshuffle import *
+from .container import *
+from .conv import *
+from .distance import *
+from .dropout import *
+from .flatten import *
+from .fold import *
+from .instancenorm import *
+from .linear import *
+from .loss import *
+from .module import Module
+from .normalization import *
+from .padding import *
+from .pixelshuffle import *
+from .pooling import *
+from .rnn import *
+from .sparse import *
+from .transformer import *
+from .upsampling import *
+
+__all__ = ["Module", *(name for file in (activation, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold,
+                                         instancenorm, linear, loss, normalization, padding, pixelshuffle, pooling, rnn, sparse,
+                                         transformer, upsampling)
+                       for name in file.__all__ if name != "NonDynamicallyQuantizableLinear")]

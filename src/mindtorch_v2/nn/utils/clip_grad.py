@@ -1,0 +1,104 @@
+"""Limiting gradients."""
+from __future__ import annotations
+
+import types
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from ..._autograd.grad_mode import no_grad
+from ..._dispatch import aten
+from ..._tensor import Tensor
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+
+
+def _by_device_and_type(tensors: list[Tensor]) -> list[list[Tensor]]:
+    groups: dict[Any, list[Tensor]] = defaultdict(list)
+    for t in tensors:
+        groups[t.device, t.dtype].append(t)
+    return list(groups.values())
+
+
+def _as_list(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    if isinstance(parameters, Tensor):
+        return [parameters]
+    generator = isinstance(parameters, types.GeneratorType)
+    made = list(parameters)
+    if generator and not made:
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=4)
+    return made
+
+
+@no_grad()
+def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                   foreach: bool | None = None) -> Tensor:
+    """The norm of all tensors together, as if they were one vector."""
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    norm_type = float(norm_type)
+    if not tensors:
+        return aten.full((), 0.0)
+    norms: list[Tensor] = []
+    for group in _by_device_and_type(tensors):
+        if foreach is None or foreach:
+            norms.extend(aten._foreach_norm(group, norm_type))
+        else:
+            norms.extend(aten.linalg_vector_norm(t, norm_type) for t in group)
+    device = tensors[0].device
+    total = aten.linalg_vector_norm(aten.stack([n.to(device) for n in norms]), norm_type)
+    if error_if_nonfinite and bool(aten.logical_or(total.isnan(), total.isinf())):
+        raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
+                           "To disable this error and scale the gradients by the non-finite norm anyway, set "
+                           "`error_if_nonfinite=False`")
+    return total
+
+
+@no_grad()
+def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor,
+                          foreach: bool | None = None) -> None:
+    """Scales the gradients by max_norm / total_norm if that is below one."""
+    grads = [p.grad for p in _as_list(parameters) if p.grad is not None]
+    if not grads:
+        return
+    factor = aten.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
+    for group in _by_device_and_type(grads):
+        local = factor.to(group[0].device)
+        if foreach is None or foreach:
+            aten._foreach_mul_(group, local)
+        else:
+            for g in group:
+                g.mul_(local)
+
+
+@no_grad()
+def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
+    """Scales the gradients of all parameters together so that their norm is at most `max_norm`; returns the norm they
+    had."""
+    found = _as_list(parameters)
+    total = get_total_norm([p.grad for p in found if p.grad is not None], norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(found, max_norm, total, foreach)
+    return total
+
+
+@no_grad()
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
+    """Cuts every element of the gradients to [-clip_value, clip_value]."""
+    limit = float(clip_value)
+    grads = [p.grad for p in ([parameters] if isinstance(parameters, Tensor) else parameters) if p.grad is not None]
+    for group in _by_device_and_type(grads):
+        if foreach is None or foreach:
+            aten._foreach_clamp_min_(group, -limit)
+            aten._foreach_clamp_max_(group, limit)
+        else:
+            for g in group:
+                g.clamp_(min=-limit, max=limit)
+
+
+def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+                   error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
+    """Deprecated name of `clip_grad_norm_`."""
+    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.", FutureWarning,
+                  stacklevel=2)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)

@@ -1,0 +1,147 @@
+"""Worker processes: they fetch and collate, and report errors with their traceback."""
+from __future__ import annotations
+
+import os
+import queue
+import random
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import _random
+
+_info: WorkerInfo | None = None
+PARENT_CHECK_SECONDS = 5.0
+
+
+@dataclass
+class WorkerInfo:
+    """What a worker process knows of itself."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """The worker that calls this, or None in the main process."""
+    return _info
+
+
+class ExceptionWrapper:
+    """An error on its way from a worker: its type, and its traceback as text."""
+
+    def __init__(self, where: str) -> None:
+        import sys
+        kind, error, trace = sys.exc_info()
+        self.kind: Any = kind
+        self.text = "".join(traceback.format_exception(kind, error, trace))
+        self.where = where
+
+    def reraise(self) -> None:
+        """Raises the error anew, with the worker's traceback in its text."""
+        name = getattr(self.kind, "__name__", str(self.kind))
+        message = f"Caught {name} {self.where}.\nOriginal {self.text}"
+        if self.kind is KeyError:
+            message = KeyErrorMessage(message)
+        try:
+            error = self.kind(message)
+        except TypeError:
+            raise RuntimeError(message) from None
+        raise error
+
+
+class KeyErrorMessage(str):
+    """A text that KeyError prints as it is, line breaks included."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass
+class EndOfStream:
+    """A worker's iterable dataset is exhausted."""
+
+    worker_id: int
+
+
+def make_fetch(dataset: Any, is_iterable: bool, collate: Any, auto_batch: bool, drop_last: bool) -> Any:
+    """A function from a list of indices (or one index) to a batch; StopIteration at the end of a stream."""
+    if is_iterable:
+        stream = iter(dataset)
+
+        def fetch_stream(index: Any) -> Any:
+            if not auto_batch:
+                return collate(next(stream))
+            batch = []
+            for _ in index:
+                try:
+                    batch.append(next(stream))
+                except StopIteration:
+                    break
+            if not batch or (drop_last and len(batch) < len(index)):
+                raise StopIteration
+            return collate(batch)
+        return fetch_stream
+    many = getattr(dataset, "__getitems__", None)
+
+    def fetch(index: Any) -> Any:
+        if not auto_batch:
+            return collate(dataset[index])
+        return collate(many(index) if callable(many) else [dataset[i] for i in index])
+    return fetch
+
+
+def seed_worker(seed: int) -> None:
+    """Gives the process's generators a seed of their own."""
+    random.seed(seed)
+    _random.manual_seed(seed)
+    np.random.seed(seed % 2 ** 32)
+
+
+def worker_loop(dataset: Any, is_iterable: bool, tasks: Any, results: Any, done: Any, auto_batch: bool, collate: Any,
+                drop_last: bool, base_seed: int, init: Any, worker_id: int, num_workers: int, parent: int) -> None:
+    """The body of a worker process: tasks are (number, indices); None ends it, "resume" restarts a stream."""
+    global _info
+    seed_worker(base_seed + worker_id)
+    _info = WorkerInfo(worker_id, num_workers, base_seed + worker_id, dataset)
+    fetch: Any = None
+    failed: ExceptionWrapper | None = None
+    try:
+        if init is not None:
+            init(worker_id)
+        fetch = make_fetch(dataset, is_iterable, collate, auto_batch, drop_last)
+    except Exception:  # noqa: BLE001 - any error of user code travels to the main process
+        failed = ExceptionWrapper(f"in DataLoader worker process {worker_id}")
+    while True:
+        try:
+            task = tasks.get(timeout=PARENT_CHECK_SECONDS)
+        except queue.Empty:
+            if os.getppid() != parent:
+                return
+            continue
+        if task is None or done.is_set():
+            break
+        number, index = task
+        if number == "resume":
+            fetch = make_fetch(dataset, is_iterable, collate, auto_batch, drop_last)
+            results.put(("resume", worker_id))
+            continue
+        results.put((number, _one(fetch, index, failed, is_iterable, worker_id)))
+        failed = None
+    if done.is_set():
+        results.cancel_join_thread()
+
+
+def _one(fetch: Any, index: Any, failed: ExceptionWrapper | None, is_iterable: bool, worker_id: int) -> Any:
+    if failed is not None:
+        return failed
+    try:
+        return fetch(index)
+    except Exception as error:  # noqa: BLE001 - any error of user code travels to the main process
+        if isinstance(error, StopIteration) and is_iterable:
+            return EndOfStream(worker_id)
+        return ExceptionWrapper(f"in DataLoader worker process {worker_id}")
