@@ -29,7 +29,7 @@ def forward(derivative: Derivative, op: Op, keyset: int, kernel: Any, args: tupl
     outputs = [out] if isinstance(out, Tensor) else list(out)
     node = new_node(derivative, edges, counts, outputs, single=isinstance(out, Tensor))
     save(node, derivative, op, args, outputs)
-    attach(node, outputs, single=isinstance(out, Tensor))
+    attach(node, outputs, single=isinstance(out, Tensor), constant=derivative.constant)
     if op.is_view and not isinstance(out, Tensor):
         for t in outputs:
             t._view_kind = "multi"
@@ -98,10 +98,10 @@ def finish_node(node: Node, edges: tuple[Any, ...], outputs: list[Tensor], singl
         node.trace = "".join(traceback.format_stack()[:-4])
 
 
-def attach(node: Node, outputs: list[Tensor], single: bool) -> None:
-    """Makes the node the origin of its floating outputs."""
+def attach(node: Node, outputs: list[Tensor], single: bool, constant: frozenset[int] = frozenset()) -> None:
+    """Makes the node the origin of its floating outputs, except those that have no gradient."""
     for i, t in enumerate(outputs):
-        if t is not None and t.dtype.inexact:
+        if t is not None and t.dtype.inexact and i not in constant:
             t._gf = node if single else Slot(node, i)
             t._ks |= GRAD
 

@@ -18,8 +18,9 @@ class Derivative:
     versions_of = staticmethod(versions_of)
 
     def __init__(self, op: Op, node_name: str, rows: dict[str, Callable[..., Any]], joint: Callable[..., Any] | None,
-                 inputs: Sequence[str]) -> None:
+                 inputs: Sequence[str], constant: Sequence[int] = ()) -> None:
         self.op = op
+        self.constant = frozenset(constant)  # numbers of the outputs that have no gradient
         self.inputs = tuple(inputs) if joint is not None else tuple(rows)
         self.joint = joint
         self.rows = rows
@@ -104,11 +105,12 @@ def default_node_name(op: Op) -> str:
 
 
 def derivative(name: str, *, node: str = "", joint: Callable[..., Any] | None = None, inputs: Sequence[str] = (),
-               **rows: Callable[..., Any]) -> None:
-    """Declares how an op is differentiated; see docs/adding-an-op.md. The in-place twin shares the rows."""
+               constant: Sequence[int] = (), **rows: Callable[..., Any]) -> None:
+    """Declares how an op is differentiated; see docs/adding-an-op.md. The in-place twin shares the rows. `constant` numbers the
+    floating outputs that have no gradient."""
     op = table.find(name)
     if op.derivative is not None:
         raise ValueError(f"the derivative of {name} is declared twice")
-    op.derivative = Derivative(op, node or default_node_name(op), rows, joint, inputs)
+    op.derivative = Derivative(op, node or default_node_name(op), rows, joint, inputs, constant)
     if op.inplace is not None and op.inplace.derivative is None:  # a twin with rows of its own is declared first
         op.inplace.derivative = op.derivative

@@ -239,5 +239,5 @@ def _lu_grad(g: Any, result0: Any, result1: Any, result2: Any) -> Any:
 
 
 derivative("linalg_lu_factor_ex", A=_lu_factor_grad)
-derivative("lu_unpack", LU_data=_lu_unpack_grad)
-derivative("linalg_lu", A=_lu_grad)
+derivative("lu_unpack", LU_data=_lu_unpack_grad, constant=(0,))
+derivative("linalg_lu", A=_lu_grad, constant=(0,))

@@ -16,6 +16,8 @@ def scaled(t: Any, number: Any) -> Any:
 def no_second_derivative(name: str, node: str, *inputs: str) -> None:
     """Rows of a backward op that PyTorch does not differentiate either: they say so when they are reached."""
     def refuse(g: Any) -> Any:
+        if node == "NotImplemented":
+            raise RuntimeError(f"derivative for aten::{name} is not implemented")
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
     derivative(name, node=node, **{i: refuse for i in inputs})
 
@@ -133,7 +135,8 @@ def _attention_grads(g: Any, needs: Any, query: Any, key: Any, value: Any, resul
         g[0], query, key, value, result0, result1, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
 
 
-derivative("_scaled_dot_product_flash_attention_for_cpu", inputs=("query", "key", "value"), joint=_attention_grads)
+derivative("_scaled_dot_product_flash_attention_for_cpu", inputs=("query", "key", "value"), joint=_attention_grads,
+           constant=(1,))
 no_second_derivative("_scaled_dot_product_flash_attention_for_cpu_backward", "NotImplemented", "grad_out", "query", "key", "value")
 derivative("_safe_softmax", self=lambda g, result, dim, self_dtype: aten._softmax_backward_data(g, result, dim, self_dtype))
 

@@ -34,7 +34,7 @@ def _likelihood(name: str, node: str) -> None:
     def second(g: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
         return getattr(aten, name)(g, target, weight, reduction, ignore_index)
 
-    derivative(f"{name}_forward", node=f"{node}Backward0", self=picked)
+    derivative(f"{name}_forward", node=f"{node}Backward0", self=picked, constant=(1,))
     derivative(f"{name}_backward", node=f"{node}BackwardBackward0", grad_output=second, self=zeros_like)
 
 
@@ -195,8 +195,8 @@ def _ctc(g: Any, log_probs: Any, targets: Any, input_lengths: Any, target_length
 
 
 derivative("multi_margin_loss", self=_multi_margin)
-derivative("multilabel_margin_loss_forward", node="MultilabelMarginLossBackward0", self=_multilabel_margin)
-derivative("_ctc_loss", log_probs=_ctc)
+derivative("multilabel_margin_loss_forward", node="MultilabelMarginLossBackward0", self=_multilabel_margin, constant=(1,))
+derivative("_ctc_loss", log_probs=_ctc, constant=(1,))
 no_second_derivative("multi_margin_loss_backward", "MultiMarginLossBackwardBackward0", "grad_output", "self")
 no_second_derivative("multilabel_margin_loss_backward", "MultilabelMarginLossBackwardBackward0", "grad_output", "self")
 no_second_derivative("_ctc_loss_backward", "CtcLossBackwardBackward0", "grad", "log_probs")

@@ -52,7 +52,7 @@ class _Shaped:
         self.shape = shape
 
 
-derivative("_linalg_solve_ex", inputs=("A", "B"), joint=_solve_grads)
+derivative("_linalg_solve_ex", inputs=("A", "B"), joint=_solve_grads, constant=(1,))
 
 
 def _inverse_times_diagonal(A: Any, lu: Any, pivots: Any, diagonal: Any) -> Any:
@@ -82,8 +82,8 @@ def _slogdet_grad(g: Any, A: Any, result0: Any, result2: Any, result3: Any) -> A
     return _inverse_times_diagonal(A, result2, result3, aten.to(by_log, A.dtype))
 
 
-derivative("_linalg_det", A=_det_grad)
-derivative("_linalg_slogdet", A=_slogdet_grad)
+derivative("_linalg_det", A=_det_grad, constant=(1,))
+derivative("_linalg_slogdet", A=_slogdet_grad, constant=(2,))
 
 
 # --- LU factors --------------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def _lstsq_grads(g: Any, needs: Any, self: Any, b: Any, result0: Any) -> Any:
     return by_self, aten.squeeze(by_b, -1) if vector and by_b is not None else by_b
 
 
-derivative("linalg_lstsq", inputs=("self", "b"), joint=_lstsq_grads)
+derivative("linalg_lstsq", inputs=("self", "b"), joint=_lstsq_grads, constant=(3,))
 
 
 def _matrix_exp_grad(g: Any, self: Any) -> Any:

@@ -203,6 +203,8 @@ def linalg_lu_factor(A: Any, pivot: bool) -> Any:
 
 @composite("linalg_lu")
 def linalg_lu(A: Any, pivot: bool) -> Any:
+    if not pivot:
+        raise RuntimeError("linalg.lu: LU without pivoting is not implemented on the CPU")
     lu, pivots, _ = aten.linalg_lu_factor_ex(A, pivot=pivot)
     return _outputs("linalg_lu", *aten.lu_unpack(lu, pivots, True, pivot))
 
@@ -294,7 +296,7 @@ def nuclear_norm_dim(self: Any, dim: Sequence[int], keepdim: bool) -> Any:
 
 @composite("frobenius_norm.dim")
 def frobenius_norm_dim(self: Any, dim: Sequence[int], keepdim: bool) -> Any:
-    return aten.norm(self, 2, dim, keepdim)
+    return aten.overload("norm.ScalarOpt_dim")(self, 2, dim, keepdim)
 
 
 # --- condition, rank, pseudo-inverse ----------------------------------------------------------------------------------------

@@ -22,11 +22,14 @@ class _Equation:
         parts = left.split(",")
         starts = [sum(len(p) + 1 for p in parts[:i]) for i in range(len(parts))]
         self.operands = [self._read(p, start, f"operand {i}", "") for i, (p, start) in enumerate(zip(parts, starts))]
+        self.given = None if arrow < 0 else (equation[arrow + 2:], arrow + 2)
         if count < len(parts):
             raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
         if count > len(parts):
             raise RuntimeError("einsum(): more operands were provided than specified in the equation")
-        self.output = self._implied() if arrow < 0 else self._given(equation[arrow + 2:], arrow + 2)
+
+    def output(self) -> list[str]:
+        return self._implied() if self.given is None else self._given(*self.given)
 
     def _read(self, text: str, start: int, where: str, dots: str) -> list[str]:
         labels: list[str] = []
@@ -124,7 +127,7 @@ def einsum(equation: str, tensors: Sequence[Any], path: Sequence[int] | None) ->
     parsed = _Equation(equation, len(tensors))
     labels, widest = _labels_of(parsed, tensors)
     _check_sizes(tensors, labels)
-    output = _spread(parsed.output, widest, widest)
+    output = _spread(parsed.output(), widest, widest)
     everything = dict.fromkeys(label for names in labels for label in names)
     order = [*output, *(label for label in everything if label not in output)]
     operands = []
@@ -189,6 +192,8 @@ def sum_product_pair(left: Any, right: Any, sum_dims: Sequence[int]) -> Any:
         else:
             right_only.append(d)
     sums = list(sum_dims)
+    if left_only and right_only and right_only[-1] < left_only[-1]:  # then the product comes out in order
+        left, right, left_only, right_only = right, left, right_only, left_only
 
     def size(t: Any, dims: Sequence[int]) -> int:
         return prod(t.shape[d] for d in dims)

@@ -281,7 +281,7 @@ def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float
 @composite("pairwise_distance")
 def pairwise_distance(x1: Any, x2: Any, p: float, eps: float, keepdim: bool) -> Any:
     last = max(x1.dim(), x2.dim()) - 1
-    return aten.norm(aten.add(aten.sub(x1, x2), eps), p, [last], keepdim)
+    return aten.overload("norm.ScalarOpt_dim")(aten.add(aten.sub(x1, x2), eps), p, [last], keepdim)
 
 
 @composite("cosine_similarity")

@@ -66,12 +66,14 @@ def correlate(x: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, paddin
     batch, kernel, length = x.shape[0], weight.shape[2:], prod(out)
     if prod(kernel) == 1 and max(stride) == 1:
         return _multiply(weight, padded, groups).reshape(batch, weight.shape[0], *out)
-    if length < SHORT_ROW and batch > 1:
-        return _correlate_short(padded, weight, out, stride, dilation, groups)
     result = np.empty((batch, weight.shape[0], length), x.dtype)
+    together = length < SHORT_ROW and batch > 1
     for part in batch_chunks(batch, x.shape[1] * prod(kernel) * length, x.itemsize):
-        columns = window_view(padded[part], kernel, out, stride, dilation, False).copy()
-        _multiply(weight, columns, groups, result[part])
+        columns = window_view(padded[part], kernel, out, stride, dilation, together).copy()
+        if together:
+            _multiply_together(weight, columns, groups, result[part])
+        else:
+            _multiply(weight, columns, groups, result[part])
     return result.reshape(batch, weight.shape[0], *out)
 
 
@@ -87,13 +89,12 @@ def _multiply(weight: np.ndarray, columns: np.ndarray, groups: int, into: np.nda
     return np.matmul(by_group, columns.reshape(n, groups, depth, length), out=target).reshape(n, o, length)
 
 
-def _correlate_short(padded: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, dilation: Ints, groups: int) -> np.ndarray:
-    """One product for all images: the positions of the whole batch form one row."""
-    n, o = padded.shape[0], weight.shape[0]
+def _multiply_together(weight: np.ndarray, columns: np.ndarray, groups: int, into: np.ndarray) -> None:
+    """One product for all images, whose positions form one row: weight (O, I, *K) times columns (groups * I * K, N, L)."""
+    n, o, length = into.shape
     depth = prod(weight.shape[1:])
-    columns = window_view(padded, weight.shape[2:], out, stride, dilation, True).copy().reshape(groups, depth, n * prod(out))
-    rows = np.matmul(weight.reshape(groups, o // groups, depth), columns)
-    return np.ascontiguousarray(rows.reshape(o, n, *out).swapaxes(0, 1))
+    rows = np.matmul(weight.reshape(groups, o // groups, depth), columns.reshape(groups, depth, n * length))
+    into[...] = rows.reshape(o, n, length).swapaxes(0, 1)
 
 
 # --- transpose with respect to the input --------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 from ..._dispatch.registry import kernel
 from ..._errors import LinAlgError
 from ..._ops.linalg import vector_case
-from .errors import type_word
+from .errors import not_implemented, type_word
 from .lapack import (
     cholesky,
     column_major,
@@ -74,7 +74,9 @@ def linalg_slogdet(A: np.ndarray) -> tuple[np.ndarray, ...]:
 @kernel("linalg_lu_factor_ex")
 def linalg_lu_factor_ex(A: np.ndarray, pivot: bool, check_errors: bool) -> tuple[np.ndarray, ...]:
     check_matrix(A, "torch.linalg.lu_factor_ex", square=False)
-    lu, pivots, info = lu_factor(A, pivot)
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    lu, pivots, info = lu_factor(A)
     return column_major(lu), pivots, info
 
 
@@ -215,6 +217,8 @@ def linalg_svd(A: np.ndarray, full_matrices: bool, compute_uv: bool, driver: str
 
 @kernel("_linalg_eigh")
 def linalg_eigh(A: np.ndarray, UPLO: str, compute_v: bool) -> tuple[np.ndarray, np.ndarray]:
+    if A.ndim > 1 and A.dtype.kind not in "fc":
+        raise not_implemented("linalg_eigh_cpu", A)
     check_matrix(A, "linalg.eigh")
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -225,6 +229,8 @@ def linalg_eigh(A: np.ndarray, UPLO: str, compute_v: bool) -> tuple[np.ndarray, 
 
 
 def _check_eig(a: np.ndarray) -> None:
+    if a.dtype.kind not in "fc":
+        raise RuntimeError(f"Unknown Complex ScalarType for {type_word(a)}")
     check_matrix(a, "linalg.eig")
     if not np.isfinite(a).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")

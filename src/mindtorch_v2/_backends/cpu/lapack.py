@@ -19,18 +19,17 @@ def column_major(a: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
-def lu_factor(a: np.ndarray, pivot: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def lu_factor(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(LU, pivots, info): L (unit diagonal) and U of `P @ a = L @ U` in one matrix."""
     *batch, m, n = a.shape
     k = min(m, n)
     count = prod(batch)
     lu = np.array(a.reshape(count, m, n), order="C")
     pivots = np.empty((count, k), np.int32)
-    pivots[...] = np.arange(1, k + 1)
     info = np.zeros(count, np.int32)
     for start in range(0, k, _PANEL):
         stop = min(start + _PANEL, k)
-        _factor_panel(lu, pivots, info, start, stop, pivot)
+        _factor_panel(lu, pivots, info, start, stop)
         if stop < n:
             top = lu[:, start:stop, stop:]
             top[...] = _substitute(lu[:, start:stop, start:stop], top, unit=True)
@@ -38,16 +37,15 @@ def lu_factor(a: np.ndarray, pivot: bool = True) -> tuple[np.ndarray, np.ndarray
     return lu.reshape(a.shape), pivots.reshape(*batch, k), info.reshape(batch)
 
 
-def _factor_panel(lu: np.ndarray, pivots: np.ndarray, info: np.ndarray, start: int, stop: int, pivot: bool) -> None:
+def _factor_panel(lu: np.ndarray, pivots: np.ndarray, info: np.ndarray, start: int, stop: int) -> None:
     rows = np.arange(lu.shape[0])
     for j in range(start, stop):
-        if pivot:
-            best = _size_of(lu[:, j:, j]).argmax(axis=1) + j
-            pivots[:, j] = best + 1
-            if (best != j).any():
-                held = lu[rows, best]
-                lu[rows, best] = lu[:, j]
-                lu[:, j] = held
+        best = _size_of(lu[:, j:, j]).argmax(axis=1) + j
+        pivots[:, j] = best + 1
+        if (best != j).any():
+            held = lu[rows, best]
+            lu[rows, best] = lu[:, j]
+            lu[:, j] = held
         diagonal = lu[:, j, j]
         zero = diagonal == 0
         if zero.any():

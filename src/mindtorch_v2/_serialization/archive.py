@@ -1,0 +1,76 @@
+"""The zip archive of a checkpoint: `data.pkl`, one record per storage, version and byte order."""
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+import zipfile
+from typing import Any
+
+ALIGNMENT = 64  # PyTorch maps storages from the file; they begin at multiples of this
+
+
+class ArchiveWriter:
+    """Writes records, uncompressed and aligned, under one folder name."""
+
+    def __init__(self, file: Any, folder: str) -> None:
+        self.zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
+        self.folder = folder
+
+    def write(self, name: str, data: bytes | memoryview) -> None:
+        info = zipfile.ZipInfo(f"{self.folder}/{name}", (1980, 1, 1, 0, 0, 0))
+        assert self.zip.fp is not None
+        header = 30 + len(info.filename.encode()) + 4  # local header, name, and the tag and length of the padding field
+        padding = -(self.zip.fp.tell() + header) % ALIGNMENT
+        info.extra = b"FB" + padding.to_bytes(2, "little") + b"Z" * padding
+        with self.zip.open(info, "w") as out:
+            out.write(data)
+
+    def close(self) -> None:
+        self.zip.close()
+
+
+class ArchiveReader:
+    """Reads records; RuntimeError for a file that is no checkpoint or is damaged."""
+
+    def __init__(self, file: Any, shown: str) -> None:
+        self.shown = shown
+        try:
+            self.zip = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, EOFError, ValueError) as error:
+            raise RuntimeError(f"{shown} is not a PyTorch checkpoint: it is no zip archive, or it is damaged ({error}). Files of the format "
+                               "before PyTorch 1.6 are not read; load them with PyTorch and save them again.") from None
+        found = [n for n in self.zip.namelist() if n.endswith("/data.pkl")]
+        if len(found) != 1:
+            raise RuntimeError(f"{shown} is not a PyTorch checkpoint: it holds no data.pkl" + (
+                "; it looks like a TorchScript archive" if any("constants.pkl" in n for n in self.zip.namelist()) else ""))
+        self.folder = found[0].removesuffix("/data.pkl")
+
+    def has(self, name: str) -> bool:
+        return f"{self.folder}/{name}" in self.zip.NameToInfo
+
+    def read(self, name: str) -> bytes:
+        try:
+            return self.zip.read(f"{self.folder}/{name}")
+        except KeyError:
+            raise RuntimeError(f"{self.shown} is damaged: the record {name!r} is missing") from None
+        except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+            raise RuntimeError(f"{self.shown} is damaged: the record {name!r} cannot be read ({error})") from None
+
+    def size(self, name: str) -> int:
+        info = self.zip.NameToInfo.get(f"{self.folder}/{name}")
+        if info is None:
+            raise RuntimeError(f"{self.shown} is damaged: the record {name!r} is missing")
+        return info.file_size
+
+    @property
+    def byteorder(self) -> str:
+        return self.read("byteorder").decode() if self.has("byteorder") else sys.byteorder
+
+    def close(self) -> None:
+        self.zip.close()
+
+
+def folder_name(file: Any) -> str:
+    """The folder inside the archive: the file's stem, or "archive" for buffers."""
+    return pathlib.Path(os.fspath(file)).stem if isinstance(file, (str, os.PathLike)) else "archive"

@@ -1,0 +1,101 @@
+"""Writing: a pickle in which tensors, types and modules bear PyTorch's names."""
+from __future__ import annotations
+
+import io
+import pickle
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from .. import _dtype as dt
+from .._device import device
+from .._shape import Size
+from .._storage import root_array
+from .._tensor import Parameter, Tensor
+from .names import STORAGE_NAMES, Name, foreign_module
+
+_REBUILD_TENSOR = Name("torch._utils", "_rebuild_tensor_v2")
+_REBUILD_PARAMETER = Name("torch._utils", "_rebuild_parameter")
+
+
+class CheckpointPickler(pickle._Pickler):  # type: ignore[name-defined, misc]
+    """Collects the storages that tensors refer to; `storages` maps a key to the array that owns the memory."""
+
+    def __init__(self, file: io.BytesIO, protocol: int) -> None:
+        super().__init__(file, protocol)
+        self.storages: dict[str, np.ndarray] = {}
+        self._keys: dict[int, str] = {}
+        self._tensors_alive: list[Any] = []
+
+    # --- names --------------------------------------------------------------------------------------------------------
+    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+        if isinstance(obj, Name):
+            self._write_global(obj.module, obj.name)
+        elif isinstance(obj, dt.dtype):
+            self._write_global("torch", obj.name)
+        else:
+            super().save(obj, save_persistent_id)
+
+    def _write_global(self, module: str, name: str) -> None:
+        self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        module = getattr(obj, "__module__", None) or ""
+        if foreign_module(module) != module:
+            self._write_global(foreign_module(module), getattr(obj, "__qualname__", name))
+            self.memoize(obj)
+        else:
+            super().save_global(obj, name)
+
+    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch[type(lambda: None)] = save_global
+
+    # --- values -------------------------------------------------------------------------------------------------------
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Tensor):
+            return self._reduce_tensor(obj)
+        if isinstance(obj, Size):
+            return Name("torch", "Size"), (tuple(obj),)
+        if isinstance(obj, device):
+            return Name("torch", "device"), (obj.type,) if obj.index is None else (obj.type, obj.index)
+        return NotImplemented
+
+    def save_reduce(self, func: Any, args: Any, *rest: Any, obj: Any = None, **options: Any) -> None:
+        if not isinstance(func, Name):
+            super().save_reduce(func, args, *rest, obj=obj, **options)
+            return
+        self.save(func)
+        self.save(args)
+        self.write(pickle.REDUCE)
+        if obj is not None:
+            self.memoize(obj)
+
+    def _reduce_tensor(self, t: Tensor) -> Any:
+        if t._gf is not None:
+            t = t.detach()
+        self._tensors_alive.append(t)  # ids of arrays are keys: the arrays must not be freed meanwhile
+        if isinstance(t, Parameter):
+            data = t.detach()
+            self._tensors_alive.append(data)
+            return _REBUILD_PARAMETER, (data, t.requires_grad, OrderedDict())
+        host = t if t._ks & 1 else t.cpu()
+        self._tensors_alive.append(host)
+        return _REBUILD_TENSOR, (_StorageRef(host, str(t.device)), host.storage_offset(), tuple(host.shape), host.stride(),
+                                 t.requires_grad, OrderedDict())
+
+    def persistent_id(self, obj: Any) -> Any:
+        if not isinstance(obj, _StorageRef):
+            return None
+        root = root_array(obj.tensor._a)
+        key = self._keys.get(id(root))
+        if key is None:
+            key = self._keys[id(root)] = str(len(self._keys))
+            self.storages[key] = root
+        numel = root.nbytes // obj.tensor.dtype.itemsize
+        return "storage", Name("torch", STORAGE_NAMES[obj.tensor.dtype]), key, obj.location, numel
+
+
+class _StorageRef:
+    def __init__(self, tensor: Tensor, location: str) -> None:
+        self.tensor, self.location = tensor, location

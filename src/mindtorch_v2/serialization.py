@@ -1,0 +1,143 @@
+"""Saving and loading in PyTorch's zip checkpoint format: `torch.save`, `torch.load`."""
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import pickle
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from . import _device
+from ._serialization.archive import ArchiveReader, ArchiveWriter, folder_name
+from ._serialization.pickler import CheckpointPickler
+from ._serialization.unpickler import FullUnpickler, RestrictedUnpickler, user_safe_globals
+
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+
+# What a damaged or hostile pickle makes the unpickler raise.
+_PICKLE_FAULTS = (EOFError, IndexError, KeyError, ValueError, TypeError, AttributeError, struct.error, UnicodeDecodeError, OverflowError,
+                  MemoryError)
+
+
+def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True,
+         _disable_byteorder_record: bool = False) -> None:
+    """Writes an object (typically a state dict) to a path or a binary file. PyTorch 2.13 can load the file.
+
+    A path is written under a temporary name first, so that an error leaves no half file.
+    """
+    if pickle_module is not pickle or not _use_new_zipfile_serialization:
+        raise ValueError("only the standard pickle module and the zip format are supported")
+    if isinstance(f, (str, os.PathLike)):
+        path = os.fspath(f)
+        temporary = f"{path}.{os.getpid()}.tmp"
+        try:
+            with open(temporary, "wb") as out:
+                _write(obj, out, folder_name(path), pickle_protocol)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+    else:
+        _write(obj, f, "archive", pickle_protocol)
+
+
+def _write(obj: Any, out: Any, folder: str, protocol: int) -> None:
+    buffer = io.BytesIO()
+    pickler = CheckpointPickler(buffer, protocol)
+    pickler.dump(obj)
+    archive = ArchiveWriter(out, folder)
+    archive.write("data.pkl", buffer.getvalue())
+    archive.write(".format_version", b"1")
+    archive.write(".storage_alignment", b"64")
+    archive.write("byteorder", b"little")
+    digest = hashlib.blake2b(buffer.getvalue(), digest_size=20)
+    for key, array in pickler.storages.items():
+        data = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        digest.update(data)
+        archive.write(f"data/{key}", data)
+    archive.write("version", b"3\n")
+    archive.write(".data/serialization_id", str(int.from_bytes(digest.digest(), "little") % 10 ** 40).zfill(40).encode())
+    archive.close()
+
+
+def _placer(map_location: Any) -> Callable[[Any], Any]:
+    """From the location in a file to the device of the loaded storage."""
+    def place(location: Any) -> Any:
+        if map_location is None:
+            wanted = location
+        elif isinstance(map_location, dict):
+            wanted = map_location.get(location, location)
+        elif callable(map_location):
+            wanted = location
+        else:
+            wanted = map_location
+        kind = str(wanted).partition(":")[0]
+        if kind not in _device.TYPES:
+            raise RuntimeError(f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False. If "
+                               "you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
+                               "your storages to the CPU.")
+        return _device.device(wanted)
+    return (lambda location: _device.CPU) if callable(map_location) else place
+
+
+def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None, mmap: bool | None = None,
+         **pickle_load_args: Any) -> Any:
+    """Reads what `save` wrote, here or in PyTorch.
+
+    weights_only (the default) builds tensors and plain containers only: a file that asks for anything else gets an
+    UnpicklingError, and none of its code runs. With weights_only=False the file may run arbitrary code.
+    """
+    restricted = weights_only is None or weights_only
+    shown = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
+    archive = ArchiveReader(f, str(shown))
+    try:
+        reader = (RestrictedUnpickler if restricted else FullUnpickler)(archive, _placer(map_location))
+        try:
+            return reader.load()
+        except pickle.UnpicklingError:
+            raise
+        except _PICKLE_FAULTS as error:
+            if not restricted:
+                raise
+            raise pickle.UnpicklingError(f"{shown} is damaged or not a checkpoint of tensors: {type(error).__name__}: {error}") from None
+    finally:
+        archive.close()
+
+
+def _full_name(item: Any) -> tuple[str, Any]:
+    if isinstance(item, tuple):
+        value, name = item
+        return name, value
+    from ._serialization.names import foreign_module
+    return f"{foreign_module(item.__module__)}.{item.__qualname__}", item
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Lets the restricted loader build these classes and call these functions."""
+    user_safe_globals.update(map(_full_name, safe_globals))
+
+
+def get_safe_globals() -> list[Any]:
+    return list(user_safe_globals.values())
+
+
+def clear_safe_globals() -> None:
+    user_safe_globals.clear()
+
+
+@contextlib.contextmanager
+def safe_globals(items: list[Any]) -> Iterator[None]:
+    """Allows these classes and functions within a block."""
+    before = dict(user_safe_globals)
+    add_safe_globals(items)
+    try:
+        yield
+    finally:
+        user_safe_globals.clear()
+        user_safe_globals.update(before)
