@@ -19,7 +19,7 @@ def implementations() -> dict[str, Any]:
     return {"torch": torch, "mindtorch_v2": mindtorch_v2}
 
 
-def best_of(calls: dict[str, Callable[[], Any]], seconds: float = 2.0, rounds: int = 15) -> dict[str, float]:
+def best_of(calls: dict[str, Callable[[], Any]], seconds: float = 2.0, rounds: int = 120) -> dict[str, float]:
     """The shortest time of one call, in microseconds, for each implementation. Rounds alternate between them, so that a
     busy machine hits both."""
     loops = {}

@@ -125,6 +125,7 @@ def register_hook(self: Tensor, hook: Any) -> RemovableHandle:
             self._hooks = {}
         return RemovableHandle.add(self._hooks, hook)
     node, nr = node_and_nr(self)
+    node.hooked = True
     if node.pre_hooks is None:
         node.pre_hooks = {}
     return RemovableHandle.add(node.pre_hooks.setdefault(nr, {}), hook)
@@ -148,6 +149,7 @@ def retain_grad(self: Tensor) -> None:
     if self._gf is None or self._retain:
         return
     node, nr = node_and_nr(self)
+    node.hooked = True
     if node.retains is None:
         node.retains = {}
     node.retains[nr] = weakref.ref(self)

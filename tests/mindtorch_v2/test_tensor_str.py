@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import mindtorch_v2 as torch
 import pytest
+
+import mindtorch_v2 as torch
 from mindtorch_v2 import _tensor_str
 
 from .oracle import harness, tensor_str_cases

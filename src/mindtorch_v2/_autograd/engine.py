@@ -1,15 +1,15 @@
 """The backward pass: nodes run in the reverse order of their creation, each when all its gradients have arrived."""
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from sys import getrefcount
 from typing import Any
 
 from .. import _observer
 from .._dispatch import aten, modes
-from .._tensor import Tensor
+from .._tensor import Parameter, Tensor
 from .accumulate import accumulate, owns_memory
 from .hooks import run_hooks
 from .node import Node, Slot, edge_of
@@ -40,16 +40,19 @@ class Pass:
     def count(self, roots: Sequence[Any]) -> None:
         """Counts how many gradients each target will receive."""
         waiting = self.waiting
-        stack = [r for r in dict.fromkeys(roots) if r.__class__ is not Tensor and not isinstance(r, Tensor)]
+        stack = [r for r in dict.fromkeys(roots) if not isinstance(r, Tensor)]
         seen = set(stack)
         while stack:
             for edge in stack.pop().next:
                 if edge is None:
                     continue
                 target = edge.node if edge.__class__ is Slot else edge
-                waiting[target] = waiting.get(target, 0) + 1
-                if target not in seen and isinstance(target, Node):
-                    seen.add(target)
+                if target in waiting:
+                    waiting[target] += 1
+                    continue
+                waiting[target] = 1
+                kind = target.__class__
+                if kind is not Tensor and kind is not Parameter and target not in seen and not isinstance(target, Tensor):
                     stack.append(target)
 
     def restrict(self, roots: Sequence[Any]) -> None:
@@ -84,7 +87,7 @@ class Pass:
             return
         if edge in buffers:
             old = buffers.pop(edge)
-            sole = sys.getrefcount(old) <= 2
+            sole = getrefcount(old) <= 2
             buffers[edge] = self.sum(old, grad, sole)
         else:
             buffers[edge] = grad
@@ -108,6 +111,61 @@ class Pass:
             self.ready(target)
 
     # --- running ------------------------------------------------------------------------------------------------------
+    def run_plain(self) -> None:
+        """The common case of `run`: nobody observes, and no gradients are captured. Written out, because a small graph
+        spends more time here than in its kernels."""
+        heap, buffers, waiting = self.heap, self.buffers, self.waiting
+        keep, create, order = self.keep, self.create, self.order
+        while heap:
+            target = heappop(heap)[2]
+            kind = target.__class__
+            if kind is Tensor or kind is Parameter or isinstance(target, Tensor):
+                if target in buffers:
+                    grad = buffers.pop(target)
+                    accumulate(target, grad, create, getrefcount(grad) <= 2)
+                    del grad
+                continue
+            edges = target.next
+            if target not in buffers:
+                grads: Any = (None,) * len(edges)
+            elif target.hooked or modes.state.anomaly:
+                self.order = order
+                self.evaluate(target, None)
+                order = self.order
+                continue
+            else:
+                g = buffers.pop(target)
+                grads = list(target.apply(g if g.__class__ is not list else tuple(g)))
+                del g
+                if not keep:
+                    target.release()
+            for i, edge in enumerate(edges):
+                if edge is None:
+                    continue
+                grad = grads[i]
+                kind = edge.__class__
+                if grad is not None:
+                    grads[i] = None
+                    if kind is Slot:
+                        self.deliver(edge, conform(target, i, edge, grad))
+                    else:
+                        if grad._a.shape != (edge._a.shape if kind is Parameter or kind is Tensor else edge.shape) \
+                                or grad.dtype is not edge.dtype:
+                            grad = conform(target, i, edge, grad)
+                        if edge in buffers:
+                            old = buffers.pop(edge)
+                            buffers[edge] = self.sum(old, grad, getrefcount(old) <= 2)
+                            del old
+                        else:
+                            buffers[edge] = grad
+                    del grad
+                onward = edge.node if kind is Slot else edge
+                left = waiting[onward] = waiting[onward] - 1
+                if left == 0:
+                    order += 1
+                    heappush(heap, (_LEAF_PRIORITY if kind is Parameter or kind is Tensor or isinstance(onward, Tensor)
+                                    else -onward.seq, order, onward))
+
     def run(self) -> None:
         heap, buffers, needed = self.heap, self.buffers, self.needed
         while heap:
@@ -136,7 +194,7 @@ class Pass:
     def run_leaf(self, leaf: Tensor, observer: Any) -> None:
         grad = self.buffers.pop(leaf)
         if observer is None:
-            self.finish_leaf(leaf, grad, sys.getrefcount(grad) <= 2)
+            self.finish_leaf(leaf, grad, getrefcount(grad) <= 2)
             return
         observer.enter_node(_EVALUATE + _ACCUMULATE, -1, 0, (), False)
         try:
@@ -146,7 +204,7 @@ class Pass:
                 return
             observer.enter_node(_ACCUMULATE, -1, 0, (grad,), True)
             try:
-                accumulate(leaf, grad, self.create, sys.getrefcount(grad) <= 2)
+                accumulate(leaf, grad, self.create, getrefcount(grad) <= 2)
             finally:
                 observer.leave()
         finally:
@@ -332,11 +390,15 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
     try:
         for root, grad in zip(roots, grads):
             work.deliver(root, grad)
+        del grad
         for target in dict.fromkeys(targets):
             if not work.waiting.get(target):
                 work.ready(target)
         del grads
-        work.run()
+        if _observer.active is None and not captures:
+            work.run_plain()
+        else:
+            work.run()
     finally:
         modes.set_grad(before)
     return _collect(work, inputs, capture_only)

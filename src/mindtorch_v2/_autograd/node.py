@@ -10,8 +10,9 @@ from typing import Any
 from .. import _dtype as dt
 from .._dispatch import modes
 from .._dispatch.resolve import type_word
-from .._tensor import GRAD, Tensor, shallow_alias
+from .._tensor import GRAD, Parameter, Tensor, shallow_alias
 
+state = modes.state
 _FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
           "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
           "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
@@ -38,6 +39,8 @@ class Node:
     node_pre_hooks: Any = None          # hooks on all output gradients (register_prehook)
     post_hooks: Any = None              # hooks on (input gradients, output gradients)
     trace: Any = None                   # forward traceback in anomaly mode
+    hooked: bool = False                # whether anything but `apply` has to happen when the node runs
+    saves_result: bool = False          # whether an output is among the saved values
     metadata_store: Any = None
 
     def apply(self, g: Any) -> Any:
@@ -80,6 +83,7 @@ class Node:
 
 def _add_hook(node: Node, field: str, hook: Any) -> Any:
     from .hooks import RemovableHandle
+    node.hooked = True
     hooks = getattr(node, field)
     if hooks is None:
         hooks = {}
@@ -167,26 +171,37 @@ def unpack(node: Node) -> tuple[Any, ...]:
     if saved is None:
         raise RuntimeError(_FREED)
     versions = node.versions
-    made: list[Any] | None = None
-    for i, v in enumerate(saved):
+    i = 0
+    for v in saved:
         kind = v.__class__
-        if kind is Packed:
-            made = made or list(saved)
-            made[i] = v.unpack(v.value)
-        elif isinstance(v, Tensor):
+        if kind is Tensor or kind is Parameter:
             storage = v._st
             if storage is not None and storage.version != (0 if versions is None else versions[i]):
                 raise _changed(node, v, storage.version, 0 if versions is None else versions[i])
-            if modes.state.grad and node.saved_names[i:i + 1] and node.saved_names[i].startswith("result"):
-                made = made or list(saved)
-                made[i] = _output_again(node, v, node.saved_names[i])
-    return saved if made is None else tuple(made)
+        elif kind is Packed:
+            return _unpack_packed(node, saved)
+        i += 1
+    if node.saves_result and state.grad:
+        return tuple([_output_again(node, v, n) if n.startswith("result") and isinstance(v, Tensor) else v
+                      for v, n in zip(saved, node.saved_names)])
+    return saved
+
+
+def _unpack_packed(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+    made = [v.unpack(v.value) if v.__class__ is Packed else v for v in saved]
+    if node.saves_result and state.grad:
+        made = [_output_again(node, v, n) if n.startswith("result") and isinstance(v, Tensor) else v
+                for v, n in zip(made, node.saved_names)]
+    return tuple(made)
 
 
 def _output_again(node: Node, alias: Tensor, name: str) -> Tensor:
     """A saved output with its place in the graph restored, for second derivatives."""
+    number = int(name[6:] or 0)
+    if not alias.dtype.inexact or number in node.derivative.constant:
+        return alias
     out = shallow_alias(alias)
-    out._gf = node if node.specs is None else Slot(node, int(name[6:] or 0))
+    out._gf = node if node.specs is None else Slot(node, number)
     out._ks |= GRAD
     return out
 

@@ -96,6 +96,7 @@ def finish_node(node: Node, edges: tuple[Any, ...], outputs: list[Tensor], singl
         node.forward_thread = threading.get_ident()
     if modes.state.anomaly:
         node.trace = "".join(traceback.format_stack()[:-4])
+        node.hooked = True
 
 
 def attach(node: Node, outputs: list[Tensor], single: bool, constant: frozenset[int] = frozenset()) -> None:

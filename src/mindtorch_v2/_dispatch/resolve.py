@@ -158,7 +158,7 @@ def _box_plain(op: Op, kernel: Boxed) -> Boxed:
             raise explain(op, args, error) from None
         if result.__class__ is tuple or result.__class__ is list:
             made = [None if r is None else wrap(r) for r in result]
-            return made if names is None else names(*made)
+            return tuple(made) if names is None else names(*made)
         if result is None or result.__class__ in _NUMBERS:
             return result
         t = wrap(result)
@@ -196,7 +196,7 @@ def _box_view(op: Op, kernel: Boxed, key: int) -> Boxed:
         key = source._ks & DEVICES
         result = kernel(*unwrap(args))
         if result.__class__ is list or result.__class__ is tuple:
-            return [share_storage(wrap(r, None, key), source) for r in result]
+            return tuple([share_storage(wrap(r, None, key), source) for r in result])
         return share_storage(wrap(result, None, key), source)
     return boxed
 
@@ -334,7 +334,7 @@ def box_meta(op: Op) -> Boxed:
         if isinstance(specs, Spec):
             return wrap(meta_array(specs), specs.dtype, META)
         made = [wrap(meta_array(s), s.dtype, META) for s in specs]
-        return made if names is None else names(*made)
+        return tuple(made) if names is None else names(*made)
     return boxed
 
 

@@ -88,8 +88,8 @@ op("div.Tensor(Tensor self, Tensor other) -> Tensor", FLOAT, numbers=_BOTH, inpl
 op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", Rule("promote"), meta=_divided,
    numbers=_BOTH, inplace=True, out=True)
 op("floor_divide(Tensor self, Tensor other) -> Tensor", PROMOTE, numbers=_BOTH, inplace=True, out=True)
-op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False)
-op("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", method=False)
+op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", PROMOTE, method=False)
+op("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", PROMOTE.of(*_BOTH), method=False)
 op("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", numbers=_BOTH, inplace=True, out=True)
 for _name in ("multiply", "divide", "true_divide"):
     op(f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor", numbers=_BOTH, inplace=True, out=True)
@@ -164,8 +164,8 @@ for _name, _bound in (("clamp_min", "min"), ("clamp_max", "max")):
     op(f"{_name}.Tensor(Tensor self, Tensor {_bound}) -> Tensor", PROMOTE, inplace=True, out=True)
     op(f"{_name}(Tensor self, Scalar {_bound}) -> Tensor", PROMOTE.of("self", _bound), inplace=True, out=True)
 op("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", PROMOTE.of(*_BOTH), out=True, method=False)
-op("where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", method=False)
-op("where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", method=False)
+op("where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", PROMOTE.of(*_BOTH), method=False)
+op("where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", PROMOTE.of(*_BOTH), method=False)
 op("where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", method=False)
 op("where(Tensor condition) -> Tensor[]", method=False)
 op("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", SAME, inplace=True, out=True)

@@ -120,10 +120,9 @@ op("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool kee
 
 def _ctc(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0,
          zero_infinity: bool = False) -> tuple[Spec, Spec]:
-    steps, batch = (log_probs.shape[0], log_probs.shape[1]) if log_probs.dim() == 3 else (log_probs.shape[0], 1)
+    steps, batch = log_probs.shape[:2]
     longest = max(target_lengths, default=0)
-    outer = () if log_probs.dim() == 2 else (batch,)
-    return Spec(outer, log_probs.dtype), Spec((*outer, steps, 2 * longest + 1), log_probs.dtype)
+    return Spec((batch,), log_probs.dtype), Spec((batch, steps, 2 * longest + 1), log_probs.dtype)
 
 
 op("ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, "

@@ -169,6 +169,10 @@ op("diagflat(Tensor self, int offset=0) -> Tensor")
 op("tril(Tensor self, SymInt diagonal=0) -> Tensor", meta=like(), inplace=True, out=True)
 op("triu(Tensor self, SymInt diagonal=0) -> Tensor", meta=like(), inplace=True, out=True)
 
+op("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor")
+op("slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor")
+op("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor")
+
 # --- gradients of views -----------------------------------------------------------------------------------------------------
 op("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", function=False, method=False)
 op("slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor",

@@ -56,6 +56,10 @@ def _with_indices(self: Any, dim: int, keepdim: bool = False) -> tuple[Spec, Spe
     return values, Spec(values.shape, dt.int64)
 
 
+def _vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: dt.dtype | None) -> Spec:
+    return Spec(reduced_shape(self.shape, normalize_dims(dim, self.dim()), keepdim), (dtype or self.dtype).to_real())
+
+
 def _scan(self: Any, dim: int, dtype: dt.dtype | None = None) -> Spec:
     normalize_dim(dim, self.dim())
     return Spec(tuple(self.shape), dtype or _wide(self.dtype))
@@ -126,7 +130,7 @@ op("count_nonzero(Tensor self, int? dim=None) -> Tensor", meta=_along("int64"), 
 op("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", meta=_along("int64"), no_grad=POSITIONS)
 op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", meta=_unknown_size("bincount"), no_grad=POSITIONS)
 op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
-   meta=lambda self, bins, min, max: Spec((bins,), self.dtype), out=True, no_grad=POSITIONS)
+   meta=lambda self, bins, *edges: Spec((bins,), self.dtype), out=True, no_grad=POSITIONS)
 
 # Spread and norms
 for _name in ("std", "var"):
@@ -140,8 +144,7 @@ for _name in ("std", "var"):
     op(f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
        meta=_moments_and_mean(False), method=False)
 op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-   meta=lambda self, ord, dim, keepdim, dtype: Spec(_along()(self, dim, keepdim).shape, (dtype or self.dtype).to_real()),  # type: ignore[union-attr]
-   out=True, method=False, namespace="linalg")
+   meta=_vector_norm, out=True, method=False, namespace="linalg")
 op("norm.Scalar(Tensor self, Scalar p=2) -> Tensor")
 op("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", function=False, method=False)
 op("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", function=False, method=False)

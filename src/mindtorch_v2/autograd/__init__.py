@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as _np
+
 from .. import _autograd as _autograd
 from .._autograd.engine import run_backward as _run_backward
 from .._autograd.function import Function as Function
@@ -20,7 +22,9 @@ from .._autograd.grad_mode import (
     set_grad_enabled as set_grad_enabled,
 )
 from .._dispatch import aten as _aten
+from .._dispatch.modes import SPACE as _SPACE
 from .._tensor import Tensor
+from .._tensor import wrap as _wrap
 from . import functional as functional
 from . import grad_mode as grad_mode
 from . import graph as graph
@@ -52,7 +56,7 @@ def _gradients(outputs: Sequence[Tensor], given: Sequence[Any]) -> list[Tensor]:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if not out.is_floating_point():
                 raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-            grad = _aten.ones_like(out)
+            grad = _aten.ones_like(out) if _SPACE["_mode"] & 0x60 or not out._ks & 1 else _wrap(_np.ones(out._a.shape, out._a.dtype))
         elif not isinstance(grad, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
         elif grad.shape != out.shape:

@@ -6,7 +6,7 @@ from .harness import Case, In
 M = In((4, 3))
 T = In((2, 4, 3))
 TT = In((2, 4, 3), layout="transposed")
-I = In(values=[2, 0, 2], dtype="int64")
+PLACES = In(values=[2, 0, 2], dtype="int64")
 J = In(values=[0, 1, -1], dtype="int64")
 K = In(values=[[0, 1], [3, 1]], dtype="int64")
 MASK = In((4, 3), "bool")
@@ -25,18 +25,18 @@ GET = {"rows": "a[i]", "two": "a[i, j]", "column": "a[:, j]", "matrix": "a[k]", 
        "many": "a[i, i, i]", "shapes": "a[i, j[:2]]", "mask_size": "a[r[:3]]", "mask_size2": "a[m[:, :2]]", "scalar": "a[torch.tensor(2)]",
        "broadcast": "a[i.reshape(3, 1), j]", "ellipsis": "a[..., j]", "uint8": "a[r.to(torch.uint8)]", "slice_index": "a[::2, j]"}
 for tag, code in GET.items():
-    add(f"get_{tag}", code, a=M, i=I, j=J, k=K, m=MASK, r=ROWS)
+    add(f"get_{tag}", code, a=M, i=PLACES, j=J, k=K, m=MASK, r=ROWS)
 GET3 = {"mid": "a[:, i]", "last": "a[:, :, j]", "first_last": "a[b, :, j]", "mid_last": "a[:, i, j]", "mid_matrix": "a[:, k]", "all": "a[b, i, j]",
         "mask": "a[:, m]", "whole_mask": "a[a > 0]", "select": "a[0, :, j]", "far_mid": "a[:, i + 3]"}
 for tag, code in GET3.items():
     for form, spec in (("", T), ("_t", TT)):
-        add(f"get3_{tag}{form}", code, strides=not form, a=spec, b=In(values=[1, 0, 1], dtype="int64"), i=I, j=J, k=K, m=MASK)
-add("get_i", "a[i]", a=In((4, 2), "int64", -9, 9), i=I)
-add("get_b", "a[i]", a=In((4, 2), "bool"), i=I)
-add("get_f16", "a[i, j]", a=In((4, 3), "float16"), i=I, j=J)
-add("get_c", "a[i]", a=In((4, 3), "complex64"), i=I)
-add("get_1d", "a[i]", a=In((4,)), i=I)
-add("get_double", "g, = torch.autograd.grad((a[i] ** 3).sum(), a, create_graph=True)\n(g * g).sum()", a=M, i=I)
+        add(f"get3_{tag}{form}", code, strides=not form, a=spec, b=In(values=[1, 0, 1], dtype="int64"), i=PLACES, j=J, k=K, m=MASK)
+add("get_i", "a[i]", a=In((4, 2), "int64", -9, 9), i=PLACES)
+add("get_b", "a[i]", a=In((4, 2), "bool"), i=PLACES)
+add("get_f16", "a[i, j]", a=In((4, 3), "float16"), i=PLACES, j=J)
+add("get_c", "a[i]", a=In((4, 3), "complex64"), i=PLACES)
+add("get_1d", "a[i]", a=In((4,)), i=PLACES)
+add("get_double", "g, = torch.autograd.grad((a[i] ** 3).sum(), a, create_graph=True)\n(g * g).sum()", a=M, i=PLACES)
 add("get_wide", "a[i]", a=In((5, 40)), i=In((60,), "int64", 0, 4))
 SET = {"rows": "(i,), v", "number": "(i,), torch.tensor(5.0)", "one": "(i,), torch.ones(1)", "two": "(i, j), v[:, 0]", "add": "(i,), v, True",
        "add_two": "(i, j), v[0], True", "add_row": "(i,), v[0], True", "mask": "(m,), torch.tensor(0.5)", "mask_one": "(m,), torch.ones(1)",
@@ -44,33 +44,33 @@ SET = {"rows": "(i,), v", "number": "(i,), torch.tensor(5.0)", "one": "(i,), tor
        "far": "(i + 9,), v", "types": "(i,), v.double()", "shape": "(i,), v[:, :2]", "mask_shape": "(m,), torch.ones(99)"}
 for tag, args in SET.items():
     if tag in ("two", "add_two"):  # repeated places would make the result depend on the order
-        add(f"put_{tag}", f"a.index_put({args})", a=M, i=I, j=J, m=MASK, r=ROWS, v=In((3, 3)), grad=tag != "two")
+        add(f"put_{tag}", f"a.index_put({args})", a=M, i=PLACES, j=J, m=MASK, r=ROWS, v=In((3, 3)), grad=tag != "two")
     else:
-        add(f"put_{tag}", f"a.index_put({args})", a=M, i=I if "add" in tag else In(values=[2, 0, 3], dtype="int64"), m=MASK, r=ROWS, v=In((3, 3)))
-        add(f"put__{tag}", f"a.clone().index_put_({args})", a=M, i=I if "add" in tag else In(values=[2, 0, 3], dtype="int64"), m=MASK, r=ROWS,
+        add(f"put_{tag}", f"a.index_put({args})", a=M, i=PLACES if "add" in tag else In(values=[2, 0, 3], dtype="int64"), m=MASK, r=ROWS, v=In((3, 3)))
+        add(f"put__{tag}", f"a.clone().index_put_({args})", a=M, i=PLACES if "add" in tag else In(values=[2, 0, 3], dtype="int64"), m=MASK, r=ROWS,
             v=In((3, 3)))
 add("set3_mid", "b = a.clone()\nb[:, i] = v\nb", a=T, i=In(values=[3, 1], dtype="int64"), v=In((2, 2, 3)))
 add("set3_outer", "b = a.clone()\nb[k, :, j] = v\nb", a=T, k=In(values=[0, 1, 1], dtype="int64"), j=J, v=In((3, 4)))
-add("put_i", "a.index_put((i,), v, True)", a=In((4, 2), "int64", -9, 9), i=I, v=In((3, 2), "int64", -9, 9))
-add("put_double", "g, = torch.autograd.grad((a.index_put((i,), v, True) ** 3).sum(), [v], create_graph=True)\n(g * g).sum()", a=M, i=I, v=In((3, 3)))
+add("put_i", "a.index_put((i,), v, True)", a=In((4, 2), "int64", -9, 9), i=PLACES, v=In((3, 2), "int64", -9, 9))
+add("put_double", "g, = torch.autograd.grad((a.index_put((i,), v, True) ** 3).sum(), [v], create_graph=True)\n(g * g).sum()", a=M, i=PLACES, v=In((3, 3)))
 add("set_rows", "b = a.clone()\nb[i] = v\nb", a=M, i=In(values=[2, 0, 3], dtype="int64"), v=In((3, 3)))
 add("set_mask", "b = a.clone()\nb[b > 0] = 0.0\nb", a=M)
 add("set_mask_values", "b = a.clone()\nb[m] = v[:int(m.sum())]\nb", a=M, m=MASK, v=In((12,)))
-add("set_column", "b = a.clone()\nb[:, i] = 7.0\nb", a=In((2, 4)), i=I)
+add("set_column", "b = a.clone()\nb[:, i] = 7.0\nb", a=In((2, 4)), i=PLACES)
 
 # --- one index for one dimension --------------------------------------------------------------------------------------------
 for tag, code in {"0": "torch.index_select(a, 0, i)", "1": "a.index_select(1, j.abs())", "neg": "a.index_select(-1, j.abs())", "int32": "a.index_select(0, i.int())",
                   "scalar": "a.index_select(0, i[0])", "empty": "a.index_select(0, i[:0])", "far": "a.index_select(0, i + 9)", "low": "a.index_select(0, -i)",
                   "far1": "a.index_select(1, i + 9)", "2d": "a.index_select(0, i.reshape(1, 3))", "float": "a.index_select(0, i.float())",
                   "dim": "a.index_select(2, i)"}.items():
-    add(f"index_select_{tag}", code, a=M, i=I, j=J)
+    add(f"index_select_{tag}", code, a=M, i=PLACES, j=J)
 add("index_select_0d", "a.index_select(0, torch.tensor([0]))", a=In(()))
 add("index_select_0d_two", "a.index_select(0, torch.tensor([0, 0]))", a=In(()))
-add("index_select_t", "a.index_select(1, i)", a=TT, i=I)
-add("index_select_out", "o = torch.empty(0); torch.index_select(a, 0, i, out=o)", a=M, i=I, grad=False)
-add("index_select_double", "g, = torch.autograd.grad((a.index_select(0, i) ** 3).sum(), a, create_graph=True)\n(g * g).sum()", a=M, i=I)
+add("index_select_t", "a.index_select(1, i)", a=TT, i=PLACES)
+add("index_select_out", "o = torch.empty(0); torch.index_select(a, 0, i, out=o)", a=M, i=PLACES, grad=False)
+add("index_select_double", "g, = torch.autograd.grad((a.index_select(0, i) ** 3).sum(), a, create_graph=True)\n(g * g).sum()", a=M, i=PLACES)
 for name in ("index_add", "index_copy"):
-    index = I if name == "index_add" else In(values=[2, 0, 3], dtype="int64")
+    index = PLACES if name == "index_add" else In(values=[2, 0, 3], dtype="int64")
     for tag, code in {"0": "torch.{n}(a, 0, i, s)", "1": "a.{n}(1, i[:2] % 3, s[:2].t().reshape(3, 2)[[0, 1, 2, 0]])", "far": "a.{n}(0, i + 9, s)",
                       "low": "a.{n}(0, -i - 1, s)", "count": "a.{n}(0, i[:2], s)", "shape": "a.{n}(0, i, s[:, :2])", "float": "a.{n}(0, i.float(), s)",
                       "types": "a.{n}(0, i, s.double())", "2d": "a.{n}(0, i.reshape(1, 3), s)", "inplace": "a.clone().{n}_(0, i, s)"}.items():
@@ -79,18 +79,18 @@ for name in ("index_add", "index_copy"):
     add(f"{name}_0d", f"a.{name}(0, torch.tensor([0]), s)", a=In(()), s=In(()))
     add(f"{name}_t", f"a.{name}(1, i, s)", a=TT, i=index, s=In((2, 3, 3)))
     add(f"{name}_i", f"a.{name}(0, i, s)", a=In((4, 3), "int32", -5, 5), i=index, s=In((3, 3), "int32", -5, 5))
-add("index_add_alpha", "a.index_add(0, i, s, alpha=-2)", a=M, i=I, s=In((3, 3)))
-add("index_add_f16", "a.index_add(0, i, s)", a=In((4, 3), "float16"), i=I, s=In((3, 3), "float16"))
+add("index_add_alpha", "a.index_add(0, i, s, alpha=-2)", a=M, i=PLACES, s=In((3, 3)))
+add("index_add_f16", "a.index_add(0, i, s)", a=In((4, 3), "float16"), i=PLACES, s=In((3, 3), "float16"))
 for tag, code in {"0": "a.index_fill(0, i, 5)", "1": "torch.index_fill(a, -1, j, 2.5)", "tensor": "a.index_fill(0, i, v)", "inplace": "a.clone().index_fill_(0, i, 1.5)",
                   "inplace_tensor": "a.clone().index_fill_(0, i, v)", "far": "a.index_fill(0, i + 9, 1)", "neg": "a.index_fill(0, -i, 1)", "2d": "a.index_fill(0, i.reshape(1, 3), 1)",
                   "float": "a.index_fill(0, i.float(), 1)", "vector": "a.index_fill(0, i, a[0])", "complex": "a.index_fill(0, i, 2j)"}.items():
-    add(f"index_fill_{tag}", code, a=M, i=I, j=J, v=In(()))
-add("index_fill_i", "a.index_fill(0, i, 2.5)", a=In((4, 2), "int64", -5, 5), i=I)
-add("index_fill_t", "a.index_fill(1, i, 1.0)", a=TT, i=I)
+    add(f"index_fill_{tag}", code, a=M, i=PLACES, j=J, v=In(()))
+add("index_fill_i", "a.index_fill(0, i, 2.5)", a=In((4, 2), "int64", -5, 5), i=PLACES)
+add("index_fill_t", "a.index_fill(1, i, 1.0)", a=TT, i=PLACES)
 for way in ("prod", "mean", "amax", "amin"):
-    add(f"index_reduce_{way}", f"a.index_reduce(0, i, s, '{way}')", a=M, i=I, s=In((3, 3)))
-    add(f"index_reduce_{way}_alone", f"a.index_reduce(0, i, s, '{way}', include_self=False)", a=M, i=I, s=In((3, 3)))
-add("index_reduce_bad", "a.index_reduce(0, i, s, 'x')", a=M, i=I, s=In((3, 3)))
+    add(f"index_reduce_{way}", f"a.index_reduce(0, i, s, '{way}')", a=M, i=PLACES, s=In((3, 3)))
+    add(f"index_reduce_{way}_alone", f"a.index_reduce(0, i, s, '{way}', include_self=False)", a=M, i=PLACES, s=In((3, 3)))
+add("index_reduce_bad", "a.index_reduce(0, i, s, 'x')", a=M, i=PLACES, s=In((3, 3)))
 
 # --- one index per element --------------------------------------------------------------------------------------------------
 G0 = In(values=[[0, 3, 1], [2, 2, 0]], dtype="int64")
@@ -141,7 +141,7 @@ for tag, code in {"0": "torch.take_along_dim(a, i, 0)", "all": "a.take_along_dim
 
 # --- flat positions and masks -----------------------------------------------------------------------------------------------
 for tag, code in {"0": "torch.take(a, i)", "2d": "a.take(k)", "neg": "a.take(-k)", "far": "a.take(k + 99)", "float": "a.take(k.float())", "t": "a.t().take(k.t())"}.items():
-    add(f"take_{tag}", code, a=M, i=I, k=K)
+    add(f"take_{tag}", code, a=M, i=PLACES, k=K)
 add("take_empty", "a.take(torch.tensor([0]))", a=In((0,)))
 for tag, code in {"0": "torch.Tensor.put(a, i, s)", "add": "a.put(i, s, accumulate=True)", "inplace": "a.clone().put_(i, s)", "neg": "a.put(-i, s)", "far": "a.put(i + 99, s)",
                   "count": "a.put(i, s[:2])", "types": "a.put(i, s.double())", "t": "a.t().put(i, s)"}.items():

@@ -232,6 +232,12 @@ _MORE = [
     Case("double_backward_select", "g, = torch.autograd.grad((a[1] ** 3).sum(), a, create_graph=True); g.sum()", a=X),
     Case("double_backward_unfold", "g, = torch.autograd.grad((a.unfold(0, 2, 1) ** 3).sum(), a, create_graph=True); g.sum()", a=X),
     Case("modified_after_view", "b = a * 1; c = b.view(12); b.add_(1); c.sum()", a=X),
+    Case("select_scatter", "torch.select_scatter(a, b, 0, 1)", a=X, b=In((3,))),
+    Case("slice_scatter", "torch.slice_scatter(a, b, 0, 1, 3)", a=X, b=In((2, 3))),
+    Case("slice_scatter_step", "a.slice_scatter(b, dim=1, step=2)", a=X, b=In((4, 2))),
+    Case("diagonal_scatter", "torch.diagonal_scatter(a, b, 1)", a=X, b=In((2,))),
+    Case("tuples", "[type(r).__name__ for r in (a.chunk(2), a.split(2), a.unbind(), a.tensor_split(2), a.split([1, 3]), "
+         "torch.meshgrid(a[0], a[1], indexing='ij'), torch.broadcast_tensors(a, a), torch.atleast_1d(a, a))]", a=X),
     Case("storage_facts", "b = a[1:]; [b.storage_offset(), b.data_ptr() - a.data_ptr(), b._is_view()]", a=X, grad=False),
 ]
 

@@ -176,6 +176,8 @@ derivative("clamp_max.Tensor", node="ClampMaxBackward1", self=_not_above, max=_a
 
 # --- choices and mixtures -----------------------------------------------------------------------------------------------
 derivative("where.self", self=lambda g, condition: aten.where(condition, g, 0), other=lambda g, condition: aten.where(condition, 0, g))
+derivative("where.ScalarOther", self=lambda g, condition: aten.where(condition, g, 0))
+derivative("where.ScalarSelf", other=lambda g, condition: aten.where(condition, 0, g))
 derivative("lerp.Scalar", self=lambda g, weight: g * (1 - conj(weight)), end=lambda g, weight: g * conj(weight))
 derivative("lerp.Tensor", node="LerpBackward1",
            self=lambda g, weight: g * conj(1 - weight),

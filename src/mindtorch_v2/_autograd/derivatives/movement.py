@@ -75,6 +75,21 @@ derivative("unfold_backward", node="UnfoldBackwardBackward0",
            grad_in=lambda g, dim, size, step: aten.unfold(g, dim, size, step))
 
 
+def _without_part(g: Any, name: str, *where: Any) -> Any:
+    """The gradient of what stayed when a part was replaced."""
+    rest = aten.clone(g)
+    aten.zero_(getattr(aten, name)(rest, *where))
+    return rest
+
+
+derivative("select_scatter", self=lambda g, dim, index: _without_part(g, "select", dim, index),
+           src=lambda g, dim, index: aten.select(g, dim, index))
+derivative("slice_scatter", self=lambda g, dim, start, end, step: _without_part(g, "slice", dim, start, end, step),
+           src=lambda g, dim, start, end, step: aten.slice(g, dim, start, end, step))
+derivative("diagonal_scatter", self=lambda g, offset, dim1, dim2: _without_part(g, "diagonal", offset, dim1, dim2),
+           src=lambda g, offset, dim1, dim2: aten.diagonal(g, offset, dim1, dim2))
+
+
 def _as_strided_back(g: Any, self: Any, size: Shape, stride: Shape, storage_offset: int | None) -> Any:
     """Adds every element's gradient to its place in a flat storage, then reads the storage as `self` does."""
     own = self.storage_offset()
@@ -154,7 +169,8 @@ def _repeat_back(g: Any, self_shape: Shape, repeats: Shape) -> Any:
         g = aten.sum(g, [0])
     if all(r == 1 for r in repeats[lead:]):
         return g
-    spread, dims = [], []
+    spread: list[int] = []
+    dims: list[int] = []
     for n, r in zip(self_shape, repeats[lead:]):
         if r != 1:
             dims.append(len(spread))

@@ -62,3 +62,6 @@ derivative("linalg_vector_norm", self=lambda g, self, ord, dim, keepdim, result:
 derivative("dist", self=lambda g, self, other, p, result: norm_grad(g, aten.sub(self, other), p, result),
            other=lambda g, self, other, p, result: aten.neg(norm_grad(g, aten.sub(self, other), p, result)))
 derivative("renorm", self=_renorm_grad)
+derivative("norm.Scalar", self=lambda g, self, p, result: norm_grad(g, self, p, result))
+derivative("norm.ScalarOpt_dim", node="NormBackward1",
+           self=lambda g, self, p, dim, keepdim, result: norm_grad(g, self, 2 if p is None else p, result, dim, keepdim))

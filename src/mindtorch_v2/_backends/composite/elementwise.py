@@ -76,13 +76,8 @@ def special_round(self: Any, decimals: int) -> Any:
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------------------------
-@composite("rsub.Tensor")
-def rsub_tensor(self: Any, other: Any, alpha: Any) -> Any:
-    return aten.sub(other, self, alpha=alpha)
-
-
-@composite("rsub.Scalar")
-def rsub_scalar(self: Any, other: Any, alpha: Any) -> Any:
+@stepwise("rsub.Tensor", "rsub.Scalar")
+def rsub(kernel: Any, self: Any, other: Any, alpha: Any) -> Any:
     return aten.sub(other, self, alpha=alpha)
 
 
@@ -206,13 +201,13 @@ def _number_like(number: Any, tensor: Any, common: dt.dtype) -> Any:
     return aten.to(aten.scalar_tensor(number, device=tensor.device), common)
 
 
-@composite("where.ScalarOther")
-def where_other(condition: Any, self: Any, other: Any) -> Any:
+@stepwise("where.ScalarOther")
+def where_other(kernel: Any, condition: Any, self: Any, other: Any) -> Any:
     return aten.overload("where.self")(condition, self, _number_like(other, condition, result_type(self, other)))
 
 
-@composite("where.ScalarSelf")
-def where_self(condition: Any, self: Any, other: Any) -> Any:
+@stepwise("where.ScalarSelf")
+def where_self(kernel: Any, condition: Any, self: Any, other: Any) -> Any:
     return aten.overload("where.self")(condition, _number_like(self, condition, result_type(self, other)), other)
 
 

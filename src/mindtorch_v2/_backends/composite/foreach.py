@@ -22,21 +22,21 @@ def _check(tensors: Sequence[Any], others: Sequence[Sequence[Any]]) -> None:
             continue
         if other and isinstance(other[0], Tensor):
             raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}")
-        raise RuntimeError(f"Tensor list must have same number of elements as scalar list, got {len(tensors)} and {len(other)}")
+        raise RuntimeError("Tensor list must have same number of elements as scalar list.")
 
 
-def _looped(single: str, keyword: str = "") -> tuple[Callable[..., list[Any]], Callable[..., None]]:
+def _looped(single: str, keyword: str = "") -> tuple[Callable[..., tuple[Any, ...]], Callable[..., None]]:
     """The functional and the in-place loop over the op `single`; its last argument is passed as `keyword` if one is given."""
-    def loop(name: str, tensors: Sequence[Any], args: tuple[Any, ...]) -> list[Any]:
+    def loop(name: str, tensors: Sequence[Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
         _check(tensors, [a for a in args if isinstance(a, (list, tuple))])
         function = getattr(aten, name)
         made = []
         for i, t in enumerate(tensors):
             given = [a[i] if isinstance(a, (list, tuple)) else a for a in args]
             made.append(function(t, *given[:-1], **{keyword: given[-1]}) if keyword else function(t, *given))
-        return made
+        return tuple(made)
 
-    def functional(self: Sequence[Any], *args: Any) -> list[Any]:
+    def functional(self: Sequence[Any], *args: Any) -> tuple[Any, ...]:
         return loop(single, self, args)
 
     def inplace(self: Sequence[Any], *args: Any) -> None:
@@ -80,27 +80,27 @@ for _name in TERNARY:
 
 
 @composite("_foreach_pow.ScalarAndTensor")
-def foreach_power_of_number(self: Any, exponent: Sequence[Any]) -> list[Any]:
+def foreach_power_of_number(self: Any, exponent: Sequence[Any]) -> tuple[Any, ...]:
     _check(exponent, ())
-    return [aten.pow(self, e) for e in exponent]
+    return tuple([aten.pow(self, e) for e in exponent])
 
 
 @composite("_foreach_norm.Scalar")
-def foreach_norm(self: Sequence[Any], ord: Any, dtype: Any) -> list[Any]:
+def foreach_norm(self: Sequence[Any], ord: Any, dtype: Any) -> tuple[Any, ...]:
     _check(self, ())
-    return [aten.linalg_vector_norm(t, ord, dtype=dtype) for t in self]
+    return tuple([aten.linalg_vector_norm(t, ord, dtype=dtype) for t in self])
 
 
 @composite("_foreach_max")
-def foreach_max(self: Sequence[Any]) -> list[Any]:
+def foreach_max(self: Sequence[Any]) -> tuple[Any, ...]:
     _check(self, ())
-    return [aten.max(t) for t in self]
+    return tuple([aten.max(t) for t in self])
 
 
 @composite("_foreach_clone")
-def foreach_clone(self: Sequence[Any], memory_format: Any) -> list[Any]:
+def foreach_clone(self: Sequence[Any], memory_format: Any) -> tuple[Any, ...]:
     _check(self, ())
-    return [aten.clone(t, memory_format=memory_format) for t in self]
+    return tuple([aten.clone(t, memory_format=memory_format) for t in self])
 
 
 @composite("_foreach_copy_")

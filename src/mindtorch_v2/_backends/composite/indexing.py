@@ -5,18 +5,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _dtype as dt
+from ... import _observer
 from ..._dispatch import aten
+from ..._dispatch.keys import CPU
 from ..._dispatch.registry import composite
 from ..._shape import broadcast_shapes, normalize_dim
-from .leaf import run_leaf
+from .leaf import run_index, run_leaf
 
 _MASKS = (dt.bool_, dt.uint8)
 
 
 # --- advanced indexing --------------------------------------------------------------------------------------------------
 def _places(self: Any, indices: Sequence[Any]) -> list[Any]:
-    """Index tensors with each mask replaced by the coordinates of its true elements."""
-    if not any(i is not None and i.dtype in _MASKS for i in indices):
+    """Index tensors with each mask replaced by the coordinates of its true elements. That is a visible step: when nobody
+    watches, the kernels take masks as they are."""
+    if (_observer.active is None and self._ks & CPU) or not any(i is not None and i.dtype in _MASKS for i in indices):
         return list(indices)
     out: list[Any] = []
     for index in indices:
@@ -40,7 +43,7 @@ def _check_mask(self: Any, mask: Any, position: int) -> None:
 
 @composite("index.Tensor")
 def index(self: Any, indices: Sequence[Any]) -> Any:
-    return run_leaf("index.Tensor", self, _places(self, indices))
+    return run_index(self, _places(self, indices))
 
 
 @composite("_index_put_impl_")

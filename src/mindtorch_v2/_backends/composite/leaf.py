@@ -5,21 +5,30 @@ from typing import Any
 
 from ... import _observer
 from ..._dispatch.keys import CPU, DEVICES, META
+from ..._dispatch.registry import KERNELS
 from ..._dispatch.resolve import box_cpu, box_meta, device_boxers, watch_outputs
 from ..._ops.table import Op, find
+from ..._tensor import wrap
 
-_boxed: dict[tuple[Op, int], Any] = {}
+_boxed: dict[tuple[str, int], tuple[Op, Any]] = {}
 
 
-def run_leaf(name: str, *args: Any) -> Any:
+def run_leaf(name: str, first: Any, *rest: Any) -> Any:
     """Calls the kernel that the first argument's device has for the op, without opening an event."""
-    op = find(name)
-    key = args[0]._ks & DEVICES
-    call = _boxed.get((op, key))
-    if call is None:
-        call = _boxed[op, key] = box_cpu(op) if key == CPU else box_meta(op) if key == META else device_boxers[key](op)
-    out = call(*args)
+    key = first._ks & DEVICES
+    found = _boxed.get((name, key))
+    if found is None:
+        op = find(name)
+        found = _boxed[name, key] = op, box_cpu(op) if key == CPU else box_meta(op) if key == META else device_boxers[key](op)
+    out = found[1](first, *rest)
     observer = _observer.active
     if observer is not None and observer.watches_memory:
-        watch_outputs(op, out, observer)
+        watch_outputs(found[0], out, observer)
     return out
+
+
+def run_index(self: Any, indices: list[Any]) -> Any:
+    """index.Tensor by its kernel. On the CPU, and unobserved, the arrays are handed over directly."""
+    if self._ks & DEVICES == CPU and _observer.active is None:
+        return wrap(KERNELS["cpu", "index.Tensor"](self._a, [None if i is None else i._a for i in indices]))
+    return run_leaf("index.Tensor", self, indices)

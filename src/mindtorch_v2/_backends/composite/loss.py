@@ -305,6 +305,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int, eps: float) -> Any:
 @composite("ctc_loss.IntList")
 def ctc_loss(log_probs: Any, targets: Any, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int,
              reduction: int, zero_infinity: bool) -> Any:
+    batched = log_probs.dim() == 3
+    log_probs = log_probs if batched else aten.unsqueeze(log_probs, 1)
     loss = aten._ctc_loss(log_probs, targets, list(input_lengths), list(target_lengths), blank, zero_infinity)[0]
     if zero_infinity:
         zero = aten.zeros([], dtype=loss.dtype, device=loss.device)
@@ -313,7 +315,9 @@ def ctc_loss(log_probs: Any, targets: Any, input_lengths: Sequence[int], target_
         lengths = wrap(np.array(target_lengths, np.int64).reshape(loss.shape))
         lengths = aten.clamp_min(aten.to(lengths, loss.device, loss.dtype), 1)
         return aten.mean(aten.div(loss, lengths))
-    return aten.sum(loss) if reduction == SUM else loss
+    if reduction == SUM:
+        return aten.sum(loss)
+    return loss if batched else aten.squeeze(loss, 0)
 
 
 @composite("ctc_loss.Tensor")

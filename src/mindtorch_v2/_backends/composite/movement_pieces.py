@@ -35,7 +35,7 @@ def narrow_tensor(self: Any, dim: int, start: Any, length: int) -> Any:
 
 
 # --- splits -----------------------------------------------------------------------------------------------------------------
-def _pieces(self: Any, split_size: int, dim: int) -> list[Any]:
+def _pieces(self: Any, split_size: int, dim: int) -> tuple[Any, ...]:
     """Neighbouring pieces of `split_size` along `dim`; the last one may be smaller."""
     shape = self._a.shape
     if not shape:
@@ -47,22 +47,22 @@ def _pieces(self: Any, split_size: int, dim: int) -> list[Any]:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
     starts = range(0, size, split_size) if size else (0,)
     if _observer.active is None:  # nobody sees that narrow stands between
-        return [aten.slice(self, dim, start, start + split_size, 1) for start in starts]
-    return [aten.narrow(self, dim, start, min(split_size, size - start)) for start in starts]
+        return tuple([aten.slice(self, dim, start, start + split_size, 1) for start in starts])
+    return tuple([aten.narrow(self, dim, start, min(split_size, size - start)) for start in starts])
 
 
 @composite("split.Tensor")
-def split(self: Any, split_size: int, dim: int) -> list[Any]:
+def split(self: Any, split_size: int, dim: int) -> tuple[Any, ...]:
     return _pieces(self, split_size, dim)
 
 
 @composite("unsafe_split.Tensor")
-def unsafe_split(self: Any, split_size: int, dim: int) -> list[Any]:
+def unsafe_split(self: Any, split_size: int, dim: int) -> tuple[Any, ...]:
     return _pieces(self, split_size, dim)
 
 
 @composite("split.sizes")
-def split_sizes(self: Any, split_size: Sequence[int], dim: int) -> list[Any]:
+def split_sizes(self: Any, split_size: Sequence[int], dim: int) -> tuple[Any, ...]:
     return aten.split_with_sizes(self, split_size, dim)
 
 
@@ -77,7 +77,7 @@ def _chunk_size(self: Any, chunks: int, dim: int) -> tuple[int, int]:
 
 
 @composite("chunk")
-def chunk(self: Any, chunks: int, dim: int) -> list[Any]:
+def chunk(self: Any, chunks: int, dim: int) -> tuple[Any, ...]:
     size, piece = _chunk_size(self, chunks, dim)
     if size == 0:
         return aten.split_with_sizes(self, (0,) * chunks, dim)
@@ -85,7 +85,7 @@ def chunk(self: Any, chunks: int, dim: int) -> list[Any]:
 
 
 @composite("unsafe_chunk")
-def unsafe_chunk(self: Any, chunks: int, dim: int) -> list[Any]:
+def unsafe_chunk(self: Any, chunks: int, dim: int) -> tuple[Any, ...]:
     return aten.unsafe_split(self, _chunk_size(self, chunks, dim)[1], dim)
 
 
@@ -97,7 +97,7 @@ def _dim_to_split(self: Any, dim: int) -> int:
 
 
 @composite("tensor_split.sections")
-def tensor_split_sections(self: Any, sections: int, dim: int) -> list[Any]:
+def tensor_split_sections(self: Any, sections: int, dim: int) -> tuple[Any, ...]:
     at = _dim_to_split(self, dim)
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
@@ -107,18 +107,18 @@ def tensor_split_sections(self: Any, sections: int, dim: int) -> list[Any]:
         end = start + least + (i < longer)
         parts.append(aten.slice(self, at, start, end, 1))
         start = end
-    return parts
+    return tuple(parts)
 
 
 @composite("tensor_split.indices")
-def tensor_split_indices(self: Any, indices: Sequence[int], dim: int) -> list[Any]:
+def tensor_split_indices(self: Any, indices: Sequence[int], dim: int) -> tuple[Any, ...]:
     at = _dim_to_split(self, dim)
     bounds = [0, *indices, self._a.shape[at]]
-    return [aten.slice(self, at, start, end, 1) for start, end in zip(bounds, bounds[1:])]
+    return tuple([aten.slice(self, at, start, end, 1) for start, end in zip(bounds, bounds[1:])])
 
 
 @composite("tensor_split.tensor_indices_or_sections")
-def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int) -> list[Any]:
+def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int) -> tuple[Any, ...]:
     _dim_to_split(self, dim)
     where = tensor_indices_or_sections
     if where.dtype.name != "int64":
@@ -143,7 +143,7 @@ def _axis_of(name: str, self: Any) -> int:
 
 def _register_named_split(name: str) -> None:
     @composite(f"{name}.int")
-    def into_sections(self: Any, sections: int) -> list[Any]:
+    def into_sections(self: Any, sections: int) -> tuple[Any, ...]:
         at = _axis_of(name, self)
         size = self._a.shape[at]
         if sections == 0 or size % sections:
@@ -152,7 +152,7 @@ def _register_named_split(name: str) -> None:
         return aten.tensor_split(self, sections, at)
 
     @composite(f"{name}.array")
-    def at_indices(self: Any, indices: Sequence[int]) -> list[Any]:
+    def at_indices(self: Any, indices: Sequence[int]) -> tuple[Any, ...]:
         return aten.tensor_split(self, indices, _axis_of(name, self))
 
 
@@ -161,12 +161,39 @@ for _name in ("hsplit", "vsplit", "dsplit"):
 
 
 @composite("unbind.int")
-def unbind(self: Any, dim: int) -> list[Any]:
+def unbind(self: Any, dim: int) -> tuple[Any, ...]:
     shape = self._a.shape
     if not shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     at = normalize_dim(dim, len(shape))
-    return [aten.select(self, at, i) for i in range(shape[at])]
+    return tuple([aten.select(self, at, i) for i in range(shape[at])])
+
+
+# --- copies with a part replaced --------------------------------------------------------------------------------------------
+def _with_part(self: Any, src: Any, name: str, *where: Any) -> Any:
+    """A copy of `self` whose part, as the view op `name` cuts it out, is `src`."""
+    out = aten.clone(self)
+    part = getattr(aten, name)(out, *where)
+    if part._a.shape != src._a.shape:
+        raise RuntimeError(f"expected src to have a size equal to the {name} of self. src size = {list(src._a.shape)}, {name} size = "
+                           f"{list(part._a.shape)}")
+    aten.copy_(part, src)
+    return out
+
+
+@composite("select_scatter")
+def select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
+    return _with_part(self, src, "select", dim, index)
+
+
+@composite("slice_scatter")
+def slice_scatter(self: Any, src: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
+    return _with_part(self, src, "slice", dim, start, end, step)
+
+
+@composite("diagonal_scatter")
+def diagonal_scatter(self: Any, src: Any, offset: int, dim1: int, dim2: int) -> Any:
+    return _with_part(self, src, "diagonal", offset, dim1, dim2)
 
 
 # --- gradients: zeros with the gradient in the part that was viewed -----------------------------------------------------------

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from math import inf, prod
 from typing import Any
 
@@ -25,19 +26,37 @@ def _check_mean(self: Any, dtype: dt.dtype | None) -> None:
 
 def _mean(self: Any, dim: Any, keepdim: bool, dtype: dt.dtype | None) -> Any:
     _check_mean(self, dtype)
-    shape = self._a.shape
-    count = self._a.size if dim is None or len(dim) == 0 else prod(shape[d] for d in normalize_dims(dim, len(shape)))
     wanted = dtype or self.dtype
     if wanted is dt.float16:  # the sum of halves may not fit into a half, though their mean does
-        total = aten.overload("sum.dim_IntList")(self, dim, keepdim, dtype=dt.float32)
-        return aten.to(aten.div_(total, count), wanted)
-    return aten.div_(aten.overload("sum.dim_IntList")(self, dim, keepdim, dtype=dtype), count)
+        total = _sum_dim()(self, dim, keepdim, dtype=dt.float32)
+        return aten.to(aten.div_(total, _count(self, dim)), wanted)
+    return aten.div_(_sum_dim()(self, dim, keepdim, dtype=dtype), _count(self, dim))
+
+
+def _count(self: Any, dim: Any) -> int:
+    """How many elements a mean over `dim`, which fits the shape, is taken of."""
+    if dim is None or len(dim) == 0:
+        return self._a.size
+    shape = self._a.shape
+    if not shape:
+        return 1
+    return shape[dim[0]] if len(dim) == 1 else prod([shape[d] for d in dim])
+
+
+@cache
+def _sum_dim() -> Any:
+    return aten.overload("sum.dim_IntList")
+
+
+@cache
+def _sum_all() -> Any:
+    return aten.overload("sum")
 
 
 @composite("mean")
 def mean(self: Any, dtype: dt.dtype | None) -> Any:
     if dtype is None and self.dtype.category >= 2 and self.dtype is not dt.float16:
-        return aten.div_(aten.overload("sum")(self), self._a.size)
+        return aten.div_(_sum_all()(self), self._a.size)
     return _mean(self, None, False, dtype)
 
 

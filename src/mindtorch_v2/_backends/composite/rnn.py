@@ -192,7 +192,7 @@ def pad_packed_sequence(data: Any, batch_sizes: Any, batch_first: bool, padding_
         aten.copy_(aten.narrow(aten.select(out, 0, t), 0, 0, size), aten.narrow(data, 0, start, size))
         start += size
     lengths = [sum(size > i for size in sizes) for i in range(batch)]
-    from ..._constructors import tensor
+    from ..._creation import tensor
     return (aten.transpose(out, 0, 1) if batch_first else out), tensor(lengths)
 
 

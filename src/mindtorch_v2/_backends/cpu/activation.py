@@ -12,7 +12,8 @@ from . import (
     activation_smooth,  # noqa: F401  - registers gelu, silu, mish, softplus and others with exponentials
     softmax,  # noqa: F401  - registers softmax and log_softmax
 )
-from .elementwise_mixtures import SMALL, clip
+from .blocks import FEW, fused
+from .elementwise_mixtures import clip, not_negative
 from .select import keep, select
 from .unsupported import not_implemented
 
@@ -26,10 +27,9 @@ def floating(name: str, array: np.ndarray) -> None:
 # --- limits ---------------------------------------------------------------------------------------------------------
 @kernel("relu")
 def relu(self: np.ndarray) -> Any:
-    if self.dtype.kind in "bc" or self.size > SMALL:
+    if self.dtype.kind in "bc":
         _check_relu(self)
-        return clip(self, 0, None)
-    return np.maximum(self, 0)
+    return not_negative(self)
 
 
 @inplace_kernel("relu")
@@ -142,7 +142,7 @@ def softshrink_backward(grad_output: np.ndarray, self: np.ndarray, lambd: Any) -
 @kernel("hardsigmoid")
 def hardsigmoid(self: np.ndarray) -> Any:
     floating("hardsigmoid_cpu", self)
-    return np.clip(self + 3, 0, 6) / 6
+    return np.divide(clip(np.asarray(self + 3), 0, 6), 6)
 
 
 @kernel("hardsigmoid_backward")
@@ -155,7 +155,16 @@ def hardsigmoid_backward(grad_output: np.ndarray, self: np.ndarray) -> np.ndarra
 @kernel("hardswish")
 def hardswish(self: np.ndarray) -> Any:
     floating("hardswish_cpu", self)
-    return self * np.clip(self + 3, 0, 6) / 6
+    if self.size > FEW:
+        return fused(_hardswish_body, self)
+    return np.divide(np.multiply(self, np.minimum(np.maximum(self + 3, 0), 6)), 6)
+
+
+def _hardswish_body(out: np.ndarray, x: np.ndarray) -> None:
+    np.add(x, 3, out=out)
+    np.clip(out, 0, 6, out=out)
+    out *= x
+    out /= 6
 
 
 @kernel("hardswish_backward")

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..._dispatch.registry import inplace_kernel, kernel
 from . import special_functions
-from .blocks import fused, horner, in_blocks
+from .blocks import FEW, ONE, fused, horner, in_blocks
 from .select import select
-from .special_coefficients import PHI_EXPONENT
+from .special_coefficients import LOG1P_RATIO, PHI_EXPONENT
 from .unsupported import not_implemented
 
 # gelu's tanh form is x * sigmoid(x * (_A + _B * x * x)).
@@ -33,7 +33,7 @@ def _phi_single(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
     horner(z, PHI_EXPONENT, out)
     out *= x
     np.exp(out, out=out)
-    out += 1
+    out += ONE["f"]
 
 
 def _gelu_single(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
@@ -67,9 +67,16 @@ def _gelu_body(self: np.ndarray, approximate: str) -> Callable[..., None]:
     return _gelu_tanh
 
 
+def _gelu_number(x: float) -> float:
+    return x * 0.5 * (1.0 + math.erf(x * _ROOT_HALF))
+
+
 @kernel("gelu")
 def gelu(self: np.ndarray, approximate: str) -> np.ndarray:
-    return fused(_gelu_body(self, approximate), self, scratch=1)
+    body = _gelu_body(self, approximate)
+    if self.size <= special_functions.HANDFUL and body is not _gelu_tanh and self.flags.c_contiguous:
+        return special_functions.one_by_one(_gelu_number, self)
+    return fused(body, self, scratch=1)
 
 
 def _gelu_backward_single(out: np.ndarray, x: np.ndarray, g: np.ndarray, z: np.ndarray) -> None:
@@ -138,8 +145,10 @@ def _silu_body(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
 
 
 @kernel("silu")
-def silu(self: np.ndarray) -> np.ndarray:
+def silu(self: np.ndarray) -> Any:
     _check("silu_cpu", self, "fc")
+    if self.size <= FEW:
+        return np.divide(self, np.add(np.exp(np.negative(self)), ONE[self.dtype.char]))
     return fused(_silu_body, self, scratch=1)
 
 
@@ -207,12 +216,35 @@ def mish_backward(grad_output: np.ndarray, self: np.ndarray) -> np.ndarray:
     return fused(_mish_backward_body, self, grad_output, scratch=1)
 
 
+# --- numpy's expm1 and log1p are slow in single precision, where faster formulas are as exact --------------------------
+def _expm1(x: np.ndarray) -> Any:
+    """exp(x) - 1 for x <= 0, by tanh of one half; anything for x > 0."""
+    if x.dtype.char != "f" or x.size <= 512:
+        return np.expm1(x)
+    t = np.tanh(x * np.float32(0.5))
+    return np.divide(t + t, ONE["f"] - t)
+
+
+def _log1p_body(out: np.ndarray, u: np.ndarray, z: np.ndarray) -> None:
+    np.add(u, 2, out=z)
+    np.divide(u, z, out=z)
+    s = z.copy()
+    z *= z
+    horner(z, LOG1P_RATIO, out)
+    out *= s
+
+
+def _log1p(u: np.ndarray) -> Any:
+    """log(1 + u) for 0 <= u <= 1."""
+    return fused(_log1p_body, u, scratch=1) if u.dtype.char == "f" and u.size > 1024 else np.log1p(u)
+
+
 # --- elu ----------------------------------------------------------------------------------------------------------------
 @kernel("elu")
 def elu(self: np.ndarray, alpha: Any, scale: Any, input_scale: Any) -> Any:
     _check("elu_cpu", self)
     bent = self if input_scale == 1 else self * input_scale
-    bent = np.expm1(bent) * (alpha * scale)
+    bent = _expm1(bent) * (alpha * scale)
     return select(np.greater(self, 0), self if scale == 1 else self * scale, bent)
 
 
@@ -241,7 +273,8 @@ def elu_backward(grad_output: np.ndarray, alpha: Any, scale: Any, input_scale: A
 def softplus(self: np.ndarray, beta: Any, threshold: Any) -> Any:
     _check("softplus_cpu", self)
     scaled = self if beta == 1 else self * beta
-    return select(np.greater(scaled, threshold), self, np.log1p(np.exp(scaled)) / beta)
+    soft = np.maximum(scaled, 0) + _log1p(np.exp(-np.abs(scaled)))
+    return select(np.greater(scaled, threshold), self, soft if beta == 1 else soft / beta)
 
 
 @kernel("softplus_backward")
@@ -256,7 +289,7 @@ def log_sigmoid_forward(self: np.ndarray) -> tuple[Any, Any]:
     _check("log_sigmoid_cpu", self)
     self = np.asarray(self, order="C")
     small = np.exp(-np.abs(self))
-    return np.minimum(self, 0) - np.log1p(small), small
+    return np.minimum(self, 0) - _log1p(small), small
 
 
 @kernel("log_sigmoid_backward")

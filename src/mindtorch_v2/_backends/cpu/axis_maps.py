@@ -14,6 +14,7 @@ import numpy as np
 from .pool_arrays import along
 
 _CUBIC = -0.75   # the free coefficient of the convolution kernel
+_FEW = 5         # slices that are copied faster than as many elements are gathered
 
 
 class Tap(NamedTuple):
@@ -21,28 +22,75 @@ class Tap(NamedTuple):
 
     places: np.ndarray
     weights: np.ndarray | None
-    order: np.ndarray | None    # sorts `places`; None if they are sorted
-    starts: np.ndarray          # where each distinct place begins among the sorted ones
-    distinct: np.ndarray
+    segments: list[tuple[slice, slice, int]] | None   # the map as a few slices (output, input, step), if that is possible
+    rounds: list[tuple[Any, Any]]                     # (input places, outputs that read them): no place twice in a round
 
 
 def make_tap(places: np.ndarray, weights: np.ndarray | None = None) -> Tap:
-    is_sorted = bool((places[1:] >= places[:-1]).all())
-    order = None if is_sorted else np.argsort(places, kind="stable")
-    ranked = places if order is None else places[order]
-    starts = np.concatenate(([0], np.flatnonzero(ranked[1:] != ranked[:-1]) + 1)) if ranked.size else np.zeros(0, np.int64)
-    return Tap(places, weights, order, starts, ranked[starts])
+    return Tap(places, weights, _segments(places), _rounds(places))
+
+
+def _segments(places: np.ndarray) -> list[tuple[slice, slice, int]] | None:
+    """Runs of places that go up, down or stay; None if there are many."""
+    found: list[tuple[slice, slice, int]] = []
+    i, n = 0, len(places)
+    while i < n:
+        if len(found) == _FEW:
+            return None
+        step = int(places[i + 1] - places[i]) if i + 1 < n else 1
+        if abs(step) > 1:
+            return None
+        j = i + 1
+        while j < n and places[j] - places[j - 1] == step:
+            j += 1
+        first, last = int(places[i]), int(places[j - 1])
+        source = slice(first, last - 1 if last else None, -1) if step < 0 else slice(first, last + 1)
+        found.append((slice(i, j), source, step))
+        i = j
+    return found
+
+
+def _rounds(places: np.ndarray) -> list[tuple[Any, Any]]:
+    """Outputs grouped so that each round reads every place at most once; places and outputs are slices where they can be."""
+    order = np.argsort(places, kind="stable")
+    ranked = places[order]
+    starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1]))) if ranked.size else order
+    counts = np.diff(starts, append=ranked.size)
+    rounds = []
+    for r in range(int(counts.max(initial=0))):
+        chosen = starts[counts > r]
+        rounds.append((_as_slice(ranked[chosen]), _as_slice(order[chosen + r])))
+    return rounds
+
+
+def _as_slice(index: np.ndarray) -> Any:
+    """An arithmetic progression as a slice, any other index as it is."""
+    if len(index) == 1:
+        return slice(int(index[0]), int(index[0]) + 1)
+    step = int(index[1] - index[0])
+    if step > 0 and (np.diff(index) == step).all():
+        return slice(int(index[0]), int(index[-1]) + 1, step)
+    return index
 
 
 def _column(weights: np.ndarray, axis: int, dtype: Any) -> np.ndarray:
     return weights.astype(dtype, copy=False).reshape(-1, *(1,) * (-axis - 1))
 
 
+def _sized(a: np.ndarray, axis: int, size: int) -> tuple[int, ...]:
+    return (*a.shape[:axis], size, *a.shape[a.ndim + axis + 1:])
+
+
 def apply_map(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
     """The map along a dimension counted from the end."""
     total: Any = None
     for tap in taps:
-        part = x.take(tap.places, axis=axis)
+        if tap.segments is None:
+            part = x.take(tap.places, axis=axis)
+        else:
+            part = np.empty(_sized(x, axis, len(tap.places)), x.dtype)
+            for target, source, _ in tap.segments:
+                part[along(axis, target)] = x[along(axis, source)]
         if tap.weights is not None:
             part *= _column(tap.weights, axis, x.dtype)
         if total is None:
@@ -54,16 +102,16 @@ def apply_map(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
 
 def apply_transpose(g: np.ndarray, axis: int, taps: Sequence[Tap], size: int) -> np.ndarray:
     """The transposed map: every input position collects from the outputs that read it."""
-    out = np.zeros((*g.shape[:axis], size, *g.shape[g.ndim + axis + 1:]), g.dtype)
+    out = np.zeros(_sized(g, axis, size), g.dtype)
     for tap in taps:
-        if not tap.distinct.size:
-            continue
         part = g if tap.weights is None else g * _column(tap.weights, axis, g.dtype)
-        if tap.order is not None:
-            part = part.take(tap.order, axis=axis)
-        sums = part if len(tap.starts) == part.shape[axis] else np.add.reduceat(part, tap.starts, axis=axis)
-        index = along(axis, tap.distinct)  # type: ignore[arg-type]
-        out[index] += sums
+        if tap.segments is None:
+            for places, readers in tap.rounds:
+                out[along(axis, places)] += part[along(axis, readers)]
+            continue
+        for target, source, step in tap.segments:
+            piece = part[along(axis, target)]
+            out[along(axis, source)] += piece if step else piece.sum(axis=axis, keepdims=True)
     return out
 
 

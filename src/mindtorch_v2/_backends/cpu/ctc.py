@@ -99,31 +99,25 @@ def _ends(alpha: np.ndarray, input_lengths: np.ndarray, target_lengths: np.ndarr
 @kernel("_ctc_loss")
 def ctc_loss(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int,
              zero_infinity: bool) -> tuple[np.ndarray, np.ndarray]:
-    batched = log_probs.ndim == 3
-    probs = log_probs if batched else log_probs[:, None]
-    _check(probs, targets, input_lengths, target_lengths, blank)
+    _check(log_probs, targets, input_lengths, target_lengths, blank)
     labels = _with_blanks(targets, target_lengths, blank)
-    alpha = _alpha(probs, labels)
-    loss = _ends(alpha, np.array(input_lengths, np.int64), np.array(target_lengths, np.int64))
-    return (loss, alpha) if batched else (loss[0], alpha[0])
+    alpha = _alpha(log_probs, labels)
+    return _ends(alpha, np.array(input_lengths, np.int64), np.array(target_lengths, np.int64)), alpha
 
 
 @kernel("_ctc_loss_backward")
 def ctc_loss_backward(grad: np.ndarray, log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sequence[int],
                       target_lengths: Sequence[int], neg_log_likelihood: np.ndarray, log_alpha: np.ndarray, blank: int,
                       zero_infinity: bool) -> np.ndarray:
-    probs = log_probs if log_probs.ndim == 3 else log_probs[:, None]
-    steps, batch, classes = probs.shape
-    alpha = log_alpha.reshape(batch, *log_alpha.shape[-2:])
-    loss, gradient = neg_log_likelihood.reshape(batch), grad.reshape(batch)
+    loss = neg_log_likelihood
     labels = _with_blanks(targets, target_lengths, blank)
-    out = np.zeros_like(probs)
-    for i in range(batch):  # lengths differ, so that the way back starts elsewhere in each sample
+    out = np.zeros_like(log_probs)
+    for i in range(log_probs.shape[1]):  # lengths differ, so that the way back starts elsewhere in each sample
         n, width = input_lengths[i], 2 * target_lengths[i] + 1
         if zero_infinity and np.isinf(loss[i]) or not n:
             continue
-        out[:n, i] = gradient[i] * _sample_grad(probs[:n, i], alpha[i, :n, :width], labels[i, :width], loss[i])
-    return out.reshape(log_probs.shape)
+        out[:n, i] = grad[i] * _sample_grad(log_probs[:n, i], log_alpha[i, :n, :width], labels[i, :width], loss[i])
+    return out
 
 
 def _sample_grad(probs: np.ndarray, alpha: np.ndarray, labels: np.ndarray, loss: np.floating) -> np.ndarray:

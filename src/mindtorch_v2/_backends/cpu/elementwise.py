@@ -12,7 +12,7 @@ from . import (
     elementwise_unary,  # noqa: F401  - registers the kernels of one operand
     elementwise_writes,  # noqa: F401  - registers fills, copies, masks and complex views
 )
-from .blocks import in_blocks
+from .blocks import BLOCK, in_blocks
 from .unsupported import not_implemented
 
 Operand = Any  # an array, or a Python number where the declaration allows one
@@ -62,7 +62,7 @@ def _scaled_into(self: np.ndarray, other: Operand, alpha: Any, ufunc: Any) -> No
         ufunc(self, other, out=self)
         return
     _check_alpha(self, alpha)
-    if not isinstance(other, np.ndarray) or other.shape != self.shape:
+    if self.size <= BLOCK or not isinstance(other, np.ndarray) or other.shape != self.shape:
         ufunc(self, other * alpha, out=self)
         return
 
@@ -85,7 +85,7 @@ def _no_bool_subtraction() -> RuntimeError:
                         "`logical_xor()` operator instead.")
 
 
-@check("sub.Tensor")
+@check("sub.Tensor", "rsub.Scalar", "rsub.Tensor")
 def no_bool_operand(self: Any, other: Any, alpha: Any) -> None:
     kinds = [x.dtype.name == "bool" for x in (self, other) if not isinstance(x, (bool, int, float, complex))]
     if all(kinds) and len(kinds) == 2:
@@ -104,6 +104,11 @@ def sub(self: Operand, other: Operand, alpha: Any) -> Any:
         return _subtract(self, other * alpha)
     except TypeError:
         raise _no_bool_subtraction() from None
+
+
+@kernel("rsub.Tensor", "rsub.Scalar")
+def rsub(self: np.ndarray, other: Operand, alpha: Any) -> Any:
+    return sub(other, self, alpha)
 
 
 @inplace_kernel("sub.Tensor")
@@ -183,11 +188,12 @@ kernel("floor_divide")(divide_down)
 @kernel("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
 def remainder(self: Operand, other: Operand) -> Any:
     """What is left of a division rounded down: it has the sign of the divisor."""
-    if _integers("remainder_cpu", self, other):
-        return np.remainder(self, other)
+    whole = _integers("remainder_cpu", self, other)
     result = np.remainder(self, other)
-    # numpy gives a zero the divisor's sign; PyTorch leaves fmod's.
-    return np.where(result == 0, np.fmod(self, other), result) if np.any(result == 0) else result
+    if whole:
+        return result
+    zero = np.equal(result, 0)  # to which numpy gives the sign of the divisor, PyTorch that of the dividend
+    return np.where(zero, np.copysign(result, self), result) if zero.any() else result
 
 
 @kernel("fmod.Tensor", "fmod.Scalar")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._dispatch.registry import check, inplace_kernel, kernel
-from .blocks import in_blocks
+from .blocks import BLOCK, in_blocks
 from .select import select
 from .unsupported import not_implemented, type_word
 
@@ -36,6 +36,19 @@ def clip(self: np.ndarray, low: Any, high: Any, out: np.ndarray | None = None) -
     return result if high is None else np.minimum(result, high, out=out)
 
 
+_zeros: dict[str, np.ndarray] = {c: np.zeros(BLOCK, c) for c in "fd"}
+
+
+def not_negative(self: np.ndarray) -> Any:
+    """The larger of each element and 0. With an array of zeros numpy's maximum runs three times as fast as with a number."""
+    n = self.size
+    if n <= 256 or self.dtype.char not in _zeros or not self.flags.c_contiguous:
+        return np.maximum(self, 0) if n <= SMALL else clip(self, 0, None)
+    if n <= BLOCK:
+        return np.maximum(self.reshape(-1), _zeros[self.dtype.char][:n]).reshape(self.shape)
+    return clip(self, 0, None)
+
+
 def _check_clamp(self: np.ndarray, low: Any, high: Any) -> None:
     if low is None and high is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -57,10 +70,11 @@ def clamp_into(self: np.ndarray, min: Any, max: Any) -> None:
 
 @kernel("clamp_min", "clamp_min.Tensor")
 def clamp_min(self: np.ndarray, min: Any) -> Any:
-    if self.size > SMALL or self.dtype.kind == "c":
+    if self.dtype.kind == "c":
         _check_clamp(self, min, None)
-        return clip(self, min, None)
-    return np.maximum(self, min)
+    if min.__class__ is not np.ndarray and min == 0:
+        return not_negative(self)
+    return clip(self, min, None) if self.size > SMALL else np.maximum(self, min)
 
 
 @inplace_kernel("clamp_min", "clamp_min.Tensor")
@@ -80,10 +94,14 @@ def clamp_max_into(self: np.ndarray, max: Any) -> None:
 
 
 # --- choices ------------------------------------------------------------------------------------------------------------
-@kernel("where.self")
-def where(condition: np.ndarray, self: np.ndarray, other: np.ndarray) -> Any:
+@kernel("where.self", "where.ScalarOther", "where.ScalarSelf")
+def where(condition: np.ndarray, self: Any, other: Any) -> Any:
     if condition.dtype.kind != "b" and condition.dtype.char != "B":
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {type_word(condition)}")
+    if self.__class__ is not np.ndarray:
+        self = np.array(self, other.dtype)
+    elif other.__class__ is not np.ndarray:
+        other = np.array(other, self.dtype)
     return select(condition, self, other) if condition.dtype.kind == "b" else np.where(condition, self, other)
 
 
@@ -111,6 +129,9 @@ def lerp_scalar(self: np.ndarray, end: np.ndarray, weight: Any) -> Any:
 def lerp_scalar_into(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
     if self.dtype != end.dtype or self.dtype.kind in "biu":
         _check_lerp(self, end, weight)
+    if self.size <= BLOCK and abs(weight) < 0.5:
+        np.add(self, np.multiply(np.subtract(end, self), weight), out=self)
+        return
 
     def body(out: np.ndarray, a: np.ndarray, b: np.ndarray, t: np.ndarray) -> None:
         np.subtract(b, a, out=t)
@@ -174,7 +195,7 @@ def _add_scaled(ufunc: Any, self: np.ndarray, tensor1: np.ndarray, tensor2: np.n
         if value != 1:
             t *= value
         np.add(a, t, out=out)
-    if tensor1.shape == self.shape == tensor2.shape:
+    if tensor1.shape == self.shape == tensor2.shape and self.size > BLOCK:
         in_blocks(body, self, (self, tensor1, tensor2), 1)
     else:
         step = ufunc(tensor1, tensor2)

@@ -10,7 +10,7 @@ import numpy as np
 from ..._dispatch.registry import inplace_kernel, kernel
 from ..._dtype import get_default_dtype
 from . import special_functions as special
-from .blocks import fused, in_blocks
+from .blocks import FEW, ONE, fused, in_blocks
 from .unsupported import not_implemented
 
 # --- numpy's own --------------------------------------------------------------------------------------------------------
@@ -55,12 +55,14 @@ def sinc(self: np.ndarray) -> Any:
 def _sigmoid_body(out: np.ndarray, x: np.ndarray) -> None:
     np.negative(x, out=out)
     np.exp(out, out=out)
-    out += 1
+    out += ONE[out.dtype.char]
     np.reciprocal(out, out=out)
 
 
 @kernel("sigmoid")
-def sigmoid(self: np.ndarray) -> np.ndarray:
+def sigmoid(self: np.ndarray) -> Any:
+    if self.size <= FEW:
+        return np.reciprocal(np.add(np.exp(np.negative(self)), ONE[self.dtype.char]))
     return fused(_sigmoid_body, self)
 
 
@@ -94,12 +96,16 @@ def _tanh_backward_body(out: np.ndarray, y: np.ndarray, g: np.ndarray) -> None:
 
 
 @kernel("sigmoid_backward")
-def sigmoid_backward(grad_output: np.ndarray, output: np.ndarray) -> np.ndarray:
+def sigmoid_backward(grad_output: np.ndarray, output: np.ndarray) -> Any:
+    if output.size <= FEW and output.dtype.kind == "f":
+        return np.multiply(np.multiply(np.subtract(ONE[output.dtype.char], output), output), grad_output)
     return fused(_sigmoid_backward_body, output, grad_output)
 
 
 @kernel("tanh_backward")
-def tanh_backward(grad_output: np.ndarray, output: np.ndarray) -> np.ndarray:
+def tanh_backward(grad_output: np.ndarray, output: np.ndarray) -> Any:
+    if output.size <= FEW and output.dtype.kind == "f":
+        return np.multiply(np.subtract(ONE[output.dtype.char], np.multiply(output, output)), grad_output)
     return fused(_tanh_backward_body, output, grad_output)
 
 

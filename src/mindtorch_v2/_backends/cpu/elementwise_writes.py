@@ -36,6 +36,8 @@ def copy_(self: np.ndarray, src: np.ndarray, non_blocking: bool) -> None:
 def as_element(array: np.ndarray, value: Any) -> Any:
     """A number in the type of `array`; RuntimeError if it does not fit."""
     kind = array.dtype.kind
+    if kind == "f" and (value.__class__ is float or value.__class__ is int) and -60000.0 < value < 60000.0:
+        return value  # fits every floating type
     if isinstance(value, complex) and kind not in "cb":
         if value.imag != 0:
             raise _overflow(array)
@@ -67,7 +69,7 @@ def fill_scalar(self: np.ndarray, value: Any) -> None:
 
 @kernel("zero_")
 def zero_(self: np.ndarray) -> None:
-    self[...] = 0
+    self.fill(0)
 
 
 def _put(self: np.ndarray, mask: np.ndarray, value: Any) -> None:

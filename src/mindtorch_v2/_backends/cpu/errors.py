@@ -18,7 +18,12 @@ def refuse_types(name: str, a: np.ndarray, kinds: str) -> None:
 
 def outside(index: np.ndarray, size: int, lowest: int = 0) -> int | None:
     """The first index that is not in lowest..size-1, or None."""
-    if index.size == 0 or (index.min() >= lowest and index.max() < size):
+    if index.size == 0:
+        return None
+    if lowest == 0:  # seen as unsigned, a negative index is out of range too
+        if np.maximum.reduce(index.view(f"u{index.itemsize}"), axis=None) < size:
+            return None
+    elif np.minimum.reduce(index, axis=None) >= lowest and np.maximum.reduce(index, axis=None) < size:
         return None
     flat = index.ravel()
     return int(flat[np.argmax((flat < lowest) | (flat >= size))])

@@ -37,8 +37,10 @@ def ascending(lines: np.ndarray) -> np.ndarray:
         return lines.argsort(axis=-1, kind="stable")
     order = lines.argsort(axis=-1)  # much faster, and the same where no two values are equal
     ranked = take_from(lines, order)
-    ties = (ranked[..., 1:] <= ranked[..., :-1]).any() or np.isnan(ranked[..., -2:]).any()
-    return lines.argsort(axis=-1, kind="stable") if ties else order
+    tied = ~(ranked[..., 1:] > ranked[..., :-1]).all(axis=-1)
+    if tied.any():
+        order[tied] = lines[tied].argsort(axis=-1, kind="stable")
+    return order
 
 
 def descending(lines: np.ndarray) -> np.ndarray:
@@ -49,5 +51,5 @@ def descending(lines: np.ndarray) -> np.ndarray:
 
 def nth(lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The value that would be k-th in order in each line, and the first place where it stands. There must be no NaN."""
-    values = np.partition(lines, k, axis=-1)[..., k]
+    values = np.asarray(np.partition(lines, k, axis=-1).take(k, axis=-1))
     return values, (lines == values[..., None]).argmax(axis=-1)

@@ -43,7 +43,11 @@ def _difference(self: np.ndarray, target: np.ndarray, name: str) -> np.ndarray:
     """self - target as an array that may be overwritten."""
     if self.dtype.kind != "f":
         raise not_implemented(name, self)
-    return np.asarray(self - target)
+    try:
+        return np.asarray(self - target)
+    except ValueError:
+        broadcast_shapes(self.shape, target.shape)  # words the error
+        raise
 
 
 # --- squares and absolute values --------------------------------------------------------------------------------------
@@ -116,6 +120,7 @@ def huber_loss_backward(grad_output: np.ndarray, self: np.ndarray, target: np.nd
 def soft_margin_loss(self: np.ndarray, target: np.ndarray, reduction: int) -> Any:
     if self.dtype.kind != "f":
         raise RuntimeError(f"result type Float can't be cast to the desired output type {type_word(self)}")
+    broadcast_shapes(self.shape, target.shape)
     return reduced(np.log1p(np.exp(-self * target)), reduction)
 
 

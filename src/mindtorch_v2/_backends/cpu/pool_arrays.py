@@ -14,7 +14,7 @@ from .conv_arrays import tap_slices
 Ints = Sequence[int]
 
 
-def along(axis: int, part: slice | int) -> tuple[Any, ...]:
+def along(axis: int, part: Any) -> tuple[Any, ...]:
     """An index that takes `part` of a dimension counted from the end."""
     return (..., part, *(slice(None),) * (-axis - 1))
 

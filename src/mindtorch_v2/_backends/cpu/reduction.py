@@ -15,7 +15,6 @@ from .sums import Axes, contiguous, sum_over
 
 _INT64 = np.dtype(np.int64)
 _FLOAT16 = np.dtype(np.float16)
-_LONG = 1 << 12  # elements from which on reductions are rearranged for speed
 _UINT8 = np.dtype(np.uint8)
 
 
@@ -76,26 +75,12 @@ def nansum(self: np.ndarray, dim: Any, keepdim: bool, dtype: dt.dtype | None) ->
     return _sum(self, axes_of(dim, self.ndim), keepdim, dtype)
 
 
-def _halved(lines: np.ndarray) -> np.ndarray:
-    """Lines multiplied half by half down to a few elements: whole blocks at a time, where a reduction goes one by one."""
-    while lines.shape[-1] > 8:
-        n = lines.shape[-1]
-        half = n // 2
-        folded = lines[..., :half] * lines[..., half:2 * half]
-        if n % 2:
-            folded[..., 0] *= lines[..., -1]
-        lines = folded
-    return lines
-
-
 def _prod(self: np.ndarray, axis: int | None, keepdim: bool, dtype: dt.dtype | None) -> Any:
     if dtype is not None and dtype.np != self.dtype:
         self = self.astype(dtype.np)
     if self.dtype == _FLOAT16:
         return contiguous(np.multiply.reduce(self, axis=axis, dtype=np.float32, keepdims=keepdim)).astype(_FLOAT16)
     wide = self.dtype if dtype is not None or self.dtype.kind in "fc" else _INT64
-    if axis == self.ndim - 1 and self.dtype == wide and self.size >= _LONG and self.shape[-1] > 8:
-        self, axis = _halved(self), -1
     return contiguous(np.multiply.reduce(self, axis=axis, dtype=wide, keepdims=keepdim))
 
 

@@ -33,14 +33,19 @@ def _cumsum_in_blocks(a: np.ndarray, axis: int) -> np.ndarray | None:
     n = a.shape[axis]
     blocks, upper = -(-n // _BLOCK), _UPPER[a.dtype.char]
     outer, inner = prod(a.shape[:axis]), prod(a.shape[axis + 1:])
-    padded = np.zeros((outer, blocks * _BLOCK, inner), a.dtype) if n % _BLOCK else np.empty((outer, n, inner), a.dtype)
-    padded[:, :n] = a.reshape(outer, n, inner)
-    cut = padded.reshape(outer, blocks, _BLOCK, inner)
-    sums = (cut[..., 0] @ upper)[..., None] if inner == 1 else np.matmul(upper.T, cut)
-    before = np.add.accumulate(sums[:, :-1, -1], axis=1, dtype=np.float64)
-    sums[:, 1:] += before[:, :, None].astype(a.dtype)
-    whole = sums.reshape(outer, blocks * _BLOCK, inner)[:, :n].reshape(a.shape)
-    return np.ascontiguousarray(whole)
+    cut = a.reshape(outer, n, inner)
+    if n % _BLOCK:
+        whole = np.zeros((outer, blocks * _BLOCK, inner), a.dtype)
+        whole[:, :n] = cut
+        cut = whole
+    if inner == 1:
+        sums = cut.reshape(outer * blocks, _BLOCK) @ upper
+        sums = sums.reshape(outer, blocks, _BLOCK)
+    else:
+        sums = np.matmul(upper.T, cut.reshape(outer, blocks, _BLOCK, inner))
+    before = np.add.accumulate(sums[:, :-1, -1], axis=1, dtype=np.float64).astype(a.dtype)
+    sums[:, 1:] += before[:, :, None]
+    return np.ascontiguousarray(sums.reshape(outer, blocks * _BLOCK, inner)[:, :n]).reshape(a.shape)
 
 
 def _scan(ufunc: np.ufunc, self: np.ndarray, dim: int, dtype: dt.dtype | None) -> Any:

@@ -14,6 +14,7 @@ from .lines import last_axis, nth
 from .sums import Axes, contiguous, sum_over
 from .unsupported import not_implemented, type_word
 
+_FEW = 4096
 _LONG_DOT = 4096  # a longer inner product is cut into pieces, so that its error stays small
 
 
@@ -22,11 +23,15 @@ def _spread(self: np.ndarray, dim: Any, correction: float, keepdim: bool) -> tup
     """The variance over `dim` and the mean with its dimensions kept, in float32 or wider, and the number of elements."""
     if self.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
-    axes = normalize_dims(dim, self.ndim)
+    every: Axes = None
+    n = self.size
+    if dim:
+        every = normalize_dims(dim, self.ndim)
+        n = prod([self.shape[d] for d in every])
     if self.itemsize == 2:
         self = self.astype(np.float32)
-    n = prod(self.shape[d] for d in axes)
-    every: Axes = None if len(axes) == self.ndim else axes
+    if self.size <= _FEW and self.dtype.char == "f":
+        return _spread_of_few(self.astype(np.float64), every, n, correction, keepdim)
     mean = np.asarray(sum_over(self, every, True) / n)
     away = self - mean
     # The mean is rounded; what its error adds to the squares is taken off again.
@@ -41,6 +46,13 @@ def _spread(self: np.ndarray, dim: Any, correction: float, keepdim: bool) -> tup
     return left / max(n - correction, 0), mean, n
 
 
+def _spread_of_few(self: np.ndarray, axes: Axes, n: int, correction: float, keepdim: bool) -> tuple[Any, Any, int]:
+    """The same for few numbers in double precision, where nothing is lost."""
+    mean = np.asarray(np.add.reduce(self, axes, None, None, True) / n)
+    away = np.square(self - mean)
+    return np.add.reduce(away, axes, None, None, keepdim) / max(n - correction, 0), mean, n
+
+
 def _finish(root: bool, wanted: np.dtype[Any], variance: Any) -> Any:
     out = np.sqrt(variance) if root else variance
     return out.astype(wanted) if out.dtype != wanted else out
@@ -49,11 +61,12 @@ def _finish(root: bool, wanted: np.dtype[Any], variance: Any) -> Any:
 def _register_spread(name: str, root: bool) -> None:
     def one(self: np.ndarray, dim: Any, correction: float, keepdim: bool) -> Any:
         variance, _, _ = _spread(self, dim, correction, keepdim)
-        return _finish(root, self.real.dtype, variance)
+        return contiguous(_finish(root, self.real.dtype, variance))
 
     def both(self: np.ndarray, dim: Any, correction: float, keepdim: bool) -> tuple[Any, Any]:
         variance, mean, _ = _spread(self, dim, correction, keepdim)
-        return _finish(root, self.real.dtype, variance), mean.astype(self.dtype, copy=False).reshape(np.shape(variance))
+        mean = np.array(mean.reshape(np.shape(variance)), self.dtype, order="C")
+        return contiguous(_finish(root, self.real.dtype, variance)), mean
 
     for op, function in ((name, one), (f"{name}_mean", both)):
         kernel(op)(lambda self, unbiased, f=function: f(self, None, int(unbiased), False))

@@ -76,7 +76,7 @@ def _declare_resizing(name: str, rank: int) -> None:
             raise not_implemented(f"{name}_channels_last" if rank == 2 else name, self)
         corners, scales = _options(method, rest)
         x = _computable(self, method)
-        for axis in range(-rank, 0):
+        for axis in range(-1, -rank - 1, -1):  # the last first: gathering along it is slow, and grows with the others
             x = apply_map(x, axis, resizing_taps(method, self.shape[axis], output_size[axis], corners, scales[axis],
                                                  self.dtype == np.float64))
         return _like(x, self.dtype)

@@ -37,6 +37,9 @@ def _add_grouped(out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
     order = np.argsort(index, kind="stable")
     ranked = index.take(order)
     starts = np.concatenate(([0], np.flatnonzero(ranked[1:] != ranked[:-1]) + 1))
+    if starts.size == index.size:
+        out[index] += rows
+        return
     counts = np.diff(starts, append=ranked.size)
     largest_first = np.argsort(-counts, kind="stable")
     starts, falling = starts[largest_first], -counts[largest_first]

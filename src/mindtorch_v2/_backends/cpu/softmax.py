@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._dispatch.registry import kernel
 from ..._shape import normalize_dim
-from .blocks import BLOCK
+from .blocks import BLOCK, FEW
 from .sums import sum_over
 from .unsupported import not_implemented
 
@@ -79,23 +79,40 @@ def _check(name: str, self: np.ndarray, dim: int, half_to_float: bool) -> None:
         raise not_implemented(f"{name}{last}_kernel_impl", self)
 
 
+def _is_simple(x: np.ndarray, dim: int) -> bool:
+    """Whether plain expressions do: few elements of a common type, in order."""
+    ndim = x.ndim
+    return 0 < x.size <= FEW and x.dtype.char in "fd" and -ndim <= dim < ndim and x.flags.c_contiguous
+
+
 @kernel("_softmax")
 def softmax(self: np.ndarray, dim: int, half_to_float: bool) -> np.ndarray:
+    if _is_simple(self, dim):
+        e = np.exp(np.subtract(self, np.maximum.reduce(self, axis=dim, keepdims=True)))
+        return np.divide(e, np.add.reduce(e, axis=dim, keepdims=True))
     _check("softmax", self, dim, half_to_float)
     return _run(_softmax_body, dim, self)
 
 
 @kernel("_log_softmax")
 def log_softmax(self: np.ndarray, dim: int, half_to_float: bool) -> np.ndarray:
+    if _is_simple(self, dim):
+        shifted = np.subtract(self, np.maximum.reduce(self, axis=dim, keepdims=True))
+        return np.subtract(shifted, np.log(np.add.reduce(np.exp(shifted), axis=dim, keepdims=True)))
     _check("log_softmax", self, dim, half_to_float)
     return _run(_log_softmax_body, dim, self)
 
 
 @kernel("_softmax_backward_data")
 def softmax_backward(grad_output: np.ndarray, output: np.ndarray, dim: int, input_dtype: Any) -> np.ndarray:
+    if _is_simple(output, dim):
+        inner = np.add.reduce(np.multiply(grad_output, output), axis=dim, keepdims=True)
+        return np.multiply(output, np.subtract(grad_output, inner))
     return _run(_softmax_backward_body, dim, output, grad_output)
 
 
 @kernel("_log_softmax_backward_data")
 def log_softmax_backward(grad_output: np.ndarray, output: np.ndarray, dim: int, input_dtype: Any) -> np.ndarray:
+    if _is_simple(output, dim):
+        return np.subtract(grad_output, np.multiply(np.exp(output), np.add.reduce(grad_output, axis=dim, keepdims=True)))
     return _run(_log_softmax_backward_body, dim, output, grad_output)

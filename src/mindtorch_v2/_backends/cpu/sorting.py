@@ -12,7 +12,7 @@ from .lines import ascending, descending, from_last, last_axis, nth, take_from
 from .sums import contiguous
 from .unsupported import type_word
 
-_ROUNDS = 8  # for so few results, taking the best again and again is faster than sorting
+_ROUNDS = 16  # for so few results, taking the best again and again is faster than sorting
 
 
 def _laid_out_like(a: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -67,7 +67,7 @@ def _best_in_rounds(lines: np.ndarray, k: int, largest: bool) -> np.ndarray | No
 def _select(lines: np.ndarray, k: int, largest: bool) -> np.ndarray:
     """Places of the k largest or smallest values of each line, best first."""
     n = lines.shape[-1]
-    if k <= _ROUNDS and n > 2 * k:
+    if k <= _ROUNDS and n > 4 * k:
         found = _best_in_rounds(lines, k, largest)
         if found is not None:
             return found

@@ -10,11 +10,15 @@ import math
 import numpy as np
 
 # erf(x) = tanh(x * P(x * x)), relative error 1e-7 up to |x| = 3.95, beyond which both are 1 in single precision.
-ERF_TANH = tuple(np.float32(c) for c in (
+ERF_TANH = tuple(np.array(c, np.float32) for c in (
     1.12837927, 1.02769057e-1, -1.91832984e-4, -6.19782904e-4, 8.76367133e-5, -5.66838236e-6, 1.41847255e-7))
 
 # The normal distribution function by the same polynomial: Phi(x) = 1 / (1 + exp(x * P(x * x))).
-PHI_EXPONENT = tuple(np.float32(-2.0 * float(c) * math.sqrt(0.5) ** (2 * k + 1)) for k, c in enumerate(ERF_TANH))
+PHI_EXPONENT = tuple(np.array(-2.0 * float(c) * math.sqrt(0.5) ** (2 * k + 1), np.float32) for k, c in enumerate(ERF_TANH))
+
+# log(1 + u) = s * P(s * s) for s = u / (2 + u), 0 <= u <= 1, in single precision.
+LOG1P_RATIO = tuple(np.array(c, np.float32) for c in (
+    1.9999999998090061, 0.6666667902643397, 0.39998711246862334, 0.28620207408437237, 0.21398560506678543, 0.24393908084023025))
 
 # erf(x) = x * P(x * x) for |x| <= 1.
 ERF_NEAR_ZERO = (

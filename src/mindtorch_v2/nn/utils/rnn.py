@@ -85,7 +85,7 @@ class PackedSequence(_Fields):
 def _as_lengths(lengths: Any) -> Tensor:
     if isinstance(lengths, Tensor):
         return lengths
-    from ..._constructors import tensor
+    from ..._creation import tensor
     from ..._dtype import int64
     return tensor(lengths, dtype=int64, device="cpu")
 

@@ -144,8 +144,8 @@ def _summed(source: EventSource, entries: np.ndarray | None, group: np.ndarray, 
 
 
 class Covered:
-    """The time that each group covers: that of its events which no event of the group encloses. Unlike the sum of all
-    its events it is never more than there is. Worked out when a table asks for it."""
+    """The time that each group covers: that of its events which no event of the group encloses, without asynchronous ones.
+    Unlike the sum of all its events it is never more than there is. Worked out when a table asks for it."""
 
     def __init__(self, tree: EventTree, entries: np.ndarray | None, group: np.ndarray, groups: int) -> None:
         self._tree, self._entries, self._group, self._groups = tree, entries, group, groups
@@ -156,7 +156,7 @@ class Covered:
         if self._entries is not None:
             group = np.full(len(self._tree), self._groups)
             group[self._entries] = self._group
-        counted = np.where(self._tree.outermost_of(group), self._tree.total_ns, 0)
+        counted = np.where(self._tree.outermost_of(group) & self._tree.nests, self._tree.total_ns, 0)
         return (np.bincount(group, weights=counted, minlength=self._groups)[:self._groups] / 1000).tolist()
 
 

@@ -114,9 +114,8 @@ def _averages(tree: EventTree) -> Iterator[Finding]:
     if sum(row.count for row in rows) != len(tree):
         yield Finding("counts", f"{len(tree)} events, but the averages count {sum(row.count for row in rows)}")
     whole = float(tree.self_ns.sum()) / 1000
-    asynchronous = {row.key for row in rows if row.is_async}
     for row in rows:
-        if row.key not in asynchronous and max(row.covered_us, row.self_cpu_time_total) > whole * (1 + 1e-9) + 1e-6:
+        if max(row.covered_us, row.self_cpu_time_total) > whole * (1 + 1e-9) + 1e-6:
             yield Finding("share", f"{row.key} takes {row.covered_us} us of {whole} us")
         if row.self_cpu_time_total > row.cpu_time_total + 1e-6:
             yield Finding("share", f"{row.key} has more self time than time")
