@@ -25,7 +25,8 @@ def norm(input: Tensor, p: Any = "fro", dim: int | Sequence[int] | None = None, 
     return result if out is None else aten.copy_(out, result)
 
 
-def _chosen(values: Tensor, inverse: Tensor, counts: Tensor, return_inverse: bool, return_counts: bool) -> Any:
+def _chosen(found: Sequence[Tensor], return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
     if not (return_inverse or return_counts):
         return values
     return (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
@@ -39,13 +40,13 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
         found = aten._unique2(input, sorted, return_inverse, return_counts)
     else:
         found = aten.unique_dim(input, dim, sorted, return_inverse, return_counts)
-    return _chosen(*found, return_inverse, return_counts)
+    return _chosen(found, return_inverse, return_counts)
 
 
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The values without immediate repetitions."""
     found = aten.overload("unique_consecutive")(input, return_inverse, return_counts, dim)
-    return _chosen(*found, return_inverse, return_counts)
+    return _chosen(found, return_inverse, return_counts)
 
 
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:

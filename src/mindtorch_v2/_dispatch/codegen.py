@@ -66,7 +66,7 @@ def bad_tensor_argument(op: Op, args: tuple[Any, ...]) -> TypeError:
 
 def number_key(x: Any) -> int:
     """The keys of an argument that may be a number."""
-    return x._ks if isinstance(x, Tensor) else 0 if x is None or isinstance(x, (int, float, complex, np.number)) else x._ks
+    return x._ks if isinstance(x, Tensor) else 0 if isinstance(x, (int, float, complex, np.number, np.bool_)) else x._ks
 
 
 def as_number(x: Any) -> Any:
@@ -183,7 +183,7 @@ class Writer:
             if p.is_list:
                 parts.append(f"_list_keys({n})")
             elif p.name in self.op.numbers:
-                parts.append(f"_number_key({n})")
+                parts.append(f"(0 if {n} is None else _number_key({n}))" if p.optional else f"_number_key({n})")
             elif p.optional:
                 parts.append(f"(0 if {n} is None else {n}._ks)")
             else:

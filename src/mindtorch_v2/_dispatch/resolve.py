@@ -60,6 +60,7 @@ def _in_steps(steps: Boxed, kernel: Boxed) -> Boxed:
 # --- casting ------------------------------------------------------------------------------------------------------------
 def cast_operands(operands: Sequence[Any], to_float: bool) -> tuple[list[Any], dt.dtype]:
     """Arrays (or numbers left as they are) of the operands in their common type, and that type."""
+    operands = [x.item() if isinstance(x, np.generic) else x for x in operands]
     common = result_type(*[x for x in operands if x is not None])
     if to_float:
         common = as_float(common)
@@ -333,7 +334,7 @@ def box_meta(op: Op) -> Boxed:
         specs = output_specs(op, args)
         if isinstance(specs, Spec):
             return wrap(meta_array(specs), specs.dtype, META)
-        made = [wrap(meta_array(s), s.dtype, META) for s in specs]
+        made = [None if s is None else wrap(meta_array(s), s.dtype, META) for s in specs]
         return tuple(made) if names is None else names(*made)
     return boxed
 

@@ -74,7 +74,7 @@ for _text in ("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tens
               "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor"):
     op(_text, SAME, out=True, method=False, namespace="nn")
 op("glu(Tensor self, int dim=-1) -> Tensor", meta=_glu_like, out=True, method=False, namespace="nn")
-op("log_sigmoid(Tensor self) -> Tensor", method=False, namespace="nn")
+op("log_sigmoid(Tensor self) -> Tensor", function=False, method=False)  # F.logsigmoid
 
 # --- steps of the above -------------------------------------------------------------------------------------------------
 op("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meta=_softmax_like, method=False)

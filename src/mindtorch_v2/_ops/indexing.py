@@ -20,6 +20,16 @@ def _unknown_size(name: str) -> MetaRule:
     return rule
 
 
+def check_mask(mask: Sequence[int], shape: Sequence[int], position: int) -> None:
+    """IndexError if a mask of these sizes does not fit the dimensions of `shape` from `position` on."""
+    if position + len(mask) > len(shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    for k, n in enumerate(mask):
+        if n != shape[position + k]:
+            raise IndexError(f"The shape of the mask {list(mask)} at index {k} does not match the shape of the indexed tensor "
+                             f"{list(shape)} at index {position + k}")
+
+
 def _indexed(self: Any, indices: Sequence[Any]) -> Spec:
     """Advanced indexing: the broadcast index shape stands where the indices are if those are neighbours, else in front."""
     if any(i is not None and i.dtype in (dt.bool_, dt.uint8) for i in indices):
@@ -67,7 +77,8 @@ op("_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool acc
 # One index for one dimension
 op("index_select(Tensor self, int dim, Tensor index) -> Tensor", meta=_selected, out=True)
 op("index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor", function=False, method=False)
-op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", meta=like(), inplace=True, out=True)
+op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", meta=like(), inplace=True,
+   out=True)
 op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", meta=like(), inplace=True, out=True)
 op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", meta=like(), inplace=True)
 op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", meta=like(), inplace=True)
@@ -103,11 +114,13 @@ op("argwhere(Tensor self) -> Tensor", no_grad=POSITIONS)
 
 # Membership and index tables
 _ISIN = "*, bool assume_unique=False, bool invert=False) -> Tensor"
-op(f"isin.Tensor_Tensor(Tensor elements, Tensor test_elements, {_ISIN}", meta=_truth_of, method=False, out=True, no_grad=POSITIONS)
+op(f"isin.Tensor_Tensor(Tensor elements, Tensor test_elements, {_ISIN}", meta=_truth_of, method=False, out=True,
+   no_grad=POSITIONS)
 op(f"isin.Tensor_Scalar(Tensor elements, Scalar test_element, {_ISIN}", method=False, no_grad=POSITIONS)
 op(f"isin.Scalar_Tensor(Scalar element, Tensor test_elements, {_ISIN}", meta=_truth_of, method=False, no_grad=POSITIONS)
 op("one_hot(Tensor self, int num_classes=-1) -> Tensor", method=False, namespace="nn", no_grad=POSITIONS)
-_TABLE = "int row, int col, int offset=0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+_TABLE = ("int row, int col, int offset=0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+          "bool? pin_memory=None")
 for _name in ("tril_indices", "triu_indices"):
     op(f"{_name}({_TABLE}) -> Tensor", meta=_triangle(_name == "tril_indices"), method=False, no_grad=POSITIONS)
 
@@ -127,7 +140,8 @@ _BAG_DEFAULTS = _BAG_MORE.format("=False", "=0", "=False", "=None", "=False")
 _BAG_OUT = "(Tensor, Tensor, Tensor, Tensor)"
 
 
-def _bag(weight: Any, indices: Any, offsets: Any, scale: bool, mode: int, sparse: bool, samples: Any, last: bool, pad: int) -> Any:
+def _bag(weight: Any, indices: Any, offsets: Any, scale: bool, mode: int, sparse: bool, samples: Any, last: bool,
+         pad: int) -> tuple[Spec, ...]:
     bags = offsets.shape[0] - int(last)
     per_bag = Spec((bags, weight.shape[1]) if mode == 2 else (bags,), dt.int64)
     return (Spec((bags, weight.shape[1]), weight.dtype), Spec((indices.shape[0],), dt.int64), Spec((bags,), dt.int64), per_bag)
@@ -139,8 +153,8 @@ op(f"_embedding_bag({_BAG}, {_BAG_DEFAULTS}, int padding_idx=-1) -> {_BAG_OUT}",
 op(f"_embedding_bag_forward_only({_BAG}, {_BAG_DEFAULTS}, int padding_idx=-1) -> {_BAG_OUT}", meta=_bag, method=False,
    no_grad="used where no gradient is recorded")
 _BAG_GRAD = ("SymInt num_weights, bool scale_grad_by_freq, int mode, {}Tensor? per_sample_weights, int padding_idx=-1) -> Tensor")
-op("_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, "
-   + _BAG_GRAD.format("bool sparse, "), function=False, method=False)
+op("_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, "
+   "Tensor maximum_indices, " + _BAG_GRAD.format("bool sparse, "), function=False, method=False)
 op("_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, "
    + _BAG_GRAD.format(""), function=False, method=False, no_grad=UNKNOWN,
    meta=lambda grad, indices, bags, sizes, places, num_weights, *rest: Spec((num_weights, grad.shape[1]), grad.dtype))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 Ints = Sequence[int]
@@ -44,6 +45,12 @@ def _output_size(n: int, kernel: int, stride: int, padding: int, dilation: int, 
 def pool_windows(name: str, rank: int, shape: Ints, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
                  ceil_mode: bool) -> Windows:
     """The windows of `name` over an input of this shape; RuntimeError with PyTorch's words where there are none."""
+    return _windows(name, rank, tuple(shape), tuple(kernel_size), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)
+
+
+@lru_cache(maxsize=256)
+def _windows(name: str, rank: int, shape: Ints, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
+             ceil_mode: bool) -> Windows:
     kernel = _spread(name, "kernel_size", kernel_size, rank)
     steps = _spread(name, "stride", stride, rank, omittable=True) if len(stride) else kernel
     pads = _spread(name, "padding", padding, rank)

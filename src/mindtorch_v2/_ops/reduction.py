@@ -56,6 +56,11 @@ def _with_indices(self: Any, dim: int, keepdim: bool = False) -> tuple[Spec, Spe
     return values, Spec(values.shape, dt.int64)
 
 
+def _both_extremes(self: Any, dim: int | None, keepdim: bool) -> tuple[Spec, Spec]:
+    shape = reduced_shape(self.shape, normalize_dims(dim, self.dim()), keepdim)
+    return Spec(shape, self.dtype), Spec(shape, self.dtype)
+
+
 def _vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: dt.dtype | None) -> Spec:
     return Spec(reduced_shape(self.shape, normalize_dims(dim, self.dim()), keepdim), (dtype or self.dtype).to_real())
 
@@ -96,7 +101,8 @@ def _moments_and_mean(full: bool) -> Any:
 
 # Sums and means
 op("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", meta=_full("sum"), out=True)
-op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", meta=_along("sum"), out=True)
+op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", meta=_along("sum"),
+   out=True)
 op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", meta=_along("sum"), out=True)
 op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", out=True)
 op("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
@@ -116,7 +122,7 @@ for _name in ("max", "min"):
     op(f"arg{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", meta=_along("int64"), out=True, no_grad=POSITIONS)
     op(f"cum{_name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", meta=_scan_with_indices, out=True)
 op("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-   meta=lambda self, dim, keepdim: (_along()(self, dim, keepdim),) * 2, out=True)
+   meta=_both_extremes, out=True)
 op("value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor",
    function=False, method=False)
 op("cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor", function=False, method=False)
@@ -141,8 +147,8 @@ for _name in ("std", "var"):
     op(f"{_name}_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", meta=_moments_and_mean(True), method=False)
     op(f"{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
        meta=_moments_and_mean(False), method=False)
-    op(f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
-       meta=_moments_and_mean(False), method=False)
+    op(f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
+       " -> (Tensor, Tensor)", meta=_moments_and_mean(False), method=False)
 op("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
    meta=_vector_norm, out=True, method=False, namespace="linalg")
 op("norm.Scalar(Tensor self, Scalar p=2) -> Tensor")
@@ -176,7 +182,8 @@ for _name in ("median", "nanmedian"):
 op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", meta=_with_indices, out=True)
 for _name in ("quantile", "nanquantile"):
     op(f'{_name}(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor', out=True)
-    op(f'{_name}.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor', out=True)
+    op(f'{_name}.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor',
+       out=True)
 
 # Distinct values. The Python functions unique and unique_consecutive choose which of the outputs a caller sees.
 op("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",

@@ -54,4 +54,5 @@ op(f"searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, {_SEARCH}, str?
    meta=_positions(1), method=False, no_grad=POSITIONS)
 op(f"bucketize.Tensor(Tensor self, Tensor boundaries, *, {_SEARCH}) -> Tensor", meta=_positions(0), method=False, out=True,
    no_grad=POSITIONS)
-op(f"bucketize.Scalar(Scalar self, Tensor boundaries, *, {_SEARCH}) -> Tensor", meta=_positions(0), method=False, no_grad=POSITIONS)
+op(f"bucketize.Scalar(Scalar self, Tensor boundaries, *, {_SEARCH}) -> Tensor", meta=_positions(0), method=False,
+   no_grad=POSITIONS)

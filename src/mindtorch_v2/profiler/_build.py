@@ -156,7 +156,8 @@ class _Thread:
         width = len(MEMORY_FIELDS)
         parts = [_matrix(self.buffer.memory[s.memory_at:s.memory_to], width) for s in self.spans]
         table = np.concatenate(parts)
-        row, ends, parent = self.nearest[self._positions(_decoded(table[:, 4]))], np.append(self.columns["end_ns"], 0), np.append(self.parent, -1)
+        row = self.nearest[self._positions(_decoded(table[:, 4]))]
+        ends, parent = np.append(self.columns["end_ns"], 0), np.append(self.parent, -1)
         # While a scope stays open that outlived what it was opened in, that is over: what surrounds it is meant.
         while ((over := (row >= 0) & (ends[row] < table[:, 0])).any()):
             row = np.where(over, parent[row], row)

@@ -79,7 +79,8 @@ def _pooling() -> list[Case]:
                   layer(f"adaptive_avg{n}d", f"AdaptiveAvgPool{n}d(3)", x=x),
                   layer(f"adaptive_max{n}d", f"AdaptiveMaxPool{n}d(2)", x=x),
                   layer(f"lp_pool{n}d", f"LPPool{n}d(2, 2)", x=x),
-                  layer(f"unpool{n}d", f"MaxUnpool{n}d(2)", f"m(*torch.nn.MaxPool{n}d(2, return_indices=True)(x))", x=x)]
+                  layer(f"unpool{n}d", f"MaxUnpool{n}d(2)", f"m(*torch.nn.MaxPool{n}d(2, return_indices=True)(x), output_size=x.size())",
+                        x=x)]
     cases += [layer("adaptive_avg2d_none", "AdaptiveAvgPool2d((None, 2))", x=IMG),
               layer("max_pool2d_tuple", "MaxPool2d((2, 3), stride=(1, 2))", x=IMG),
               layer("avg_pool2d_divisor", "AvgPool2d(2, divisor_override=3, count_include_pad=False)", x=IMG)]
@@ -105,39 +106,39 @@ def _norms() -> list[Case]:
 
 
 def _attention() -> list[Case]:
-    qkv = {"q": In((5, 2, 8)), "k": In((3, 2, 8)), "v": In((3, 2, 8))}
-    one = {"x": In((5, 2, 8))}
+    qkv = {"q": In((5, 2, 4)), "k": In((3, 2, 4)), "v": In((3, 2, 4))}
+    one = {"x": In((5, 2, 4))}
     mask = "torch.nn.Transformer.generate_square_subsequent_mask(5)"
     pad = "torch.tensor([[False, False, True], [False, True, True]])"
     cases = [
-        layer("mha_self", "MultiheadAttention(8, 2)", "m(x, x, x)", **one),
-        layer("mha_cross", "MultiheadAttention(8, 2)", "m(q, k, k)", q=qkv["q"], k=qkv["k"]),
-        layer("mha_three", "MultiheadAttention(8, 4, bias=False)", "m(q, k, v)", **qkv),
-        layer("mha_no_weights", "MultiheadAttention(8, 2)", "m(q, k, v, need_weights=False)[0]", **qkv),
-        layer("mha_not_averaged", "MultiheadAttention(8, 2)", "m(q, k, v, average_attn_weights=False)", **qkv),
-        layer("mha_causal", "MultiheadAttention(8, 2)", f"m(x, x, x, attn_mask={mask})", **one),
-        layer("mha_is_causal", "MultiheadAttention(8, 2)", f"m(x, x, x, attn_mask={mask}, is_causal=True, need_weights=False)[0]", **one),
-        layer("mha_padding", "MultiheadAttention(8, 2)", f"m(q, k, v, key_padding_mask={pad})", **qkv),
-        layer("mha_padding_no_weights", "MultiheadAttention(8, 2)", f"m(q, k, v, key_padding_mask={pad}, need_weights=False)[0]", **qkv),
-        layer("mha_both_masks", "MultiheadAttention(8, 2)", f"m(q, k, v, key_padding_mask={pad}, attn_mask=torch.eye(5, 3) > 0)", **qkv),
-        layer("mha_mask_3d", "MultiheadAttention(8, 2)", "m(q, k, v, attn_mask=torch.arange(60.).reshape(4, 5, 3) / 10)", **qkv),
-        layer("mha_batch_first", "MultiheadAttention(8, 2, batch_first=True)", "m(x, x, x)", **one),
-        layer("mha_bias_kv", "MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True)", "m(q, k, v)", **qkv),
-        layer("mha_bias_kv_masked", "MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True)",
+        layer("mha_self", "MultiheadAttention(4, 2)", "m(x, x, x)", **one),
+        layer("mha_cross", "MultiheadAttention(4, 2)", "m(q, k, k)", q=qkv["q"], k=qkv["k"]),
+        layer("mha_three", "MultiheadAttention(4, 4, bias=False)", "m(q, k, v)", **qkv),
+        layer("mha_no_weights", "MultiheadAttention(4, 2)", "m(q, k, v, need_weights=False)[0]", **qkv),
+        layer("mha_not_averaged", "MultiheadAttention(4, 2)", "m(q, k, v, average_attn_weights=False)", **qkv),
+        layer("mha_causal", "MultiheadAttention(4, 2)", f"m(x, x, x, attn_mask={mask})", **one),
+        layer("mha_is_causal", "MultiheadAttention(4, 2)", f"m(x, x, x, attn_mask={mask}, is_causal=True, need_weights=False)[0]", **one),
+        layer("mha_padding", "MultiheadAttention(4, 2)", f"m(q, k, v, key_padding_mask={pad})", **qkv),
+        layer("mha_padding_no_weights", "MultiheadAttention(4, 2)", f"m(q, k, v, key_padding_mask={pad}, need_weights=False)[0]", **qkv),
+        layer("mha_both_masks", "MultiheadAttention(4, 2)", f"m(q, k, v, key_padding_mask={pad}, attn_mask=torch.eye(5, 3) > 0)", **qkv),
+        layer("mha_mask_3d", "MultiheadAttention(4, 2)", "m(q, k, v, attn_mask=torch.arange(60.).reshape(4, 5, 3) / 10)", **qkv),
+        layer("mha_batch_first", "MultiheadAttention(4, 2, batch_first=True)", "m(x, x, x)", **one),
+        layer("mha_bias_kv", "MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True)", "m(q, k, v)", **qkv),
+        layer("mha_bias_kv_masked", "MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True)",
               f"m(q, k, v, key_padding_mask={pad}, attn_mask=torch.eye(5, 3) > 0)", **qkv),
-        layer("mha_kdim", "MultiheadAttention(8, 2, kdim=6, vdim=5)", "m(q, k, v)", q=qkv["q"], k=In((3, 2, 6)), v=In((3, 2, 5))),
-        layer("mha_unbatched", "MultiheadAttention(8, 2)", "m(x, x, x)", x=In((5, 8))),
-        layer("mha_dropout_eval", "MultiheadAttention(8, 2, dropout=0.5).eval()", "m(x, x, x)", **one),
-        layer("mha_dropout_weights", "MultiheadAttention(8, 2, dropout=0.5)", "m(x, x, x)", **one),
-        layer("encoder_layer", "TransformerEncoderLayer(8, 2, 16, dropout=0.0)", **one),
-        layer("encoder_layer_train", "TransformerEncoderLayer(8, 2, 16)", call="torch.manual_seed(1) and m(x, torch.zeros(5, 5))", **one),
-        layer("encoder_layer_pre", "TransformerEncoderLayer(8, 2, 16, dropout=0.0, norm_first=True, activation='gelu', "
+        layer("mha_kdim", "MultiheadAttention(4, 2, kdim=6, vdim=5)", "m(q, k, v)", q=qkv["q"], k=In((3, 2, 6)), v=In((3, 2, 5))),
+        layer("mha_unbatched", "MultiheadAttention(4, 2)", "m(x, x, x)", x=In((5, 4))),
+        layer("mha_dropout_eval", "MultiheadAttention(4, 2, dropout=0.5).eval()", "m(x, x, x)", **one),
+        layer("mha_dropout_weights", "MultiheadAttention(4, 2, dropout=0.5)", "m(x, x, x)", **one),
+        layer("encoder_layer", "TransformerEncoderLayer(4, 2, 6, dropout=0.0)", **one),
+        layer("encoder_layer_train", "TransformerEncoderLayer(4, 2, 6)", call="torch.manual_seed(1) and m(x, torch.zeros(5, 5))", **one),
+        layer("encoder_layer_pre", "TransformerEncoderLayer(4, 2, 6, dropout=0.0, norm_first=True, activation='gelu', "
               "batch_first=True, bias=False)", **one),
-        layer("decoder_layer", "TransformerDecoderLayer(8, 2, 16, dropout=0.0)", f"m(x, y, tgt_mask={mask})", x=one["x"], y=In((3, 2, 8))),
-        layer("decoder_layer_pre", "TransformerDecoderLayer(8, 2, 16, dropout=0.0, norm_first=True)", "m(x, y)", x=one["x"], y=In((3, 2, 8))),
-        layer("encoder", "TransformerEncoder(torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0), 2)", f"m(x, mask={mask})", **one),
-        layer("transformer", "Transformer(8, 2, 1, 1, 16, dropout=0.0)", "m(x, y, tgt_mask=torch.nn.Transformer."
-              "generate_square_subsequent_mask(3))", x=one["x"], y=In((3, 2, 8))),
+        layer("decoder_layer", "TransformerDecoderLayer(4, 2, 6, dropout=0.0)", f"m(x, y, tgt_mask={mask})", x=one["x"], y=In((3, 2, 4))),
+        layer("decoder_layer_pre", "TransformerDecoderLayer(4, 2, 6, dropout=0.0, norm_first=True)", "m(x, y)", x=one["x"], y=In((3, 2, 4))),
+        layer("encoder", "TransformerEncoder(torch.nn.TransformerEncoderLayer(4, 2, 6, dropout=0.0), 2)", f"m(x, mask={mask})", **one),
+        layer("transformer", "Transformer(4, 2, 1, 1, 6, dropout=0.0)", "m(x, y, tgt_mask=torch.nn.Transformer."
+              "generate_square_subsequent_mask(3))", x=one["x"], y=In((3, 2, 4))),
     ]
     return cases
 

@@ -63,6 +63,8 @@ _WITH_INPUT = [
     Case("feature_dropout", "torch.feature_dropout(a, 0.5, True)", a=In((2, 3, 2, 2)), values=False),
     Case("alpha_dropout", "torch.alpha_dropout(a, 0.5, True)", a=X, values=False),
     Case("alpha_dropout_in_place", "b = a * 1; torch.alpha_dropout_(b, 0.5, True); b", a=X, values=False),
+    Case("feature_dropout_in_place", "b = a * 1; torch.feature_dropout_(b, 0.5, True); b", a=In((2, 3, 2)), values=False),
+    Case("feature_alpha_dropout_in_place", "b = a * 1; torch.feature_alpha_dropout_(b, 0.5, True); b", a=In((2, 3, 2)), values=False),
     Case("feature_alpha_dropout", "torch.feature_alpha_dropout(a, 0.5, True)", a=In((2, 3, 2)), values=False),
     Case("rand_like_transposed", "torch.rand_like(a)", a=In((3, 4), layout="transposed"), grad=False),
     Case("rand_like_int_type", "torch.rand_like(a, dtype=torch.float64)", a=In((3,), "int64")),

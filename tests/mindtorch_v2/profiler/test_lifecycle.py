@@ -85,6 +85,7 @@ def test_transitions(actions, expected):
     assert moves(*actions) == expected
 
 
+@pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
 @pytest.mark.parametrize(("actions", "text"), [
     ((WARMUP, NONE), "Incorrect schedule: WARMUP followed by NONE"),
     ((RECORD, NONE), "Incorrect schedule: RECORD followed by NONE"),

@@ -140,8 +140,8 @@ def _embedding_second(g: Any, indices: Any, padding_idx: int) -> Any:
 
 def _bag_grad(g: Any, indices: Any, offsets: Any, result1: Any, result2: Any, result3: Any, weight_shape: Any,
               scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Any, padding_idx: int) -> Any:
-    return aten._embedding_bag_backward(g[0], indices, offsets, result1, result2, result3, weight_shape[0], scale_grad_by_freq, mode,
-                                        sparse, per_sample_weights, padding_idx)
+    return aten._embedding_bag_backward(g[0], indices, offsets, result1, result2, result3, weight_shape[0],
+                                        scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx)
 
 
 derivative("embedding", weight=lambda g, indices, weight_shape, padding_idx, scale_grad_by_freq, sparse:

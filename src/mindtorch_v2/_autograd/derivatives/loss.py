@@ -160,7 +160,7 @@ def _logits_by_self(g: Any, self: Any, target: Any, weight: Any, pos_weight: Any
         each = sub(aten.sigmoid(self), target)
     else:
         certain = aten.mul(pos_weight, target)
-        each = aten.sub(aten.mul(sub(aten.add(certain, 1), target), aten.sigmoid(self)), certain)
+        each = sub(mul(sub(aten.add(certain, 1), target), aten.sigmoid(self)), certain)
     each = mul(each, g) if each.dtype is g.dtype else aten.mul(each, g)
     return _averaged(_times_weight(each, weight), reduction)
 

@@ -90,18 +90,30 @@ derivative("diagonal_scatter", self=lambda g, offset, dim1, dim2: _without_part(
            src=lambda g, offset, dim1, dim2: aten.diagonal(g, offset, dim1, dim2))
 
 
-def _as_strided_back(g: Any, self: Any, size: Shape, stride: Shape, storage_offset: int | None) -> Any:
-    """Adds every element's gradient to its place in a flat storage, then reads the storage as `self` does."""
-    own = self.storage_offset()
-    start = own if storage_offset is None else storage_offset
-    length = max(start + storage_extent(size, stride), own + storage_extent(self.shape, self.stride()))
+def _through_storage(g: Any, size: Shape, stride: Shape, start: int, own_shape: Shape, own_stride: Shape, own: int) -> Any:
+    """Adds every element's gradient to its place in a flat storage, then reads the storage as the input did."""
+    length = max(start + storage_extent(size, stride), own + storage_extent(own_shape, own_stride))
     places = aten.as_strided(aten.arange(length, device=g.device), size, stride, start)
     storage = aten.zeros((length,), dtype=g.dtype, device=g.device)
     storage = aten.index_add(storage, 0, aten.reshape(places, (-1,)), aten.reshape(g, (-1,)))
-    return aten.as_strided(storage, tuple(self.shape), self.stride(), own)
+    return aten.as_strided(storage, own_shape, own_stride, own)
+
+
+def _as_strided_back(g: Any, self: Any, size: Shape, stride: Shape, storage_offset: int | None) -> Any:
+    own = self.storage_offset()
+    start = own if storage_offset is None else storage_offset
+    return _through_storage(g, size, stride, start, tuple(self.shape), self.stride(), own)
+
+
+def _as_strided_inplace_back(g: Any, self_shape: Shape, self_strides: Shape, size: Shape, stride: Shape,
+                             storage_offset: int | None) -> Any:
+    """For a tensor that owns its memory, so that it began where its storage does."""
+    item = g.element_size()
+    return _through_storage(g, size, stride, storage_offset or 0, self_shape, tuple(s // item for s in self_strides), 0)
 
 
 derivative("as_strided", self=_as_strided_back)
+derivative("as_strided_", node="AsStridedBackward1", self=_as_strided_inplace_back)
 for _name in ("alias", "lift_fresh", "clone"):
     derivative(_name, self=lambda g: g)
 derivative("_to_copy", self=lambda g, self_dtype, self_device: aten.to(g, device=self_device, dtype=self_dtype))

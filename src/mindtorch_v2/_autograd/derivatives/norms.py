@@ -58,7 +58,11 @@ def _renorm_grad(g: Any, self: Any, p: float, dim: int, maxnorm: float) -> Any:
     return aten.where(aten.gt(norm, maxnorm), shortened, g)
 
 
-derivative("linalg_vector_norm", self=lambda g, self, ord, dim, keepdim, result: norm_grad(g, self, ord, result, dim, keepdim))
+def _vector_norm_grad(g: Any, self: Any, ord: float, dim: Any, keepdim: bool, result: Any) -> Any:
+    return norm_grad(g, self, ord, result, dim, keepdim)
+
+
+derivative("linalg_vector_norm", self=_vector_norm_grad)
 derivative("dist", self=lambda g, self, other, p, result: norm_grad(g, aten.sub(self, other), p, result),
            other=lambda g, self, other, p, result: aten.neg(norm_grad(g, aten.sub(self, other), p, result)))
 derivative("renorm", self=_renorm_grad)

@@ -140,7 +140,8 @@ derivative("var", self=lambda g, self, unbiased: _var_grad(g, self, None, int(un
 derivative("var.dim", self=lambda g, self, dim, unbiased, keepdim: _var_grad(g, self, dim, int(unbiased), keepdim))
 derivative("var.correction", self=lambda g, self, dim, correction, keepdim: _var_grad(g, self, dim, correction, keepdim))
 derivative("std", self=lambda g, self, result, unbiased: _std_grad(g, result, self, None, int(unbiased), False))
-derivative("std.dim", self=lambda g, self, result, dim, unbiased, keepdim: _std_grad(g, result, self, dim, int(unbiased), keepdim))
+derivative("std.dim", self=lambda g, self, result, dim, unbiased, keepdim:
+           _std_grad(g, result, self, dim, int(unbiased), keepdim))
 derivative("std.correction", self=lambda g, self, result, dim, correction, keepdim:
            _std_grad(g, result, self, dim, correction, keepdim))
 
@@ -155,7 +156,8 @@ def _std_mean_grad(g: Any, result0: Any, self: Any, dim: Any, correction: float 
 
 derivative("var_mean", self=lambda g, self, unbiased: _var_mean_grad(g, self, None, int(unbiased), False))
 derivative("var_mean.dim", self=lambda g, self, dim, unbiased, keepdim: _var_mean_grad(g, self, dim, int(unbiased), keepdim))
-derivative("var_mean.correction", self=lambda g, self, dim, correction, keepdim: _var_mean_grad(g, self, dim, correction, keepdim))
+derivative("var_mean.correction", self=lambda g, self, dim, correction, keepdim:
+           _var_mean_grad(g, self, dim, correction, keepdim))
 derivative("std_mean", self=lambda g, self, result0, unbiased: _std_mean_grad(g, result0, self, None, int(unbiased), False))
 derivative("std_mean.dim", self=lambda g, self, result0, dim, unbiased, keepdim:
            _std_mean_grad(g, result0, self, dim, int(unbiased), keepdim))

@@ -9,6 +9,7 @@ from ... import _observer
 from ..._dispatch import aten
 from ..._dispatch.keys import CPU
 from ..._dispatch.registry import composite
+from ..._ops.indexing import check_mask
 from ..._shape import broadcast_shapes, normalize_dim
 from .leaf import run_index, run_leaf
 
@@ -26,19 +27,10 @@ def _places(self: Any, indices: Sequence[Any]) -> list[Any]:
         if index is None or index.dtype not in _MASKS:
             out.append(index)
             continue
-        _check_mask(self, index, len(out))
+        check_mask(index.shape, self.shape, len(out))
         found = aten.nonzero(index)
         out.extend(aten.select(found, 1, d) for d in range(index.dim()))
     return out
-
-
-def _check_mask(self: Any, mask: Any, position: int) -> None:
-    if position + mask.dim() > self.dim():
-        raise IndexError(f"too many indices for tensor of dimension {self.dim()}")
-    for k, n in enumerate(mask.shape):
-        if n != self.shape[position + k]:
-            raise IndexError(f"The shape of the mask {list(mask.shape)} at index {k} does not match the shape of the indexed tensor "
-                             f"{list(self.shape)} at index {position + k}")
 
 
 @composite("index.Tensor")
@@ -51,7 +43,7 @@ def index_put_impl_(self: Any, indices: Sequence[Any], values: Any, accumulate: 
     if not accumulate and len(indices) == 1 and values.numel() == 1 and values.dim() == 0 and indices[0] is not None \
             and indices[0].dtype in _MASKS and values.dtype is self.dtype and not self.is_meta:
         mask = indices[0] if indices[0].dtype is dt.bool_ else aten.ne(indices[0], 0)
-        _check_mask(self, mask, 0)
+        check_mask(mask.shape, self.shape, 0)
         while mask.dim() < self.dim():
             mask = aten.unsqueeze(mask, -1)
         return aten.masked_fill_(self, mask, aten.item(values))
@@ -194,7 +186,8 @@ def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: b
         raise RuntimeError("'weight' must be 2-D")
     if indices.dtype is not dt.int64 and indices.dtype is not dt.int32:
         from ..._dispatch.resolve import type_word
-        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+                           "Int; but got "
                            f"torch.{type_word(indices.dtype)}Tensor instead (while checking arguments for embedding)")
     if sparse and weight.requires_grad:
         raise NotImplementedError("embedding with sparse=True: there are no sparse gradients here; use sparse=False")
@@ -205,7 +198,8 @@ def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: b
 
 
 @composite("embedding_backward")
-def embedding_backward(grad: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
+def embedding_backward(grad: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool,
+                       sparse: bool) -> Any:
     return aten.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 
@@ -222,7 +216,8 @@ def embedding_bag_padded(weight: Any, indices: Any, offsets: Any, *options: Any)
     if padding_idx is None:
         padding_idx = -1
     elif not -weight.shape[0] <= padding_idx < weight.shape[0]:
-        raise RuntimeError(f"padding_idx must be within the number of embeddings, -{weight.shape[0]} through {weight.shape[0] - 1}, but "
+        raise RuntimeError(f"padding_idx must be within the number of embeddings, -{weight.shape[0]} through "
+                           f"{weight.shape[0] - 1}, but "
                            f"got {padding_idx}")
     elif padding_idx < 0:
         padding_idx += weight.shape[0]
@@ -233,5 +228,5 @@ def embedding_bag_padded(weight: Any, indices: Any, offsets: Any, *options: Any)
 def embedding_bag_backward(grad: Any, indices: Any, offsets: Any, offset2bag: Any, bag_size: Any, maximum_indices: Any,
                            num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Any,
                            padding_idx: int) -> Any:
-    return aten._embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq,
-                                              mode, per_sample_weights, padding_idx)
+    return aten._embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights,
+                                              scale_grad_by_freq, mode, per_sample_weights, padding_idx)

@@ -58,7 +58,12 @@ def binary_cross_entropy(kernel: Kernel, self: Any, target: Any, weight: Any, re
 def soft_margin_loss(kernel: Kernel, self: Any, target: Any, reduction: int) -> Any:
     if not self.dtype.is_floating_point:
         return kernel(self, target, reduction)
-    return reduced(aten.log1p_(aten.exp_(aten.mul(aten.neg(self), target))), reduction)
+    return reduced(aten.log1p_(aten.exp_(aten.mul_(aten.neg(self), target))), reduction)
+
+
+def _times(t: Any, other: Any) -> Any:
+    """`t * other`, written into `t` where its type can hold the result."""
+    return aten.mul_(t, other) if t.dtype is result_type(t, other) else aten.mul(t, other)
 
 
 @stepwise("binary_cross_entropy_with_logits")
@@ -66,9 +71,9 @@ def binary_cross_entropy_with_logits(kernel: Kernel, self: Any, target: Any, wei
                                      reduction: int) -> Any:
     log_p = aten.log_sigmoid(self)
     if pos_weight is not None:
-        log_p = aten.mul(log_p, aten.add_(aten.mul(aten.sub(pos_weight, 1), target), 1))
+        log_p = _times(log_p, aten.add_(aten.mul(aten.sub(pos_weight, 1), target), 1))
     rest = aten.sub_(aten.fill_(aten.empty_like(target), 1), target)
-    loss = aten.sub_(aten.mul_(rest, self) if rest.dtype is result_type(rest, self) else aten.mul(rest, self), log_p)
+    loss = aten.sub_(_times(rest, self), log_p)
     if weight is not None:
         loss = aten.mul_(loss, weight)
     return reduced(loss, reduction)
@@ -290,7 +295,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {type_word(common)}")
     whole = broadcast_shapes(x1.shape, x2.shape)
-    x1, x2 = (t if tuple(t.shape) == whole else aten.expand(t, whole) for t in (x1, x2))
+    if x1.shape != x2.shape:
+        x1, x2 = aten.expand(x1, whole), aten.expand(x2, whole)
     x1, x2 = (t if t.dtype is common else aten.to(t, common) for t in (x1, x2))
     length1 = aten.clone(aten.linalg_vector_norm(x1, 2, [dim], True))
     length2 = aten.clone(aten.linalg_vector_norm(x2, 2, [dim], True))
@@ -326,5 +332,5 @@ def ctc_loss_tensor(log_probs: Any, targets: Any, input_lengths: Any, target_len
     for name, t in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if t.dtype.category > 1:
             raise RuntimeError(f"{name} must be integral")
-    lengths = (aten.reshape(t, (-1,)).tolist() for t in (input_lengths, target_lengths))
+    lengths = [n if isinstance(n, list) else [n] for n in (input_lengths.tolist(), target_lengths.tolist())]
     return ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)

@@ -21,7 +21,8 @@ def _check(self: Any, q: Any, interpolation: str) -> None:
     if self.dtype is not q.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if interpolation not in _WAYS:
-        raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+        raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+                           f"{interpolation}")
     if self.is_meta:
         return
     inside = aten.logical_and_(aten.ge(q, 0), aten.le(q, 1))

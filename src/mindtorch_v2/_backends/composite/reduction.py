@@ -20,7 +20,8 @@ def _check_mean(self: Any, dtype: dt.dtype | None) -> None:
     kind = dtype or self.dtype
     if kind.category < 2:
         which = "Input" if dtype is None else "Optional"
-        raise RuntimeError(f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. Got: "
+        raise RuntimeError(f"mean(): could not infer output dtype. {which} dtype must be either a floating point or "
+                           f"complex dtype. Got: "
                            f"{type_word(kind)}")
 
 
@@ -145,7 +146,8 @@ def norm_dim_dtype(self: Any, p: Any, dim: Any, keepdim: bool, dtype: dt.dtype) 
 
 def _norm(self: Any, p: Any, dim: Any, keepdim: bool, dtype: dt.dtype | None) -> Any:
     if self.dtype.category < 2:
-        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {type_word(self.dtype)} instead.")
+        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {type_word(self.dtype)} "
+                           f"instead.")
     return aten.linalg_vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
 
 
@@ -164,7 +166,8 @@ def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions")
     kept = normalize_dim(dim, self.dim())
     size = aten.linalg_vector_norm(self, p, [d for d in range(self.dim()) if d != kept], True)
-    factor = aten.where(aten.gt(size, maxnorm), aten.div(aten.full_like(size, maxnorm), aten.add(size, 1e-7)), aten.ones_like(size))
+    shortened = aten.div(aten.full_like(size, maxnorm), aten.add(size, 1e-7))
+    factor = aten.where(aten.gt(size, maxnorm), shortened, aten.ones_like(size))
     return aten.mul(self, factor)
 
 
@@ -279,7 +282,8 @@ def cumulative_trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
 # --- covariance ---------------------------------------------------------------------------------------------------------
 def _check_weights(kind: str, weights: Any, observations: int, floating: bool) -> None:
     if weights.dim() > 1:
-        raise RuntimeError(f"cov(): expected {kind} to have one or fewer dimensions but got {kind} with {weights.dim()} dimensions")
+        raise RuntimeError(f"cov(): expected {kind} to have one or fewer dimensions but got {kind} with {weights.dim()} "
+                           f"dimensions")
     if (weights.dtype.category == 2) is not floating:
         wanted = "floating point" if floating else "integral"
         raise RuntimeError(f"cov(): expected {kind} to have {wanted} dtype but got {kind} with {type_word(weights.dtype)} dtype")
@@ -325,7 +329,8 @@ def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
 @composite("corrcoef")
 def corrcoef(self: Any) -> Any:
     if self.dim() > 2:
-        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions")
+        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with "
+                           f"{self.dim()} dimensions")
     c = aten.cov(self)
     if c.dim() == 0:
         return aten.div(c, c)

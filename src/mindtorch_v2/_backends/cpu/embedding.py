@@ -31,7 +31,8 @@ def _share_by_frequency(rows: np.ndarray, index: np.ndarray, count: int) -> np.n
 def embedding_dense_backward(grad_output: np.ndarray, indices: np.ndarray, num_weights: int, padding_idx: int,
                              scale_grad_by_freq: bool) -> Any:
     if indices.dtype not in INTS:
-        raise RuntimeError("Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
+        raise RuntimeError("Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, "
+                           "Int; but got "
                            f"torch.{type_word(indices)}Tensor instead (while checking arguments for embedding_backward)")
     index = indices.reshape(-1)
     check_range(index, 0, num_weights, IndexError)
@@ -60,10 +61,12 @@ def _check_bags(weight: np.ndarray, indices: np.ndarray, offsets: np.ndarray, mo
     if samples is not None and mode != SUM:
         raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
     if offsets.size and offsets[0] != 0:
-        raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got "
+        raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position "
+                           "0. However, got "
                            f"{int(offsets[0])}")
     if offsets.size and offsets[-1] > indices.size:
-        raise RuntimeError(f"offsets[-1] can not be greater than input's length {indices.size} but got offsets[-1] of {int(offsets[-1])}")
+        raise RuntimeError(f"offsets[-1] can not be greater than input's length {indices.size} but got offsets[-1] of "
+                           f"{int(offsets[-1])}")
     bad = outside(indices, weight.shape[0])
     if bad is not None:
         raise RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {bad}")

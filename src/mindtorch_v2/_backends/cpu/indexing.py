@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import _dtype as dt
 from ..._dispatch.registry import inplace_kernel, kernel
+from ..._ops.indexing import check_mask
 from ..._shape import broadcast_shapes, normalize_dim
 from . import embedding, indexing_elements  # noqa: F401  - they register the family's other kernels
 from .errors import INTS, check_range, outside, type_word
@@ -21,12 +22,7 @@ _KEPT = slice(None)
 # --- advanced indexing --------------------------------------------------------------------------------------------------
 def _mask_places(mask: np.ndarray, self: np.ndarray, position: int) -> tuple[np.ndarray, ...]:
     """The index arrays that a mask over the dimensions from `position` on stands for."""
-    if position + mask.ndim > self.ndim:
-        raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
-    for k, n in enumerate(mask.shape):
-        if n != self.shape[position + k]:
-            raise IndexError(f"The shape of the mask {list(mask.shape)} at index {k} does not match the shape of the indexed tensor "
-                             f"{list(self.shape)} at index {position + k}")
+    check_mask(mask.shape, self.shape, position)
     return mask.nonzero()
 
 
@@ -117,7 +113,8 @@ def _accumulate(self: np.ndarray, where: list[Any], values: np.ndarray) -> None:
 @kernel("_index_put_impl_")
 def index_put(self: np.ndarray, indices: Sequence[np.ndarray | None], values: np.ndarray, accumulate: bool, unsafe: bool) -> None:
     if self.dtype != values.dtype:
-        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {type_word(self)} for the destination and "
+        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {type_word(self)} for the "
+                           f"destination and "
                            f"{type_word(values)} for the source.")
     where = numpy_index(self, indices)
     if all(i is _KEPT for i in where):
@@ -131,7 +128,8 @@ def index_put(self: np.ndarray, indices: Sequence[np.ndarray | None], values: np
             self[tuple(where)] = values
     except ValueError:
         shape = list(self[tuple(where)].shape)
-        raise RuntimeError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+        raise RuntimeError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
+                           f"result of shape "
                            f"{shape}") from None
 
 
@@ -159,24 +157,28 @@ def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> Any:
     return np.ascontiguousarray(self[(_KEPT,) * axis + (index,)])
 
 
-def _check_slices(name: str, self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+def _check_slices(name: str, self: np.ndarray, dim: int, index: np.ndarray,
+                  source: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """For index_add and index_reduce: self and source with at least one dimension, and the dimension."""
     axis = normalize_dim(dim, self.ndim)
     if index.dtype not in INTS:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {type_word(index)}")
     if index.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {type_word(index)} and size: "
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+                         f"{type_word(index)} and size: "
                          f"{list(index.shape)}")
     if self.dtype != source.dtype:
         raise RuntimeError(f"{name}(): self ({type_word(self)}) and source ({type_word(source)}) must have the same scalar type")
     sizes = [tuple(n for d, n in enumerate(a.shape) if d != axis) for a in (self, source)]
     if self.ndim != source.ndim or sizes[0] != sizes[1]:
-        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+                           "self.shape = "
                            f"{list(self.shape)} source.shape = {list(source.shape)}")
     if self.ndim == 0:
         self, source = self.reshape(1), source.reshape(1)
     if index.size != source.shape[axis]:
-        raise RuntimeError(f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({source.shape[axis]}), "
+        raise RuntimeError(f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): "
+                           f"({source.shape[axis]}), "
                            f"for dim: {axis}")
     return self, source, axis
 
@@ -223,7 +225,8 @@ def index_copy_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
     if index.dtype != _INT64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {type_word(index)}")
     if self.dtype != source.dtype:
-        raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) {type_word(self)} and "
+        raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) "
+                           f"{type_word(self)} and "
                            f"(source) {type_word(source)}")
     if index.ndim > 1:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
@@ -235,7 +238,8 @@ def index_copy_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
     target, source = (self, source) if self.ndim else (self.reshape(1), source.reshape(1))
     source = source if source.ndim else source.reshape(1)
     if index.size != source.shape[axis]:
-        raise IndexError(f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({source.shape[axis]})")
+        raise IndexError(f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) "
+                         f"({source.shape[axis]})")
     check_range(index, axis, target.shape[axis], IndexError, "index_copy_(): ")
     target[(_KEPT,) * axis + (index.reshape(-1),)] = source
 
@@ -313,12 +317,15 @@ def masked_scatter_(self: np.ndarray, mask: np.ndarray, source: np.ndarray) -> N
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {type_word(mask)}")
     if self.dtype != source.dtype:
-        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{type_word(self)} and {type_word(source)}")
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{type_word(self)} and "
+                           f"{type_word(source)}")
     if mask.ndim > self.ndim:
-        raise RuntimeError(f"expand(CPUBoolType{{{list(mask.shape)}}}, size={list(self.shape)}): the number of sizes provided ({self.ndim}) "
+        raise RuntimeError(f"expand(CPUBoolType{{{list(mask.shape)}}}, size={list(self.shape)}): the number of sizes "
+                           f"provided ({self.ndim}) "
                            f"must be greater or equal to the number of dimensions in the tensor ({mask.ndim})")
     if broadcast_shapes(mask.shape, self.shape) != self.shape:
-        raise RuntimeError(f"The expanded size of the tensor {list(self.shape)} does not fit the mask of shape {list(mask.shape)}")
+        raise RuntimeError(f"The expanded size of the tensor {list(self.shape)} does not fit the mask of shape "
+                           f"{list(mask.shape)}")
     places = masked_places(np.broadcast_to(mask, self.shape))
     if source.size < places.size:
         raise RuntimeError("Number of elements of source < number of ones in mask")

@@ -48,7 +48,8 @@ def gather(self: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool) -> 
         return np.empty(index.shape, self.dtype)
     for d, n in enumerate(places.shape):
         if d != axis and n > source.shape[d]:
-            raise RuntimeError(f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
+            raise RuntimeError(f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
+                               f"than self "
                                f"{list(self.shape)} apart from dimension {axis}")
     check_range(places, axis, source.shape[axis])
     if source.flags.c_contiguous:
@@ -73,7 +74,8 @@ def _check_scatter(name: str, self: np.ndarray, dim: int, index: np.ndarray, src
         fits = fits and all(n <= m for n, m in zip(places.shape, src.shape or (1,)))
     if not fits:
         also = f" and to be no larger size than src {list(src.shape)}" if is_array else ""
-        raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension "
+        raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from "
+                           f"dimension "
                            f"{axis}{also}")
     check_range(places, axis, target.shape[axis])
     return target, places, axis
@@ -113,7 +115,7 @@ def fold(target: np.ndarray, where: Any, values: Any, ufunc: np.ufunc, reduce: s
             target[...] = target // counts
 
 
-def _write(self: np.ndarray, target: np.ndarray, places: np.ndarray, axis: int, src: Any, ufunc: np.ufunc | None, reduce: str = "",
+def _write(target: np.ndarray, places: np.ndarray, axis: int, src: Any, ufunc: np.ufunc | None, reduce: str = "",
            include_self: bool = True) -> None:
     if places.size == 0:
         return
@@ -130,17 +132,17 @@ def _write(self: np.ndarray, target: np.ndarray, places: np.ndarray, axis: int, 
 
 
 def _scatter_src_(self: np.ndarray, dim: int, index: np.ndarray, src: Any) -> None:
-    _write(self, *_check_scatter("scatter", self, dim, index, src), src, None)
+    _write(*_check_scatter("scatter", self, dim, index, src), src, None)
 
 
 def _scatter_reduce_old_(self: np.ndarray, dim: int, index: np.ndarray, src: Any, reduce: str) -> None:
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
-    _write(self, *_check_scatter("scatter", self, dim, index, src), src, np.add if reduce == "add" else np.multiply)
+    _write(*_check_scatter("scatter", self, dim, index, src), src, np.add if reduce == "add" else np.multiply)
 
 
 def _scatter_add_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> None:
-    _write(self, *_check_scatter("scatter", self, dim, index, src), src, np.add)
+    _write(*_check_scatter("scatter", self, dim, index, src), src, np.add)
 
 
 _FOLDS = {"sum": np.add, "prod": np.multiply, "mean": np.add, "amax": np.maximum, "amin": np.minimum}
@@ -149,7 +151,7 @@ _FOLDS = {"sum": np.add, "prod": np.multiply, "mean": np.add, "amax": np.maximum
 def _scatter_reduce_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> None:
     if reduce not in _FOLDS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    _write(self, *_check_scatter("scatter", self, dim, index, src), src, _FOLDS[reduce], reduce, include_self)
+    _write(*_check_scatter("scatter", self, dim, index, src), src, _FOLDS[reduce], reduce, include_self)
 
 
 def _register(writer: Any, *names: str) -> None:

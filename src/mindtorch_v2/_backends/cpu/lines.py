@@ -27,8 +27,9 @@ def take_from(lines: np.ndarray, places: np.ndarray) -> np.ndarray:
     if not lines.flags.c_contiguous:
         return np.take_along_axis(lines, places, -1)
     n = lines.shape[-1]
-    starts = np.arange(0, lines.size, n).reshape(*lines.shape[:-1], 1) if n else 0
-    return lines.reshape(-1).take(places + starts)
+    if n == 0:
+        return np.empty(places.shape, lines.dtype)
+    return lines.reshape(-1).take(places + np.arange(0, lines.size, n).reshape(*lines.shape[:-1], 1))
 
 
 def ascending(lines: np.ndarray) -> np.ndarray:

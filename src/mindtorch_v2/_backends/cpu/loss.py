@@ -120,7 +120,7 @@ def huber_loss_backward(grad_output: np.ndarray, self: np.ndarray, target: np.nd
 def soft_margin_loss(self: np.ndarray, target: np.ndarray, reduction: int) -> Any:
     if self.dtype.kind != "f":
         raise RuntimeError(f"result type Float can't be cast to the desired output type {type_word(self)}")
-    broadcast_shapes(self.shape, target.shape)
+    _check_writable(self, target)
     return reduced(np.log1p(np.exp(-self * target)), reduction)
 
 

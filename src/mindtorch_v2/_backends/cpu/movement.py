@@ -19,7 +19,7 @@ from ..._ops.movement_shapes import (
 from ..._shape import infer_size, normalize_dim, normalize_dims
 from ..._storage import root_array
 from ..._tensor import contiguous_format, preserve_format
-from .movement_elements import BEFORE  # importing it registers the rest of the family
+from .movement_elements import BEFORE, contiguous_copy  # importing it registers the rest of the family
 
 Array = np.ndarray
 _ndarray = np.ndarray
@@ -142,7 +142,7 @@ def clone(self: Array, memory_format: Any) -> Array:
     if self.flags.c_contiguous and (keeps_order or memory_format is contiguous_format):
         return self.copy()
     if memory_format is contiguous_format:
-        return self.copy("C")
+        return contiguous_copy(self)
     item = self.itemsize
     strides = dense_strides(self.shape, tuple([s // item for s in self.strides])) if keeps_order \
         else channels_last_strides(self.shape)

@@ -16,6 +16,21 @@ Array = np.ndarray
 BEFORE = tuple((slice(None),) * n for n in range(65))  # BEFORE[d] + (key,) indexes dimension d
 
 
+_COLUMNS = 16       # 64 bytes of float32: a cache line of the output
+_LARGE = 65536      # elements from which a transposed copy is worth its loop
+
+
+def contiguous_copy(array: Array) -> Array:
+    """A row-major copy. Numpy copies a large transposed array column by column, which misses the cache with every element;
+    narrow stripes are four times as fast."""
+    if array.size < _LARGE or array.ndim < 2 or array.strides[-1] < 512 or array.itemsize not in array.strides:
+        return array.copy("C")
+    out = np.empty(array.shape, array.dtype)
+    for start in range(0, array.shape[-1], _COLUMNS):
+        out[..., start:start + _COLUMNS] = array[..., start:start + _COLUMNS]
+    return out
+
+
 # --- joins and repetitions --------------------------------------------------------------------------------------------------
 def _common_type(arrays: Sequence[Array]) -> np.dtype[Any]:
     common = dt.BY_NUM[arrays[0].dtype.num]

@@ -191,12 +191,18 @@ def native_batch_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.nda
         saved = _as(mean, kept), _as(rstd, kept)
     else:
         assert running_mean is not None and running_var is not None
-        out = x - _wide(running_mean, dtype)[:, None]
+        mean = _wide(running_mean, dtype)
         rstd = 1 / np.sqrt(_wide(running_var, dtype) + dtype.type(eps))
         saved = np.empty(0, kept), np.empty(0, kept)
-    out *= (rstd if weight is None else rstd * weight)[:, None]
-    if bias is not None:
-        out += bias[:, None]
+    scale = rstd if weight is None else rstd * weight
+    if training:
+        out *= scale[:, None]
+        shift = bias
+    else:
+        out = x * scale[:, None]
+        shift = -mean * scale if bias is None else bias - mean * scale
+    if shift is not None:
+        out += shift[:, None]
     return _as(out, input.dtype).reshape(input.shape), *saved
 
 
@@ -263,16 +269,15 @@ def native_group_norm_backward(grad_out: np.ndarray, input: np.ndarray, mean: np
     by_channel = centred.reshape(N, C, HxW)
     products = np.vecdot(g, by_channel)
     totals = sum_over(g, 2)
+    scale = np.repeat(rstd, each, axis=1)
     kept = _kept(input, weight)
     to_input, to_weight, to_bias = output_mask
     gx = None
     if to_input:
         count = dtype.type(each * HxW)
         along, shift = ((t if w is None else t * w).reshape(N, group, each).sum(2) / count for t in (products, totals))
-        centred *= (along * rstd * rstd)[:, :, None]
-        centred += shift[:, :, None]
-        np.subtract(g if w is None else g * w[:, None], by_channel, out=by_channel)
-        centred *= rstd[:, :, None]
+        centred *= (along * rstd * rstd * rstd)[:, :, None]
+        centred += (shift * rstd)[:, :, None]
+        np.subtract(g * (scale if w is None else scale * w)[:, :, None], by_channel, out=by_channel)
         gx = _as(centred, input.dtype).reshape(input.shape)
-    scale = np.repeat(rstd, each, axis=1)
     return (gx, _as((products * scale).sum(0), kept) if to_weight else None, _as(totals.sum(0), kept) if to_bias else None)

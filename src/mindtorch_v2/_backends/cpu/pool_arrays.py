@@ -19,18 +19,29 @@ def along(axis: int, part: Any) -> tuple[Any, ...]:
     return (..., part, *(slice(None),) * (-axis - 1))
 
 
+@lru_cache(maxsize=256)
+def _reach(space: tuple[int, ...], windows: Windows) -> tuple[int, ...] | None:
+    """The spatial sizes that hold all windows, or None if the image does."""
+    whole = tuple(max(n + p, (o - 1) * s + d * (k - 1) + 1) for n, (k, s, p, d, o) in zip(space, zip(*windows)))
+    return None if whole == space else whole
+
+
 def _pad(x: np.ndarray, windows: Windows, value: Any) -> np.ndarray:
     """The input with `value` around it, as far as the windows reach."""
     rank = len(windows.out)
     space = x.shape[-rank:]
-    after = [(o - 1) * s + d * (k - 1) + 1 - n - p
-             for n, (k, s, p, d, o) in zip(space, zip(*windows))]
-    if not any(windows.padding) and max(after) <= 0:
+    whole = _reach(space, windows)
+    if whole is None:
         return x
-    whole = (*x.shape[:-rank], *(n + p + max(a, 0) for n, p, a in zip(space, windows.padding, after)))
-    out = np.full(whole, value, x.dtype)
+    out = np.full((*x.shape[:-rank], *whole), value, x.dtype)
     out[(..., *(slice(p, p + n) for p, n in zip(windows.padding, space)))] = x
     return out
+
+
+@lru_cache(maxsize=256)
+def _tap_indices(windows: Windows) -> list[tuple[Any, ...]]:
+    """For every element of a window, the index of what it reads for all outputs."""
+    return [(..., *window) for _, window in tap_slices(windows.kernel, windows.out, windows.stride, windows.dilation)]
 
 
 # --- maximum ------------------------------------------------------------------------------------------------------------
@@ -61,7 +72,7 @@ def max_pool(x: np.ndarray, windows: Windows) -> tuple[np.ndarray, np.ndarray]:
     rank = len(windows.out)
     start, taps, first = _positions(x.shape[-rank:], windows)
     padded = _pad(x, windows, lowest(x.dtype))
-    parts = [padded[(..., *window)] for _, window in tap_slices(windows.kernel, windows.out, windows.stride, windows.dilation)]
+    parts = [padded[index] for index in _tap_indices(windows)]
     if len(parts) == 4 and padded is x:
         best, code = _best_of_four(*parts)
     else:
@@ -166,25 +177,49 @@ def avg_pool_backward(grad: np.ndarray, space: Ints, windows: Windows, include_p
 
 
 # --- adapted windows ----------------------------------------------------------------------------------------------------
+@lru_cache(maxsize=64)
+def _adapted_rounds(size: int, out: int) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+    """The lengths of the windows; and for each r the windows with more than r elements, with the place of the r-th."""
+    bounds = np.array(adaptive_bounds(size, out), np.int64).reshape(out, 2)
+    lengths = bounds[:, 1] - bounds[:, 0]
+    rounds = []
+    for r in range(int(lengths.max(initial=0))):
+        longer = np.flatnonzero(lengths > r)
+        rounds.append((longer, bounds[longer, 0] + r))
+    return lengths, rounds
+
+
+def _lengths(lengths: np.ndarray, axis: int, dtype: Any) -> np.ndarray:
+    return lengths.astype(dtype).reshape(-1, *(1,) * (-axis - 1))
+
+
 def adaptive_avg_pool(x: np.ndarray, output_size: Ints) -> np.ndarray:
     """The mean of windows that cover the image in `output_size` pieces, one dimension after the other."""
     for axis, out in zip(range(-len(output_size), 0), output_size):
-        made = np.empty((*x.shape[:axis], out, *x.shape[x.ndim + axis + 1:]), x.dtype)
-        for i, (begin, end) in enumerate(adaptive_bounds(x.shape[axis], out)):
-            total = made[along(axis, i)]
-            np.add.reduce(x[along(axis, slice(begin, end))], axis=axis, out=total)
-            total /= end - begin
-        x = made
+        lengths, rounds = _adapted_rounds(x.shape[axis], out)
+        total = np.zeros((*x.shape[:axis], out, *x.shape[x.ndim + axis + 1:]), x.dtype)
+        for windows, places in rounds:
+            if len(windows) == out:
+                total += x.take(places, axis=axis)
+            else:
+                total[along(axis, windows)] += x.take(places, axis=axis)
+        total /= _lengths(lengths, axis, x.dtype)
+        x = total
     return x
 
 
 def adaptive_avg_pool_backward(grad: np.ndarray, space: Ints) -> np.ndarray:
     """The transpose of `adaptive_avg_pool`."""
     for axis, size in zip(range(-len(space), 0), space):
-        out = grad.shape[axis]
+        lengths, rounds = _adapted_rounds(size, grad.shape[axis])
+        share = grad / _lengths(lengths, axis, grad.dtype)
         made = np.zeros((*grad.shape[:axis], size, *grad.shape[grad.ndim + axis + 1:]), grad.dtype)
-        for i, (begin, end) in enumerate(adaptive_bounds(size, out)):
-            made[along(axis, slice(begin, end))] += grad[along(axis, slice(i, i + 1))] / (end - begin)
+        for windows, places in rounds:
+            if grad.shape[axis] <= size:  # windows start at different places
+                made[along(axis, places)] += share[along(axis, windows)]
+            else:
+                for window, place in zip(windows, places):
+                    made[along(axis, place)] += share[along(axis, window)]
         grad = made
     return grad
 

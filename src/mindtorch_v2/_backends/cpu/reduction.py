@@ -11,10 +11,11 @@ from ..._dispatch.registry import kernel
 from ..._shape import normalize_dim, normalize_dims
 from . import reduction_scans, reduction_stats, unique  # noqa: F401  - they register the family's other kernels
 from .errors import refuse_types
-from .sums import Axes, contiguous, sum_over
+from .sums import Axes, add_reduce, contiguous, sum_over
 
 _INT64 = np.dtype(np.int64)
 _FLOAT16 = np.dtype(np.float16)
+_multiply_reduce: Any = np.multiply.reduce
 _UINT8 = np.dtype(np.uint8)
 
 
@@ -49,11 +50,11 @@ def _sum(self: np.ndarray, axes: Axes, keepdim: bool, dtype: dt.dtype | None) ->
             return sum_over(self.astype(np.float32), axes, keepdim).astype(_FLOAT16)
         return sum_over(self, axes, keepdim)
     if kind == "c":
-        return contiguous(np.add.reduce(self, axis=axes, keepdims=keepdim))
+        return contiguous(add_reduce(self, axes, None, None, keepdim))
     if kind == "b" and axes is None and not keepdim:
         count = np.count_nonzero(self)
         return np.int64(count) if dtype is None else np.bool_(count)
-    return contiguous(np.add.reduce(self, axis=axes, dtype=_INT64 if dtype is None else dtype.np, keepdims=keepdim))
+    return contiguous(add_reduce(self, axes, _INT64 if dtype is None else dtype.np, None, keepdim))
 
 
 @kernel("sum")
@@ -79,9 +80,9 @@ def _prod(self: np.ndarray, axis: int | None, keepdim: bool, dtype: dt.dtype | N
     if dtype is not None and dtype.np != self.dtype:
         self = self.astype(dtype.np)
     if self.dtype == _FLOAT16:
-        return contiguous(np.multiply.reduce(self, axis=axis, dtype=np.float32, keepdims=keepdim)).astype(_FLOAT16)
+        return contiguous(_multiply_reduce(self, axis, np.float32, None, keepdim)).astype(_FLOAT16)
     wide = self.dtype if dtype is not None or self.dtype.kind in "fc" else _INT64
-    return contiguous(np.multiply.reduce(self, axis=axis, dtype=wide, keepdims=keepdim))
+    return contiguous(_multiply_reduce(self, axis, wide, None, keepdim))
 
 
 @kernel("prod")
@@ -117,7 +118,7 @@ def check_dim(name: str, self: np.ndarray, axes: int | Sequence[int] | None, cal
                 raise IndexError(f"{name}{call}: Expected reduction dim {d % self.ndim} to have non-zero size.")
 
 
-def _register_extremes(name: str, ufunc: np.ufunc, argument: Callable[..., Any], all_word: str, values_word: str) -> None:
+def _register_extremes(name: str, ufunc: Any, argument: Callable[..., Any], all_word: str, values_word: str) -> None:
     """Kernels of max, max.dim, amax and argmax, or of their opposites."""
     argname, aname = f"arg{name}", f"a{name}"
 
@@ -168,16 +169,18 @@ def aminmax(self: np.ndarray, dim: int | None, keepdim: bool) -> tuple[Any, Any]
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
     check_dim("aminmax", self, axis, "")
     refuse_types("aminmax_cpu", self, "c")
-    return tuple(contiguous(f.reduce(self, axis=axis, keepdims=keepdim)) for f in (np.minimum, np.maximum))  # type: ignore[return-value]
+    low: Any = np.minimum
+    high: Any = np.maximum
+    return contiguous(low.reduce(self, axis, None, None, keepdim)), contiguous(high.reduce(self, axis, None, None, keepdim))
 
 
 # --- truth and counts ---------------------------------------------------------------------------------------------------
-def _truth(ufunc: np.ufunc, self: np.ndarray, axes: Any, keepdim: bool) -> Any:
+def _truth(ufunc: Any, self: np.ndarray, axes: Any, keepdim: bool) -> Any:
     out = contiguous(ufunc.reduce(self, axis=axes, keepdims=keepdim))
     return out.astype(_UINT8) if self.dtype == _UINT8 else out
 
 
-def _register_truth(name: str, ufunc: np.ufunc) -> None:
+def _register_truth(name: str, ufunc: Any) -> None:
     def dims_kernel(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
         # Unlike elsewhere, an empty list means no dimension here.
         return _truth(ufunc, self, () if dim is not None and len(dim) == 0 else axes_of(dim, self.ndim), keepdim)

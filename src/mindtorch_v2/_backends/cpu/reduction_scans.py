@@ -14,7 +14,7 @@ from .sums import contiguous, sum_over
 from .unsupported import not_implemented
 
 # Running sums of floating types are kept one size wider, as PyTorch does.
-_WIDER = {np.dtype(np.float16): np.dtype(np.float32), np.dtype(np.float32): np.dtype(np.float64),
+_WIDER: dict[Any, Any] = {np.dtype(np.float16): np.dtype(np.float32), np.dtype(np.float32): np.dtype(np.float64),
           np.dtype(np.complex64): np.dtype(np.complex128)}
 
 

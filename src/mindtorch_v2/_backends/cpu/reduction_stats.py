@@ -11,7 +11,7 @@ from ..._dispatch.registry import kernel
 from ..._shape import normalize_dim, normalize_dims
 from .errors import refuse_types
 from .lines import last_axis, nth
-from .sums import Axes, contiguous, sum_over
+from .sums import Axes, add_reduce, contiguous, sum_over
 from .unsupported import not_implemented, type_word
 
 _FEW = 4096
@@ -48,9 +48,9 @@ def _spread(self: np.ndarray, dim: Any, correction: float, keepdim: bool) -> tup
 
 def _spread_of_few(self: np.ndarray, axes: Axes, n: int, correction: float, keepdim: bool) -> tuple[Any, Any, int]:
     """The same for few numbers in double precision, where nothing is lost."""
-    mean = np.asarray(np.add.reduce(self, axes, None, None, True) / n)
+    mean = np.asarray(add_reduce(self, axes, None, None, True) / n)
     away = np.square(self - mean)
-    return np.add.reduce(away, axes, None, None, keepdim) / max(n - correction, 0), mean, n
+    return add_reduce(away, axes, None, None, keepdim) / max(n - correction, 0), mean, n
 
 
 def _finish(root: bool, wanted: np.dtype[Any], variance: Any) -> Any:
@@ -102,7 +102,8 @@ def _check_norm(self: np.ndarray, ord: float, dim: Any, dtype: dt.dtype | None) 
         kind = "complex" if self.dtype.kind == "c" else "real"
         raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {words[1]}")
     if dtype.itemsize < self.itemsize:
-        raise RuntimeError(f"{name}: the dtype of the input ({words[0]}) should be convertible without narrowing to the specified "
+        raise RuntimeError(f"{name}: the dtype of the input ({words[0]}) should be convertible without narrowing to the "
+                           f"specified "
                            f"dtype ({words[1]})")
 
 
@@ -136,7 +137,8 @@ def vector_norm(self: np.ndarray, ord: float, dim: Any, keepdim: bool, dtype: dt
     if ord == 2:
         out = np.sqrt(_sum_of_squares(size, axes, keepdim))
     elif ord in (inf, -inf):
-        out = contiguous((np.maximum if ord > 0 else np.minimum).reduce(size, axis=axes, keepdims=keepdim))
+        extreme: Any = np.maximum if ord > 0 else np.minimum
+        out = contiguous(extreme.reduce(size, axes, None, None, keepdim))
     elif ord == 0:
         out = sum_over((size != 0).astype(size.dtype), axes, keepdim)
     elif ord == 1:

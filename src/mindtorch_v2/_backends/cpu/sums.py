@@ -17,6 +17,7 @@ _ROW = 1024              # a product adds along a row in many lanes, so that lon
 _ones: dict[str, np.ndarray] = {"f": np.ones(_ROW, np.float32), "d": np.ones(_ROW, np.float64)}  # by the type's letter
 
 Axes = int | tuple[int, ...] | None
+add_reduce: Any = np.add.reduce  # its stubs know keepdims as a literal only
 
 
 def contiguous(a: Any) -> Any:
@@ -27,7 +28,7 @@ def contiguous(a: Any) -> Any:
 def sum_over(a: np.ndarray, axes: Axes, keepdims: bool = False) -> Any:
     """The sum over `axes` (None: all; they may be negative) in the type of `a`, which is not narrower than float32."""
     if a.size < _SMALL or a.dtype.char not in _ones:
-        return contiguous(np.add.reduce(a, axes, None, None, keepdims))
+        return contiguous(add_reduce(a, axes, None, None, keepdims))
     shape, ndim = a.shape, a.ndim
     if axes.__class__ is not int:
         if axes is None or len(axes) == ndim:  # type: ignore[arg-type]

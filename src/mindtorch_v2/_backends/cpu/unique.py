@@ -13,7 +13,8 @@ def _none() -> np.ndarray:
     return np.empty(0, np.int64)
 
 
-def _summary(starts: np.ndarray, order: np.ndarray | None, want_inverse: bool, want_counts: bool) -> tuple[np.ndarray, np.ndarray]:
+def _summary(starts: np.ndarray, order: np.ndarray | None, want_inverse: bool,
+             want_counts: bool) -> tuple[np.ndarray, np.ndarray]:
     """From where runs of equal items start (a mask): each item's run number, in the order before sorting, and run lengths."""
     inverse = counts = _none()
     if want_inverse:
