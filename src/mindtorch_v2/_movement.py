@@ -163,20 +163,11 @@ def _atleast(name: str) -> Any:
     return lift
 
 
-def broadcast_shapes(*shapes: Any) -> Any:
-    """The shape that tensors of these shapes have together."""
-    from ._shape import Size
-    from ._shape import broadcast_shapes as common
-    return Size(common(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
-
-
-FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (split, broadcast_tensors, meshgrid, cartesian_prod, block_diag,
-                                                     broadcast_shapes)}
+FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (split, broadcast_tensors, meshgrid, cartesian_prod, block_diag)}
 FUNCTIONS.update({name: _atleast(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")})
 METHODS: dict[str, Any] = {f.__name__: f for f in (to, cpu, contiguous, split)}
 METHODS.update({name: _type_method(name, dtype) for name, dtype in _TYPE_METHODS.items()})
 
 fronts.update(FUNCTIONS, view=view, squeeze=squeeze, to=to, contiguous=contiguous)
-del fronts["broadcast_shapes"]  # no op
 for _name, _function in METHODS.items():
     setattr(Tensor, _name, _function)

@@ -1,8 +1,10 @@
 """The general way to run an op and remember how to differentiate it."""
 from __future__ import annotations
 
+import functools
 import threading
 import traceback
+from collections.abc import Set
 from typing import TYPE_CHECKING, Any
 
 from .. import _observer
@@ -54,6 +56,7 @@ def collect_edges(derivative: Derivative, op: Op, args: tuple[Any, ...]) -> tupl
     return tuple(edges), tuple(counts)
 
 
+@functools.cache
 def position(op: Op, name: str) -> int:
     """Where an argument stands in the schema."""
     for i, p in enumerate(op.schema.params):
@@ -63,10 +66,12 @@ def position(op: Op, name: str) -> int:
 
 
 def tensor_fact(op: Op, args: tuple[Any, ...], name: str) -> Any:
-    """What a row names as `self_shape`, `self_strides` (in bytes), `self_dtype` or `self_device`: known without keeping the
-    tensor. Lists of tensors give lists."""
+    """What a row names as `self_shape`, `self_strides` (in bytes), `self_offset` (in elements), `self_dtype` or `self_device`:
+    known without keeping the tensor. Lists of tensors give lists."""
     word, _, what = name.rpartition("_")
     value = args[position(op, word)]
+    if what == "offset":
+        return value.storage_offset()
     of_tensor = what in ("dtype", "device")
     if isinstance(value, (list, tuple)):
         return [getattr(t if of_tensor else t._a, what) for t in value]
@@ -114,9 +119,10 @@ def save(node: Node, derivative: Derivative, op: Op, args: tuple[Any, ...], outp
         return
     needed = _needed_names(derivative, node)
     values: list[Any] = []
+    results = derivative.results
     for name in derivative.saved_names:
-        if name.startswith("result") and name not in {p.name for p in op.schema.params}:
-            values.append(shallow_alias(outputs[int(name[6:] or 0)]))
+        if name in results:
+            values.append(shallow_alias(outputs[results[name]]))
         elif replaced is not None and name in replaced:
             values.append(replaced[name])
         elif name in derivative.facts:
@@ -153,7 +159,7 @@ def store(node: Node, values: list[Any]) -> None:
         node.versions = versions
 
 
-def _needed_names(derivative: Derivative, node: Node) -> set[str]:
-    if derivative.joint is not None or len(node.next) != len(derivative.inputs):
-        return set(derivative.saved_names)
+def _needed_names(derivative: Derivative, node: Node) -> Set[str]:
+    if derivative.joint is not None or None not in node.next or len(node.next) != len(derivative.inputs):
+        return derivative.all_saved
     return {n for name, e in zip(derivative.inputs, node.next) if e is not None for n in derivative.needs_of(name)}

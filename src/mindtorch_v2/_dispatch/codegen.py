@@ -80,7 +80,8 @@ def want_grad(t: Tensor) -> None:
     t.requires_grad_(True)
 
 
-SPACE.update(_want_grad=want_grad, _wrap=wrap, _Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
+SPACE.update(_want_grad=want_grad, _wrap=wrap,
+             _Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
              _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
              _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=np.copyto)

@@ -57,6 +57,10 @@ class FastPath:
             add(f"    if _ks == 9{cond}:")
             self.write_call("        ")
             self.write_wrap("        ", keys="9")
+            if any(p.type == "ScalarType" for p in self.w.params):  # x.sum(dtype=torch.int64) cannot be differentiated
+                add("        if not _d.inexact:")
+                add("            _t._ks = 1")
+                add("            return _t")
             self.write_record("        ")
             add("        return _t")
 
@@ -238,7 +242,7 @@ class FastPath:
             if name in d.facts:
                 word, _, what = name.rpartition("_")
                 n = by_name[word]
-                fact = f"{n}.{what}" if what in ("dtype", "device") else f"{n}._a.{what}"
+                fact = f"{n}.{what}" if what in ("dtype", "device") else f"{n}._a.{what}" if what != "offset" else f"{n}.storage_offset()"
                 sure = word not in self.op.numbers and not next(p for p, _ in self.tensors if p.name == word).optional
                 parts.append(fact if sure else f"{fact} if hasattr({n}, '_a') else {None if what in ('dtype', 'device') else ()}")
                 continue

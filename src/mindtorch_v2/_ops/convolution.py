@@ -74,7 +74,7 @@ for _n in (2, 3):
     _ones, _zeros = [1] * _n, [0] * _n
     op(f"slow_conv_transpose{_n}d(Tensor self, Tensor weight, SymInt[{_n}] kernel_size, Tensor? bias=None, "
        f"SymInt[{_n}] stride={_ones}, SymInt[{_n}] padding={_zeros}, SymInt[{_n}] output_padding={_zeros}, "
-       f"SymInt[{_n}] dilation={_ones}) -> Tensor", meta=_transposed, method=False, namespace="nn")
+       f"SymInt[{_n}] dilation={_ones}) -> Tensor", meta=_transposed, function=False, method=False)
 
 _backward = partial(op, function=False, method=False)
 _backward("convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, "

@@ -47,17 +47,16 @@ def _sampled_backward(grad_output: Any, input: Any, grid: Any, interpolation_mod
     return tuple(s if wanted else None for s, wanted in zip(specs, output_mask))
 
 
-_nn = partial(op, method=False, namespace="nn")
-_backward = partial(op, function=False, method=False)
+_internal = partial(op, function=False, method=False)   # what `pad`, `interpolate`, `unfold` and gradients are made of
 
 # --- padding ------------------------------------------------------------------------------------------------------------
-_nn("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor")
-_nn("_pad_circular(Tensor self, SymInt[] pad) -> Tensor")
+op("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", method=False, namespace="nn")
+_internal("_pad_circular(Tensor self, SymInt[] pad) -> Tensor")
 op("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", method=False)
 for _kind in ("reflection_pad", "replication_pad"):
     for _n in (1, 2, 3):
-        _nn(f"{_kind}{_n}d(Tensor self, SymInt[{2 * _n}] padding) -> Tensor", meta=_edge_padded(_kind, _n))
-        _backward(f"{_kind}{_n}d_backward(Tensor grad_output, Tensor self, SymInt[{2 * _n}] padding) -> Tensor", meta=like(1))
+        _internal(f"{_kind}{_n}d(Tensor self, SymInt[{2 * _n}] padding) -> Tensor", meta=_edge_padded(_kind, _n))
+        _internal(f"{_kind}{_n}d_backward(Tensor grad_output, Tensor self, SymInt[{2 * _n}] padding) -> Tensor", meta=like(1))
 
 # --- resizing -----------------------------------------------------------------------------------------------------------
 _SCALES = {1: "float? scales=None", 2: "float? scales_h=None, float? scales_w=None",
@@ -67,14 +66,14 @@ UPSAMPLINGS = {"upsample_nearest1d": 1, "upsample_nearest2d": 2, "upsample_neare
                "upsample_trilinear3d": 3, "upsample_bicubic2d": 2}
 for _name, _n in UPSAMPLINGS.items():
     _corners = "" if "nearest" in _name else "bool align_corners, "
-    _nn(f"{_name}(Tensor self, SymInt[{_n}] output_size, {_corners}{_SCALES[_n]}) -> Tensor", meta=_resized(_n))
-    _nn(f"{_name}.vec(Tensor input, SymInt[]? output_size, {_corners}float[]? scale_factors) -> Tensor")
-    _backward(f"{_name}_backward(Tensor grad_output, SymInt[{_n}] output_size, SymInt[{_n + 2}] input_size, {_corners}{_SCALES[_n]}) "
+    _internal(f"{_name}(Tensor self, SymInt[{_n}] output_size, {_corners}{_SCALES[_n]}) -> Tensor", meta=_resized(_n))
+    _internal(f"{_name}.vec(Tensor input, SymInt[]? output_size, {_corners}float[]? scale_factors) -> Tensor")
+    _internal(f"{_name}_backward(Tensor grad_output, SymInt[{_n}] output_size, SymInt[{_n + 2}] input_size, {_corners}{_SCALES[_n]}) "
               "-> Tensor", meta=_of_input_size)
 
 # --- unrolling and shuffling --------------------------------------------------------------------------------------------
-_nn("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", meta=_unfolded)
-_nn("col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+_internal("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", meta=_unfolded)
+_internal("col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
     meta=_folded)
 op("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", method=False,
    meta=lambda self, factor: Spec(shuffled_shape(self.shape, factor), self.dtype))
@@ -87,7 +86,7 @@ op("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", meta=like(), 
 _SAMPLE = "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
 op(f"grid_sampler({_SAMPLE}) -> Tensor", method=False)
 op(f"grid_sampler_2d({_SAMPLE}) -> Tensor", meta=_sampled, method=False)
-_backward(f"grid_sampler_2d_backward(Tensor grad_output, {_SAMPLE}, bool[2] output_mask) -> (Tensor, Tensor)", meta=_sampled_backward,
+_internal(f"grid_sampler_2d_backward(Tensor grad_output, {_SAMPLE}, bool[2] output_mask) -> (Tensor, Tensor)", meta=_sampled_backward,
           no_grad="PyTorch has no derivative of it either")
 op("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", method=False)
-_backward("affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor")
+_internal("affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor")

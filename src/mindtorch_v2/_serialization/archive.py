@@ -3,10 +3,14 @@ from __future__ import annotations
 
 import os
 import pathlib
+import struct
 import sys
 import zipfile
+import zlib
 from typing import Any
 
+# What zipfile raises on damaged archives.
+_FAULTS = (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, struct.error, zlib.error, OverflowError)
 ALIGNMENT = 64  # PyTorch maps storages from the file; they begin at multiples of this
 
 
@@ -37,7 +41,7 @@ class ArchiveReader:
         self.shown = shown
         try:
             self.zip = zipfile.ZipFile(file)
-        except (zipfile.BadZipFile, EOFError, ValueError) as error:
+        except _FAULTS as error:
             raise RuntimeError(f"{shown} is not a PyTorch checkpoint: it is no zip archive, or it is damaged ({error}). Files of the format "
                                "before PyTorch 1.6 are not read; load them with PyTorch and save them again.") from None
         found = [n for n in self.zip.namelist() if n.endswith("/data.pkl")]
@@ -54,7 +58,7 @@ class ArchiveReader:
             return self.zip.read(f"{self.folder}/{name}")
         except KeyError:
             raise RuntimeError(f"{self.shown} is damaged: the record {name!r} is missing") from None
-        except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        except (*_FAULTS, OSError, RuntimeError) as error:
             raise RuntimeError(f"{self.shown} is damaged: the record {name!r} cannot be read ({error})") from None
 
     def size(self, name: str) -> int:

@@ -51,18 +51,52 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 @no_grad()
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Tensor:
-    """Draws from the normal distribution cut to [a, b], by inverting its distribution function."""
+    """Draws from the normal distribution cut to [a, b].
+
+    Draws that fall outside are drawn again; if most would, they come from the uniform distribution on [a, b] and are
+    kept with the probability that the normal density has there, relative to its peak.
+    """
+    if tensor.is_meta:
+        return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
                       stacklevel=2)
 
     def below(x: float) -> float:
-        return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+        return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
 
-    low, high = below((a - mean) / std), below((b - mean) / std)
-    aten.uniform_(tensor, 2 * low - 1, 2 * high - 1, generator=generator)
-    tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean)
-    return tensor.clamp_(min=a, max=b)
+    if below(b) - below(a) > 0.3:
+        _redraw_outside(tensor, mean, std, a, b, generator)
+    else:
+        _reject_uniform(tensor, mean, std, a, b, generator)
+    return tensor
+
+
+def _redraw_outside(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+    low, high = (float(tensor.dtype.np.type(x)) for x in (a, b))  # compare with what the type can hold
+    drawn = aten.normal_(tensor, mean, std, generator=generator)
+    while bool((outside := (drawn < low) | (drawn > high)).any()):
+        drawn = aten.where(outside, aten.normal_(aten.empty_like(drawn), mean, std, generator=generator), drawn)
+    if drawn is not tensor:
+        tensor.copy_(drawn)
+
+
+def _reject_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+
+    def refused(candidates: Tensor) -> Tensor:
+        """Where log(uniform) lies above the log-density, relative to the peak."""
+        density = candidates.clone().sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        return aten.uniform_(aten.empty_like(tensor), generator=generator).log_().gt(density)
+
+    drawn = aten.uniform_(tensor, a, b, generator=generator)
+    pending = refused(drawn)
+    while bool(pending.any()):
+        candidates = aten.uniform_(aten.empty_like(tensor), a, b, generator=generator)
+        drawn = aten.where(pending, candidates, drawn)
+        pending = aten.where(pending, refused(candidates), pending)
+    if drawn is not tensor:
+        tensor.copy_(drawn)
 
 
 @no_grad()

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from .harness import Case, In
 
-LOOSE = dict(rtol=1e-4, atol=2e-5)   # sums of products in another order
+LOOSE = {"rtol": 1e-4, "atol": 2e-5}   # sums of products in another order
 SPACE = {1: (9,), 2: (6, 5), 3: (3, 4, 3)}
 
 
@@ -91,6 +91,8 @@ def _types_and_layouts() -> list[Case]:
         Case("conv2d_keywords", "torch.conv2d(input=x, weight=w, stride=[2], padding=[1])", x=In((2, 4, 6, 7)), w=In((3, 4, 2, 3)),
              **LOOSE),
         Case("convolution", "torch.convolution(x, w, b, [1], [1], [1], False, [0], 1)", x=In((2, 4, 6, 7)), w=In(w), b=In((3,)), **LOOSE),
+        Case("mkldnn_convolution", "torch.mkldnn_convolution(x, w, b, [1, 1], [1, 1], [1, 1], 1)", x=In((2, 4, 6, 7)), w=In(w), b=In((3,)),
+             **LOOSE),
         Case("conv2d_weight_only", "F.conv2d(x, w)", x=In((2, 4, 6, 5), grad=False), w=In(w), **LOOSE),
         Case("conv2d_input_only", "F.conv2d(x, w)", x=In((2, 4, 6, 5)), w=In(w, grad=False), **LOOSE),
         Case("conv2d_bias_only", "F.conv2d(x, w, b)", x=In((2, 4, 6, 5), grad=False), w=In(w, grad=False), b=In((3,)), **LOOSE),
@@ -99,7 +101,7 @@ def _types_and_layouts() -> list[Case]:
 
 
 def _second_order() -> list[Case]:
-    loose = dict(rtol=1e-3, atol=1e-3)
+    loose = {"rtol": 1e-3, "atol": 1e-3}
     grads = "torch.autograd.grad((F.{}(x, w, b{})**2).sum(), (x, w, b), create_graph=True)"
     return [
         Case("conv2d_second", grads.format("conv2d", ", padding=1"), x=In((2, 2, 4, 4)), w=In((3, 2, 3, 3)), b=In((3,)), **loose),
@@ -116,31 +118,31 @@ def _second_order() -> list[Case]:
 def _errors() -> list[Case]:
     x, w = In((1, 3, 8, 8)), In((4, 3, 3, 3))
     table = {
-        "channels": ("F.conv2d(x, w)", dict(x=In((1, 2, 8, 8)), w=w)), "rank": ("F.conv2d(x, w)", dict(x=In((2, 8)), w=w)),
-        "rank5": ("F.conv2d(x, w)", dict(x=In((1, 1, 1, 2, 8)), w=w)), "small": ("F.conv2d(x, w)", dict(x=In((1, 3, 2, 2)), w=w)),
-        "small_dilated": ("F.conv2d(x, w, dilation=3)", dict(x=In((1, 3, 4, 4)), w=w)),
-        "bias": ("F.conv2d(x, w, b)", dict(x=x, w=w, b=In((3,)))), "bias_rank": ("F.conv2d(x, w, b)", dict(x=x, w=w, b=In((4, 1)))),
-        "stride": ("F.conv2d(x, w, stride=0)", dict(x=x, w=w)), "padding": ("F.conv2d(x, w, padding=-1)", dict(x=x, w=w)),
-        "dilation": ("F.conv2d(x, w, dilation=0)", dict(x=x, w=w)), "groups": ("F.conv2d(x, w, groups=2)", dict(x=x, w=w)),
-        "groups_weight": ("F.conv2d(x, w, groups=2)", dict(x=In((1, 4, 8, 8)), w=In((3, 2, 3, 3)))),
-        "groups_few": ("F.conv2d(x, w, groups=2)", dict(x=In((1, 4, 8, 8)), w=In((1, 2, 3, 3)))),
-        "groups_zero": ("F.conv2d(x, w, groups=0)", dict(x=x, w=w)), "type": ("F.conv2d(x, w)", dict(x=x, w=In((4, 3, 3, 3), "float64"))),
-        "bias_type": ("F.conv2d(x, w, b)", dict(x=x, w=w, b=In((4,), "float64"))),
-        "mode": ("F.conv2d(x, w, padding='foo')", dict(x=x, w=w)),
-        "same_stride": ("F.conv2d(x, w, padding='same', stride=2)", dict(x=x, w=w)),
-        "stride_length": ("F.conv2d(x, w, stride=(1, 1, 1))", dict(x=x, w=w)),
-        "padding_length": ("F.conv2d(x, w, padding=(1, 1, 1))", dict(x=x, w=w)),
-        "conv1d_channels": ("F.conv1d(x, w)", dict(x=In((1, 2, 8)), w=In((4, 3, 3)))),
-        "conv1d_rank": ("F.conv1d(x, w)", dict(x=In((1, 2, 8, 8)), w=In((4, 3, 3)))),
-        "conv1d_small": ("F.conv1d(x, w)", dict(x=In((1, 3, 2)), w=In((4, 3, 3)))),
-        "conv3d_rank": ("F.conv3d(x, w)", dict(x=In((3, 8)), w=In((4, 3, 3, 3, 3)))),
-        "transposed_channels": ("F.conv_transpose2d(x, w)", dict(x=In((1, 2, 8, 8)), w=In((3, 4, 3, 3)))),
-        "transposed_bias": ("F.conv_transpose2d(x, w, b)", dict(x=x, w=In((3, 4, 3, 3)), b=In((3,)))),
-        "transposed_output_padding": ("F.conv_transpose2d(x, w, output_padding=1)", dict(x=x, w=In((3, 4, 3, 3)))),
-        "transposed_negative": ("F.conv_transpose2d(x, w, output_padding=-1)", dict(x=x, w=In((3, 4, 3, 3)))),
-        "transposed_small": ("F.conv_transpose2d(x, w, padding=1)", dict(x=In((1, 3, 1, 1)), w=In((3, 4, 1, 1)))),
-        "transposed_rank": ("F.conv_transpose2d(x, w)", dict(x=In((3, 3)), w=In((3, 4, 3, 3)))),
-        "weight_rank": ("F.conv2d(x, w)", dict(x=x, w=In((4, 3, 3)))),
+        "channels": ("F.conv2d(x, w)", {"x": In((1, 2, 8, 8)), "w": w}), "rank": ("F.conv2d(x, w)", {"x": In((2, 8)), "w": w}),
+        "rank5": ("F.conv2d(x, w)", {"x": In((1, 1, 1, 2, 8)), "w": w}), "small": ("F.conv2d(x, w)", {"x": In((1, 3, 2, 2)), "w": w}),
+        "small_dilated": ("F.conv2d(x, w, dilation=3)", {"x": In((1, 3, 4, 4)), "w": w}),
+        "bias": ("F.conv2d(x, w, b)", {"x": x, "w": w, "b": In((3,))}), "bias_rank": ("F.conv2d(x, w, b)", {"x": x, "w": w, "b": In((4, 1))}),
+        "stride": ("F.conv2d(x, w, stride=0)", {"x": x, "w": w}), "padding": ("F.conv2d(x, w, padding=-1)", {"x": x, "w": w}),
+        "dilation": ("F.conv2d(x, w, dilation=0)", {"x": x, "w": w}), "groups": ("F.conv2d(x, w, groups=2)", {"x": x, "w": w}),
+        "groups_weight": ("F.conv2d(x, w, groups=2)", {"x": In((1, 4, 8, 8)), "w": In((3, 2, 3, 3))}),
+        "groups_few": ("F.conv2d(x, w, groups=2)", {"x": In((1, 4, 8, 8)), "w": In((1, 2, 3, 3))}),
+        "groups_zero": ("F.conv2d(x, w, groups=0)", {"x": x, "w": w}), "type": ("F.conv2d(x, w)", {"x": x, "w": In((4, 3, 3, 3), "float64")}),
+        "bias_type": ("F.conv2d(x, w, b)", {"x": x, "w": w, "b": In((4,), "float64")}),
+        "mode": ("F.conv2d(x, w, padding='foo')", {"x": x, "w": w}),
+        "same_stride": ("F.conv2d(x, w, padding='same', stride=2)", {"x": x, "w": w}),
+        "stride_length": ("F.conv2d(x, w, stride=(1, 1, 1))", {"x": x, "w": w}),
+        "padding_length": ("F.conv2d(x, w, padding=(1, 1, 1))", {"x": x, "w": w}),
+        "conv1d_channels": ("F.conv1d(x, w)", {"x": In((1, 2, 8)), "w": In((4, 3, 3))}),
+        "conv1d_rank": ("F.conv1d(x, w)", {"x": In((1, 2, 8, 8)), "w": In((4, 3, 3))}),
+        "conv1d_small": ("F.conv1d(x, w)", {"x": In((1, 3, 2)), "w": In((4, 3, 3))}),
+        "conv3d_rank": ("F.conv3d(x, w)", {"x": In((3, 8)), "w": In((4, 3, 3, 3, 3))}),
+        "transposed_channels": ("F.conv_transpose2d(x, w)", {"x": In((1, 2, 8, 8)), "w": In((3, 4, 3, 3))}),
+        "transposed_bias": ("F.conv_transpose2d(x, w, b)", {"x": x, "w": In((3, 4, 3, 3)), "b": In((3,))}),
+        "transposed_output_padding": ("F.conv_transpose2d(x, w, output_padding=1)", {"x": x, "w": In((3, 4, 3, 3))}),
+        "transposed_negative": ("F.conv_transpose2d(x, w, output_padding=-1)", {"x": x, "w": In((3, 4, 3, 3))}),
+        "transposed_small": ("F.conv_transpose2d(x, w, padding=1)", {"x": In((1, 3, 1, 1)), "w": In((3, 4, 1, 1))}),
+        "transposed_rank": ("F.conv_transpose2d(x, w)", {"x": In((3, 3)), "w": In((3, 4, 3, 3))}),
+        "weight_rank": ("F.conv2d(x, w)", {"x": x, "w": In((4, 3, 3))}),
     }
     return [Case(f"error_{word}", code, grad=False, **inputs) for word, (code, inputs) in table.items()]
 

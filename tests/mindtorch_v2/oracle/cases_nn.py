@@ -292,7 +292,7 @@ def _functions() -> list[Case]:
 
 
 def _initial() -> list[Case]:
-    calls = ["uniform_(t, -1, 3)", "normal_(t, 1, 2)", "trunc_normal_(t, std=0.5, a=-0.3, b=0.9)", "constant_(t, 2.5)", "ones_(t)",
+    calls = ["uniform_(t, -1, 3)", "normal_(t, 1, 2)", "trunc_normal_(t, std=0.5, a=-0.3, b=0.9)", "trunc_normal_(t, a=1.0, b=1.5)", "trunc_normal_(t, std=0.02)", "constant_(t, 2.5)", "ones_(t)",
              "zeros_(t)", "eye_(t)", "xavier_uniform_(t, gain=2)", "xavier_normal_(t)", "kaiming_uniform_(t, nonlinearity='relu')",
              "kaiming_normal_(t, mode='fan_out')", "orthogonal_(t)", "orthogonal_(t.t())", "sparse_(t, 0.4)"]
     cases = [Case(f"init_{c}", f"torch.manual_seed(9); t = torch.empty(5, 7); torch.nn.init.{c}", rtol=1e-4, atol=1e-5) for c in calls]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from .harness import Case, In
 
-LOOSE = dict(rtol=1e-4, atol=1e-5)
+LOOSE = {"rtol": 1e-4, "atol": 1e-5}
 GRADS = "[g * 1 for g in torch.autograd.grad(({}**3).sum(), {}, create_graph=True)]"   # whichever node makes them
 
 
@@ -44,7 +44,7 @@ def _batch() -> list[Case]:
     run = "F.batch_norm(x, m, v, w, b, {})"
     shapes = {"line": (4, 3), "sequence": (4, 3, 5), "image": (2, 3, 4, 3), "volume": (2, 3, 2, 2, 3)}
     for word, shape in shapes.items():
-        given = dict(x=In(shape), m=In((3,), grad=False), v=In((3,), low=0.5, high=2, grad=False), w=In((3,)), b=In((3,)))
+        given = {"x": In(shape), "m": In((3,), grad=False), "v": In((3,), low=0.5, high=2, grad=False), "w": In((3,)), "b": In((3,))}
         cases.append(Case(f"batch_norm_train_{word}", f"({run.format('True')}, m, v)", **given, **LOOSE))
         cases.append(Case(f"batch_norm_eval_{word}", f"({run.format('False')}, m, v)", **given, **LOOSE))
     x, m, v, w = In((4, 3, 2)), In((3,), grad=False), In((3,), low=0.5, high=2, grad=False), In((3,))

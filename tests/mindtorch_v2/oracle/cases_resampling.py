@@ -99,6 +99,7 @@ def _unrolling() -> list[Case]:
         Case("pixel_unshuffle", "F.pixel_unshuffle(x, 2)", x=In((2, 2, 4, 6))), Case("pixel_unshuffle_5d", "torch.pixel_unshuffle(x, 2)",
                                                                                      x=In((2, 1, 1, 4, 2))),
         Case("channel_shuffle", "F.channel_shuffle(x, 2)", x=In((2, 6, 2, 2))), Case("channel_shuffle_3d", "torch.channel_shuffle(x, 3)", x=In((2, 6, 2))),
+        Case("native_channel_shuffle", "torch.native_channel_shuffle(x, 2)", x=In((2, 6, 2)), grad=False),
         Case("channel_shuffle_second", SECOND.format("F.channel_shuffle(x, 2)"), x=In((1, 4, 2)), rtol=1e-4, atol=1e-4),
     ]
 
@@ -115,6 +116,9 @@ def _sampling() -> list[Case]:
     cases += [
         Case("grid_sample_double", "F.grid_sample(x, g, align_corners=False)", x=In((1, 2, 3, 3), "float64"),
              g=In((1, 2, 2, 2), "float64", low=-1, high=1)),
+        Case("torch_grid_sampler", "torch.grid_sampler(x, g, 0, 0, True)", x=x, g=g, rtol=1e-3, atol=1e-4),
+        Case("torch_grid_sampler_2d", "torch.grid_sampler_2d(x, g, 1, 1, False)", x=x, g=g, rtol=1e-3, atol=1e-4),
+        Case("torch_affine_grid_generator", "torch.affine_grid_generator(x, [2, 1, 3, 4], True)", x=In((2, 2, 3)), rtol=1e-4, atol=1e-5),
         Case("affine_grid", "F.affine_grid(x, (2, 1, 3, 4), align_corners=False)", x=In((2, 2, 3)), rtol=1e-4, atol=1e-5),
         Case("affine_grid_corners", "F.affine_grid(x, (2, 1, 3, 1), align_corners=True)", x=In((2, 2, 3)), rtol=1e-4, atol=1e-5),
         Case("affine_grid_volume", "F.affine_grid(x, (1, 1, 2, 3, 2), align_corners=False)", x=In((1, 3, 4)), rtol=1e-4, atol=1e-5),

@@ -99,10 +99,11 @@ def _through_storage(g: Any, size: Shape, stride: Shape, start: int, own_shape: 
     return aten.as_strided(storage, own_shape, own_stride, own)
 
 
-def _as_strided_back(g: Any, self: Any, size: Shape, stride: Shape, storage_offset: int | None) -> Any:
-    own = self.storage_offset()
-    start = own if storage_offset is None else storage_offset
-    return _through_storage(g, size, stride, start, tuple(self.shape), self.stride(), own)
+def _as_strided_back(g: Any, self_shape: Shape, self_strides: Shape, self_offset: int, size: Shape, stride: Shape,
+                     storage_offset: int | None) -> Any:
+    item = g.element_size()
+    start = self_offset if storage_offset is None else storage_offset
+    return _through_storage(g, size, stride, start, self_shape, tuple(s // item for s in self_strides), self_offset)
 
 
 def _as_strided_inplace_back(g: Any, self_shape: Shape, self_strides: Shape, size: Shape, stride: Shape,

@@ -327,4 +327,6 @@ def _cond_by_inverse(self: Any, p: Any, function: str) -> Any:
     result, info = aten.linalg_inv_ex(self)
     info = aten.unsqueeze_(aten.unsqueeze_(info, -1), -1)
     result = aten.masked_fill(result, aten.gt(info, 0), inf)
-    return aten.mul(aten.linalg_matrix_norm(self, p), aten.linalg_matrix_norm(result, p))
+    # 0 * inf: a matrix without inverse has an infinite condition number.
+    number = aten.mul(aten.linalg_matrix_norm(self, p), aten.linalg_matrix_norm(result, p))
+    return aten.nan_to_num(number, inf, inf, -inf)

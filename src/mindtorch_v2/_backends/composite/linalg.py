@@ -208,12 +208,12 @@ def tensordot(self: Any, other: Any, dims_self: Sequence[int], dims_other: Seque
     kept1 = [d for d in range(self.dim()) if d not in gone1]
     kept2 = [d for d in range(other.dim()) if d not in gone2]
     out = (*(self.shape[d] for d in kept1), *(other.shape[d] for d in kept2))
-    left, right = aten.permute(self, [*kept1, *gone1]), aten.permute(other, [*gone2, *kept2])
+    first, second = [*kept1, *gone1], [*gone2, *kept2]
     if not out:
-        return aten.reshape(_full_contraction(left, right), out)
+        return aten.reshape(_full_contraction(aten.permute(self, first), aten.permute(other, second)), out)
     middle = prod(self.shape[d] for d in gone1)
-    rows = aten.reshape(left, (prod(self.shape[d] for d in kept1), middle))
-    columns = aten.reshape(right, (middle, prod(other.shape[d] for d in kept2)))
+    rows = aten.reshape(aten.permute(self, first), (prod(self.shape[d] for d in kept1), middle))
+    columns = aten.reshape(aten.permute(other, second), (middle, prod(other.shape[d] for d in kept2)))
     return aten.reshape(aten.mm(rows, columns), out)
 
 
@@ -305,8 +305,8 @@ def check_square(A: Any, function: str) -> None:
 def matrix_power(self: Any, n: int) -> Any:
     check_square(self, "linalg.matrix_power")
     if n == 0:
-        identity = aten.eye(self.shape[-1], dtype=self.dtype, device=self.device)
-        return aten.copy_(aten.clone(self, memory_format=None), identity)
+        made = aten.clone(self)
+        return aten.copy_(made, aten.eye(self.shape[-1], dtype=self.dtype, device=self.device))
     if n == 1:
         return aten.clone(self)
     base = aten.linalg_inv(self) if n < 0 else self

@@ -8,6 +8,7 @@ from ... import _observer
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
 from ..._shape import normalize_dim
+from ..._storage import Storage
 
 
 @composite("narrow")
@@ -58,7 +59,14 @@ def split(self: Any, split_size: int, dim: int) -> tuple[Any, ...]:
 
 @composite("unsafe_split.Tensor")
 def unsafe_split(self: Any, split_size: int, dim: int) -> tuple[Any, ...]:
-    return _pieces(self, split_size, dim)
+    """Pieces that autograd does not take for views: each may be written in place without the others being changed."""
+    pieces = _pieces(self, split_size, dim)
+    for piece in pieces:
+        own = Storage()
+        if piece._st is not None:
+            own.block = piece._st.block
+        piece._st, piece._base = own, None
+    return pieces
 
 
 @composite("split.sizes")

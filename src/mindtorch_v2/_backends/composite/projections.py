@@ -36,7 +36,8 @@ def _tolerances(self: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
 
 
 def _threshold(largest: Any, atol: Any, rtol: Any) -> Any:
-    return aten.maximum(aten.unsqueeze(atol, -1), aten.mul(aten.unsqueeze(rtol, -1), largest))
+    relative = aten.mul(aten.unsqueeze(rtol, -1), largest)
+    return aten.max(aten.unsqueeze(atol, -1), relative)
 
 
 # --- rank -------------------------------------------------------------------------------------------------------------
@@ -78,17 +79,19 @@ def linalg_pinv(self: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
         return aten.matmul(aten.mul(v, aten.unsqueeze(aten.reciprocal(s), -2)), aten.mH(u))
     if hermitian:
         values, vectors = aten.linalg_eigh(self)
-        largest = aten.amax(aten.abs(values), [-1], True)
         u = v = vectors
         size = aten.abs(values)
+        largest = aten.amax(size, [-1], True)
     else:
         u, values, v = aten.svd(self)
         size = values
         largest = aten.narrow(values, -1, 0, 1)
     threshold = _threshold(largest, atol, rtol)
     zero = aten.zeros([], dtype=values.dtype, device=self.device)
-    inverse = aten.to(aten.where(aten.gt(size, threshold), aten.reciprocal(values), zero), self.dtype)
-    return aten.matmul(aten.mul(v, aten.unsqueeze(inverse, -2)), aten.mH(u))
+    reciprocal = aten.reciprocal(values)
+    inverse = aten.to(aten.where(aten.gt(size, threshold), reciprocal, zero), self.dtype)
+    uh = aten.mH(u)
+    return aten.matmul(aten.mul(v, aten.unsqueeze(inverse, -2)), uh)
 
 
 @composite("linalg_pinv.atol_rtol_float")
@@ -160,8 +163,9 @@ def cdist(x1: Any, x2: Any, p: float, compute_mode: int | None) -> Any:
     if p != 2 or not (mode == 1 or (mode == 0 and many)) or not x1.numel() or not x2.numel():
         return aten._cdist_forward(x1, x2, p, compute_mode)
     batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    left = aten.reshape(aten.expand(x1, (*batch, *x1.shape[-2:])), (-1, *x1.shape[-2:]))
-    right = aten.reshape(aten.expand(x2, (*batch, *x2.shape[-2:])), (-1, *x2.shape[-2:]))
+    shape1, shape2 = (*batch, *x1.shape[-2:]), (*batch, *x2.shape[-2:])
+    left = aten.view(aten.expand(x1, shape1), shape1)
+    right = aten.view(aten.expand(x2, shape2), shape2)
     return aten.view(aten._euclidean_dist(left, right), (*batch, x1.shape[-2], x2.shape[-2]))
 
 

@@ -5,9 +5,10 @@ product. Arrays are (batch, channels, *space); weights are (out, in / groups, *k
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +17,21 @@ COLUMN_BYTES = 1 << 25   # columns are made for as many images at a time as fit 
 SHORT_ROW = 64           # output positions per image below which one product for the whole batch beats one per image
 
 
+def inside(parts: Iterable[Any]) -> tuple[Any, ...]:
+    """An index of the last dimensions, one part for each."""
+    return (..., *parts)
+
+
 def pad_space(x: np.ndarray, padding: Ints) -> np.ndarray:
     """A contiguous array with zeros around every image; negative padding cuts."""
     if not any(padding):
         return np.ascontiguousarray(x)
     if min(padding) < 0:
-        x = x[(..., *(slice(-p, n + p) if p < 0 else slice(None) for p, n in zip(padding, x.shape[2:])))]
+        x = x[inside(slice(-p, n + p) if p < 0 else slice(None) for p, n in zip(padding, x.shape[2:]))]
         padding = [max(p, 0) for p in padding]
     space = x.shape[2:]
     out = np.zeros((*x.shape[:2], *(n + 2 * p for n, p in zip(space, padding))), x.dtype)
-    out[(..., *(slice(p, p + n) for p, n in zip(padding, space)))] = x
+    out[inside(slice(p, p + n) for p, n in zip(padding, space))] = x
     return out
 
 
@@ -33,7 +39,7 @@ def crop_space(x: np.ndarray, padding: Ints) -> np.ndarray:
     """What `pad_space` put zeros around, as a contiguous array."""
     if not any(padding):
         return x
-    return np.ascontiguousarray(x[(..., *(slice(p, n - p) for p, n in zip(padding, x.shape[2:])))])
+    return np.ascontiguousarray(x[inside(slice(p, n - p) for p, n in zip(padding, x.shape[2:]))])
 
 
 def window_view(padded: np.ndarray, kernel: Ints, out: Ints, stride: Ints, dilation: Ints, batch_inside: bool) -> np.ndarray:
@@ -110,7 +116,7 @@ def input_gradient(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Int
         flat = _multiply(_swap_channels(weight, groups), np.ascontiguousarray(grad), groups)
         return flat.reshape(grad.shape[0], channels, *size)
     if grad.shape[1] <= channels:  # fewer columns to make from the gradient than to add up from the product
-        mirrored = np.ascontiguousarray(_swap_channels(weight, groups)[(..., *(slice(None, None, -1),) * len(kernel))])
+        mirrored = np.ascontiguousarray(_swap_channels(weight, groups)[inside((slice(None, None, -1),) * len(kernel))])
         return correlate(grad, mirrored, size, stride, [r - p for r, p in zip(reach, padding)], dilation, groups)
     return _add_up_flat(grad, weight, size, padding, dilation, groups)
 
@@ -144,18 +150,18 @@ def _add_up_flat(grad: np.ndarray, weight: np.ndarray, size: Ints, padding: Ints
     length = out[0] * steps[0]
     reach = sum(d * (k - 1) * s for d, k, s in zip(dilation, kernel, steps))
     channels = weight.shape[1] * groups
-    inside = (..., *(slice(p, p + m) for p, m in zip(padding, size)))
+    middle = inside(slice(p, p + m) for p, m in zip(padding, size))
     total = np.empty((n, channels, *size), grad.dtype)
     for part in batch_chunks(n, channels * prod(kernel) * length, grad.itemsize):
         count = part.stop - part.start
         wide = np.zeros((count, grad.shape[1], out[0], *whole[1:]), grad.dtype)
-        wide[(..., *(slice(0, o) for o in out))] = grad[part]
+        wide[inside(slice(0, o) for o in out)] = grad[part]
         columns = _column_gradient(wide.reshape(count, grad.shape[1], length), weight, groups)
         flat = np.zeros((count, channels, length + reach), grad.dtype)
         for i, tap in enumerate(product(*map(range, kernel))):
             offset = sum(t * d * s for t, d, s in zip(tap, dilation, steps))
             flat[:, :, offset:offset + length] += columns[:, :, i]
-        total[part] = flat[:, :, :prod(whole)].reshape(count, channels, *whole)[inside]
+        total[part] = flat[:, :, :prod(whole)].reshape(count, channels, *whole)[middle]
     return total
 
 
@@ -169,7 +175,7 @@ def _add_up(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padd
         columns = _column_gradient(grad[part], weight, groups)
         columns = columns.reshape(columns.shape[0], channels, prod(kernel), *out)
         for i, (_, window) in enumerate(tap_slices(kernel, out, stride, dilation)):
-            total[part][(..., *window)] += columns[:, :, i]
+            total[part][inside(window)] += columns[:, :, i]
     return crop_space(total, padding)
 
 

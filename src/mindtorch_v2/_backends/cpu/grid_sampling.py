@@ -71,7 +71,7 @@ def _read(image: np.ndarray, flat: np.ndarray, inside: np.ndarray) -> np.ndarray
 def _cubic_weights(t: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """The weights of the four neighbours, and their derivatives."""
     a = _CUBIC
-    out = []
+    out: list[tuple[np.ndarray, np.ndarray]] = []
     for d, sign in ((t + 1, 1), (t, 1), (1 - t, -1), (2 - t, -1)):
         if d is t or sign == -1 and len(out) == 2:
             out.append((((a + 2) * d - (a + 3)) * d * d + 1, sign * (3 * (a + 2) * d - 2 * (a + 3)) * d))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._ops.pooling_shapes import Windows, adaptive_bounds
-from .conv_arrays import tap_slices
+from .conv_arrays import inside, tap_slices
 
 Ints = Sequence[int]
 
@@ -34,14 +34,14 @@ def _pad(x: np.ndarray, windows: Windows, value: Any) -> np.ndarray:
     if whole is None:
         return x
     out = np.full((*x.shape[:-rank], *whole), value, x.dtype)
-    out[(..., *(slice(p, p + n) for p, n in zip(windows.padding, space)))] = x
+    out[inside(slice(p, p + n) for p, n in zip(windows.padding, space))] = x
     return out
 
 
 @lru_cache(maxsize=256)
 def _tap_indices(windows: Windows) -> list[tuple[Any, ...]]:
     """For every element of a window, the index of what it reads for all outputs."""
-    return [(..., *window) for _, window in tap_slices(windows.kernel, windows.out, windows.stride, windows.dilation)]
+    return [inside(window) for _, window in tap_slices(windows.kernel, windows.out, windows.stride, windows.dilation)]
 
 
 # --- maximum ------------------------------------------------------------------------------------------------------------
@@ -55,8 +55,8 @@ def _positions(space: tuple[int, ...], windows: Windows) -> tuple[np.ndarray, np
         shape = [-1 if j == i else 1 for j in range(len(space))]
         begins = np.arange(o) * s - p
         start = start + (begins * step).reshape(shape)
-        inside = np.where(begins < 0, begins + -(begins // d) * d, begins)
-        first = first + (inside * step).reshape(shape)
+        valid = np.where(begins < 0, begins + -(begins // d) * d, begins)
+        first = first + (valid * step).reshape(shape)
     taps = np.array([sum(t * d * step for t, d, step in zip(tap, windows.dilation, steps))
                      for tap in np.ndindex(*windows.kernel)], np.int64)
     return start, taps, first
@@ -234,8 +234,8 @@ def adaptive_max_pool(x: np.ndarray, output_size: Ints) -> tuple[np.ndarray, np.
     numbers = np.arange(prod(space)).reshape(space)
     for place in np.ndindex(*output_size):
         window = tuple(slice(*b[i]) for b, i in zip(bounds, place))
-        block = x[(..., *window)].reshape(*lead, -1)
+        block = x[inside(window)].reshape(*lead, -1)
         best = block.argmax(-1)
-        values[(..., *place)] = np.take_along_axis(block, best[..., None], -1)[..., 0]
-        positions[(..., *place)] = numbers[window].ravel()[best]
+        values[inside(place)] = np.take_along_axis(block, best[..., None], -1)[..., 0]
+        positions[inside(place)] = numbers[window].ravel()[best]
     return values, positions

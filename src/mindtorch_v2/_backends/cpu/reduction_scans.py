@@ -38,12 +38,16 @@ def _cumsum_in_blocks(a: np.ndarray, axis: int) -> np.ndarray | None:
         whole = np.zeros((outer, blocks * _BLOCK, inner), a.dtype)
         whole[:, :n] = cut
         cut = whole
+    ones = _UPPER["d"][0]
     if inner == 1:
-        sums = cut.reshape(outer * blocks, _BLOCK) @ upper
-        sums = sums.reshape(outer, blocks, _BLOCK)
+        cut = cut.reshape(outer * blocks, _BLOCK)
+        sums = (cut @ upper).reshape(outer, blocks, _BLOCK)
+        totals = (cut.astype(np.float64) @ ones).reshape(outer, blocks)
     else:
-        sums = np.matmul(upper.T, cut.reshape(outer, blocks, _BLOCK, inner))
-    before = np.add.accumulate(sums[:, :-1, -1], axis=1, dtype=np.float64).astype(a.dtype)
+        cut = cut.reshape(outer, blocks, _BLOCK, inner)
+        sums = np.matmul(upper.T, cut)
+        totals = np.matmul(ones, cut.astype(np.float64))
+    before = np.add.accumulate(totals[:, :-1], axis=1).astype(a.dtype)
     sums[:, 1:] += before[:, :, None]
     return np.ascontiguousarray(sums.reshape(outer, blocks * _BLOCK, inner)[:, :n]).reshape(a.shape)
 

@@ -21,7 +21,7 @@ from ..._ops.resampling_shapes import (
 )
 from . import grid_sampling  # noqa: F401  - registers its kernels
 from .axis_maps import apply_map, apply_transpose, padding_taps, resizing_taps
-from .conv_arrays import crop_space, pad_space, tap_slices, window_view
+from .conv_arrays import crop_space, inside, pad_space, tap_slices, window_view
 from .unsupported import not_implemented
 
 Ints = Sequence[int]
@@ -138,7 +138,7 @@ def col2im(self: np.ndarray, output_size: Ints, kernel_size: Ints, dilation: Int
         columns = x.reshape(n, channels, prod(kernel_size), *blocks)
         total = np.zeros((n, channels, *(s + 2 * p for s, p in zip(output_size, padding))), x.dtype)
         for i, (_, window) in enumerate(tap_slices(kernel_size, blocks, stride, dilation)):
-            total[(..., *window)] += columns[:, :, i]
+            total[inside(window)] += columns[:, :, i]
         return crop_space(total, padding)
     return _batched(run, self, 3)
 

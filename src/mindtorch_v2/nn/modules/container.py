@@ -295,14 +295,15 @@ def _pairs(given: Any, who: str) -> Iterator[tuple[str, Any]]:
         yield pair
 
 
-def _describe(value: Any) -> str:
-    """How a parameter container shows one entry."""
+def _describe(value: Any, parameter_type: Any = lambda p: p.dtype) -> str:
+    """How a parameter container shows one entry; ParameterList shows the dtype of parameters, ParameterDict their type
+    name."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     size = "x".join(str(n) for n in value.size())
     place = "" if value.device.type == "cpu" else f" ({value.device})"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"{kind} containing: [{typename(value) if not isinstance(value, Parameter) else value.dtype} of size {size}{place}]"
+    return f"{kind} containing: [{parameter_type(value) if kind == 'Parameter' else typename(value)} of size {size}{place}]"
 
 
 def _as_parameter(value: Any) -> Any:
@@ -457,7 +458,7 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({key}): {_describe(value)}" for key, value in self.items())
+        return "\n".join(f"  ({key}): {_describe(value, typename)}" for key, value in self.items())
 
     def __call__(self, input: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")

@@ -129,10 +129,11 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded batch, cut to their lengths."""
+    """The sequences of a padded batch, cut to their lengths (copies)."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    return [sequence[:int(length)] for sequence, length in zip(aten.unbind(padded_sequences, 0), lengths.tolist())]
+    positions = aten.arange(padded_sequences.shape[1], device=lengths.device)
+    return [sequence[positions < length] for sequence, length in zip(aten.unbind(padded_sequences, 0), aten.unbind(lengths, 0))]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:

@@ -175,8 +175,10 @@ class _Trace:
     def _extras(self, rows: np.ndarray) -> list[str]:
         """The members of "args" that not every event has."""
         store, options = self.store, self.metadata.options
-        extras = ['' if number < 0 else f',"Sequence number":{number},"Fwd thread id":{thread}'
-                  for number, thread in zip(store.sequence_nr[rows].tolist(), store.forward_thread[rows].tolist())]
+        numbers = store.sequence_nr[rows]
+        extras = [""] * len(rows) if (numbers < 0).all() else [
+            "" if number < 0 else f',"Sequence number":{number},"Fwd thread id":{thread}'
+            for number, thread in zip(numbers.tolist(), store.forward_thread[rows].tolist())]
         parts: list[list[str]] = []
         if store.inputs:
             arguments = self._arguments

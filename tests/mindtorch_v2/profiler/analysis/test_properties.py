@@ -42,7 +42,7 @@ def laid_out(nodes: list[Any], thread: int, now: int = 0) -> tuple[list[E], int]
     return events, now
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.lists(NODES, max_size=4), min_size=1, max_size=3), st.lists(st.tuples(st.integers(0, 40), st.integers(-5, 9)), max_size=6))
 def test_random_trees(threads, blocks):
     events = [event for number, nodes in enumerate(threads) for event in laid_out(nodes, number)[0]]
@@ -126,7 +126,7 @@ def run_inside(program: tuple[str, list[Any]], prof: Any, kept: list[Any]) -> No
             all_parts()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(PROGRAMS, max_size=5), st.booleans(), st.booleans())
 def test_random_programs(programs, all_threads, with_stack):
     config = torch.profiler._ExperimentalConfig(profile_all_threads=all_threads)

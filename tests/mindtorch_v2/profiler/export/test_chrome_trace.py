@@ -178,6 +178,11 @@ def test_compressed_repeatable_and_harmless(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.json", "a.json.gz"]
 
 
-def test_many_events_in_several_chunks(tmp_path):
-    store = make_store([E(f"op{n % 7}", n * 10, n * 10 + 5) for n in range(45_000)])
-    assert [e["name"] for e in of(written(store, tmp_path), "cpu_op")] == [f"op{n % 7}" for n in range(45_000)]
+def test_events_in_several_chunks(tmp_path, monkeypatch):
+    store = make_store([*(E(f"op{n % 7}", n * 10, n * 10 + 5) for n in range(25)), E("f.py(1): f", 0, 300, Kind.PYTHON)],
+                       [M(n * 10 + 1, n, 8) for n in range(25)], with_stack=True, profile_memory=True)
+    chrome_trace.write(store, tmp_path / "whole.json")
+    monkeypatch.setattr(chrome_trace, "_CHUNK", 4)
+    parts = written(store, tmp_path, "parts.json")
+    assert parts["traceEvents"] == load(tmp_path / "whole.json")["traceEvents"]
+    assert [e["name"] for e in of(parts, "cpu_op")] == [f"op{n % 7}" for n in range(25)]

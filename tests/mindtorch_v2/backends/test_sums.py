@@ -1,0 +1,57 @@
+"""Sums over any dimensions and layouts are exact to a few units in the last place; so are running sums in blocks."""
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from mindtorch_v2._backends.cpu.reduction_scans import _cumsum_in_blocks
+from mindtorch_v2._backends.cpu.sums import sum_over
+
+SHAPES = [(700,), (3, 400), (400, 3), (5, 7, 300), (300, 7, 5), (7, 300, 5), (2, 3, 4, 5, 6), (1, 600), (0, 5), (2, 3000, 3), (3, 3000)]
+
+
+def _axes(ndim):
+    return [a for r in range(1, ndim + 1) for a in itertools.combinations(range(ndim), r)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sum_over_any_dimensions(shape, dtype):
+    whole = np.random.default_rng(0).random(shape).astype(dtype)
+    for order in itertools.islice(itertools.permutations(range(len(shape))), 6):
+        a = whole.transpose(order)
+        for axes, keep in itertools.product(_axes(len(shape)), (False, True)):
+            got, want = np.asarray(sum_over(a, axes, keep)), a.astype(np.float64).sum(axes, keepdims=keep)
+            assert got.shape == want.shape and got.dtype == dtype and got.flags.c_contiguous
+            np.testing.assert_allclose(got, want, rtol=1e-6 if dtype is np.float32 else 1e-14)
+
+
+def test_long_sums_do_not_drift():
+    a = np.random.default_rng(1).random((200_000, 3), dtype=np.float32)
+    exact = a.astype(np.float64)
+    np.testing.assert_allclose(sum_over(a, 0), exact.sum(0), rtol=3e-7)
+    np.testing.assert_allclose(sum_over(a.T.copy(), 1), exact.sum(0), rtol=3e-7)
+    np.testing.assert_allclose(sum_over(a, None), exact.sum(), rtol=3e-7)
+
+
+def test_infinities_stay_where_they_are():
+    a = np.ones((600, 600), np.float32)
+    a[3, 4], a[5, 6] = np.inf, np.nan
+    assert np.isinf(sum_over(a, 0)).nonzero()[0].tolist() == [4] and np.isnan(sum_over(a, 0)).nonzero()[0].tolist() == [6]
+    assert np.isinf(sum_over(a, 1)).nonzero()[0].tolist() == [3] and np.isnan(sum_over(a, None))
+
+
+@pytest.mark.parametrize("shape, axis", [((64, 200), 1), ((64, 256), 1), ((200, 64), 0), ((3, 100, 50), 1), ((9000,), 0)])
+def test_cumsum_in_blocks(shape, axis):
+    a = np.random.default_rng(2).standard_normal(shape).astype(np.float32)
+    got = _cumsum_in_blocks(a, axis)
+    assert got is not None and got.flags.c_contiguous
+    np.testing.assert_allclose(got, np.cumsum(a.astype(np.float64), axis), rtol=1e-6, atol=2e-6)
+
+
+def test_cumsum_in_blocks_refuses_what_a_product_would_spread():
+    a = np.ones((4, 100), np.float32)
+    a[2, 50] = np.inf
+    assert _cumsum_in_blocks(a, 1) is None

@@ -1,0 +1,24 @@
+"""Seeded models start from PyTorch's weights and train along PyTorch's losses."""
+from __future__ import annotations
+
+import json
+import pathlib
+
+import mindtorch_v2 as torch
+import pytest
+
+from . import models
+
+ANSWERS = json.loads((pathlib.Path(__file__).parent / "data" / "models.json").read_text())
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+@pytest.mark.parametrize("optimizer", models.OPTIMIZERS)
+def test_trains_as_pytorch(name: str, optimizer: str) -> None:
+    want = ANSWERS[f"{name}-{optimizer}"]
+    got = models.train(torch, name, optimizer)
+    assert got["losses"] == pytest.approx(want["losses"], rel=2e-4)
+    assert got["norms"] == pytest.approx(want["norms"], rel=2e-3, abs=1e-5)
+    assert got["eval"] == pytest.approx(want["eval"], rel=1e-3)
+    assert got["state"].keys() == want["state"].keys()
+    assert got["state"] == pytest.approx(want["state"], rel=2e-3, abs=1e-4)
