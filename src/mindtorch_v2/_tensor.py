@@ -48,6 +48,10 @@ class Tensor(metaclass=_TensorMeta):
     __array_priority__ = 1000  # numpy leaves mixed operators to the tensor
 
     if TYPE_CHECKING:
+        data: Any                  # properties, installed with the operators
+        grad: Any
+        requires_grad: bool
+
         def __getattr__(self, name: str) -> Any: ...   # operators are installed from the op table
         def __add__(self, other: Any) -> Any: ...
         def __radd__(self, other: Any) -> Any: ...
@@ -183,6 +187,9 @@ class Tensor(metaclass=_TensorMeta):
 
 class Parameter(Tensor):
     """A tensor that a module trains: it shows up in `Module.parameters()`."""
+
+    if TYPE_CHECKING:
+        def __init__(self, data: Any = None, requires_grad: bool = True) -> None: ...
 
 
 class layout:

@@ -8,7 +8,7 @@ from typing import Any
 from .._ops import table
 from .._ops.table import Op
 from . import record
-from .node import Node, unpack, versions_of, view_edge
+from .node import Node, Slot, unpack, versions_of, view_edge
 
 
 class Derivative:
@@ -16,6 +16,7 @@ class Derivative:
 
     view_edge = staticmethod(view_edge)
     versions_of = staticmethod(versions_of)
+    slot = Slot
 
     def __init__(self, op: Op, node_name: str, rows: dict[str, Callable[..., Any]], joint: Callable[..., Any] | None,
                  inputs: Sequence[str], constant: Sequence[int] = ()) -> None:

@@ -16,12 +16,12 @@ from .._errors import wrong_argument
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._storage import Storage
-from .._tensor import Parameter, Tensor, wrap
+from .._tensor import Parameter, Tensor, wrap, shallow_alias
 from . import modes
 from .dispatcher import dispatch_with_keyset
 from .out_form import call_with_out
 from .registry import COMPOSITES, INPLACE, KERNELS, UFUNCS, load_family
-from .resolve import explain, key_of_device
+from .resolve import explain, key_of_device, return_type
 
 SPACE = modes.SPACE
 _PY_TYPES = {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128}
@@ -80,7 +80,7 @@ def want_grad(t: Tensor) -> None:
     t.requires_grad_(True)
 
 
-SPACE.update(_want_grad=want_grad, _wrap=wrap,
+SPACE.update(_alias=shallow_alias, _want_grad=want_grad, _wrap=wrap,
              _Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
              _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
@@ -267,8 +267,9 @@ class Writer:
 
     def leaf_body(self) -> None:
         from .fast_path import FastPath
+        from .fast_path_several import FastPathOfSeveral
         add = self.lines.append
-        fast = FastPath(self)
+        fast = FastPath(self) if len(self.op.schema.returns) == 1 else FastPathOfSeveral(self)
         if not fast.possible:
             add("    try:")
             add(f"        _ks = {self.keys()}")
@@ -317,6 +318,8 @@ def make_call(op: Op, form: str) -> Any:
         "_NODE": None if derivative is None else derivative.node_class,
         "_view_edge": None if derivative is None else derivative.view_edge,
         "_versions": None if derivative is None else derivative.versions_of,
+        "_Slot": None if derivative is None else derivative.slot,
+        "_NT": return_type(op),
     }
     body = "\n".join("    " + line for line in source.splitlines())
     name = source[4:source.index("(")]

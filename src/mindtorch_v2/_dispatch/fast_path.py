@@ -197,18 +197,8 @@ class FastPath:
 
     def write_record(self, pad: str) -> None:
         add = self.w.lines.append
-        d = self.op.derivative
         by_name = {p.name: n for p, n in zip(self.w.params, self.w.names)}
-        optional = {p.name for p, _ in self.tensors if p.optional} | self.number_names
-        edges = {}
-        for i, name in enumerate(d.inputs):
-            n = by_name[name]
-            edge = f"({n}._gf or ({n} if {n}._ks & 8 else None)) if {n}._base is None else _view_edge({n})"
-            if name in optional:
-                guard = f"_c is _Tensor or _c is _Parameter" if n == self.number else f"{n} is not None"
-                edge = f"({edge}) if {guard} else None"
-            edges[name] = f"_e{i}"
-            add(f"{pad}_e{i} = {edge}")
+        edges = self.write_edges(pad, by_name)
         if len(self.tensors) > 1:
             add(f"{pad}if {' and '.join(f'{e} is None' for e in edges.values())}:")
             add(f"{pad}    _t._ks = 1")
@@ -221,6 +211,21 @@ class FastPath:
         add(f"{pad}_n.shape = _r.shape")
         add(f"{pad}_n.dtype = _d")
         add(f"{pad}_t._gf = _n")
+
+    def write_edges(self, pad: str, by_name: dict[str, str]) -> dict[str, str]:
+        """Finds where the gradient of each differentiable input goes; the names of the variables that hold it."""
+        add = self.w.lines.append
+        optional = {p.name for p, _ in self.tensors if p.optional} | self.number_names
+        edges = {}
+        for i, name in enumerate(self.op.derivative.inputs):
+            n = by_name[name]
+            edge = f"({n}._gf or ({n} if {n}._ks & 8 else None)) if {n}._base is None else _view_edge({n})"
+            if name in optional:
+                guard = f"_c is _Tensor or _c is _Parameter" if n == self.number else f"{n} is not None"
+                edge = f"({edge}) if {guard} else None"
+            edges[name] = f"_e{i}"
+            add(f"{pad}_e{i} = {edge}")
+        return edges
 
     def write_saved(self, pad: str, by_name: dict[str, str], edges: dict[str, str]) -> None:
         add = self.w.lines.append

@@ -74,7 +74,7 @@ for _name, _n in UPSAMPLINGS.items():
 # --- unrolling and shuffling --------------------------------------------------------------------------------------------
 _internal("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", meta=_unfolded)
 _internal("col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
-    meta=_folded)
+          meta=_folded)
 op("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", method=False,
    meta=lambda self, factor: Spec(shuffled_shape(self.shape, factor), self.dtype))
 op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", method=False,
@@ -87,6 +87,6 @@ _SAMPLE = "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, 
 op(f"grid_sampler({_SAMPLE}) -> Tensor", method=False)
 op(f"grid_sampler_2d({_SAMPLE}) -> Tensor", meta=_sampled, method=False)
 _internal(f"grid_sampler_2d_backward(Tensor grad_output, {_SAMPLE}, bool[2] output_mask) -> (Tensor, Tensor)", meta=_sampled_backward,
-          no_grad="PyTorch has no derivative of it either")
+          no_grad="sampling is differentiated once, as in PyTorch")
 op("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", method=False)
 _internal("affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor")

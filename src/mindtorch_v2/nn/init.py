@@ -122,7 +122,8 @@ def eye_(tensor: Tensor) -> Tensor:
     """Makes a matrix the identity."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(aten.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+    aten.eye(*tensor.shape, out=tensor)
+    return tensor
 
 
 @no_grad()
@@ -207,8 +208,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     draws = aten.normal_(aten.new_empty(tensor, (rows, columns)), 0, 1, generator=generator)
     wide = rows < columns
     q, r = aten.linalg_qr(aten.t(draws) if wide else draws)
-    q = q * aten.sign(aten.diagonal(r))  # makes the distribution uniform over orthogonal matrices
-    tensor.view(rows, columns).copy_(aten.t(q) if wide else q)
+    q.mul_(aten.sign(aten.diag(r, 0)))  # makes the distribution uniform over orthogonal matrices
+    made = aten.t(q) if wide else q
+    tensor.view_as(made).copy_(made)
     return tensor.mul_(gain)
 
 
@@ -239,7 +241,7 @@ def _old_name(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-uniform, normal, constant, eye, dirac = map(_old_name, (uniform_, normal_, constant_, eye_, dirac_))
-xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal = map(
-    _old_name, (xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_))
-orthogonal, sparse = map(_old_name, (orthogonal_, sparse_))
+uniform, normal, constant = _old_name(uniform_), _old_name(normal_), _old_name(constant_)
+eye, dirac, orthogonal, sparse = _old_name(eye_), _old_name(dirac_), _old_name(orthogonal_), _old_name(sparse_)
+xavier_uniform, xavier_normal = _old_name(xavier_uniform_), _old_name(xavier_normal_)
+kaiming_uniform, kaiming_normal = _old_name(kaiming_uniform_), _old_name(kaiming_normal_)

@@ -110,7 +110,7 @@ def _attention() -> list[Case]:
     one = {"x": In((5, 2, 4))}
     mask = "torch.nn.Transformer.generate_square_subsequent_mask(5)"
     pad = "torch.tensor([[False, False, True], [False, True, True]])"
-    cases = [
+    return [
         layer("mha_self", "MultiheadAttention(4, 2)", "m(x, x, x)", **one),
         layer("mha_cross", "MultiheadAttention(4, 2)", "m(q, k, k)", q=qkv["q"], k=qkv["k"]),
         layer("mha_three", "MultiheadAttention(4, 4, bias=False)", "m(q, k, v)", **qkv),
@@ -140,7 +140,6 @@ def _attention() -> list[Case]:
         layer("transformer", "Transformer(4, 2, 1, 1, 6, dropout=0.0)", "m(x, y, tgt_mask=torch.nn.Transformer."
               "generate_square_subsequent_mask(3))", x=one["x"], y=In((3, 2, 4))),
     ]
-    return cases
 
 
 def _recurrent() -> list[Case]:

@@ -17,11 +17,6 @@ def conj(t: Any) -> Any:
     return aten.conj(t) if t.dtype.is_complex else t
 
 
-def real_if(t: Any, like: Any) -> Any:
-    """The real part of `t` where `like` is real, else `t`: the gradient of an input mixed with complex ones."""
-    return aten.real(t) if t.dtype.is_complex and not like.dtype.is_complex else t
-
-
 def sum_to(t: Any, shape: Sequence[int]) -> Any:
     """`t` summed over the dimensions along which a tensor of `shape` was broadcast to it."""
     shape = tuple(shape)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from ..._dispatch import aten
@@ -14,7 +15,10 @@ def _picked(g: Any, indices: Any, rank: int) -> Any:
     """The elements of `g` at flat positions in their planes: what a maximum that came from there receives."""
     shape = tuple(indices.shape)
     planes = shape[:-rank]
-    flat = aten.gather(aten.reshape(g, (*planes, -1)), -1, aten.reshape(indices, (*planes, -1)))
+    whole = g if g.is_contiguous() else aten.contiguous(g)
+    places = indices if indices.is_contiguous() else aten.contiguous(indices)
+    sizes = prod(g.shape[-rank:]), prod(shape[-rank:])
+    flat = aten.gather(aten.view(whole, (*planes, sizes[0])), -1, aten.view(places, (*planes, sizes[1])))
     return aten.view(flat, shape)
 
 

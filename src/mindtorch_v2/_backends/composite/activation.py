@@ -6,6 +6,7 @@ from typing import Any
 from ... import _dtype as dt
 from ..._dispatch import aten
 from ..._dispatch.registry import composite, stepwise
+from ..._dispatch.resolve import type_word
 
 SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805
@@ -66,7 +67,6 @@ def selu_(self: Any) -> Any:
 # --- with weights or noise ----------------------------------------------------------------------------------------------
 @composite("prelu")
 def prelu(self: Any, weight: Any) -> Any:
-    from ..._dispatch.resolve import type_word
     if self.dtype is not weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {type_word(self.dtype)} and {type_word(weight.dtype)}")
     if weight.dim() > 1:

@@ -7,6 +7,7 @@ from typing import Any
 from ... import _dtype as dt
 from ..._dispatch import aten
 from ..._dispatch.registry import composite, stepwise
+from ..._dispatch.resolve import type_word
 from ..._ops.elementwise import COMPARE_ALIASES, OPERATOR_BITS, SPECIAL_ALIASES, UNARY_ALIASES
 from ..._ops.rules import result_type
 from ..._shape import broadcast_shapes
@@ -113,7 +114,6 @@ def float_power(self: Any, exponent: Any) -> Any:
 def float_power_(self: Any, exponent: Any) -> Any:
     d = _wide(self, exponent)
     if self.dtype is not d:
-        from ..._dispatch.resolve import type_word
         raise RuntimeError(f"the base given to float_power_ has dtype {type_word(self.dtype)} but the operation's result requires "
                            f"dtype {type_word(d)}")
     return aten.pow_(self, _widened(exponent, d))
@@ -164,7 +164,6 @@ def isreal(self: Any) -> Any:
 
 
 def _check_closeness(self: Any, other: Any, rtol: float, atol: float) -> None:
-    from ..._dispatch.resolve import type_word
     if self.dtype is not other.dtype:
         raise RuntimeError(f"{type_word(self.dtype)} did not match {type_word(other.dtype)}")
     for name, value in (("rtol", rtol), ("atol", atol)):

@@ -167,8 +167,11 @@ def _base_grid(theta: Any, size: Ints, align_corners: bool) -> Any:
     rank = len(space)
     grid = aten.empty((size[0], *space, rank + 1), dtype=theta.dtype, device=theta.device)
     for i, steps in enumerate(reversed(space)):
+        column = aten.select(grid, -1, i)
         numbers = _axis_numbers(theta, steps, align_corners)
-        aten.copy_(aten.select(grid, -1, i), aten.view(numbers, (-1, *(1,) * i)))
+        for _ in range(i):
+            numbers = aten.unsqueeze_(numbers, -1)
+        aten.copy_(column, numbers)
     aten.fill_(aten.select(grid, -1, rank), 1)
     return grid
 

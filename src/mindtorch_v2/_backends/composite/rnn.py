@@ -5,8 +5,10 @@ The projections of the inputs of all time steps are one product; only the recurr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any
 
+from ..._creation import tensor
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
 
@@ -187,12 +189,13 @@ def pad_packed_sequence(data: Any, batch_sizes: Any, batch_first: bool, padding_
                                f"total_length={total_length} and max sequence length being {steps}")
         steps = total_length
     out = aten.full((steps, batch, *data.shape[1:]), padding_value, dtype=data.dtype, device=data.device)
-    start = 0
-    for t, size in enumerate(sizes):
-        aten.copy_(aten.narrow(aten.select(out, 0, t), 0, 0, size), aten.narrow(data, 0, start, size))
-        start += size
+    start = step = 0
+    for size, run in groupby(sizes):  # steps with as many sequences are copied at once
+        n = len(list(run))
+        part = aten.slice(data, 0, start, start + n * size)
+        aten.copy_(aten.slice(aten.slice(out, 0, step, step + n), 1, 0, size), aten.view(part, (n, size, *data.shape[1:])))
+        start, step = start + n * size, step + n
     lengths = [sum(size > i for size in sizes) for i in range(batch)]
-    from ..._creation import tensor
     return (aten.transpose(out, 0, 1) if batch_first else out), tensor(lengths)
 
 
@@ -210,5 +213,6 @@ def pad_sequence(sequences: Any, batch_first: bool, padding_value: float, paddin
     for i, sequence in enumerate(sequences):
         length = sequence.shape[0]
         start = longest - length if padding_side == "left" else 0
-        aten.copy_(aten.narrow(aten.select(out, 0 if batch_first else 1, i), 0, start, length), sequence)
+        place = aten.narrow(out, 1 if batch_first else 0, start, length)
+        aten.copy_(aten.select(place, 0 if batch_first else 1, i), sequence)
     return out

@@ -55,15 +55,6 @@ def fused(body: Callable[..., None], *inputs: np.ndarray, scratch: int = 0) -> n
     return in_blocks(body, np.empty_like(first), inputs, scratch)
 
 
-def fused_broadcast(body: Callable[..., None], *inputs: np.ndarray, scratch: int = 0) -> np.ndarray:
-    """As `fused`, for inputs that numpy may have to broadcast first."""
-    shape = inputs[0].shape
-    for a in inputs:
-        if a.shape != shape:
-            return fused(body, *[np.ascontiguousarray(b) for b in np.broadcast_arrays(*inputs)], scratch=scratch)
-    return fused(body, *inputs, scratch=scratch)
-
-
 def horner(z: np.ndarray, coefficients: tuple[Any, ...], out: np.ndarray) -> None:
     """Writes the polynomial of `z` with these coefficients (constant first, two or more) into `out`."""
     np.multiply(z, coefficients[-1], out=out)

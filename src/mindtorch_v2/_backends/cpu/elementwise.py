@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._dispatch.registry import check, inplace_kernel, kernel
+from ..._dtype import get_default_dtype
 from . import (
     elementwise_mixtures,  # noqa: F401  - registers clamp, where, lerp, addcmul, addcdiv
     elementwise_unary,  # noqa: F401  - registers the kernels of one operand
@@ -174,7 +175,6 @@ _ROUNDING: dict[str, Callable[[Operand, Operand], Any]] = {"floor": divide_down,
 def div_mode(self: Operand, other: Operand, rounding_mode: str | None) -> Any:
     if rounding_mode is None:
         if (self if isinstance(self, np.ndarray) else other).dtype.kind in "biu":
-            from ..._dtype import get_default_dtype
             return np.true_divide(self, other, dtype=get_default_dtype().np)
         return np.true_divide(self, other)
     if rounding_mode not in _ROUNDING:

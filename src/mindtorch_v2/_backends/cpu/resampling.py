@@ -151,7 +151,7 @@ def pixel_shuffle(self: np.ndarray, upscale_factor: int) -> np.ndarray:
     lead = prod(self.shape[:-3])
     h, w = self.shape[-2:]
     apart = self.reshape(lead, shape[-3], f, f, h, w).transpose(0, 1, 4, 2, 5, 3)
-    return np.ascontiguousarray(apart).reshape(shape)
+    return apart.copy().reshape(shape)
 
 
 @kernel("pixel_unshuffle")
@@ -160,10 +160,10 @@ def pixel_unshuffle(self: np.ndarray, downscale_factor: int) -> np.ndarray:
     f = downscale_factor
     lead = prod(self.shape[:-3])
     apart = self.reshape(lead, self.shape[-3], shape[-2], f, shape[-1], f).transpose(0, 1, 3, 5, 2, 4)
-    return np.ascontiguousarray(apart).reshape(shape)
+    return apart.copy().reshape(shape)
 
 
 @kernel("native_channel_shuffle")
 def native_channel_shuffle(self: np.ndarray, groups: int) -> np.ndarray:
     n, c, *space = self.shape
-    return np.ascontiguousarray(self.reshape(n, groups, c // groups, *space).swapaxes(1, 2)).reshape(self.shape)
+    return self.reshape(n, groups, c // groups, *space).swapaxes(1, 2).copy().reshape(self.shape)

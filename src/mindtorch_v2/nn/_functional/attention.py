@@ -162,7 +162,7 @@ def _with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, sizes: _
     if dropout_p > 0.0:
         weights = aten.dropout(weights, dropout_p, True)
     out = aten.bmm(weights, v)
-    return out.transpose(0, 1).contiguous().view(sizes.target * sizes.batch, sizes.size), weights
+    return out.transpose(0, 1).reshape(sizes.target * sizes.batch, sizes.size), weights
 
 
 def _without_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, sizes: _Heads, dropout_p: float, is_causal: bool,
@@ -174,7 +174,7 @@ def _without_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, sizes
     q = q.view(*shape, sizes.target, sizes.head_size)
     k, v = k.view(*shape, source, sizes.head_size), v.view(*shape, source, sizes.head_size)
     out = aten.scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
-    return out.permute(2, 0, 1, 3).contiguous().view(sizes.batch * sizes.target, sizes.size)
+    return out.permute(2, 0, 1, 3).reshape(sizes.batch * sizes.target, sizes.size)
 
 
 def _sizes(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, separate: bool) -> _Heads:

@@ -13,7 +13,6 @@ from . import (
     instancenorm,
     linear,
     loss,
-    module,
     normalization,
     padding,
     pixelshuffle,

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtype as dt
+from ..._creation import tensor
 from ..._dispatch import aten
 from ..._tensor import Parameter, Tensor
 from .. import functional as F
@@ -37,7 +38,7 @@ class _NormBase(Module):
         if track_running_stats:
             self.register_buffer("running_mean", aten.zeros((num_features,), **options))
             self.register_buffer("running_var", aten.ones((num_features,), **options))
-            self.register_buffer("num_batches_tracked", aten.zeros((), dtype=dt.int64, device=device))
+            self.register_buffer("num_batches_tracked", tensor(0, dtype=dt.int64, device=device))
         else:
             for name in ("running_mean", "running_var", "num_batches_tracked"):
                 self.register_buffer(name, None)
@@ -68,12 +69,12 @@ class _NormBase(Module):
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
                               missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
-        version = local_metadata.get("version", None)
+        version = local_metadata.get("version")
         if (version is None or version < 2) and self.track_running_stats:
             key = prefix + "num_batches_tracked"  # states saved before version 2 do not have it
             if key not in state_dict:
                 have = self.num_batches_tracked
-                state_dict[key] = have if have is not None and not have.is_meta else aten.zeros((), dtype=dt.int64)
+                state_dict[key] = have if have is not None and not have.is_meta else tensor(0, dtype=dt.int64)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
 

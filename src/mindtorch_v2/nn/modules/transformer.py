@@ -52,7 +52,7 @@ def _detect_is_causal_mask(mask: Tensor | None, is_causal: bool | None = None, s
         return bool(is_causal)
     n = size if size is not None else mask.size(-2)
     causal = _generate_square_subsequent_mask(n, device=mask.device, dtype=mask.dtype)
-    return bool((mask == causal).all()) if mask.size() == causal.size() else False
+    return bool(aten.eq(mask, causal).all()) if mask.size() == causal.size() else False
 
 
 def _sequence_length(src: Tensor, batch_first: bool) -> int | None:

@@ -86,8 +86,8 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Cuts every element of the gradients to [-clip_value, clip_value]."""
     limit = float(clip_value)
-    grads = [p.grad for p in ([parameters] if isinstance(parameters, Tensor) else parameters) if p.grad is not None]
-    for group in _by_device_and_type(grads):
+    found: Iterable[Tensor] = [parameters] if isinstance(parameters, Tensor) else parameters
+    for group in _by_device_and_type([p.grad for p in found if p.grad is not None]):
         if foreach is None or foreach:
             aten._foreach_clamp_min_(group, -limit)
             aten._foreach_clamp_max_(group, limit)

@@ -5,7 +5,9 @@ from collections import namedtuple
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..._creation import tensor
 from ..._dispatch import aten
+from ..._dtype import int64
 from ..._tensor import Tensor
 
 __all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
@@ -85,8 +87,6 @@ class PackedSequence(_Fields):
 def _as_lengths(lengths: Any) -> Tensor:
     if isinstance(lengths, Tensor):
         return lengths
-    from ..._creation import tensor
-    from ..._dtype import int64
     return tensor(lengths, dtype=int64, device="cpu")
 
 
