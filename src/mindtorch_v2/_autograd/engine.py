@@ -122,7 +122,8 @@ class Pass:
             if kind is Tensor or kind is Parameter or isinstance(target, Tensor):
                 if target in buffers:
                     grad = buffers.pop(target)
-                    accumulate(target, grad, create, getrefcount(grad) <= 2)
+                    sole = getrefcount(grad) <= 2  # asked before the call, whose arguments count too
+                    accumulate(target, grad, create, sole)
                     del grad
                 continue
             edges = target.next
@@ -154,7 +155,8 @@ class Pass:
                             grad = conform(target, i, edge, grad)
                         if edge in buffers:
                             old = buffers.pop(edge)
-                            buffers[edge] = self.sum(old, grad, getrefcount(old) <= 2)
+                            sole = getrefcount(old) <= 2
+                            buffers[edge] = self.sum(old, grad, sole)
                             del old
                         else:
                             buffers[edge] = grad
@@ -194,7 +196,8 @@ class Pass:
     def run_leaf(self, leaf: Tensor, observer: Any) -> None:
         grad = self.buffers.pop(leaf)
         if observer is None:
-            self.finish_leaf(leaf, grad, getrefcount(grad) <= 2)
+            sole = getrefcount(grad) <= 2
+            self.finish_leaf(leaf, grad, sole)
             return
         observer.enter_node(_EVALUATE + _ACCUMULATE, -1, 0, (), False)
         try:
@@ -202,9 +205,10 @@ class Pass:
             if where is not None and self.capture_only:
                 self.captured[where] = grad if not leaf._hooks else run_hooks(leaf._hooks, grad)
                 return
+            sole = getrefcount(grad) <= 2
             observer.enter_node(_ACCUMULATE, -1, 0, (grad,), True)
             try:
-                accumulate(leaf, grad, self.create, getrefcount(grad) <= 2)
+                accumulate(leaf, grad, self.create, sole)
             finally:
                 observer.leave()
         finally:

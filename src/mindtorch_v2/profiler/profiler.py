@@ -19,6 +19,7 @@ from ._steps import StepScope
 from ._store import EventStore
 from .analysis import validate as _validate
 from .analysis.events import EventList
+from .analysis.modules import ModuleReport, module_report
 from .export import memory_timeline
 from .schedule import always_record, schedule
 
@@ -212,6 +213,12 @@ class _KinetoProfile:
         """Writes the memory in use over time by category: JSON, ".json.gz", "raw.json.gz" or a self-contained ".html"."""
         warn_caller(_DEPRECATED_TIMELINE, FutureWarning)
         self.mem_tl = memory_timeline.write(self._memory_profile(), path, device)
+
+    def module_report(self) -> ModuleReport:
+        """What each nn.Module cost, forward and backward, as a tree; `print(prof.module_report().table())` shows it."""
+        if not self.with_modules:
+            raise ValueError("with_modules=True required for a report by modules.")
+        return module_report(self._store("reporting modules"))
 
     def validate(self) -> list[Any]:
         """Checks that the recorded numbers hold together; returns what does not."""

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from math import inf, prod
 from typing import Any
 
+import numpy as np
+
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
 from ..._dispatch.return_types import named
-from ..._errors import LinAlgError
 from ..._ops.table import find
 from ..._shape import normalize_dim
+from ..cpu.decompositions import raise_failure
 from .linalg import check_square
 
 
@@ -22,27 +24,11 @@ def _outputs(name: str, *values: Any) -> Any:
 
 # --- errors -----------------------------------------------------------------------------------------------------------
 
-_FAILURES = (
-    ("inv", "The diagonal element {0} is zero, the inversion could not be completed because the input matrix is singular."),
-    ("solve", "The solver failed because the input matrix is singular."),
-    ("cholesky", "The factorization could not be completed because the input is not positive-definite (the leading minor of "
-                 "order {0} is not positive-definite)."),
-    ("lu_factor", "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform "
-                  "the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"),
-)
-
-
 @composite("_linalg_check_errors")
 def check_errors(info: Any, api_name: str, is_matrix: bool) -> None:
     """Raises for the first matrix whose info is not zero."""
-    if info.is_meta or not aten.item(aten.any(info)):
-        return
-    codes = [info.item()] if is_matrix else aten.reshape(info, (-1,)).tolist()
-    which, code = next((i, c) for i, c in enumerate(codes) if c)
-    text = next(text for word, text in _FAILURES if word in api_name)
-    batch = "" if is_matrix else f"(Batch element {which}): "
-    kind = RuntimeError if "lu_factor" in api_name else LinAlgError
-    raise kind(f"{api_name}: {batch}{text.format(code)}")
+    if not info.is_meta and aten.item(aten.any(info)):
+        raise_failure(np.array(info.tolist(), np.int32), api_name)
 
 
 # --- inverse, solve, determinant ------------------------------------------------------------------------------------------

@@ -34,7 +34,8 @@ def gather_weights(params: Sequence[Any], has_biases: bool, projected: bool) -> 
     for start in range(0, len(params), per):
         one = list(params[start:start + per])
         w_hr = one.pop() if projected else None
-        out.append(Weights(*one[:2], *(one[2:] if has_biases else (None, None)), w_hr))
+        b_ih, b_hh = one[2:] if has_biases else (None, None)
+        out.append(Weights(one[0], one[1], b_ih, b_hh, w_hr))
     return out
 
 

@@ -35,6 +35,28 @@ def check_matrix(a: np.ndarray, function: str, square: bool = True, name: str = 
         raise RuntimeError(f"{function}: Low precision dtypes not supported. Got Half")
 
 
+_FAILURES = (
+    ("inv", "The diagonal element {0} is zero, the inversion could not be completed because the input matrix is singular."),
+    ("solve", "The solver failed because the input matrix is singular."),
+    ("cholesky", "The factorization could not be completed because the input is not positive-definite (the leading minor of "
+                 "order {0} is not positive-definite)."),
+    ("lu_factor", "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform "
+                  "the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"),
+)
+
+
+def raise_failure(info: np.ndarray, function: str) -> None:
+    """Raises for the first matrix whose `info` is not 0."""
+    codes = info.reshape(-1)
+    if not codes.any():
+        return
+    which = int((codes != 0).argmax())
+    text = next(text for word, text in _FAILURES if word in function)
+    batch = "" if info.ndim == 0 else f"(Batch element {which}): "
+    kind = RuntimeError if "lu_factor" in function else LinAlgError
+    raise kind(f"{function}: {batch}{text.format(codes[which])}")
+
+
 def _converging(function: str, decompose: Callable[..., Any], a: np.ndarray, *args: Any) -> Any:
     """Runs a numpy decomposition; its failure to converge becomes PyTorch's error."""
     try:
@@ -69,6 +91,13 @@ def linalg_slogdet(A: np.ndarray) -> tuple[np.ndarray, ...]:
     sign = (np.divide(diagonal, size, out=np.zeros_like(diagonal), where=size != 0).prod(axis=-1)
             * permutation_sign(pivots)).astype(A.dtype)
     return sign, np.log(size).sum(axis=-1).astype(size.dtype), column_major(lu), pivots
+
+
+@kernel("linalg_det")
+def det(A: np.ndarray) -> Any:
+    """Where no gradient is wanted, the factors are not either."""
+    check_matrix(A, "linalg.det")
+    return np.linalg.det(A)
 
 
 @kernel("linalg_lu_factor_ex")
@@ -120,6 +149,16 @@ def linalg_inv_ex(A: np.ndarray, check_errors: bool) -> tuple[np.ndarray, np.nda
         return column_major(lu_solve(lu, pivots, identity)), info
 
 
+@kernel("linalg_inv")
+def linalg_inv(A: np.ndarray) -> np.ndarray:
+    check_matrix(A, "linalg.inv")
+    try:
+        return column_major(np.linalg.inv(A))
+    except np.linalg.LinAlgError:
+        raise_failure(lu_factor(A)[2], "linalg.inv")
+        raise
+
+
 def _equation(left: bool) -> str:
     return "AX = B" if left else "XA = B"
 
@@ -154,6 +193,24 @@ def linalg_solve_ex(A: np.ndarray, B: np.ndarray, left: bool, check_errors: bool
     except np.linalg.LinAlgError:
         x = lu_solve(lu, pivots, matrices)
     return (x[..., 0] if vector else column_major(x)), column_major(lu), pivots, info
+
+
+@kernel("linalg_solve")
+def linalg_solve(A: np.ndarray, B: np.ndarray, left: bool) -> np.ndarray:
+    """Where no gradient is wanted, the factors are not either."""
+    if not left:
+        result, _, _, info = linalg_solve_ex(A, B, left, False)
+        raise_failure(info, "torch.linalg.solve")
+        return result
+    vector = vector_case(A, B)
+    matrices = B[..., None] if vector else B
+    check_system("linalg.solve", A, matrices, left)
+    try:
+        x = np.linalg.solve(A, matrices)
+    except np.linalg.LinAlgError:
+        raise_failure(lu_factor(A)[2], "torch.linalg.solve")
+        raise
+    return x[..., 0] if vector else column_major(x)
 
 
 @kernel("linalg_solve_triangular")

@@ -29,7 +29,10 @@ def lu_factor(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     info = np.zeros(count, np.int32)
     for start in range(0, k, _PANEL):
         stop = min(start + _PANEL, k)
-        _factor_panel(lu, pivots, info, start, stop)
+        if count == 1:
+            _factor_columns(lu[0], pivots[0], info, start, stop)
+        else:
+            _factor_panel(lu, pivots, info, start, stop)
         if stop < n:
             top = lu[:, start:stop, stop:]
             top[...] = _substitute(lu[:, start:stop, start:stop], top, unit=True)
@@ -37,7 +40,24 @@ def lu_factor(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return lu.reshape(a.shape), pivots.reshape(*batch, k), info.reshape(batch)
 
 
+def _factor_columns(lu: np.ndarray, pivots: np.ndarray, info: np.ndarray, start: int, stop: int) -> None:
+    """Eliminates below the diagonal in columns start..stop-1 of one matrix."""
+    for j in range(start, stop):
+        column = lu[j:, j]
+        best = j + int(_size_of(column).argmax())
+        pivots[j] = best + 1
+        if best != j:
+            lu[[j, best]] = lu[[best, j]]
+        if column[0] == 0:
+            info[0] = info[0] or j + 1
+            continue
+        below = column[1:]
+        below /= column[0]
+        lu[j + 1:, j + 1:stop] -= below[:, None] * lu[j, j + 1:stop]
+
+
 def _factor_panel(lu: np.ndarray, pivots: np.ndarray, info: np.ndarray, start: int, stop: int) -> None:
+    """The same in all matrices of a stack at once."""
     rows = np.arange(lu.shape[0])
     for j in range(start, stop):
         best = _size_of(lu[:, j:, j]).argmax(axis=1) + j

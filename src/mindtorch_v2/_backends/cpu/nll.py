@@ -14,6 +14,7 @@ from .sums import sum_over
 _CACHED = 1 << 14
 _UNSIGNED = np.dtype(np.uint64)
 _LONG = np.dtype(np.int64)
+_largest, _total = np.maximum.reduce, np.add.reduce
 
 
 @lru_cache(maxsize=16)
@@ -83,7 +84,7 @@ def _class_of_each(target: np.ndarray, classes: int, ignore_index: int) -> tuple
     if flat.dtype is not _LONG:
         flat = flat.astype(np.int64)
     # Read without sign, negative classes are larger than any that exists.
-    if not flat.size or (np.maximum.reduce(flat.view(_UNSIGNED)) < classes and not 0 <= ignore_index < classes):
+    if not flat.size or (_largest(flat.view(_UNSIGNED)) < classes and not 0 <= ignore_index < classes):
         return flat, None
     counts = flat != ignore_index
     bad = counts & ((flat < 0) | (flat >= classes))
@@ -107,7 +108,7 @@ def _forward(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, re
     classes_of, counts = _class_of_each(target, classes, ignore_index)
     picked = self.take(_positions(classes_of, n, classes, inner))
     kind = self.dtype
-    if kind == np.float16:
+    if kind.char == "e":
         picked = picked.astype(np.float32)
     each = _weights(classes_of, counts, weight, picked.dtype)
     if each is not None:  # what is ignored may be infinite
@@ -115,8 +116,8 @@ def _forward(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, re
     if not reduction:
         shape = () if self.ndim == 1 else target.shape
         return (-picked).astype(kind, copy=False).reshape(shape), kind.type(0)
-    total = picked.size if each is None else np.add.reduce(each)
-    loss = -(np.add.reduce(picked) if picked.size < _CACHED else sum_over(picked, None))
+    total = picked.size if each is None else _total(each)
+    loss = -(_total(picked) if picked.size < _CACHED else sum_over(picked, None))
     if reduction == MEAN:
         loss = loss / picked.dtype.type(total)
     return kind.type(loss), kind.type(total)
@@ -135,13 +136,19 @@ def _backward(grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, wei
     if each is not None:
         value = np.where(each == 0, 0, value * each) if counts is not None else value * each
     out = np.zeros(self.shape, self.dtype)
-    out.reshape(-1)[_positions(classes_of, n, classes, inner)] = value
+    out.put(_positions(classes_of, n, classes, inner), value)
     return out
 
 
 @kernel("nll_loss_forward")
 def nll_loss_forward(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, reduction: int,
                      ignore_index: int) -> tuple[Any, Any]:
+    if weight is None and reduction == MEAN and self.ndim == 2 and target.dtype is _LONG and self.dtype.char in "fd":
+        n, classes = self.shape
+        # The usual mean over a small batch, with all classes in range: no step more than needed.
+        if 0 < n <= _CACHED and target.shape == (n,) and _largest(target.view(_UNSIGNED)) < classes \
+                and not 0 <= ignore_index < classes:
+            return -_total(self.take(target + _small_starts(n, classes, 1))) / n, self.dtype.type(n)
     return _forward(self, target, weight, reduction, ignore_index, flat=True)
 
 

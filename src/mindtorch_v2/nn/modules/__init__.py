@@ -2,6 +2,7 @@
 # ruff: noqa: F403  - the public names of each file are its __all__
 from . import (
     activation,
+    attention,
     batchnorm,
     channelshuffle,
     container,
@@ -15,6 +16,7 @@ from . import (
     loss,
     normalization,
     padding,
+    parameter_containers,
     pixelshuffle,
     pooling,
     rnn,
@@ -23,6 +25,7 @@ from . import (
     upsampling,
 )
 from .activation import *
+from .attention import *
 from .batchnorm import *
 from .channelshuffle import *
 from .container import *
@@ -37,6 +40,7 @@ from .loss import *
 from .module import Module
 from .normalization import *
 from .padding import *
+from .parameter_containers import *
 from .pixelshuffle import *
 from .pooling import *
 from .rnn import *
@@ -44,7 +48,7 @@ from .sparse import *
 from .transformer import *
 from .upsampling import *
 
-__all__ = ["Module", *(name for file in (activation, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold,
-                                         instancenorm, linear, loss, normalization, padding, pixelshuffle, pooling, rnn, sparse,
+__all__ = ["Module", *(name for file in (activation, attention, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold,
+                                         instancenorm, linear, loss, normalization, padding, parameter_containers, pixelshuffle, pooling, rnn, sparse,
                                          transformer, upsampling)
                        for name in file.__all__ if name != "NonDynamicallyQuantizableLinear")]

@@ -14,7 +14,7 @@ from ..._dispatch import aten
 from ..._tensor import Tensor
 from .. import functional as F
 from ..init import xavier_uniform_
-from .activation import MultiheadAttention
+from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear

@@ -89,7 +89,7 @@ def test_collapsed_events_are_in_no_view(tmp_path):
     store = make_store([E("aten::sum", 0, 100), E("aten::sum", 10, 90), E("aten::fill_", 20, 30)])
     names = ["aten::sum", "aten::fill_"]
     assert [e["name"] for e in of(written(store, tmp_path), "cpu_op")] == names
-    assert [e.name for e in build_events(store)] == names and {r.key: r.count for r in key_averages(store)} == {n: 1 for n in names}
+    assert [e.name for e in build_events(store)] == names and {r.key: r.count for r in key_averages(store)} == dict.fromkeys(names, 1)
 
 
 def test_memory_instants_and_counter(tmp_path):

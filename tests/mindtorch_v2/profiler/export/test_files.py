@@ -133,7 +133,7 @@ def test_categories(tmp_path):
     born = {change[2]: Category(change[3]).name for change in raw if change[1] == Action.CREATE}
     assert born == {100: "INPUT", 40: "ACTIVATION", 7: "TEMPORARY", 16: "GRADIENT", 5: "TEMPORARY", 3: "AUTOGRAD_DETAIL",
                     32: "OPTIMIZER_STATE", 9: "TEMPORARY", 64: "UNKNOWN"}
-    assert raw[0] == [EPOCH + 2_000, 2, 100, 2] and [-100, -40] == sorted(c[2] for c in raw if c[1] == 4)[:2]
+    assert raw[0] == [EPOCH + 2_000, 2, 100, 2] and sorted(c[2] for c in raw if c[1] == 4)[:2] == [-100, -40]
     assert len(timeline.timeline) == len(raw)
 
 
