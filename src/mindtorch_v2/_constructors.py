@@ -17,7 +17,7 @@ def construct(cls: type, *args: Any, **kwargs: Any) -> Any:
         return make_parameter(cls, *args, **kwargs)
     made = make_legacy(dt.get_default_dtype(), *args, **kwargs)
     if cls is not Tensor:
-        made.__class__ = cls
+        made.__class__ = cls  # type: ignore[assignment]
     return made
 
 

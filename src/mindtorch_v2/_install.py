@@ -30,26 +30,33 @@ def install() -> None:
     for attribute, name in _OPERATORS.items():
         if name in table.OVERLOADS:
             setattr(Tensor, attribute, LazyMethod(name, attribute, "operator"))
-    Tensor.__getitem__ = _indexing.getitem  # type: ignore[method-assign]
-    Tensor.__setitem__ = _indexing.setitem  # type: ignore[method-assign]
-    Tensor.__rtruediv__ = lambda self, other: aten.mul(aten.reciprocal(self), other)  # type: ignore[method-assign]
-    Tensor.__rpow__ = lambda self, other: aten.pow(other, self)
-    Tensor.__rfloordiv__ = lambda self, other: aten.floor_divide(other, self)
-    Tensor.__rmod__ = lambda self, other: aten.remainder(other, self)
-    Tensor.__rmatmul__ = lambda self, other: aten.matmul(other, self)
-    Tensor.__rlshift__ = lambda self, other: aten.bitwise_left_shift(other, self)
-    Tensor.__rrshift__ = lambda self, other: aten.bitwise_right_shift(other, self)
-    Tensor.__rand__ = lambda self, other: aten.bitwise_and(other, self)
-    Tensor.__ror__ = lambda self, other: aten.bitwise_or(other, self)
-    Tensor.__rxor__ = lambda self, other: aten.bitwise_xor(other, self)
-    Tensor.__invert__ = _invert  # type: ignore[method-assign]
-    Tensor.where = lambda self, condition, other: aten.where(condition, self, other)
+    for attribute, function in _METHODS.items():
+        setattr(Tensor, attribute, function)
 
 
 def _invert(self: Tensor) -> Tensor:
     if self.dtype.inexact:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return aten.bitwise_not(self)
+
+
+# Python functions rather than ops: index expressions, and operators whose left operand is a number.
+_METHODS: dict[str, Any] = {
+    "__getitem__": _indexing.getitem,
+    "__setitem__": _indexing.setitem,
+    "__invert__": _invert,
+    "__rtruediv__": lambda self, other: aten.mul(aten.reciprocal(self), other),
+    "__rpow__": lambda self, other: aten.pow(other, self),
+    "__rfloordiv__": lambda self, other: aten.floor_divide(other, self),
+    "__rmod__": lambda self, other: aten.remainder(other, self),
+    "__rmatmul__": lambda self, other: aten.matmul(other, self),
+    "__rlshift__": lambda self, other: aten.bitwise_left_shift(other, self),
+    "__rrshift__": lambda self, other: aten.bitwise_right_shift(other, self),
+    "__rand__": lambda self, other: aten.bitwise_and(other, self),
+    "__ror__": lambda self, other: aten.bitwise_or(other, self),
+    "__rxor__": lambda self, other: aten.bitwise_xor(other, self),
+    "where": lambda self, condition, other: aten.where(condition, self, other),
+}
 
 
 def public_function(name: str) -> Any:

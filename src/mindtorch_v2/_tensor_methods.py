@@ -48,7 +48,7 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
     self._ks = self._ks | GRAD if value else self._ks & ~GRAD
 
 
-Tensor.requires_grad = property(_get_requires_grad, _set_requires_grad)  # type: ignore[attr-defined]
+Tensor.requires_grad = property(_get_requires_grad, _set_requires_grad)  # type: ignore[assignment, attr-defined, unused-ignore]
 
 
 @method
@@ -368,7 +368,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return self.to(dtype)
 
 
-Tensor.type = _type
+setattr(Tensor, "type", _type)  # noqa: B010 - assigned by name, since the class does not declare it
 
 
 class UntypedStorage:
@@ -411,8 +411,13 @@ def T(self: Tensor) -> Tensor:
     return aten.numpy_T(self)
 
 
+def _view_property(op: str) -> property:
+    return property(lambda self: getattr(aten, op)(self))
+
+
 for _name, _op in (("mT", "mT"), ("H", "matrix_H"), ("mH", "mH")):
-    setattr(Tensor, _name, property(lambda self, op=_op: getattr(aten, op)(self)))
+    setattr(Tensor, _name, _view_property(_op))
+
 
 
 @getter

@@ -58,7 +58,7 @@ def _write(obj: Any, out: Any, folder: str, protocol: int) -> None:
     archive.write("byteorder", b"little")
     digest = hashlib.blake2b(buffer.getvalue(), digest_size=20)
     for key, array in pickler.storages.items():
-        data = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         digest.update(data)
         archive.write(f"data/{key}", data)
     archive.write("version", b"3\n")

@@ -152,8 +152,9 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     outputs = [_own_output(t, args, ctx) if isinstance(t, Tensor) else t for t in outputs]
     node = cls._node_class()
     node.ctx = ctx
-    finish_node(node, edges, [t if isinstance(t, Tensor) else None for t in outputs], single=False)
-    wanted = [t if isinstance(t, Tensor) and not any(t is n for n in ctx.non_differentiable) else None for t in outputs]
+    tensors: list[Any] = [t if isinstance(t, Tensor) else None for t in outputs]
+    finish_node(node, edges, tensors, single=False)
+    wanted: list[Any] = [t if isinstance(t, Tensor) and not any(t is n for n in ctx.non_differentiable) else None for t in outputs]
     _save(node, ctx, outputs)
     attach(node, wanted, single=False)
     ctx._node = _Weak(node)

@@ -28,7 +28,7 @@ class Node:
     seq: int = 0
     shape: tuple[int, ...] = ()         # of the output (nodes with several keep specs)
     dtype: dt.dtype = dt.float32
-    specs: tuple[Any, ...] | None = None   # (shape, dtype, key) of each output, None for one output
+    specs: Any = None   # (shape, dtype, key) of each output, None for one output
     forward_thread: int = 0
     key: int = 1
     device: Any = None

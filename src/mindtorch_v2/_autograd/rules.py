@@ -80,7 +80,7 @@ def _node_class(name: str, derivative: Derivative) -> type[Node]:
             saved = unpack(self)
             return [None if e is None else f(g, *[saved[i] for i in where]) for e, (f, where) in zip(self.next, plan)]
     if derivative.list_inputs & set(derivative.inputs):
-        apply = _with_lists(derivative, plan)
+        apply = _with_lists(derivative, plan)  # type: ignore[assignment]
     return type(name, (Node,), {"apply": apply, "derivative": derivative, "saved_names": derivative.saved_names,
                                 "saves_result": any(n.startswith("result") for n in derivative.saved_names)})
 

@@ -19,7 +19,10 @@ _REBUILD_TENSOR = Name("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_PARAMETER = Name("torch._utils", "_rebuild_parameter")
 
 
-class CheckpointPickler(pickle._Pickler):  # type: ignore[name-defined, misc]
+_PythonPickler: Any = pickle._Pickler  # type: ignore[attr-defined]  # the one whose steps can be overridden
+
+
+class CheckpointPickler(_PythonPickler):
     """Collects the storages that tensors refer to; `storages` maps a key to the array that owns the memory."""
 
     def __init__(self, file: io.BytesIO, protocol: int) -> None:
@@ -43,12 +46,12 @@ class CheckpointPickler(pickle._Pickler):  # type: ignore[name-defined, misc]
     def save_global(self, obj: Any, name: str | None = None) -> None:
         module = getattr(obj, "__module__", None) or ""
         if foreign_module(module) != module:
-            self._write_global(foreign_module(module), getattr(obj, "__qualname__", name))
+            self._write_global(foreign_module(module), str(getattr(obj, "__qualname__", name)))
             self.memoize(obj)
         else:
             super().save_global(obj, name)
 
-    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch = dict(_PythonPickler.dispatch)
     dispatch[type(lambda: None)] = save_global
 
     # --- values -------------------------------------------------------------------------------------------------------
