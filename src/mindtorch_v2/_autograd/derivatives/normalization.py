@@ -136,9 +136,9 @@ def _group_second(g: Sequence[Any], grad_out: Any, input: Any, mean: Any, rstd: 
 
 _PARAMETERS = ("input", "weight", "bias")
 _SECOND = ("grad_out", "input", "weight")
-derivative("native_layer_norm", inputs=_PARAMETERS, joint=_layer)
+derivative("native_layer_norm", inputs=_PARAMETERS, joint=_layer, constant=(1, 2))
 derivative("native_layer_norm_backward", inputs=_SECOND, joint=_layer_second)
-derivative("native_batch_norm", inputs=_PARAMETERS, joint=_batch)
+derivative("native_batch_norm", inputs=_PARAMETERS, joint=_batch, constant=(1, 2))
 derivative("native_batch_norm_backward", inputs=_SECOND, joint=_batch_second)
 derivative("native_group_norm", inputs=_PARAMETERS, joint=_group)
 derivative("native_group_norm_backward", inputs=_SECOND, joint=_group_second)

@@ -12,11 +12,10 @@ _FUSED_TYPES = ("float16", "float32", "float64")
 
 
 def _check(query: Any, key: Any, value: Any, mask: Any) -> None:
-    tensors = {"query": query, "key": key, "value": value}
-    if not query.dtype == key.dtype == value.dtype:
+    if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype.cpp_name} "
                            f"key.dtype: {key.dtype.cpp_name} and value.dtype: {value.dtype.cpp_name} instead.")
-    if min(t.dim() for t in tensors.values()) < 2:
+    if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
                            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead.")
     if mask is not None and mask.dtype.name != "bool" and mask.dtype not in (query.dtype,) and mask.dtype.name != "float32":
@@ -35,17 +34,15 @@ def _mask_fits(mask: Any, query: Any, key: Any) -> bool:
 
 def _takes_fused(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, grouped: bool) -> bool:
     """PyTorch's conditions for its fused CPU kernel."""
-    if dropout_p > 0 or query.dtype.name not in _FUSED_TYPES or not query.dim() == key.dim() == value.dim() == 4:
+    q, k, v = query._a, key._a, value._a
+    if dropout_p > 0 or query.dtype.name not in _FUSED_TYPES or not q.ndim == k.ndim == v.ndim == 4 or k.shape != v.shape:
         return False
     if mask is not None and ((mask.requires_grad and grad_enabled()) or not _mask_fits(mask, query, key)):
         return False
-    if any(t.stride(-1) != 1 or (t.shape[0], t.shape[-1]) != (query.shape[0], query.shape[-1]) for t in (query, key, value)):
+    (batch, heads, _, size), (key_batch, key_heads, _, key_size) = q.shape, k.shape
+    if batch != key_batch or size != key_size or not q.strides[3] == k.strides[3] == v.strides[3] == q.itemsize:
         return False
-    if key.shape[2] != value.shape[2]:
-        return False
-    if grouped:
-        return key.shape[1] == value.shape[1] and query.shape[1] % key.shape[1] == 0
-    return query.shape[1] == key.shape[1] == value.shape[1]
+    return heads % key_heads == 0 if grouped else heads == key_heads
 
 
 def _as_bias(mask: Any, kind: Any) -> Any:
@@ -67,7 +64,7 @@ def _of_nothing(query: Any, key: Any, value: Any) -> Any:
 def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool,
                                  scale: float | None, enable_gqa: bool) -> Any:
     _check(query, key, value, attn_mask)
-    if query.shape[-2] == 0 or key.shape[-2] == 0:
+    if not query._a.shape[-2] or not key._a.shape[-2]:
         return _of_nothing(query, key, value)
     bias = _as_bias(attn_mask, query.dtype)
     if _takes_fused(query, key, value, bias, dropout_p, enable_gqa):

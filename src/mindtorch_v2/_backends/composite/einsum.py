@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -28,6 +29,7 @@ class _Equation:
         if count > len(parts):
             raise RuntimeError("einsum(): more operands were provided than specified in the equation")
 
+    @cached_property
     def output(self) -> list[str]:
         return self._implied() if self.given is None else self._given(*self.given)
 
@@ -67,6 +69,9 @@ class _Equation:
         """Without an arrow: what the ellipsis covers, then the labels that occur once, in alphabetical order."""
         counts = Counter(label for operand in self.operands for label in operand)
         return [ELLIPSIS] + sorted(label for label, n in counts.items() if n == 1 and label != ELLIPSIS)
+
+
+_parsed = lru_cache(maxsize=256)(_Equation)
 
 
 def _spread(labels: Sequence[str], covered: int, total: int) -> list[str]:
@@ -124,10 +129,10 @@ def _labels_of(parsed: _Equation, tensors: Sequence[Any]) -> tuple[list[list[str
 def einsum(equation: str, tensors: Sequence[Any], path: Sequence[int] | None) -> Any:
     if not tensors:
         raise RuntimeError("einsum(): must provide at least one operand")
-    parsed = _Equation(equation, len(tensors))
+    parsed = _parsed(equation, len(tensors))
     labels, widest = _labels_of(parsed, tensors)
     _check_sizes(tensors, labels)
-    output = _spread(parsed.output(), widest, widest)
+    output = _spread(parsed.output, widest, widest)
     everything = dict.fromkeys(label for names in labels for label in names)
     order = [*output, *(label for label in everything if label not in output)]
     operands = []

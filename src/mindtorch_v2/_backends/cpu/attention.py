@@ -24,34 +24,52 @@ def _grouped(a: np.ndarray, heads: int) -> np.ndarray:
     return a.reshape(b, heads, h // heads, n, e)
 
 
-def _future(rows: int, columns: int, first: int, kind: Any) -> np.ndarray:
-    """What hides the keys after each query: -inf above the diagonal; `first` is the number of the first row."""
-    hidden = np.zeros((rows, columns), kind)
-    hidden[np.arange(columns) > np.arange(first, first + rows)[:, None]] = -np.inf
-    return hidden
+def _future(scores: np.ndarray, first: int) -> None:
+    """Hides the keys after each query; `first` is the number of the first row. Columns before it are seen by all rows."""
+    rows, columns = scores.shape[-2:]
+    if columns > first + 1:
+        seen = np.arange(first, columns) <= np.arange(first, first + rows)[:, None]
+        scores[..., first:] = np.where(seen, scores[..., first:], -np.inf)
 
 
-def _scores(q: np.ndarray, k: np.ndarray, mask: np.ndarray | None, causal: bool, scale: float, first: int) -> np.ndarray:
+def _scores(q: np.ndarray, k: np.ndarray, mask: np.ndarray | None, causal: bool, first: int) -> np.ndarray:
+    """What each query (scaled already) says about each key."""
     scores = np.matmul(q, k.swapaxes(-1, -2))
-    scores *= scale
     if mask is not None:
         scores += mask
     if causal:
-        scores += _future(*scores.shape[-2:], first, scores.dtype)
+        _future(scores, first)
     return scores
 
 
-def _tiles(q: np.ndarray, keys: int) -> Iterator[tuple[Any, slice]]:
-    """(index of batch and head, query rows) of each tile; one tile of everything where that is small."""
+class _Tile:
+    """Some query rows of one head (or all rows of all heads), and the keys that they may see."""
+
+    __slots__ = ("at", "rows", "first", "keys")
+
+    def __init__(self, at: tuple[int, ...], start: int, stop: int, keys: int) -> None:
+        self.at, self.first, self.keys = at, start, keys
+        self.rows = (*at, ..., slice(start, stop), slice(None))
+
+    def of_mask(self, mask: np.ndarray | None) -> np.ndarray | None:
+        return None if mask is None else mask[self.rows][..., :self.keys]
+
+    def of_keys(self, a: np.ndarray) -> np.ndarray:
+        return a[self.at][..., :self.keys, :]
+
+
+def _tiles(q: np.ndarray, keys: int, causal: bool) -> Iterator[_Tile]:
+    """One tile of everything where that is small, else tiles that fit into the cache."""
     b, h, g, n, _ = q.shape
     if b * h * g * n * keys <= _WHOLE:
-        yield (), slice(None)
+        yield _Tile((), 0, n, min(keys, n) if causal else keys)
         return
-    rows = max(16, _TILE // max(g * keys, 1))
+    rows = min(n, max(16, _TILE // max(g * keys, 1)))
     for i in range(b):
         for j in range(h):
             for start in range(0, n, rows):
-                yield (i, j), slice(start, start + rows)
+                stop = min(start + rows, n)
+                yield _Tile((i, j), start, stop, min(keys, stop) if causal else keys)
 
 
 def _check(query: np.ndarray, key: np.ndarray, value: np.ndarray, dropout_p: float) -> None:
@@ -78,25 +96,26 @@ def flash_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, dropo
     q, k, v, mask = _as_wide(query, key, value, attn_mask)
     b, h, n, e = q.shape
     heads, keys = k.shape[1], k.shape[2]
-    factor = e ** -0.5 if scale is None else scale
-    q, k, v = _grouped(q, heads), k[:, :, None], v[:, :, None]
+    q = _grouped(q * (e ** -0.5 if scale is None else scale), heads)
+    k, v = k[:, :, None], v[:, :, None]
     mask = _mask_view(mask, q, keys)
-    out = np.empty_like(query) if query.dtype == q.dtype else np.empty_like(query, q.dtype)
+    out = np.empty_like(query, q.dtype)
     sums_out = np.empty((b, n, h), q.dtype).transpose(0, 2, 1)
     grouped_out, grouped_sums = _grouped(out, heads), sums_out.reshape(b, heads, h // heads, n)
-    for at, rows in _tiles(q, keys):
-        mine = (*at, ..., rows, slice(None))
-        scores = _scores(q[mine], k[at], None if mask is None else mask[mine], is_causal, factor, rows.start or 0)
+    for tile in _tiles(q, keys, is_causal):
+        scores = _scores(q[tile.rows], tile.of_keys(k), tile.of_mask(mask), is_causal, tile.first)
         top = scores.max(axis=-1, keepdims=True)
-        top[np.isneginf(top)] = 0
+        if mask is not None:
+            top[np.isneginf(top)] = 0
         scores -= top
         np.exp(scores, out=scores)
         sums = sum_over(scores, scores.ndim - 1, keepdims=True)
-        sums[sums == 0] = 1  # rows with every key hidden give zeros
-        part = np.matmul(scores, v[at])
+        if mask is not None:
+            sums[sums == 0] = 1  # rows with every key hidden give zeros
+        part = np.matmul(scores, tile.of_keys(v))
         part /= sums
-        grouped_out[mine] = part
-        grouped_sums[(*at, ..., rows)] = (np.log(sums) + top)[..., 0]
+        grouped_out[tile.rows] = part
+        grouped_sums[tile.rows[:-1]] = (np.log(sums) + top)[..., 0]
     return out.astype(query.dtype, copy=False), sums_out
 
 
@@ -107,22 +126,28 @@ def flash_attention_backward(grad_out: np.ndarray, query: np.ndarray, key: np.nd
     g, q, k, v, o, mask = _as_wide(grad_out, query, key, value, out, attn_mask)
     e, heads, keys = q.shape[-1], k.shape[1], k.shape[2]
     factor = e ** -0.5 if scale is None else scale
-    g, q, o = _grouped(g, heads), _grouped(q, heads), _grouped(o, heads)
+    g, q, o = _grouped(g, heads), _grouped(q * factor, heads), _grouped(o, heads)
     lse = logsumexp.reshape(*q.shape[:-1], 1)
+    inner = np.einsum("...e,...e->...", g, o)[..., None]
     mask = _mask_view(mask, q, keys)
     dq = np.empty(q.shape, q.dtype)
     dk, dv = np.zeros(k.shape, k.dtype), np.zeros(v.shape, v.dtype)
     k, v = k[:, :, None], v[:, :, None]
-    for at, rows in _tiles(q, keys):
-        mine = (*at, ..., rows, slice(None))
-        p = _scores(q[mine], k[at], None if mask is None else mask[mine], is_causal, factor, rows.start or 0)
+    for tile in _tiles(q, keys, is_causal):
+        mine, seen = tile.rows, (*tile.at, ..., slice(0, tile.keys), slice(None))
+        p = _scores(q[mine], tile.of_keys(k), tile.of_mask(mask), is_causal, tile.first)
         p -= lse[mine]
         np.exp(p, out=p)
-        dv[at] += np.matmul(p.swapaxes(-1, -2), g[mine]).sum(axis=-3)
-        ds = np.matmul(g[mine], v[at].swapaxes(-1, -2))
-        ds -= np.einsum("...e,...e->...", g[mine], o[mine])[..., None]
+        dv[seen] += _over_group(np.matmul(p.swapaxes(-1, -2), g[mine]))
+        ds = np.matmul(g[mine], tile.of_keys(v).swapaxes(-1, -2))
+        ds -= inner[mine]
         ds *= p
-        ds *= factor
-        dq[mine] = np.matmul(ds, k[at])
-        dk[at] += np.matmul(ds.swapaxes(-1, -2), q[mine]).sum(axis=-3)
+        dq[mine] = np.matmul(ds, tile.of_keys(k))
+        dk[seen] += _over_group(np.matmul(ds.swapaxes(-1, -2), q[mine]))
+    dq *= factor
     return tuple(d.reshape(like.shape).astype(like.dtype, copy=False) for d, like in ((dq, query), (dk, key), (dv, value)))
+
+
+def _over_group(a: np.ndarray) -> np.ndarray:
+    """The sum over the query heads that share a key head."""
+    return a[..., 0, :, :] if a.shape[-3] == 1 else a.sum(axis=-3)

@@ -48,7 +48,6 @@ from .sparse import *
 from .transformer import *
 from .upsampling import *
 
-__all__ = ["Module", *(name for file in (activation, attention, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold,
-                                         instancenorm, linear, loss, normalization, padding, parameter_containers, pixelshuffle, pooling, rnn, sparse,
-                                         transformer, upsampling)
-                       for name in file.__all__ if name != "NonDynamicallyQuantizableLinear")]
+_FILES = (activation, attention, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold, instancenorm, linear,
+          loss, normalization, padding, parameter_containers, pixelshuffle, pooling, rnn, sparse, transformer, upsampling)
+__all__ = ["Module", *(name for file in _FILES for name in file.__all__ if name != "NonDynamicallyQuantizableLinear")]

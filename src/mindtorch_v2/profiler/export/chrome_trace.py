@@ -29,11 +29,13 @@ _OWN_KEYS = frozenset({"schemaVersion", "deviceProperties", "trace_id", "host_na
                        "baseTimeNanoseconds", "traceEvents", "traceName"})
 _FLAGS = ("profile_memory", "with_stack", "record_shapes", "with_modules", "with_flops")
 
-_EVENT = '%s%d.%03d,"dur":%d.%03d,"args":{"External id":%d,"Record function id":%d%s,"Ev Idx":%d}}'
-_PYTHON = '%s%d.%03d,"dur":%d.%03d,"args":{"Python id":%d,"Python parent id":%s%s,"Ev Idx":%d}}'
-_MEMORY = ('%s%d.%03d,"args":{"Total Reserved":0,"Total Allocated":%d,"Bytes":%d,"Device Id":%d,"Device Type":%d,"Addr":%d,'
+_THREE_DIGITS = [f"{number:03d}" for number in range(1000)]  # looking them up is faster than formatting them
+
+_EVENT = '%s%d.%s,"dur":%d.%s,"args":{"External id":%d%s,"Ev Idx":%d}}'
+_PYTHON = '%s%d.%s,"dur":%d.%s,"args":{"Python id":%d,"Python parent id":%s%s,"Ev Idx":%d}}'
+_MEMORY = ('%s%d.%s,"args":{"Total Reserved":0,"Total Allocated":%d,"Bytes":%d,"Device Id":%d,"Device Type":%d,"Addr":%d,'
            '"finished":false,"Ev Idx":%d}}')
-_COUNTER = '{"ph":"C","name":"%s memory","pid":%d,"tid":0,"ts":%d.%03d,"args":{"allocated bytes":%d}}'
+_COUNTER = '{"ph":"C","name":"%s memory","pid":%d,"tid":0,"ts":%d.%s,"args":{"allocated bytes":%d}}'
 
 
 def write(source: EventStore | EventTree, path: str | os.PathLike[str]) -> None:
@@ -95,10 +97,9 @@ class _Trace:
             yield self._python(python[first:first + _CHUNK], first)
         yield self._frame()
 
-    def _time(self, times_ns: Any) -> tuple[list[int], list[int]]:
-        """Whole microseconds since the base, and the nanoseconds beyond: as integers, so that no digit is lost."""
-        whole, rest = np.divmod(np.asarray(times_ns) + self.shift_ns, 1000)
-        return whole.tolist(), rest.tolist()
+    def _time(self, times_ns: np.ndarray) -> tuple[list[int], list[str]]:
+        """Whole microseconds since the base, and the decimals."""
+        return _split(times_ns + self.shift_ns)
 
     def _stamp(self, time_ns: int) -> str:
         return _microseconds(time_ns + self.shift_ns)
@@ -137,10 +138,9 @@ class _Trace:
     def _events(self, tid: int, entries: np.ndarray) -> list[str]:
         tree = self.tree
         rows = tree.row[entries]
-        duration = np.divmod(tree.end_ns[entries] - tree.start_ns[entries], 1000)
         lines = [_EVENT % values for values in zip(
-            self._prefixes(tid, rows), *self._time(tree.start_ns[entries]), duration[0].tolist(), duration[1].tolist(),
-            (entries + 1).tolist(), self._record_function_ids(rows), self._extras(rows), self._numbers(len(rows)))]
+            self._prefixes(tid, rows), *self._time(tree.start_ns[entries]), *_split(tree.end_ns[entries] - tree.start_ns[entries]),
+            (entries + 1).tolist(), self._extras(rows), self._numbers(len(rows)))]
         flows = self._flow_lines
         if flows:
             for place, entry in enumerate(entries.tolist()):
@@ -163,23 +163,25 @@ class _Trace:
             texts.append(f'{{"ph":"X","cat":"{category}","name":{quoted(label)},"pid":{self.metadata.pid},"tid":{tid},"ts":')
         return [texts[i] for i in which.tolist()]
 
-    def _record_function_ids(self, rows: np.ndarray) -> list[int]:
+    def _record_function_ids(self, rows: np.ndarray) -> list[str]:
         """0, or the number under which an ExecutionTraceObserver counted the call."""
         base = self.metadata.record_function_base
-        return [0] * len(rows) if base is None else (base + self._recorded_order[rows]).tolist()
+        if base is None:
+            return [',"Record function id":0'] * len(rows)
+        return [f',"Record function id":{number}' for number in (base + self._recorded_order[rows]).tolist()]
 
     @cached_property
     def _recorded_order(self) -> np.ndarray:
         return np.cumsum(~self.tree.is_python)
 
     def _extras(self, rows: np.ndarray) -> list[str]:
-        """The members of "args" that not every event has."""
+        """The members of "args" between the first and the last."""
         store, options = self.store, self.metadata.options
         numbers = store.sequence_nr[rows]
-        extras = [""] * len(rows) if (numbers < 0).all() else [
-            "" if number < 0 else f',"Sequence number":{number},"Fwd thread id":{thread}'
-            for number, thread in zip(numbers.tolist(), store.forward_thread[rows].tolist())]
-        parts: list[list[str]] = []
+        parts = [self._record_function_ids(rows)]
+        if (numbers >= 0).any():
+            parts.append(["" if number < 0 else f',"Sequence number":{number},"Fwd thread id":{thread}'
+                          for number, thread in zip(numbers.tolist(), store.forward_thread[rows].tolist())])
         if store.inputs:
             arguments = self._arguments
             parts.append([arguments[operator][index] for operator, index in zip(
@@ -190,7 +192,7 @@ class _Trace:
             parts.append(self._texts("Module Hierarchy", store.module[rows], module_text))
         if (store.flags[rows] & Flag.UNFINISHED).any():
             parts.append([',"finished":false' if flags & Flag.UNFINISHED else "" for flags in store.flags[rows].tolist()])
-        return ["".join(texts) for texts in zip(extras, *parts)] if parts else extras
+        return list(map("".join, zip(*parts))) if len(parts) > 1 else parts[0]
 
     @cached_property
     def _arguments(self) -> tuple[list[str], list[str]]:
@@ -233,13 +235,12 @@ class _Trace:
     def _python(self, rows: np.ndarray, first: int) -> list[str]:
         store = self.store
         number, parent = self._python_ids
-        duration = np.divmod(store.end_ns[rows] - store.start_ns[rows], 1000)
         names = {i: quoted(store.strings[i]) for i in np.unique(store.name[rows]).tolist()}
         prefixes = [f'{{"ph":"X","cat":"python_function","name":{names[name]},"pid":{self.metadata.pid},"tid":{tid},"ts":'
                     for name, tid in zip(store.name[rows].tolist(), self.tracks.tids_of_rows(rows))]
         parents = [str(i) if i else "null" for i in parent[rows].tolist()]
         return [_PYTHON % values for values in zip(
-            prefixes, *self._time(store.start_ns[rows]), duration[0].tolist(), duration[1].tolist(), number[rows].tolist(),
+            prefixes, *self._time(store.start_ns[rows]), *_split(store.end_ns[rows] - store.start_ns[rows]), number[rows].tolist(),
             parents, self._python_extras(rows), self._numbers(len(rows)))]
 
     def _python_extras(self, rows: np.ndarray) -> list[str]:
@@ -265,6 +266,12 @@ class _Trace:
             f'{{"ph":"i","s":"g","name":"Iteration Start: {SPAN_NAME}","pid":"Traces","tid":"Trace {SPAN_NAME}","ts":{start}}}',
             f'{{"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":{stop}}}',
         ]
+
+
+def _split(times_ns: np.ndarray) -> tuple[list[int], list[str]]:
+    """Whole microseconds and three decimals: in integers, so that no digit is lost."""
+    whole, rest = np.divmod(times_ns, 1000)
+    return whole.tolist(), [_THREE_DIGITS[i] for i in rest.tolist()]
 
 
 def _microseconds(time_ns: int) -> str:
