@@ -12,15 +12,41 @@ from .table import op
 
 # --- products -------------------------------------------------------------------------------------------------------
 
+def cannot_multiply(first: tuple[int, ...], second: tuple[int, ...]) -> RuntimeError:
+    """The error for two matrices that do not fit."""
+    return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({first[0]}x{first[1]} and {second[0]}x{second[1]})")
+
+
+def check_bmm(first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    """RuntimeError unless two stacks of matrices fit."""
+    for name, shape in (("batch1", first), ("batch2", second)):
+        if len(shape) != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    if second[0] != first[0] or second[1] != first[2]:
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{first[0]}, {first[2]}] but got: "
+                           f"[{second[0]}, {second[1]}].")
+
+
 def _mm(self: Any, mat2: Any) -> Spec:
+    for name, t in (("self", self), ("mat2", mat2)):
+        if t.dim() != 2:
+            raise RuntimeError(f"{name} must be a matrix")
+    if self.shape[1] != mat2.shape[0]:
+        raise cannot_multiply(self.shape, mat2.shape)
     return Spec((self.shape[0], mat2.shape[1]), self.dtype)
 
 
 def _bmm(self: Any, mat2: Any) -> Spec:
+    check_bmm(self.shape, mat2.shape)
     return Spec((self.shape[0], self.shape[1], mat2.shape[2]), self.dtype)
 
 
 def _addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    for name, t in (("mat1", mat1), ("mat2", mat2)):
+        if t.dim() != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {t.dim()}-D tensor")
+    if mat1.shape[1] != mat2.shape[0]:
+        raise cannot_multiply(mat1.shape, mat2.shape)
     return Spec((mat1.shape[0], mat2.shape[1]), self.dtype)
 
 

@@ -22,7 +22,7 @@ def _backward(text: str, meta: Any = None, rule: Rule | None = None) -> None:
 # --- classification -------------------------------------------------------------------------------------------------
 
 def _nll(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec, Spec]:
-    return Spec(() if reduction else tuple(target.shape), self.dtype), Spec((), self.dtype)
+    return Spec(() if reduction or self.dim() == 1 else tuple(target.shape), self.dtype), Spec((), self.dtype)
 
 
 _nn("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100, "

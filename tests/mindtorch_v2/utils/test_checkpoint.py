@@ -62,14 +62,6 @@ def test_keyword_arguments_and_nested_outputs() -> None:
     assert x.grad.tolist() == [4, 4] and out["n"] == 3
 
 
-def test_second_derivatives_without_reentering() -> None:
-    x = torch.tensor([2.0], requires_grad=True)
-    y = checkpoint(lambda a: a ** 3, x, use_reentrant=False)
-    (g,) = torch.autograd.grad(y, x, create_graph=True)
-    (h,) = torch.autograd.grad(g, x)
-    assert g.item() == 12 and h.item() == 12
-
-
 def test_nested_checkpoints() -> None:
     x = torch.tensor([0.5], requires_grad=True)
 

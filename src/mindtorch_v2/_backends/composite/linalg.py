@@ -20,11 +20,26 @@ def _expanded(self: Any, shape: tuple[int, ...]) -> Any:
     return self if tuple(self.shape) == shape else aten.expand(self, shape)
 
 
+def _resolved(out: Any, a: Any, b: Any) -> Any:
+    """The result of a product; where both operands lie by rows, PyTorch resolves the result like them."""
+    return aten.resolve_conj(out) if a._a.flags.c_contiguous and b._a.flags.c_contiguous else out
+
+
+@stepwise("mm")
+def mm(kernel: Kernel, self: Any, mat2: Any) -> Any:
+    return _resolved(kernel(aten.resolve_conj(self), aten.resolve_conj(mat2)), self, mat2)
+
+
+@stepwise("bmm")
+def bmm(kernel: Kernel, self: Any, mat2: Any) -> Any:
+    return kernel(aten.resolve_conj(self), aten.resolve_conj(mat2))
+
+
 @stepwise("addmm")
 def addmm(kernel: Kernel, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
     if mat1.dim() == 2 == mat2.dim() and mat1.shape[1] == mat2.shape[0]:
         self = _expanded(self, (mat1.shape[0], mat2.shape[1]))
-    return kernel(self, mat1, mat2, beta, alpha)
+    return _resolved(kernel(self, aten.resolve_conj(mat1), aten.resolve_conj(mat2), beta, alpha), mat1, mat2)
 
 
 @stepwise("baddbmm")

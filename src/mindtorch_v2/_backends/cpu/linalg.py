@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import _dtype as dt
 from ..._dispatch.registry import inplace_kernel, kernel
+from ..._ops.linalg import cannot_multiply, check_bmm
 from ..._tensor import wrap
 from .errors import not_implemented, type_word
 
@@ -46,10 +47,6 @@ def _product(a: np.ndarray, b: np.ndarray, multiply: Any, name: str) -> np.ndarr
     return multiply(a, b)
 
 
-def _cannot_multiply(a: np.ndarray, b: np.ndarray) -> RuntimeError:
-    return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
-
-
 @kernel("mm")
 def mm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     if self.ndim != 2:
@@ -60,9 +57,9 @@ def mm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
         if self.dtype is mat2.dtype and self.dtype.char in _BLAS:
             return _dot(self, mat2)
     except ValueError:
-        raise _cannot_multiply(self, mat2) from None
+        raise cannot_multiply(self.shape, mat2.shape) from None
     if self.shape[1] != mat2.shape[0]:
-        raise _cannot_multiply(self, mat2)
+        raise cannot_multiply(self.shape, mat2.shape)
     if self.dtype != mat2.dtype:
         raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
                            f"{_cpp_name(self)} != {_cpp_name(mat2)}")
@@ -71,14 +68,8 @@ def mm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
 
 @kernel("bmm")
 def bmm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
-    if self.ndim != 3:
-        raise RuntimeError("batch1 must be a 3D tensor")
-    if mat2.ndim != 3:
-        raise RuntimeError("batch2 must be a 3D tensor")
-    b, _, m = self.shape
-    if mat2.shape[0] != b or mat2.shape[1] != m:
-        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {m}] but got: "
-                           f"[{mat2.shape[0]}, {mat2.shape[1]}].")
+    if self.ndim != 3 or mat2.ndim != 3 or self.shape[0] != mat2.shape[0] or self.shape[2] != mat2.shape[1]:
+        check_bmm(self.shape, mat2.shape)
     if self.dtype is mat2.dtype and self.dtype.char in _BLAS:
         return _matmul(self, mat2)
     if self.dtype != mat2.dtype:
@@ -170,7 +161,7 @@ def _check_addmm(self: np.ndarray, mat1: np.ndarray, mat2: np.ndarray) -> None:
         if mat.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {mat.ndim}-D tensor")
     if mat1.shape[1] != mat2.shape[0]:
-        raise _cannot_multiply(mat1, mat2)
+        raise cannot_multiply(mat1.shape, mat2.shape)
     if self.dtype != mat2.dtype:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {type_word(self)} and {type_word(mat2)}")
     if mat1.dtype != mat2.dtype:

@@ -154,7 +154,9 @@ class ParameterDict(Module):
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self.get(key, default)
+        if key not in self:
+            return default
+        return self[key]
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         return ParameterDict((k, default) for k in keys)
