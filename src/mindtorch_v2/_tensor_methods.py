@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _dtype as dt
+from ._autograd.engine import run_backward
 from ._autograd.hooks import RemovableHandle
 from ._autograd.node import edge_of, node_and_nr
 from ._dispatch import aten, modes
@@ -111,6 +112,11 @@ Tensor.grad = property(_get_grad, _set_grad, _del_grad)  # type: ignore[attr-def
 def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
              inputs: Any = None) -> None:
     """Computes the gradients of the leaves that this tensor depends on, and adds them to their `grad`."""
+    if gradient is None and inputs is None and self._ks & 9 == 9 and self._a.size == 1 and self.dtype.is_floating_point \
+            and not modes.SPACE["_mode"] & 0x60:
+        run_backward((self,), [wrap(np.ones(self._a.shape, self._a.dtype), self.dtype)],
+                     create_graph if retain_graph is None else retain_graph, create_graph)
+        return
     from .autograd import backward as run
     run((self,), gradient, retain_graph, create_graph, inputs=inputs)
 

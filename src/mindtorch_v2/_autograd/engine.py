@@ -26,6 +26,8 @@ def target_of(edge: Any) -> Any:
 class Pass:
     """One backward pass. `captures` maps (target, output nr) to the index of a wanted input gradient."""
 
+    __slots__ = ("keep", "create", "captures", "capture_only", "captured", "waiting", "buffers", "heap", "order", "needed")
+
     def __init__(self, keep_graph: bool, create_graph: bool, captures: dict[tuple[Any, int], int], capture_only: bool) -> None:
         self.keep, self.create = keep_graph, create_graph
         self.captures, self.capture_only = captures, capture_only
@@ -40,7 +42,7 @@ class Pass:
     def count(self, roots: Sequence[Any]) -> None:
         """Counts how many gradients each target will receive."""
         waiting = self.waiting
-        stack = [r for r in dict.fromkeys(roots) if not isinstance(r, Tensor)]
+        stack = [r for r in (roots if len(roots) == 1 else dict.fromkeys(roots)) if not isinstance(r, Tensor)]
         seen = set(stack)
         while stack:
             for edge in stack.pop().next:
@@ -111,63 +113,6 @@ class Pass:
             self.ready(target)
 
     # --- running ------------------------------------------------------------------------------------------------------
-    def run_plain(self) -> None:
-        """The common case of `run`: nobody observes, and no gradients are captured. Written out, because a small graph
-        spends more time here than in its kernels."""
-        heap, buffers, waiting = self.heap, self.buffers, self.waiting
-        keep, create, order = self.keep, self.create, self.order
-        while heap:
-            target = heappop(heap)[2]
-            kind = target.__class__
-            if kind is Tensor or kind is Parameter or isinstance(target, Tensor):
-                if target in buffers:
-                    grad = buffers.pop(target)
-                    sole = getrefcount(grad) <= 2  # asked before the call, whose arguments count too
-                    accumulate(target, grad, create, sole)
-                    del grad
-                continue
-            edges = target.next
-            if target not in buffers:
-                grads: Any = (None,) * len(edges)
-            elif target.hooked or modes.state.anomaly:
-                self.order = order
-                self.evaluate(target, None)
-                order = self.order
-                continue
-            else:
-                g = buffers.pop(target)
-                grads = list(target.apply(g if g.__class__ is not list else tuple(g)))
-                del g
-                if not keep:
-                    target.release()
-            for i, edge in enumerate(edges):
-                if edge is None:
-                    continue
-                grad = grads[i]
-                kind = edge.__class__
-                if grad is not None:
-                    grads[i] = None
-                    if kind is Slot:
-                        self.deliver(edge, conform(target, i, edge, grad))
-                    else:
-                        if grad._a.shape != (edge._a.shape if kind is Parameter or kind is Tensor else edge.shape) \
-                                or grad.dtype is not edge.dtype:
-                            grad = conform(target, i, edge, grad)
-                        if edge in buffers:
-                            old = buffers.pop(edge)
-                            sole = getrefcount(old) <= 2
-                            buffers[edge] = self.sum(old, grad, sole)
-                            del old
-                        else:
-                            buffers[edge] = grad
-                    del grad
-                onward = edge.node if kind is Slot else edge
-                left = waiting[onward] = waiting[onward] - 1
-                if left == 0:
-                    order += 1
-                    heappush(heap, (_LEAF_PRIORITY if kind is Parameter or kind is Tensor or isinstance(onward, Tensor)
-                                    else -onward.seq, order, onward))
-
     def run(self) -> None:
         heap, buffers, needed = self.heap, self.buffers, self.needed
         while heap:
@@ -380,6 +325,9 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
                  inputs: Sequence[Tensor] = (), capture_only: bool = False) -> list[Tensor | None]:
     """Runs a backward pass from `tensors`. With `inputs`, only what leads to them is computed; with `capture_only` their
     gradients are returned (None where unused) instead of accumulated."""
+    if len(tensors) == 1 and not inputs and _observer.active is None and not modes.state.anomaly:
+        _run_from_one(tensors[0], grads, keep_graph, create_graph)
+        return []
     roots = [edge_of(t) for t in tensors]
     captures: dict[tuple[Any, int], int] = {}
     for i, t in enumerate(inputs):
@@ -394,18 +342,100 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
     try:
         for root, grad in zip(roots, grads):
             work.deliver(root, grad)
-        del grad
+        del grad, grads
         for target in dict.fromkeys(targets):
             if not work.waiting.get(target):
                 work.ready(target)
-        del grads
-        if _observer.active is None and not captures:
-            work.run_plain()
+        if _observer.active is None and not captures and not modes.state.anomaly:
+            run_plain(work)
         else:
             work.run()
     finally:
         modes.set_grad(before)
     return _collect(work, inputs, capture_only)
+
+
+def _run_from_one(tensor: Tensor, grads: Any, keep_graph: bool, create_graph: bool) -> None:
+    """`run_backward` from a single tensor, with nothing to capture or observe."""
+    root = edge_of(tensor)
+    work = Pass(keep_graph, create_graph, {}, False)
+    if root.__class__ is Slot:
+        target = root.node
+        work.deliver(root, grads[0])
+    else:
+        target = root
+        work.buffers[root] = grads[0]
+    del grads
+    work.count((target,))
+    work.heap.append((0, 0, target))
+    before = modes.set_grad(create_graph)
+    try:
+        run_plain(work)
+    finally:
+        modes.set_grad(before)
+
+
+def run_plain(work: Pass) -> None:
+    """The common case of `Pass.run`: nobody observes, and no gradients are captured. Written out, because a small graph spends
+    more time here than in its kernels."""
+    heap, buffers, waiting = work.heap, work.buffers, work.waiting
+    keep, create, order = work.keep, work.create, work.order
+    while heap:
+        target = heappop(heap)[2]
+        kind = target.__class__
+        if kind is Tensor or kind is Parameter or isinstance(target, Tensor):
+            if target in buffers:
+                grad = buffers.pop(target)
+                sole = getrefcount(grad) <= 2  # asked before the call, whose arguments count too
+                accumulate(target, grad, create, sole)
+                del grad
+            continue
+        edges = target.next
+        if target not in buffers:
+            grads: Any = (None,) * len(edges)
+        elif target.hooked:
+            work.order = order
+            work.evaluate(target, None)
+            order = work.order
+            continue
+        else:
+            g = buffers.pop(target)
+            grads = target.apply(g if g.__class__ is not list else tuple(g))
+            if grads.__class__ is not list:
+                grads = list(grads)
+            del g
+            if not keep and target.saved:
+                target.saved = None
+        i = -1
+        for edge in edges:
+            i += 1
+            if edge is None:
+                continue
+            grad = grads[i]
+            kind = edge.__class__
+            leaf = kind is Parameter or kind is Tensor
+            if grad is not None:
+                grads[i] = None
+                if kind is Slot:
+                    work.deliver(edge, conform(target, i, edge, grad))
+                else:
+                    if grad._a.shape != (edge._a.shape if leaf else edge.shape) or grad.dtype is not edge.dtype:
+                        grad = conform(target, i, edge, grad)
+                    if edge in buffers:
+                        old = buffers.pop(edge)
+                        sole = getrefcount(old) <= 2
+                        buffers[edge] = work.sum(old, grad, sole)
+                        del old
+                    else:
+                        buffers[edge] = grad
+                del grad
+            onward = edge.node if kind is Slot else edge
+            left = waiting[onward] - 1
+            if left:
+                waiting[onward] = left
+            else:
+                order += 1
+                heappush(heap, (_LEAF_PRIORITY if leaf or isinstance(onward, Tensor) else -onward.seq, order, onward))
 
 
 def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[Tensor | None]:

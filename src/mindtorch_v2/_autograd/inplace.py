@@ -39,7 +39,7 @@ def forward_inplace(derivative: Derivative, op: Op, kernel: Any, args: tuple[Any
     first = op.schema.params[0].name
     replaced = {n: tensor_fact(op, args, n) for n in derivative.saved_names if n in derivative.facts}
     if first in derivative.saved_names:
-        replaced[first] = run_below_autograd(aten.clone, (shallow_alias(target),))
+        replaced[first] = _before_write(target)
     if op.is_composite:
         run_below_autograd(kernel, args)
     else:
@@ -50,6 +50,15 @@ def forward_inplace(derivative: Derivative, op: Op, kernel: Any, args: tuple[Any
     save(node, derivative, op, args, [target], replaced)
     rebase(target, node)
     return target
+
+
+def _before_write(target: Tensor) -> Tensor:
+    """A copy of what is about to be overwritten, with its place in the graph, so that second derivatives reach it."""
+    kept = run_below_autograd(aten.clone, (shallow_alias(target),))
+    edge = edge_of(target)
+    if edge is not None and not isinstance(edge, Tensor):
+        kept._gf, kept._ks = edge, kept._ks | GRAD
+    return kept
 
 
 def rebase(target: Tensor, node: Node) -> None:
@@ -90,6 +99,7 @@ def regenerate_view(view: Tensor, base: Tensor) -> None:
 class CopySlices(Node):
     """The history of a base of which a view was written: the written part goes through the write's own node."""
 
+    hooked = True  # what it saved is its inner node's: the engine's short cut does not know that
     inner: Node
     geometry: tuple[tuple[int, ...], tuple[int, ...], int]
 

@@ -6,6 +6,7 @@ The function binds its arguments natively, unions the tensors' keys with the mod
 from __future__ import annotations
 
 import keyword
+import threading
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ from .._errors import wrong_argument
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._storage import Storage
-from .._tensor import Parameter, Tensor, wrap, shallow_alias
+from .._tensor import Parameter, Tensor, shallow_alias, wrap
 from . import modes
 from .dispatcher import dispatch_with_keyset
 from .out_form import call_with_out
-from .registry import COMPOSITES, INPLACE, KERNELS, UFUNCS, load_family
+from .registry import COMPOSITES, INPLACE, KERNELS, SHOWN, UFUNCS, load_family
 from .resolve import explain, key_of_device, return_type
 
 SPACE = modes.SPACE
@@ -84,7 +85,8 @@ SPACE.update(_alias=shallow_alias, _want_grad=want_grad, _wrap=wrap,
              _Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
              _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
-             _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=np.copyto)
+             _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=np.copyto,
+             _ident=threading.get_ident)
 
 
 class Writer:
@@ -250,6 +252,7 @@ class Writer:
         if self.op.derivative is None:
             add("    if not _mode & 0x60:" if not self.is_factory else "    if not _mode & 0x60 and not requires_grad:")
             add(f"        return _IMPL({self.args()})")
+            self.observed_composite()
         add("    try:")
         add(f"        _ks = {self.keys()}")
         add("    except AttributeError:")
@@ -264,6 +267,19 @@ class Writer:
             add("    return _t")
         else:
             add(f"    return _dispatch(_OP, _ks, ({self.args()}))")
+
+    def observed_composite(self) -> None:
+        """The steps of an op without a derivative of its own, inside its event."""
+        add = self.lines.append
+        if self.op.family == "creation":   # their steps run below autograd: the dispatcher sees to that
+            return
+        add("    if (_mode & 0x160) == 32 and _obs is not None" + (" and not requires_grad:" if self.is_factory else ":"))
+        add("        _w = _obs")
+        add(f"        _w.enter_op(_OP, ({self.args()}), -1 if _mode & 16 and not _state.grad else _seq[0])")
+        add("        try:")
+        add(f"            return _IMPL({self.args()})")
+        add("        finally:")
+        add("            _w.leave()")
 
     def leaf_body(self) -> None:
         from .fast_path import FastPath
@@ -315,6 +331,7 @@ def make_call(op: Op, form: str) -> Any:
         "_IMPL": COMPOSITES.get(op.name) or (op.inplace_of and COMPOSITES.get(op.inplace_of.name) and _inplace_impl(op)),
         "_K": KERNELS.get(("cpu", op.name)),
         "_KI": inplace_writer(op),
+        "_SHOWN": SHOWN.get(op.name),
         "_NODE": None if derivative is None else derivative.node_class,
         "_view_edge": None if derivative is None else derivative.view_edge,
         "_versions": None if derivative is None else derivative.versions_of,

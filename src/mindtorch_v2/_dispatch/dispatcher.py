@@ -14,6 +14,7 @@ from .resolve import backend_kernel, mark_inference, watch_outputs
 
 state = modes.state
 sequence = modes.sequence
+SPACE = modes.SPACE
 
 
 def is_enabled() -> bool:
@@ -21,29 +22,20 @@ def is_enabled() -> bool:
     return _observer.active is not None
 
 
-def record_op_start(observer: _observer.Observer, op: Op, args: tuple[Any, ...]) -> None:
-    """Opens the op's event. Calls below autograd, or without gradients, carry no sequence number."""
-    observer.enter_op(op, args, sequence[0] if state.grad else -1)
-
-
-def record_op_end(observer: _observer.Observer) -> None:
-    """Closes the innermost event of this thread."""
-    observer.leave()
-
-
 def dispatch_with_keyset(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     """Runs one op. `args` stand in schema order; `keyset` is the union of the tensors' keys and the mode word."""
     observer = _observer.active
     if observer is None:
         return _run_kernel(op, keyset, args)
-    record_op_start(observer, op, args)
+    # Calls without gradients carry no sequence number. The thread's own state is slow to read, so the mode word comes first.
+    observer.enter_op(op, args, -1 if SPACE["_mode"] & NO_GRAD and not state.grad else sequence[0])
     try:
         out = _run_kernel(op, keyset, args)
         if observer.watches_outputs:
             observer.outputs(out)
         return out
     finally:
-        record_op_end(observer)
+        observer.leave()
 
 
 def _run_kernel(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
@@ -52,7 +44,7 @@ def _run_kernel(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     kernel = op.backends.get(keyset & DEVICES) or backend_kernel(op, keyset & DEVICES, args)
     if op.derivative is not None and keyset & GRAD:
         out = op.derivative.forward(op, keyset, kernel, args)
-    elif op.derivative is not None and op.is_composite and keyset & OBSERVED:
+    elif op.is_composite and keyset & OBSERVED and (op.derivative is not None or op.family == "creation"):
         out = run_below_autograd(kernel, args)
     else:
         out = kernel(*args)

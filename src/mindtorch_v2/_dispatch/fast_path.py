@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .registry import KERNELS
+from .registry import COMPOSITES, KERNELS, SHOWN, STEPWISE
 
 if TYPE_CHECKING:
     from .codegen import Writer
@@ -45,8 +45,8 @@ class FastPath:
     def write(self) -> None:
         add = self.w.lines.append
         self.write_keys()
-        add("    if _ks & 16: _ks = _ks & ~16 if _state.grad else _ks & ~24")
         cond = " and _ok" if self.number else self.type_condition()
+        self.write_modes(cond)
         add(f"    if _ks == 1{cond}:")
         self.write_call("        ")
         if self.inplace:
@@ -63,6 +63,56 @@ class FastPath:
                 add("            return _t")
             self.write_record("        ")
             add("        return _t")
+
+    # --- what the mode word says --------------------------------------------------------------------------------------
+    def shows_steps(self) -> bool:
+        """Whether an observed call consists of steps that an observer sees."""
+        name, source = self.op.name, self.op.inplace_of
+        return name in STEPWISE or name in COMPOSITES or (source is not None and source.name in COMPOSITES)
+
+    def write_modes(self, cond: str) -> None:
+        """Settles the gradient mode, and runs the same cases as below with an observer told about them."""
+        add = self.w.lines.append
+        if self.shows_steps() and self.op.name not in SHOWN:
+            add("    if _ks & 16: _ks = _ks & ~16 if _state.grad else _ks & ~24")
+            return
+        add("    if _ks & 48:")
+        add("        if not _ks & 32: _ks = _ks & ~16 if _state.grad else _ks & ~24")
+        add("        elif _obs is not None:")
+        add("            _w = _obs")
+        add("            _q = _seq[0]")
+        add("            if _ks & 16:")
+        add("                if _state.grad: _ks &= ~16")
+        add("                else:")
+        add("                    _ks &= ~24")
+        add("                    _q = -1")
+        keys = "(_ks == 33 or _ks == 41)" if self.records() else "_ks == 33"
+        add(f"            if {keys}{cond}:")
+        self.write_observed("                ")
+        add(f"            return _dispatch(_OP, _ks, ({self.w.args()}))")
+
+    def write_observed(self, pad: str) -> None:
+        """One case for calls with and without a gradient to record. Memory is reported when the tensor has its storage."""
+        add = self.w.lines.append
+        if self.shows_steps() and not self.op.is_view and not self.inplace:
+            add(f"{pad}if _watch is not None: return _dispatch(_OP, _ks, ({self.w.args()}))  # a step is to get the memory")
+        add(f"{pad}_w.enter_op(_OP, ({self.w.args()}), _q)")
+        add(f"{pad}try:")
+        inner = pad + "    "
+        self.write_call(inner, observed=True)
+        if not self.inplace:
+            self.write_wrap(inner, keys="_ks ^ 32")
+            if self.records():
+                add(f"{inner}if _ks == 41:")
+                self.write_record(inner + "    ", observed=True)
+            self.write_watch(inner)
+            add(f"{inner}return _t")
+        add(f"{pad}finally:")
+        add(f"{pad}    _w.leave()")
+
+    def write_watch(self, pad: str) -> None:
+        if not self.op.is_view:
+            self.w.lines.append(f"{pad}if _watch is not None: _watch(_t)")
 
     # --- keys and conditions ------------------------------------------------------------------------------------------
     def casting_tensors(self) -> list[str]:
@@ -145,11 +195,13 @@ class FastPath:
                 out.append(f"{n}._a")
         return ", ".join(out)
 
-    def write_call(self, pad: str) -> None:
+    def write_call(self, pad: str, observed: bool = False) -> None:
         add = self.w.lines.append
         args = self.w.args()
         add(f"{pad}try:")
-        if self.inplace:
+        if observed and self.shows_steps():
+            add(f"{pad}    _r = _SHOWN(_w, _q, {'_KI' if self.inplace else '_K'}, {args})")
+        elif self.inplace:
             add(f"{pad}    _KI({self.array_args()})")
         else:
             add(f"{pad}    _r = _K({self.array_args()})")
@@ -195,15 +247,19 @@ class FastPath:
         d = self.op.derivative
         return d is not None and not self.inplace and (self.op.rule is None or self.op.rule.out != "bool")
 
-    def write_record(self, pad: str) -> None:
+    def write_record(self, pad: str, observed: bool = False) -> None:
         add = self.w.lines.append
         by_name = {p.name: n for p, n in zip(self.w.params, self.w.names)}
+        if observed and any(p.type == "ScalarType" for p in self.w.params):
+            add(f"{pad}if not _d.inexact:")
+            self.write_constant(pad + "    ", observed)
         edges = self.write_edges(pad, by_name)
         if len(self.tensors) > 1:
             add(f"{pad}if {' and '.join(f'{e} is None' for e in edges.values())}:")
-            add(f"{pad}    _t._ks = 1")
-            add(f"{pad}    return _t")
+            self.write_constant(pad + "    ", observed)
         add(f"{pad}_n = _NODE()")
+        if observed:
+            add(f"{pad}_n.forward_thread = _ident()")
         add(f"{pad}_n.next = ({''.join(f'{e}, ' for e in edges.values())})")
         self.write_saved(pad, by_name, edges)
         add(f"{pad}_n.seq = _seq[0]")
@@ -211,6 +267,13 @@ class FastPath:
         add(f"{pad}_n.shape = _r.shape")
         add(f"{pad}_n.dtype = _d")
         add(f"{pad}_t._gf = _n")
+
+    def write_constant(self, pad: str, observed: bool) -> None:
+        """Returns the result as one that has no gradient."""
+        self.w.lines.append(f"{pad}_t._ks = 1")
+        if observed:
+            self.write_watch(pad)
+        self.w.lines.append(f"{pad}return _t")
 
     def write_edges(self, pad: str, by_name: dict[str, str]) -> dict[str, str]:
         """Finds where the gradient of each differentiable input goes; the names of the variables that hold it."""

@@ -29,20 +29,40 @@ class FastPathOfSeveral(FastPath):
     def write(self) -> None:
         add = self.w.lines.append
         self.write_keys()
-        add("    if _ks & 16: _ks = _ks & ~16 if _state.grad else _ks & ~24")
+        self.write_modes("")
         add("    if _ks == 1" + (" or _ks == 9:" if self.records() else ":"))
-        add("        try:")
-        add(f"            {self.made} = _K({self.array_args()})")
-        add("        except ValueError as _error:")
-        add(f"            raise _explain(_OP, ({self.w.args()}), _error) from None")
-        for i in range(self.count):
-            add(f"        if _t{i} is not None: _t{i} = _wrap(_t{i})")
+        self.write_outputs("        ")
         if self.records():
             add("        if _ks == 9:")
             self.write_record("            ")
         add(f"        return _NT({self.made})")
 
-    def write_record(self, pad: str) -> None:
+    def write_outputs(self, pad: str) -> None:
+        """Runs the kernel and makes tensors of what it returns."""
+        add = self.w.lines.append
+        add(f"{pad}try:")
+        add(f"{pad}    {self.made} = _K({self.array_args()})")
+        add(f"{pad}except ValueError as _error:")
+        add(f"{pad}    raise _explain(_OP, ({self.w.args()}), _error) from None")
+        for i in range(self.count):
+            add(f"{pad}if _t{i} is not None: _t{i} = _wrap(_t{i})")
+
+    def write_observed(self, pad: str) -> None:
+        add = self.w.lines.append
+        add(f"{pad}_w.enter_op(_OP, ({self.w.args()}), _q)")
+        add(f"{pad}try:")
+        self.write_outputs(pad + "    ")
+        if self.records():
+            add(f"{pad}    if _ks == 41:")
+            self.write_record(pad + "        ", observed=True)
+        add(f"{pad}    if _watch is not None:")
+        for i in range(self.count):
+            add(f"{pad}        if _t{i} is not None: _watch(_t{i})")
+        add(f"{pad}    return _NT({self.made})")
+        add(f"{pad}finally:")
+        add(f"{pad}    _w.leave()")
+
+    def write_record(self, pad: str, observed: bool = False) -> None:
         add = self.w.lines.append
         d = self.op.derivative
         by_name = {p.name: n for p, n in zip(self.w.params, self.w.names)}
@@ -50,6 +70,8 @@ class FastPathOfSeveral(FastPath):
         add(f"{pad}if {' or '.join(f'{e} is not None' for e in edges.values())}:")
         pad += "    "
         add(f"{pad}_n = _NODE()")
+        if observed:
+            add(f"{pad}_n.forward_thread = _ident()")
         add(f"{pad}_n.next = ({''.join(f'{e}, ' for e in edges.values())})")
         for name, i in d.results.items():
             add(f"{pad}_{name} = None if _t{i} is None else _alias(_t{i})")

@@ -9,6 +9,7 @@ NO_GRAD = 16         # some thread has recording of gradients switched off: ask 
 OBSERVED = 32        # an observer is installed
 SPECIAL = 64         # anomaly mode, saved-tensor hooks, inference mode: take the general path
 INFERENCE = 128      # the tensor was made in inference mode
+OUTPUTS = 256        # the observer wants to see what operators return: take the general path
 
 DEVICES = CPU | META | NPU
 BACKEND_NAMES = {CPU: "cpu", META: "meta", NPU: "npu"}

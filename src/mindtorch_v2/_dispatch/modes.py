@@ -11,9 +11,9 @@ import threading
 from typing import Any
 
 from .. import _observer
-from .keys import NO_GRAD, OBSERVED, SPECIAL
+from .keys import NO_GRAD, OBSERVED, OUTPUTS, SPECIAL
 
-SPACE: dict[str, Any] = {"_mode": 0}
+SPACE: dict[str, Any] = {"_mode": 0, "_obs": None, "_watch": None}   # _obs: the observer; _watch: reports a fresh tensor's memory
 sequence: list[int] = [0]  # the number that the next autograd node gets
 _lock = threading.Lock()
 _no_grad_threads = 0
@@ -48,8 +48,13 @@ def set_grad(enabled: bool) -> bool:
     if before is not enabled:
         state.grad = enabled
         with _lock:
-            _no_grad_threads += -1 if enabled else 1
-            _set_bit(NO_GRAD, _no_grad_threads > 0)
+            if enabled:
+                _no_grad_threads -= 1
+                if not _no_grad_threads:
+                    SPACE["_mode"] &= ~NO_GRAD
+            else:
+                _no_grad_threads += 1
+                SPACE["_mode"] |= NO_GRAD
     return before
 
 
@@ -62,16 +67,27 @@ def use_special(on: bool) -> None:
 
 
 def install_observer(observer: _observer.Observer) -> None:
-    """Puts an observer into the slot; from now on every call reports to it."""
+    """Puts an observer into the slot; from now on every call reports to it. Called again when what it watches changes."""
     with _lock:
-        _observer.active = observer
+        _observer.active = SPACE["_obs"] = observer
+        SPACE["_watch"] = _memory_watch(observer) if observer.watches_memory else None
+        _set_bit(OUTPUTS, bool(observer.watches_outputs))
         _set_bit(OBSERVED, True)
 
 
 def remove_observer() -> None:
     with _lock:
-        _observer.active = None
-        _set_bit(OBSERVED, False)
+        _observer.active = SPACE["_obs"] = SPACE["_watch"] = None
+        _set_bit(OBSERVED | OUTPUTS, False)
+
+
+def _memory_watch(observer: _observer.Observer) -> Any:
+    """What reports a fresh tensor's memory: the observer's own way, where it has one."""
+    own = getattr(observer, "watch", None)
+    if own is not None:
+        return own
+    from .._storage import watch
+    return lambda tensor: watch(tensor, observer)
 
 
 def _after_fork_in_child() -> None:

@@ -9,7 +9,6 @@ from .._shape import broadcast_shapes
 from .rules import Spec, like, result_type
 from .table import op
 
-
 # --- products -------------------------------------------------------------------------------------------------------
 
 def cannot_multiply(first: tuple[int, ...], second: tuple[int, ...]) -> RuntimeError:
@@ -197,11 +196,11 @@ def _solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> 
 def _svd(A: Any, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> tuple[Spec, ...]:
     m, n = A.shape[-2:]
     k = min(m, n)
-    left, right = ((m, m) if full_matrices else (m, k)), ((n, n) if full_matrices else (k, n))
+    values = Spec((*_batch(A), k), A.dtype.to_real())
     if not compute_uv:
-        left = right = (0,)
-    batch = _batch(A) if compute_uv else ()
-    return Spec((*batch, *left), A.dtype), Spec((*_batch(A), k), A.dtype.to_real()), Spec((*batch, *right), A.dtype)
+        return Spec((0,), A.dtype), values, Spec((0,), A.dtype)
+    left, right = ((m, n) if full_matrices else (k, k))
+    return Spec((*_batch(A), m, left), A.dtype), values, Spec((*_batch(A), right, n), A.dtype)
 
 
 def _qr(A: Any, mode: str = "reduced") -> tuple[Spec, Spec]:

@@ -7,7 +7,6 @@ from .._shape import broadcast_shapes
 from .rules import Rule, Spec, like, result_type
 from .table import op
 
-
 PAIR = Rule("promote", "cast", ("self", "target"))  # both are brought to their common type, which is also the loss's
 
 
@@ -25,11 +24,11 @@ def _nll(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int)
     return Spec(() if reduction or self.dim() == 1 else tuple(target.shape), self.dtype), Spec((), self.dtype)
 
 
-_nn("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100, "
-    "float label_smoothing=0.0) -> Tensor")
+op("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100, "
+   "float label_smoothing=0.0) -> Tensor", function=False, method=False)
 for _name in ("nll_loss", "nll_loss_nd", "nll_loss2d"):
-    _nn(f"{_name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100) -> Tensor",
-        out=_name != "nll_loss_nd")
+    op(f"{_name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100) -> Tensor",
+       function=False, method=False)
 for _name in ("nll_loss", "nll_loss2d"):
     op(f"{_name}_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> "
        "(Tensor output, Tensor total_weight)", meta=_nll, function=False, method=False)

@@ -86,7 +86,6 @@ op("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", meta=like(), 
 _SAMPLE = "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
 op(f"grid_sampler({_SAMPLE}) -> Tensor", method=False)
 op(f"grid_sampler_2d({_SAMPLE}) -> Tensor", meta=_sampled, method=False)
-_internal(f"grid_sampler_2d_backward(Tensor grad_output, {_SAMPLE}, bool[2] output_mask) -> (Tensor, Tensor)", meta=_sampled_backward,
-          no_grad="sampling is differentiated once, as in PyTorch")
+_internal(f"grid_sampler_2d_backward(Tensor grad_output, {_SAMPLE}, bool[2] output_mask) -> (Tensor, Tensor)", meta=_sampled_backward)
 op("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", method=False)
 _internal("affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor")

@@ -29,6 +29,7 @@ def tree_of(call: Callable[[], Any]) -> str:
 X, SEQ, IMG = torch.ones(3, 4), torch.ones(1, 2, 4), torch.ones(2, 4, 6, 6)
 LINEAR = ".linear{.t{.transpose} .addmm{.expand}}"
 CHUNK3 = ".unsafe_chunk{.unsafe_split{.narrow{.slice} .narrow{.slice} .narrow{.slice}}}"
+WANTED_LSTM = ".zeros{.zero_} .zeros{.zero_} .lstm{.select .select .select .select .mkldnn_rnn_layer .mkldnn_rnn_layer .cat .stack{.cat .view} .stack{.cat .view}}"
 CASES = {
     "linear": (lambda: nn.Linear(4, 3), X, LINEAR),
     "relu": (nn.ReLU, X, ".relu{.clamp_min}"),
@@ -78,3 +79,9 @@ def test_checkpoint_recomputes_under_the_backward_node() -> None:
         torch.utils.checkpoint.checkpoint(lambda z: (z * z).relu(), x, use_reentrant=False).sum().backward()
     again = [e for e in prof.events() if e.name == "ReluBackward0"][0]
     assert [c.name for c in again.cpu_children if c.name not in _BOOKKEEPING] == ["aten::mul", "aten::relu", "aten::threshold_backward"]
+
+
+def test_lstm_layers_are_single_operators() -> None:
+    layer = nn.LSTM(4, 3, bidirectional=True)
+    one = ".select .select .mkldnn_rnn_layer"
+    assert tree_of(lambda: layer(SEQ)) == WANTED_LSTM.replace("ONE", one)

@@ -57,7 +57,7 @@ case("ce_large", "F.cross_entropy(x, t)", x=In((3, 5), low=-500, high=500), t=In
 # --- elementwise losses -------------------------------------------------------------------------------------------------
 for how in REDUCTIONS:
     end = f"reduction='{how}')"
-    for name, more in (("mse_loss", ""), ("l1_loss", ""), ("smooth_l1_loss", ""), ("huber_loss", "")):
+    for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
         case(f"{name}_{how}", f"F.{name}(x, y, {end}", x=X, y=X)
         case(f"{name}_double_{how}", f"F.{name}(x, y, {end}", x=In((2, 3), F64), y=In((2, 3), F64))
     case(f"smooth_l1_beta_{how}", f"F.smooth_l1_loss(x, y, beta=2.5, {end}", x=X, y=X)

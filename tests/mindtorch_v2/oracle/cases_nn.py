@@ -167,6 +167,25 @@ def _recurrent() -> list[Case]:
     return cases
 
 
+def _recurrent_operators() -> list[Case]:
+    """The operators behind the layers, called as such."""
+    weights = {"w": In((3, 4)), "u": In((3, 3)), "b": In((3,)), "c": In((3,))}
+    state = In((1, 2, 3))
+    cases = []
+    for name, gates in (("rnn_tanh", 1), ("rnn_relu", 1), ("gru", 3), ("lstm", 4)):
+        inputs = {k: In((gates * v.shape[0], *v.shape[1:])) for k, v in weights.items()}
+        hidden = "(h, h)" if name == "lstm" else "h"
+        flat = "(h[0], h[0])" if name == "lstm" else "h[0]"
+        cases += [Case(f"op_{name}", f"torch.{name}(x, {hidden}, (w, u, b, c), True, 1, 0.0, False, False, False)", x=SEQ, h=state, **inputs,
+                       rtol=2e-4, atol=2e-5, grad=name != "lstm"),
+                  Case(f"op_{name}_data", f"torch.{name}(x, torch.tensor([2, 2, 1]), {hidden}, (w, u), False, 1, 0.0, False, False)",
+                       x=In((5, 4)), h=state, w=inputs["w"], u=inputs["u"], rtol=2e-4, atol=2e-5),
+                  Case(f"op_{name}_cell", f"torch.{name}_cell(x, {flat}, w, u, b, c)", x=In((2, 4)), h=state, **inputs, rtol=2e-4, atol=2e-5)]
+    cases += [Case("op_pack", "list(torch._pack_padded_sequence(x, torch.tensor([4, 2]), False))", x=SEQ),
+              Case("op_pad_packed", "list(torch._pad_packed_sequence(x, torch.tensor([2, 2, 1]), True, 7.0, 4))", x=In((5, 4)), grad=False)]
+    return cases
+
+
 def _other_layers() -> list[Case]:
     index = In((2, 3), "int64", 0, 9)
     cases = [layer("embedding", "Embedding(10, 3)", x=index), layer("embedding_padding", "Embedding(10, 3, padding_idx=-1)", x=index),
@@ -422,5 +441,5 @@ def _behaviour() -> list[Case]:
     ]
 
 
-CASES = [*_activations(), *_linear_and_conv(), *_pooling(), *_norms(), *_attention(), *_recurrent(), *_other_layers(), *_losses(),
+CASES = [*_activations(), *_linear_and_conv(), *_pooling(), *_norms(), *_attention(), *_recurrent(), *_recurrent_operators(), *_other_layers(), *_losses(),
          *_functions(), *_initial(), *_module_errors(), *_behaviour()]

@@ -113,6 +113,7 @@ case("lu_unpack", "torch.lu_unpack(*torch.linalg.lu_factor(a))", strides=False, 
 case("lu_solve", "torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b)", strides=False, a=SQUARE, b=In((3, 2), F64))
 case("lu_solve_adjoint", "torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, adjoint=True)", strides=False, a=SQUARE, b=In((3, 2), F64))
 case("lu_solve_right", "torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, left=False)", strides=False, a=SQUARE, b=In((2, 3), F64))
+case("lu_factor_ex", "torch.linalg.lu_factor_ex(a)", a=SQUARE)
 case("lu_no_pivot", f"{REGULAR}; torch.linalg.lu_factor(r, pivot=False)[0]", strides=False, a=SQUARE)
 
 # --- norms ------------------------------------------------------------------------------------------------------------

@@ -2,19 +2,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ..._dispatch import aten
 from ..._shape import normalize_dims
+from ..rules import derivative
 
 
 def conj(t: Any) -> Any:
     """The complex conjugate; real tensors and real numbers come back unchanged."""
-    if isinstance(t, (bool, int, float)):
-        return t
-    if isinstance(t, complex):
-        return t.conjugate()
-    return aten.conj(t) if t.dtype.is_complex else t
+    try:
+        return aten.conj(t) if t.dtype.is_complex else t
+    except AttributeError:  # a number
+        return t.conjugate() if isinstance(t, complex) else t
 
 
 def sum_to(t: Any, shape: Sequence[int]) -> Any:
@@ -37,3 +37,16 @@ def restore_dim(g: Any, dim: int | Sequence[int] | None, keepdim: bool, ndim: in
     for d in sorted(normalize_dims(dim, ndim)):
         g = aten.unsqueeze(g, d)
     return g
+
+
+def no_derivative(name: str, *inputs: str, node: str = "NotImplemented", message: str = "") -> None:
+    """Declares an op that PyTorch does not differentiate: its result requires a gradient, and the node says what is missing
+    when a gradient reaches it. `node` names nodes of PyTorch's that refuse only then."""
+    base = name.partition(".")[0]
+
+    def refuse(g: Any) -> NoReturn:
+        if node == "NotImplemented":
+            raise RuntimeError(f"derivative for aten::{base} is not implemented")
+        raise NotImplementedError(f"the derivative for '{message or base}' is not implemented.")
+    rows: dict[str, Any] = dict.fromkeys(inputs, refuse)
+    derivative(name, node=node, **rows)

@@ -8,10 +8,6 @@ from ..rules import derivative
 from .common import conj
 from .matrices import anti_hermitian, dagger, diagonal_matrix, differences, product
 
-
-
-
-
 # --- QR -----------------------------------------------------------------------------------------------------------------
 
 def _qr_grad(g: Any, mode: str, A: Any, result0: Any, result1: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from ..._dispatch import aten
 from ..rules import derivative
 from . import elementwise_binary  # noqa: F401  - declares the rows of ops with several operands
-from .common import conj
+from .common import conj, no_derivative
 
 _LN2 = math.log(2.0)
 _LN10 = math.log(10.0)
@@ -57,10 +57,10 @@ derivative("rad2deg", node="Rad2DegBackward0", self=lambda g: g * (180.0 / math.
 
 derivative("sigmoid_backward",
            grad_output=lambda g, output: aten.sigmoid_backward(g, conj(output)),
-           output=lambda g, grad_output, output: g * grad_output * (1 - 2 * conj(output)))
+           output=lambda g, grad_output, output: conj(g) * grad_output * (1 - 2 * conj(output)))
 derivative("tanh_backward",
            grad_output=lambda g, output: aten.tanh_backward(g, conj(output)),
-           output=lambda g, grad_output, output: g * grad_output * (-2 * conj(output)))
+           output=lambda g, grad_output, output: conj(g) * grad_output * (-2 * conj(output)))
 
 
 def _logit_curvature(g: Any, grad_output: Any, self: Any, eps: float | None) -> Any:
@@ -138,16 +138,10 @@ derivative("polar",
            angle=lambda g, result: aten.real(conj(g) * (result * 1j)))
 
 
+derivative("nextafter", self=lambda g, self, other: aten.masked_fill(g, aten.eq(self, other), 0), other=lambda g: aten.zeros_like(g))
+
+
 # --- what PyTorch refuses to differentiate ------------------------------------------------------------------------------
-def _refuse(name: str, node: str, *inputs: str) -> None:
-    """A node that raises when a gradient reaches it, as PyTorch's NotImplemented does."""
-    def row(g: Any) -> Any:
-        raise RuntimeError(f"derivative for aten::{name} is not implemented")
-    rows: dict[str, Any] = dict.fromkeys(inputs, row)
-    derivative(name, node=node, **rows)
-
-
-_refuse("floor_divide", "NotImplemented", "self", "other")
-_refuse("remainder.Scalar_Tensor", "NotImplemented", "other")
-_refuse("heaviside", "NotImplemented", "self", "values")
-_refuse("nextafter", "NextafterBackward0", "self", "other")
+no_derivative("floor_divide", "self", "other")
+no_derivative("remainder.Scalar_Tensor", "other")
+no_derivative("heaviside", "self", "values")

@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from ..._dispatch import aten
 from ..rules import derivative
+from .common import no_derivative
 
 
 # --- advanced indexing --------------------------------------------------------------------------------------------------
@@ -54,12 +55,8 @@ derivative("scatter.value", node="ScatterBackward1", self=lambda g, dim, index: 
 derivative("scatter_add", self=lambda g: g, src=lambda g, dim, index: aten.gather(g, dim, index))
 
 
-def _no_scatter_grad(g: Any) -> NoReturn:
-    raise RuntimeError("derivative for aten::scatter is not implemented")
-
-
 for _name in ("scatter.reduce", "scatter.value_reduce"):
-    derivative(_name, node="NotImplemented", self=_no_scatter_grad)
+    no_derivative(_name, "self")
 
 
 class _Folding:
@@ -150,3 +147,5 @@ derivative("embedding_dense_backward", grad_output=_embedding_second)
 derivative("_embedding_bag", weight=_bag_grad,
            per_sample_weights=lambda g, weight, indices, offsets, result1, mode, padding_idx:
            aten._embedding_bag_per_sample_weights_backward(g[0], weight, indices, offsets, result1, mode, padding_idx))
+no_derivative("_embedding_bag_dense_backward", "grad", node="EmbeddingBagBackwardBackward0", message="_embedding_bag_backward")
+no_derivative("_embedding_bag_per_sample_weights_backward", "grad", "weight")

@@ -5,21 +5,12 @@ from typing import Any
 
 from ..._dispatch import aten
 from ..rules import derivative
-from .common import conj
+from .common import conj, no_derivative
 
 
 def scaled(t: Any, number: Any) -> Any:
     """`t * number`, without the multiplication by 1."""
     return t if number == 1 else aten.mul(t, conj(number))
-
-
-def no_second_derivative(name: str, node: str, *inputs: str) -> None:
-    """Rows of a backward op that PyTorch does not differentiate either: they say so when they are reached."""
-    def refuse(g: Any) -> Any:
-        if node == "NotImplemented":
-            raise RuntimeError(f"derivative for aten::{name} is not implemented")
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-    derivative(name, node=node, **{i: refuse for i in inputs})
 
 
 def by_columns(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
@@ -106,9 +97,9 @@ def _cdist_second(g: Any, x1: Any, x2: Any, p: float, result: Any) -> Any:
 derivative("_cdist_forward", node="CdistBackward0",
            x1=lambda g, x1, x2, p, result: aten._cdist_backward(aten.contiguous(g), x1, x2, p, result),
            x2=_cdist_second)
-no_second_derivative("_cdist_backward", "CdistBackwardBackward0", "grad", "x1", "x2")
+no_derivative("_cdist_backward", "grad", "x1", "x2", node="CdistBackwardBackward0")
 derivative("_pdist_forward", node="PdistBackward0", self=lambda g, self, p, result: aten._pdist_backward(g, self, p, result))
-no_second_derivative("_pdist_backward", "PdistBackwardBackward0", "grad", "self")
+no_derivative("_pdist_backward", "grad", "self", node="PdistBackwardBackward0")
 
 
 def _euclidean_grads(g: Any, needs: Any, x1: Any, x2: Any, result: Any) -> tuple[Any, ...]:
@@ -137,7 +128,7 @@ def _attention_grads(g: Any, needs: Any, query: Any, key: Any, value: Any, resul
 
 derivative("_scaled_dot_product_flash_attention_for_cpu", inputs=("query", "key", "value"), joint=_attention_grads,
            constant=(1,))
-no_second_derivative("_scaled_dot_product_flash_attention_for_cpu_backward", "NotImplemented", "grad_out", "query", "key", "value")
+no_derivative("_scaled_dot_product_flash_attention_for_cpu_backward", "grad_out", "query", "key", "value")
 derivative("_safe_softmax", self=lambda g, result, dim, self_dtype: aten._softmax_backward_data(g, result, dim, self_dtype))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from ..._dispatch import aten
 from ..._dispatch.modes import grad_enabled
 from ..rules import derivative
-from .linalg import no_second_derivative
+from .common import no_derivative
 
 MEAN = 1
 
@@ -197,6 +197,6 @@ def _ctc(g: Any, log_probs: Any, targets: Any, input_lengths: Any, target_length
 derivative("multi_margin_loss", self=_multi_margin)
 derivative("multilabel_margin_loss_forward", node="MultilabelMarginLossBackward0", self=_multilabel_margin, constant=(1,))
 derivative("_ctc_loss", log_probs=_ctc, constant=(1,))
-no_second_derivative("multi_margin_loss_backward", "NotImplemented", "grad_output", "self")
-no_second_derivative("multilabel_margin_loss_backward", "NotImplemented", "grad_output", "self")
-no_second_derivative("_ctc_loss_backward", "NotImplemented", "grad", "log_probs")
+no_derivative("multi_margin_loss_backward", "grad_output", "self")
+no_derivative("multilabel_margin_loss_backward", "grad_output", "self")
+no_derivative("_ctc_loss_backward", "grad", "log_probs")

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..._dispatch import aten
 from ..rules import derivative
+from .common import no_derivative
 
 
 def _nothing(g: Any) -> Any:
@@ -18,6 +19,7 @@ for _name, _node in (("uniform_", "UniformBackward0"), ("normal_", "NormalBackwa
                      ("poisson", "PoissonBackward0")):
     derivative(_name, node=_node, self=_nothing)
 derivative("bernoulli_.Tensor", node="BernoulliBackward1", self=_nothing, p=_nothing)
+no_derivative("bernoulli.p", "self")
 derivative("normal.Tensor_float", node="NormalBackward1", mean=_nothing)
 derivative("normal.float_Tensor", node="NormalBackward2", std=_nothing)
 derivative("normal.Tensor_Tensor", node="NormalBackward3", mean=_nothing, std=_nothing)

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, prod
-from typing import Any, NoReturn
+from typing import Any
 
 from ..._dispatch import aten
+from ..._dtype import finfo
 from ..._shape import normalize_dims
 from ..rules import derivative
 from . import norms  # noqa: F401  - the rows of norms, dist and renorm
-from .common import conj, restore_dim
+from .common import conj, no_derivative, restore_dim
 
 
 def as_type(t: Any, wanted: Any) -> Any:
@@ -186,7 +187,7 @@ def _logcumsumexp_grad(g: Any, self: Any, dim: int, result: Any) -> Any:
     if self.dim() == 0 or self.numel() == 0:
         return g
     size = aten.log(aten.abs(g))
-    none = aten.full_like(size, -inf)
+    none = aten.full_like(size, finfo(size.dtype).min)  # finite: infinities would spoil the second derivative
 
     def part(mask: Any) -> Any:
         logs = aten.sub(aten.where(mask, size, none), result)
@@ -200,11 +201,6 @@ derivative("logcumsumexp", self=_logcumsumexp_grad)
 
 
 # --- no derivative ------------------------------------------------------------------------------------------------------
-def _unknown(name: str) -> Any:
-    def row(g: Any) -> NoReturn:
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-    return row
-
-
-for _name in ("_unique2", "unique_dim", "unique_consecutive"):
-    derivative(_name, self=_unknown(_name))
+for _name, _node in (("_unique2", "Unique2"), ("unique_dim", "UniqueDim"), ("unique_consecutive", "UniqueConsecutive")):
+    no_derivative(_name, "self", node=f"{_node}Backward0")
+no_derivative("bincount", "weights")

@@ -8,6 +8,7 @@ from typing import Any
 from ..._dispatch import aten
 from ..._ops.resampling import UPSAMPLINGS
 from ..rules import derivative
+from .grid_sampling import second_derivatives
 
 Ints = Sequence[int]
 
@@ -83,5 +84,7 @@ def _sampled(g: Any, needs: Sequence[bool], input: Any, grid: Any, interpolation
 
 
 derivative("grid_sampler_2d", node="GridSampler2DBackward0", inputs=("input", "grid"), joint=_sampled)
+derivative("grid_sampler_2d_backward", node="GridSampler2DBackwardBackward0", inputs=("grad_output", "input", "grid"),
+           joint=second_derivatives)
 derivative("affine_grid_generator",
            theta=lambda g, size, align_corners: aten.affine_grid_generator_backward(g, size, align_corners))

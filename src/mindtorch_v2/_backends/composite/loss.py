@@ -332,5 +332,5 @@ def ctc_loss_tensor(log_probs: Any, targets: Any, input_lengths: Any, target_len
     for name, t in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if t.dtype.category > 1:
             raise RuntimeError(f"{name} must be integral")
-    lengths = [n if isinstance(n, list) else [n] for n in (input_lengths.tolist(), target_lengths.tolist())]
-    return ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)
+    inputs, labels = (n if isinstance(n, list) else [n] for n in (input_lengths.tolist(), target_lengths.tolist()))
+    return ctc_loss(log_probs, targets, inputs, labels, blank, reduction, zero_infinity)

@@ -5,10 +5,9 @@ from typing import Any
 
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
-from ..._dtype import finfo
 from ..._dispatch.resolve import type_word
+from ..._dtype import finfo
 from ..._shape import broadcast_shapes
-
 
 # --- tolerances -------------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
+from ... import _dtype as dt
 from ..._creation import tensor
-from ..._dispatch import aten
+from ..._dispatch import aten, modes
 from ..._dispatch.registry import composite
 
 Hidden = tuple[Any, ...]   # (h,) or (h, c)
@@ -72,6 +73,7 @@ def relu_step(projected: Any, hidden: Hidden, w: Weights) -> Hidden:
     return (aten.relu(aten.add_(aten.linear(hidden[0], w.w_hh, w.b_hh), projected)),)
 
 
+LSTM_MODE = 2  # the number of an LSTM among the kinds of recurrent layers
 STEPS: dict[str, Step] = {"lstm": lstm_step, "gru": gru_step, "rnn_tanh": tanh_step, "rnn_relu": relu_step}
 
 
@@ -84,6 +86,16 @@ def run_padded(step: Step, input: Any, hidden: Hidden, w: Weights, reverse: bool
         hidden = step(projected, hidden, w)
         outputs.append(hidden[0])
     return aten.stack(outputs[::-1] if reverse else outputs, 0), hidden
+
+
+def run_lstm_layer(input: Any, hidden: Hidden, w: Weights, reverse: bool) -> tuple[Any, Hidden]:
+    """`run_padded` of an LSTM as a single operator."""
+    has_biases = w.b_ih is not None
+    b_ih = w.b_ih if has_biases else aten.zeros(w.w_ih.shape, dtype=input.dtype, device=input.device)
+    b_hh = w.b_hh if has_biases else aten.zeros(w.w_hh.shape, dtype=input.dtype, device=input.device)
+    out, h, c, _ = aten.mkldnn_rnn_layer(input, w.w_ih, w.w_hh, b_ih, b_hh, hidden[0], hidden[1], reverse, (), LSTM_MODE,
+                                         w.w_hh.shape[1], 1, has_biases, False, False, modes.grad_enabled())
+    return out, (h, c)
 
 
 def run_packed(step: Step, data: Any, sizes: Sequence[int], hidden: Hidden, w: Weights, reverse: bool) -> tuple[Any, Hidden]:
@@ -129,7 +141,9 @@ def run_layers(step: Step, input: Any, sizes: Sequence[int] | None, states: list
         outputs = []
         for direction in range(directions):
             k = layer * directions + direction
-            if sizes is None:
+            if sizes is None and step is lstm_step and weights[k].w_hr is None and input.dtype is dt.float32:
+                out, state = run_lstm_layer(input, states[k], weights[k], direction == 1)
+            elif sizes is None:
                 out, state = run_padded(step, input, states[k], weights[k], direction == 1)
             else:
                 out, state = run_packed(step, input, sizes, states[k], weights[k], direction == 1)
@@ -147,6 +161,9 @@ def _register(name: str) -> None:
     def states_of(hx: Any) -> list[Hidden]:
         return list(zip(*(aten.unbind(x, 0) for x in (hx if is_lstm else (hx,)))))
 
+    def selected_states(hx: Any) -> list[Hidden]:
+        return [tuple(aten.select(x, 0, k) for x in hx) for k in range(hx[0].shape[0])]
+
     def projected(hx: Any) -> bool:
         return is_lstm and hx[0].shape[2] != hx[1].shape[2]
 
@@ -156,7 +173,10 @@ def _register(name: str) -> None:
         x = aten.transpose(input, 0, 1) if batch_first else input
         if x.shape[0] == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        out, last = run_layers(step, x, None, states_of(hx), gather_weights(params, has_biases, projected(hx)), num_layers,
+        fused = is_lstm and not projected(hx) and x.dtype is dt.float32
+        states = selected_states(hx) if fused else states_of(hx)
+        x = aten.contiguous(x) if fused and not x.is_contiguous() else x
+        out, last = run_layers(step, x, None, states, gather_weights(params, has_biases, projected(hx)), num_layers,
                                dropout, train, bidirectional)
         return (aten.transpose(out, 0, 1) if batch_first else out, *last)
 

@@ -49,7 +49,12 @@ class _Tile:
 
     def __init__(self, at: tuple[int, ...], start: int, stop: int, keys: int) -> None:
         self.at, self.first, self.keys = at, start, keys
-        self.rows = (*at, ..., slice(start, stop), slice(None))
+        self.rows: tuple[Any, ...] = (*at, ..., slice(start, stop), slice(None))
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The index of the keys in an array of keys or values."""
+        return (*self.at, ..., slice(0, self.keys), slice(None))
 
     def of_mask(self, mask: np.ndarray | None) -> np.ndarray | None:
         return None if mask is None else mask[self.rows][..., :self.keys]
@@ -134,7 +139,7 @@ def flash_attention_backward(grad_out: np.ndarray, query: np.ndarray, key: np.nd
     dk, dv = np.zeros(k.shape, k.dtype), np.zeros(v.shape, v.dtype)
     k, v = k[:, :, None], v[:, :, None]
     for tile in _tiles(q, keys, is_causal):
-        mine, seen = tile.rows, (*tile.at, ..., slice(0, tile.keys), slice(None))
+        mine, seen = tile.rows, tile.columns
         p = _scores(q[mine], tile.of_keys(k), tile.of_mask(mask), is_causal, tile.first)
         p -= lse[mine]
         np.exp(p, out=p)

@@ -256,10 +256,10 @@ def linalg_qr(A: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
     check_matrix(A, "linalg.qr", square=False)
+    made: Any = np.linalg.qr(A, mode)  # type: ignore[call-overload]
     if mode == "r":
-        return np.empty((0,), A.dtype), column_major(np.linalg.qr(A, "r"))
-    q, r = np.linalg.qr(A, mode)
-    return column_major(q), column_major(r)
+        return np.empty((0,), A.dtype), column_major(made)
+    return column_major(made[0]), column_major(made[1])
 
 
 @kernel("_linalg_svd")
@@ -334,7 +334,9 @@ def linalg_lstsq(self: np.ndarray, b: np.ndarray, rcond: float | None, driver: s
     solved = [np.linalg.lstsq(a, r, rcond) for a, r in zip(systems, sides)]
     nothing = np.empty((0,), systems.real.dtype)
     x = np.array([s[0] for s in solved], self.dtype).reshape(*batch, n, rhs.shape[-1])
-    residuals, ranks, values = nothing, np.empty((0,), np.int64), nothing
+    residuals: Any = nothing
+    ranks: Any = np.empty((0,), np.int64)
+    values: Any = nothing
     if m > n and driver != "gelsy":
         left = np.abs(np.matmul(self, x) - rhs)
         residuals = (left * left).sum(axis=-2)

@@ -118,9 +118,9 @@ def vdot(self: np.ndarray, other: np.ndarray) -> Any:
 def trilinear(i1: np.ndarray, i2: np.ndarray, i3: np.ndarray, expand1: Sequence[int], expand2: Sequence[int],
               expand3: Sequence[int], sumdim: Sequence[int], unroll_dim: int) -> np.ndarray:
     rank = i1.ndim + len(expand1)
-    labels = [[d for d in range(rank) if d not in gone] for gone in (expand1, expand2, expand3)]
-    kept = [d for d in range(rank) if d not in sumdim]
-    arrays = [a.astype(np.float32) if a.dtype == np.float16 else a for a in (i1, i2, i3)]
+    labels: list[Any] = [[d for d in range(rank) if d not in gone] for gone in (expand1, expand2, expand3)]
+    kept: Any = [d for d in range(rank) if d not in sumdim]
+    arrays: list[Any] = [a.astype(np.float32) if a.dtype == np.float16 else a for a in (i1, i2, i3)]
     product = np.einsum(arrays[0], labels[0], arrays[1], labels[1], arrays[2], labels[2], kept, optimize=True)
     return np.ascontiguousarray(product, i1.dtype)
 

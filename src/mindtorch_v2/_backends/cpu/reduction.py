@@ -11,7 +11,7 @@ from ..._dispatch.registry import kernel
 from ..._shape import normalize_dim, normalize_dims
 from . import reduction_scans, reduction_stats, unique  # noqa: F401  - they register the family's other kernels
 from .errors import refuse_types
-from .sums import Axes, add_reduce, contiguous, sum_over
+from .sums import SMALL, Axes, add_reduce, contiguous, sum_over
 
 _INT64 = np.dtype(np.int64)
 _FLOAT16 = np.dtype(np.float16)
@@ -59,6 +59,8 @@ def _sum(self: np.ndarray, axes: Axes, keepdim: bool, dtype: dt.dtype | None) ->
 
 @kernel("sum")
 def sum_all(self: np.ndarray, dtype: dt.dtype | None) -> Any:
+    if dtype is None and self.size < SMALL and self.dtype.char in "fd":
+        return add_reduce(self, None)
     return _sum(self, None, False, dtype)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-_SMALL = 512             # below this many elements a plain reduction is as fast, and exact enough
+SMALL = 512             # below this many elements a plain reduction is as fast, and exact enough
 _PAIRWISE = 1 << 14      # numpy's pairwise sum of everything is exact, and fast enough up to here
 _BLOCK = 256
 _ROW = 1024              # a product adds along a row in many lanes, so that longer rows stay exact
@@ -27,7 +27,7 @@ def contiguous(a: Any) -> Any:
 
 def sum_over(a: np.ndarray, axes: Axes, keepdims: bool = False) -> Any:
     """The sum over `axes` (None: all; they may be negative) in the type of `a`, which is not narrower than float32."""
-    if a.size < _SMALL or a.dtype.char not in _ones:
+    if a.size < SMALL or a.dtype.char not in _ones:
         return contiguous(add_reduce(a, axes, None, None, keepdims))
     shape, ndim = a.shape, a.ndim
     if axes.__class__ is not int:

@@ -1,7 +1,29 @@
-"""Helpers for training networks: clipping, vectors of parameters, sequences."""
+"""Helpers for training networks: clipping, vectors of parameters, sequences, parametrizations."""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
 from . import rnn
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 
-__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
-           "parameters_to_vector", "rnn", "vector_to_parameters"]
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "fuse_conv_bn_eval",
+           "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights", "fusion", "get_total_norm",
+           "parameters_to_vector", "parametrizations", "parametrize", "rnn", "skip_init", "vector_to_parameters"]
+
+_LAZY = ("parametrizations", "parametrize", "fusion")  # they need the layers, which need this package
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return import_module(f"{__name__}.{name}")
+    if name.startswith("fuse_"):
+        return getattr(import_module(f"{__name__}.fusion"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """A module whose parameters are allocated but not given initial values."""
+    device = kwargs.pop("device", "cpu")
+    return module_cls(*args, device="meta", **kwargs).to_empty(device=device)

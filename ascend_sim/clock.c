@@ -1,0 +1,59 @@
+/* The device clock: its own epoch, a drift in parts per million, a resolution of one 20 ns tick. */
+#include "sim.h"
+
+#include <time.h>
+
+static uint64_t base_monotonic, base_realtime;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static uint64_t read_clock(clockid_t id) {
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static void anchor(void) {
+    base_monotonic = read_clock(CLOCK_MONOTONIC);
+    base_realtime = read_clock(CLOCK_REALTIME);
+}
+
+uint64_t host_ns(void) { return read_clock(CLOCK_MONOTONIC); }
+
+static uint64_t since_anchor(void) {
+    pthread_once(&once, anchor);
+    return read_clock(CLOCK_MONOTONIC) - base_monotonic;
+}
+
+uint64_t device_tick(int device) {
+    const Config *c = config();
+    double drifted = (double)since_anchor() * (1.0 + c->clock_ppm * 1e-6);
+    /* devices were not booted at the same moment */
+    uint64_t epoch = (uint64_t)c->clock_epoch_ns + (uint64_t)device * 7000000000ull;
+    return (epoch + (uint64_t)drifted) / TICK_NS;
+}
+
+uint64_t activity_ns(void) {
+    uint64_t elapsed = since_anchor();
+    return (base_realtime + elapsed + (uint64_t)config()->mspti_offset_ns) / TICK_NS * TICK_NS;
+}
+
+void deadline_after(struct timespec *when, int64_t ms) {
+    uint64_t at = host_ns() + (uint64_t)ms * 1000000ull;
+    when->tv_sec = (time_t)(at / 1000000000ull);
+    when->tv_nsec = (long)(at % 1000000000ull);
+}
+
+void cond_init_monotonic(pthread_cond_t *cond) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void device_delay(uint64_t ns) {
+    if (ns == 0) return;
+    uint64_t at = host_ns() + ns;
+    struct timespec when = {(time_t)(at / 1000000000ull), (long)(at % 1000000000ull)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) != 0) {}
+}

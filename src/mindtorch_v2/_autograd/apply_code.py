@@ -1,0 +1,63 @@
+"""The function that applies a node's rows, written out for its number of inputs and saved values when it first runs."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._dispatch import modes
+from .._tensor import Parameter, Tensor
+from .node import Node, unpack
+
+if TYPE_CHECKING:
+    from .rules import Derivative
+
+
+def lazy_apply(derivative: Derivative) -> Any:
+    """An `apply` that replaces itself on its class by compiled code."""
+    def apply(self: Node, g: Any) -> Any:
+        made = compile_apply(derivative)
+        type(self).apply = made  # type: ignore[method-assign]
+        return made(self, g)
+    return apply
+
+
+def compile_apply(derivative: Derivative) -> Any:
+    """`apply(self, g)` for a node whose inputs each have a row: a list of gradients, None where none is wanted."""
+    names = derivative.saved_names
+    local = {n: f"v{i}" for i, n in enumerate(names)}
+    lines = ["def apply(self, g):"]
+    if names:
+        lines += _load(derivative, local)
+    edges = [f"e{i}" for i in range(len(derivative.inputs))]
+    calls = [f"f{i}(g{''.join(', ' + local[n] for n in derivative.needs_of(name))})" for i, name in enumerate(derivative.inputs)]
+    if len(edges) == 1:
+        lines.append(f"    return [{calls[0]}]")
+    else:
+        lines.append(f"    {', '.join(edges)} = self.next")
+        lines.append(f"    return [{', '.join(f'None if {e} is None else {c}' for e, c in zip(edges, calls))}]")
+    space: dict[str, Any] = {f"f{i}": derivative.rows[n] for i, n in enumerate(derivative.inputs)}
+    space.update(unpack=unpack, state=modes.state, Tensor=Tensor, Parameter=Parameter)
+    exec(compile("\n".join(lines), f"<mindtorch_v2 derivative of {derivative.op.name}>", "exec"), space)
+    return space["apply"]
+
+
+def _load(derivative: Derivative, local: dict[str, str]) -> list[str]:
+    """Unpacks the saved values; `unpack` does it where something is out of the ordinary: freed values, changed or hooked
+    tensors, outputs that need their history back."""
+    base = derivative.op.inplace_of or derivative.op
+    tensors = {p.name for p in base.schema.params if p.is_tensor and not p.is_list} | set(derivative.results)
+    unusual = ["saved is None", "self.versions is not None"]
+    if derivative.results:
+        unusual.append("state.grad")
+    checked = [local[n] for n in derivative.saved_names if n in tensors]
+    values = "".join(f"{v}, " for v in local.values())
+    lines = ["    saved = self.saved",
+             f"    if {' or '.join(unusual)}:",
+             f"        {values}= unpack(self)",
+             "    else:",
+             f"        {values}= saved"]
+    for v in checked:
+        lines += [f"        if {v}.__class__ is Tensor or {v}.__class__ is Parameter:",
+                  f"            s = {v}._st",
+                  f"            if s is not None and s.version: {values}= unpack(self)",
+                  f"        elif {v}.__class__.__name__ == 'Packed': {values}= unpack(self)"]
+    return lines

@@ -1,0 +1,85 @@
+"""Second derivatives of sampling images at given places: the sampling is written once more, with ops that can be
+differentiated twice."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._dispatch import aten, modes
+from ..._dtype import int64
+
+NEAREST, BICUBIC = 1, 2
+ZEROS, REFLECTION = 0, 2
+_CUBIC = -0.75
+
+
+def _reflected(x: Any, size: int, corners: bool) -> Any:
+    """Places mirrored at the edges until they are inside."""
+    low, high = (0.0, size - 1.0) if corners else (-0.5, size - 0.5)
+    if low == high:
+        return x * 0
+    away = aten.abs(x - low)
+    flips = aten.floor(away / (high - low)).detach()
+    rest = away - flips * (high - low)
+    return aten.where(aten.remainder(flips, 2) == 0, rest + low, high - rest)
+
+
+def _inside(x: Any, size: int, padding: int, corners: bool) -> Any:
+    if padding == REFLECTION:
+        x = _reflected(x, size, corners)
+    return x if padding == ZEROS else aten.clamp(x, 0, size - 1)
+
+
+def _cubic_weights(t: Any) -> list[Any]:
+    a = _CUBIC
+    far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (t + 1, 2 - t)]
+    near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (t, 1 - t)]
+    return [far[0], *near, far[1]]
+
+
+def _along(x: Any, size: int, mode: int, padding: int, corners: bool) -> list[tuple[Any, Any]]:
+    """What is read along one dimension: (places in pixels, weights)."""
+    places = (x + 1) * ((size - 1) / 2) if corners else ((x + 1) * size - 1) / 2
+    if mode != BICUBIC:
+        places = _inside(places, size, padding, corners)
+    if mode == NEAREST:
+        return [(aten.round(places).detach(), aten.ones_like(places))]
+    first = aten.floor(places).detach()
+    t = places - first
+    if mode == BICUBIC:
+        return [(_inside(first + (i - 1), size, padding, corners), w) for i, w in enumerate(_cubic_weights(t))]
+    return [(first, 1 - t), (first + 1, t)]
+
+
+def _sample(input: Any, grid: Any, mode: int, padding: int, corners: bool) -> Any:
+    n, c, height, width = input.shape
+    image = aten.reshape(input, (n, c, height * width))
+    points = aten.reshape(grid, (n, -1, 2))
+    total: Any = 0
+    for y, wy in _along(points[..., 1], height, mode, padding, corners):
+        for x, wx in _along(points[..., 0], width, mode, padding, corners):
+            there = (x >= 0) & (x < width) & (y >= 0) & (y < height)
+            flat = aten.to(aten.where(there, y * width + x, 0), int64)
+            taken = aten.gather(image, 2, aten.expand(aten.unsqueeze(flat, 1), (n, c, flat.shape[1])))
+            total = total + taken * aten.unsqueeze(wx * wy * there, 1)
+    return aten.reshape(total, (n, c, *grid.shape[1:3]))
+
+
+def second_derivatives(g: Any, needs: Sequence[bool], grad_output: Any, input: Any, grid: Any, interpolation_mode: int,
+                       padding_mode: int, align_corners: bool) -> Sequence[Any]:
+    """Gradients of the first derivatives (weighted by `g`) with respect to what they were made of."""
+    from ...autograd import grad
+    again = modes.grad_enabled()
+    before = modes.set_grad(True)
+    try:
+        given = [t if t.requires_grad else t.detach().requires_grad_() for t in (grad_output, input, grid)]
+        out = _sample(given[1], given[2], interpolation_mode, padding_mode, align_corners)
+        first = grad([out], given[1:], [given[0]], create_graph=True, allow_unused=True)
+        pairs = [(f, w) for f, w in zip(first, g) if f is not None and w is not None and f.requires_grad]
+        wanted = [t for t, needed in zip(given, needs) if needed]
+        if not pairs:
+            return (None, None, None)
+        found = iter(grad([f for f, _ in pairs], wanted, [w for _, w in pairs], create_graph=again, allow_unused=True))
+    finally:
+        modes.set_grad(before)
+    return [next(found) if needed else None for needed in needs]
