@@ -120,7 +120,8 @@ typedef struct {
 typedef struct {
     pthread_mutex_t lock;
     size_t item_size;
-    uint32_t tag, made, live, free_head, free_tail; /* free list is FIFO: index + 1, 0 = empty */
+    _Atomic uint32_t made, live;
+    uint32_t tag, free_head, free_tail; /* the free list is FIFO: index + 1, 0 = empty */
     char *_Atomic chunks[POOL_CHUNKS];
 } Pool;
 

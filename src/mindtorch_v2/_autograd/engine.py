@@ -1,6 +1,7 @@
 """The backward pass: nodes run in the reverse order of their creation, each when all its gradients have arrived."""
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from heapq import heappop, heappush
@@ -9,7 +10,8 @@ from typing import Any
 
 from .. import _observer
 from .._dispatch import aten, modes
-from .._tensor import Parameter, Tensor
+from .._dispatch.registry import KERNELS, load_family
+from .._tensor import Parameter, Tensor, wrap
 from .accumulate import accumulate, owns_memory
 from .hooks import run_hooks
 from .node import Node, Slot, edge_of
@@ -17,6 +19,16 @@ from .node import Node, Slot, edge_of
 _LEAF_PRIORITY = -(1 << 62)  # leaves run as soon as they are ready
 _EVALUATE = "autograd::engine::evaluate_function: "
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
+_EVALUATE_LEAF = _EVALUATE + _ACCUMULATE
+_names: dict[type, tuple[str, str]] = {}   # class of a node -> the names of its two events
+
+
+def names_of(node: Node) -> tuple[str, str]:
+    """The names of a node's evaluation and of its application."""
+    found = _names.get(node.__class__)
+    if found is None:
+        found = _names[node.__class__] = _EVALUATE + node.name(), node.name()
+    return found
 
 
 def target_of(edge: Any) -> Any:
@@ -124,19 +136,22 @@ class Pass:
                 if target in buffers:
                     self.run_leaf(target, observer)
             elif target in buffers:
-                if observer is None:
-                    self.evaluate(target, None)
-                else:
-                    hooked = target.pre_hooks or target.retains
-                    observer.enter_node(_EVALUATE + target.name(), -1 if hooked else target.seq, target.forward_thread, (), False)
-                    try:
-                        self.evaluate(target, observer)
-                    finally:
-                        observer.leave()
+                self.run_node(target, observer)
             else:
                 for edge in target.next:
                     if edge is not None:
                         self.arrived(edge)
+
+    def run_node(self, node: Node, observer: Any) -> None:
+        if observer is None:
+            self.evaluate(node, None)
+            return
+        hooked = node.pre_hooks or node.retains
+        observer.enter_node(names_of(node)[0], -1 if hooked else node.seq, node.forward_thread, (), False)
+        try:
+            self.evaluate(node, observer)
+        finally:
+            observer.leave()
 
     def run_leaf(self, leaf: Tensor, observer: Any) -> None:
         grad = self.buffers.pop(leaf)
@@ -144,7 +159,7 @@ class Pass:
             sole = getrefcount(grad) <= 2
             self.finish_leaf(leaf, grad, sole)
             return
-        observer.enter_node(_EVALUATE + _ACCUMULATE, -1, 0, (), False)
+        observer.enter_node(_EVALUATE_LEAF, -1, 0, (), False)
         try:
             where = self.captures.get((leaf, 0))
             if where is not None and self.capture_only:
@@ -179,7 +194,7 @@ class Pass:
             grads = self.apply(node, g)
         else:
             inputs = tuple(g) if g.__class__ is list else (g,)
-            observer.enter_node(node.name(), node.seq, node.forward_thread, inputs, True)
+            observer.enter_node(names_of(node)[1], node.seq, node.forward_thread, inputs, True)
             try:
                 grads = self.apply(node, g)
             finally:
@@ -317,15 +332,24 @@ def _unbroadcast(node: Node, index: int, grad: Tensor, shape: tuple[int, ...]) -
     if not fits:
         raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {index} - got {list(have)} but expected "
                            f"shape compatible with {list(shape)}")
+    if grad._ks == 1 and not modes.SPACE["_mode"] & 0x60 and not modes.state.grad:
+        # Nobody watches and nothing is recorded: the kernel itself, without two calls through the dispatcher.
+        return wrap(_sum_kernel()(grad._a, tuple(dims), True, None).reshape(shape), grad.dtype)
     grad = aten.sum(grad, dims, True)
     return aten.view(grad, list(shape)) if lead else grad
+
+
+@functools.cache
+def _sum_kernel() -> Any:
+    load_family("reduction")
+    return KERNELS["cpu", "sum.dim_IntList"]
 
 
 def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph: bool, create_graph: bool,
                  inputs: Sequence[Tensor] = (), capture_only: bool = False) -> list[Tensor | None]:
     """Runs a backward pass from `tensors`. With `inputs`, only what leads to them is computed; with `capture_only` their
     gradients are returned (None where unused) instead of accumulated."""
-    if len(tensors) == 1 and not inputs and _observer.active is None and not modes.state.anomaly:
+    if len(tensors) == 1 and not inputs and not modes.state.anomaly:
         _run_from_one(tensors[0], grads, keep_graph, create_graph)
         return []
     roots = [edge_of(t) for t in tensors]
@@ -346,7 +370,7 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
         for target in dict.fromkeys(targets):
             if not work.waiting.get(target):
                 work.ready(target)
-        if _observer.active is None and not captures and not modes.state.anomaly:
+        if not captures and not modes.state.anomaly:
             run_plain(work)
         else:
             work.run()
@@ -356,7 +380,7 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
 
 
 def _run_from_one(tensor: Tensor, grads: Any, keep_graph: bool, create_graph: bool) -> None:
-    """`run_backward` from a single tensor, with nothing to capture or observe."""
+    """`run_backward` from a single tensor, with nothing to capture."""
     root = edge_of(tensor)
     work = Pass(keep_graph, create_graph, {}, False)
     if root.__class__ is Slot:
@@ -376,66 +400,97 @@ def _run_from_one(tensor: Tensor, grads: Any, keep_graph: bool, create_graph: bo
 
 
 def run_plain(work: Pass) -> None:
-    """The common case of `Pass.run`: nobody observes, and no gradients are captured. Written out, because a small graph spends
-    more time here than in its kernels."""
+    """The common case of `Pass.run`: no gradients are captured. Written out, because a small graph spends more time here than
+    in its kernels."""
     heap, buffers, waiting = work.heap, work.buffers, work.waiting
     keep, create, order = work.keep, work.create, work.order
-    while heap:
-        target = heappop(heap)[2]
-        kind = target.__class__
-        if kind is Tensor or kind is Parameter or isinstance(target, Tensor):
-            if target in buffers:
-                grad = buffers.pop(target)
-                sole = getrefcount(grad) <= 2  # asked before the call, whose arguments count too
-                accumulate(target, grad, create, sole)
-                del grad
-            continue
-        edges = target.next
-        if target not in buffers:
-            grads: Any = (None,) * len(edges)
-        elif target.hooked:
-            work.order = order
-            work.evaluate(target, None)
-            order = work.order
-            continue
-        else:
-            g = buffers.pop(target)
-            grads = target.apply(g if g.__class__ is not list else tuple(g))
-            if grads.__class__ is not list:
-                grads = list(grads)
-            del g
-            if not keep and target.saved:
-                target.saved = None
-        i = -1
-        for edge in edges:
-            i += 1
-            if edge is None:
+    observer: Any = None
+    opened = 0      # events of the current node that have not ended
+    try:
+        while heap:
+            target = heappop(heap)[2]
+            kind = target.__class__
+            observer = _observer.active
+            if kind is Tensor or kind is Parameter or isinstance(target, Tensor):
+                if target in buffers:
+                    if observer is not None:
+                        work.run_leaf(target, observer)
+                        continue
+                    grad = buffers.pop(target)
+                    sole = getrefcount(grad) <= 2  # asked before the call, whose arguments count too
+                    accumulate(target, grad, create, sole)
+                    del grad
                 continue
-            grad = grads[i]
-            kind = edge.__class__
-            leaf = kind is Parameter or kind is Tensor
-            if grad is not None:
-                grads[i] = None
-                if kind is Slot:
-                    work.deliver(edge, conform(target, i, edge, grad))
-                else:
-                    if grad._a.shape != (edge._a.shape if leaf else edge.shape) or grad.dtype is not edge.dtype:
-                        grad = conform(target, i, edge, grad)
-                    if edge in buffers:
-                        old = buffers.pop(edge)
-                        sole = getrefcount(old) <= 2
-                        buffers[edge] = work.sum(old, grad, sole)
-                        del old
-                    else:
-                        buffers[edge] = grad
-                del grad
-            onward = edge.node if kind is Slot else edge
-            left = waiting[onward] - 1
-            if left:
-                waiting[onward] = left
+            edges = target.next
+            if target not in buffers:
+                grads: Any = (None,) * len(edges)
+            elif target.hooked:
+                work.order = order
+                work.run_node(target, observer)
+                order = work.order
+                continue
+            elif observer is None:
+                g = buffers.pop(target)
+                grads = target.apply(g if g.__class__ is not list else tuple(g))
+                if grads.__class__ is not list:
+                    grads = list(grads)
+                del g
+                if not keep and target.saved:
+                    target.saved = None
             else:
-                order += 1
-                heappush(heap, (_LEAF_PRIORITY if leaf or isinstance(onward, Tensor) else -onward.seq, order, onward))
+                evaluation, name = _names.get(kind) or names_of(target)
+                number, thread = target.seq, target.forward_thread
+                observer.enter_node(evaluation, number, thread, (), False)
+                opened = 1
+                g = buffers.pop(target)
+                if g.__class__ is list:
+                    g = tuple(g)
+                observer.enter_node(name, number, thread, g if g.__class__ is tuple else (g,), True)
+                opened = 2
+                grads = target.apply(g)
+                observer.leave()
+                opened = 1
+                if grads.__class__ is not list:
+                    grads = list(grads)
+                del g
+                if not keep and target.saved:
+                    target.saved = None
+            i = -1
+            for edge in edges:
+                i += 1
+                if edge is None:
+                    continue
+                grad = grads[i]
+                kind = edge.__class__
+                leaf = kind is Parameter or kind is Tensor
+                if grad is not None:
+                    grads[i] = None
+                    if kind is Slot:
+                        work.deliver(edge, conform(target, i, edge, grad))
+                    else:
+                        if grad._a.shape != (edge._a.shape if leaf else edge.shape) or grad.dtype is not edge.dtype:
+                            grad = conform(target, i, edge, grad)
+                        if edge in buffers:
+                            old = buffers.pop(edge)
+                            sole = getrefcount(old) <= 2
+                            buffers[edge] = work.sum(old, grad, sole)
+                            del old
+                        else:
+                            buffers[edge] = grad
+                    del grad
+                onward = edge.node if kind is Slot else edge
+                left = waiting[onward] - 1
+                if left:
+                    waiting[onward] = left
+                else:
+                    order += 1
+                    heappush(heap, (_LEAF_PRIORITY if leaf or isinstance(onward, Tensor) else -onward.seq, order, onward))
+            if opened:
+                observer.leave()
+                opened = 0
+    finally:
+        for _ in range(opened):
+            observer.leave()
 
 
 def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[Tensor | None]:

@@ -273,8 +273,7 @@ class Writer:
         add = self.lines.append
         if self.op.family == "creation":   # their steps run below autograd: the dispatcher sees to that
             return
-        add("    if (_mode & 0x160) == 32 and _obs is not None" + (" and not requires_grad:" if self.is_factory else ":"))
-        add("        _w = _obs")
+        add("    if (_mode & 0x160) == 32 and (_w := _obs) is not None" + (" and not requires_grad:" if self.is_factory else ":"))
         add(f"        _w.enter_op(_OP, ({self.args()}), -1 if _mode & 16 and not _state.grad else _seq[0])")
         add("        try:")
         add(f"            return _IMPL({self.args()})")

@@ -78,8 +78,7 @@ class FastPath:
             return
         add("    if _ks & 48:")
         add("        if not _ks & 32: _ks = _ks & ~16 if _state.grad else _ks & ~24")
-        add("        elif _obs is not None:")
-        add("            _w = _obs")
+        add("        elif (_w := _obs) is not None:")
         add("            _q = _seq[0]")
         add("            if _ks & 16:")
         add("                if _state.grad: _ks &= ~16")

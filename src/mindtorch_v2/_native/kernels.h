@@ -57,7 +57,7 @@ typedef struct {
     bool contiguous;            /* row-major and aligned */
 } Array;
 
-#define MAX_ARRAYS 8
+#define MAX_ARRAYS 10
 
 /* The arrays of one call. Open them, look at `failed` once, and close. */
 typedef struct {

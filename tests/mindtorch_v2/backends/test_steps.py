@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import mindtorch_v2 as torch
 import mindtorch_v2.nn.functional as F
-import pytest
 from mindtorch_v2._dispatch import modes
 
 

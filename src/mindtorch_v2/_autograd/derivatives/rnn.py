@@ -31,8 +31,16 @@ def _again(g: Any, needs: tuple[bool, ...], inputs: tuple[Any, ...], reverse: bo
 
 
 def _pack(g: Any, input: Any, batch_first: bool, result1: Any) -> Any:
-    return aten._pack_padded_sequence_backward(g[0], tuple(input.shape), result1, batch_first)
+    return None if g[0] is None else aten._pack_padded_sequence_backward(g[0], tuple(input.shape), result1, batch_first)
+
+
+def _pack_again(g: Any, batch_sizes: Any, batch_first: bool) -> Any:
+    """Unpacking is undone by packing; how long each sequence is can be read from the sizes of the batches."""
+    batch = g.shape[0 if batch_first else 1]
+    lengths = aten.sum(aten.gt(aten.unsqueeze(batch_sizes, 1), aten.arange(batch)), 0)
+    return aten._pack_padded_sequence(g, lengths, batch_first)[0]
 
 
 derivative("mkldnn_rnn_layer", inputs=("input", "weight0", "weight1", "weight2", "weight3", "hx_", "cx_"), joint=_lstm_layer, constant=(3,))
 derivative("_pack_padded_sequence", node="PackPaddedSequenceBackward0", input=_pack)
+derivative("_pack_padded_sequence_backward", grad=_pack_again)

@@ -7,6 +7,7 @@ from ... import _dtype as dt
 from ..._dispatch import aten
 from ..._dispatch.registry import composite, stepwise
 from ..._dispatch.resolve import type_word
+from . import shown_steps as _shown_steps  # noqa: F401  registers the cheap observed forms
 
 SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805

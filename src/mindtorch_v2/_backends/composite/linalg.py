@@ -10,6 +10,7 @@ from ..._dispatch import aten
 from ..._dispatch.registry import composite, stepwise
 from ..._shape import broadcast_shapes, normalize_dim
 from ..cpu.linalg import sizes
+from . import shown_steps as _shown_steps  # noqa: F401  registers the cheap observed forms
 
 Kernel = Callable[..., Any]
 

@@ -10,6 +10,7 @@ from ..._dispatch.registry import composite
 from ..._shape import infer_size, normalize_dim, normalize_dims
 from ..._tensor import contiguous_format
 from . import movement_copies, movement_inplace, movement_joins, movement_pieces  # noqa: F401  - they register the rest of the family
+from . import shown_steps as _shown_steps  # noqa: F401  registers the cheap observed forms
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ The projections of the inputs of all time steps are one product; only the recurr
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -130,7 +130,7 @@ def _packed_backwards(step: Step, steps: Sequence[Any], sizes: Sequence[int], hi
 
 
 # --- all layers ------------------------------------------------------------------------------------------------------------
-def run_layers(step: Step, input: Any, sizes: Sequence[int] | None, states: list[Hidden], weights: list[Weights], num_layers: int,
+def run_layers(step: Step, input: Any, sizes: Sequence[int] | None, states: Iterator[Hidden], weights: list[Weights], num_layers: int,
                dropout: float, train: bool, bidirectional: bool) -> tuple[Any, list[Any]]:
     """The output of the last layer, and the last hidden states of all layers and directions, stacked."""
     directions = 2 if bidirectional else 1
@@ -140,13 +140,13 @@ def run_layers(step: Step, input: Any, sizes: Sequence[int] | None, states: list
     for layer in range(num_layers):
         outputs = []
         for direction in range(directions):
-            k = layer * directions + direction
-            if sizes is None and step is lstm_step and weights[k].w_hr is None and input.dtype is dt.float32:
-                out, state = run_lstm_layer(input, states[k], weights[k], direction == 1)
+            w, hidden = weights[layer * directions + direction], next(states)
+            if sizes is None and step is lstm_step and w.w_hr is None and input.dtype is dt.float32:
+                out, state = run_lstm_layer(input, hidden, w, direction == 1)
             elif sizes is None:
-                out, state = run_padded(step, input, states[k], weights[k], direction == 1)
+                out, state = run_padded(step, input, hidden, w, direction == 1)
             else:
-                out, state = run_packed(step, input, sizes, states[k], weights[k], direction == 1)
+                out, state = run_packed(step, input, sizes, hidden, w, direction == 1)
             outputs.append(out)
             last.append(state)
         input = outputs[0] if directions == 1 else aten.cat(outputs, -1)
@@ -158,11 +158,11 @@ def run_layers(step: Step, input: Any, sizes: Sequence[int] | None, states: list
 def _register(name: str) -> None:
     step, is_lstm = STEPS[name], name == "lstm"
 
-    def states_of(hx: Any) -> list[Hidden]:
-        return list(zip(*(aten.unbind(x, 0) for x in (hx if is_lstm else (hx,)))))
+    def states_of(hx: Any) -> Iterator[Hidden]:
+        return zip(*(aten.unbind(x, 0) for x in (hx if is_lstm else (hx,))))
 
-    def selected_states(hx: Any) -> list[Hidden]:
-        return [tuple(aten.select(x, 0, k) for x in hx) for k in range(hx[0].shape[0])]
+    def selected_states(hx: Any) -> Iterator[Hidden]:
+        return (tuple([aten.select(x, 0, k) for x in hx]) for k in range(hx[0].shape[0]))
 
     def projected(hx: Any) -> bool:
         return is_lstm and hx[0].shape[2] != hx[1].shape[2]

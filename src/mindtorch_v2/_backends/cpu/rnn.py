@@ -5,7 +5,6 @@ import numpy as np
 
 from ..._dispatch.registry import kernel
 
-
 # --- one LSTM layer in one direction --------------------------------------------------------------------------------------
 # sigmoid(x) = tanh(x / 2) / 2 + 1 / 2, so that one tanh serves all four gates i, f, g, o of a step.
 

@@ -1,0 +1,374 @@
+/* Device memory: one memfd arena mapped twice. The addresses handed out are PROT_NONE, so the host cannot touch
+ * device memory by accident; kernels and copies reach the same pages through a private mapping at a fixed distance.
+ * Every block is registered: uses by queued tasks are counted, and freed ranges are remembered for the reports. */
+#include "sim.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define ALIGNMENT 64
+#define FREED_KEPT 1024
+#define RELEASE_PAGES_FROM ((size_t)64 << 20)
+
+typedef struct {
+    Block **items; /* by address; freed blocks stay while a task still holds them */
+    size_t count, capacity;
+    size_t used;
+    uintptr_t base, cursor;
+} Space;
+
+ptrdiff_t memory_delta;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t arena_once = PTHREAD_ONCE_INIT;
+static uintptr_t arena_base;
+static size_t arena_size;
+static int arena_fd = -1;
+static Space device_space[MAX_DEVICES], pinned_space;
+static struct { uintptr_t low, high; uint64_t serial; } freed[FREED_KEPT];
+static uint64_t freed_count, next_serial;
+
+static void map_arena(void) {
+    const Config *c = config();
+    size_t size = c->hbm_bytes * c->device_count;
+    arena_fd = memfd_create("ascend_sim", MFD_CLOEXEC);
+    if (arena_fd < 0 || ftruncate(arena_fd, (off_t)size) != 0) return;
+    char *shown = mmap(NULL, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, arena_fd, 0);
+    char *real = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena_fd, 0);
+    if (shown == MAP_FAILED || real == MAP_FAILED) return;
+    madvise(shown, size, MADV_DONTFORK);
+    madvise(real, size, MADV_DONTFORK);
+    madvise(real, size, MADV_DONTDUMP);
+    memory_delta = real - shown;
+    arena_base = (uintptr_t)shown;
+    arena_size = size;
+    for (uint32_t i = 0; i < c->device_count; i++) {
+        device_space[i].base = device_space[i].cursor = arena_base + i * c->hbm_bytes;
+    }
+}
+
+/* ---- registry (call with the lock held) -------------------------------------------------------------------------- */
+static size_t position(const Space *space, uintptr_t address) { /* first block that starts after `address` */
+    size_t low = 0, high = space->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (space->items[middle]->address > address) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+static Block *find(const Space *space, uintptr_t address) {
+    size_t at = position(space, address);
+    if (at == 0) return NULL;
+    Block *block = space->items[at - 1];
+    return address < block->address + block->span ? block : NULL;
+}
+
+static Block *insert(Space *space, uintptr_t address, size_t size, size_t span, int device) {
+    if (space->count == space->capacity) {
+        space->capacity = space->capacity ? space->capacity * 2 : 64;
+        space->items = realloc(space->items, space->capacity * sizeof *space->items);
+    }
+    size_t at = position(space, address);
+    memmove(space->items + at + 1, space->items + at, (space->count - at) * sizeof *space->items);
+    Block *block = malloc(sizeof *block);
+    *block = (Block){address, size, span, device, true, 0, ++next_serial};
+    space->items[at] = block;
+    space->count++;
+    space->used += span;
+    return block;
+}
+
+static void discard(Space *space, Block *block) {
+    size_t at = position(space, block->address) - 1;
+    memmove(space->items + at, space->items + at + 1, (space->count - at - 1) * sizeof *space->items);
+    space->count--;
+    space->used -= block->span;
+    if (block->device < 0) {
+        munmap((void *)block->address, block->span);
+    } else if (block->span >= RELEASE_PAGES_FROM) {
+        fallocate(arena_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(block->address - arena_base),
+                  (off_t)block->span);
+    }
+    free(block);
+}
+
+/* Next fit: an address is not reused before the arena was walked once, so late accesses hit no other block. */
+static uintptr_t gap(Space *space, size_t span, uintptr_t from, uintptr_t end) {
+    uintptr_t candidate = from;
+    for (size_t at = position(space, from); at < space->count && space->items[at]->address < end; at++) {
+        if (space->items[at]->address - candidate >= span) return candidate;
+        candidate = space->items[at]->address + space->items[at]->span;
+    }
+    return end - candidate >= span ? candidate : 0;
+}
+
+static uintptr_t reserve(Space *space, size_t span) {
+    uintptr_t end = space->base + config()->hbm_bytes, from = space->cursor;
+    if (span > config()->hbm_bytes - space->used) return 0;
+    size_t at = position(space, from);
+    if (at > 0 && space->items[at - 1]->address + space->items[at - 1]->span > from) {
+        from = space->items[at - 1]->address + space->items[at - 1]->span;
+    }
+    uintptr_t address = end > from ? gap(space, span, from, end) : 0;
+    if (address == 0) address = gap(space, span, space->base, end);
+    if (address != 0) space->cursor = address + span;
+    return address;
+}
+
+static void remember_freed(const Block *block) {
+    size_t slot = freed_count++ % FREED_KEPT;
+    freed[slot].low = block->address;
+    freed[slot].high = block->address + block->span;
+    freed[slot].serial = block->serial;
+}
+
+static bool was_freed(uintptr_t address) {
+    uint64_t kept = freed_count < FREED_KEPT ? freed_count : FREED_KEPT;
+    for (uint64_t i = 0; i < kept; i++) {
+        if (address >= freed[i].low && address < freed[i].high) return true;
+    }
+    return false;
+}
+
+static bool in_arena(uintptr_t address) { return arena_size != 0 && address - arena_base < arena_size; }
+
+static Space *space_of(uintptr_t address) { return &device_space[(address - arena_base) / config()->hbm_bytes]; }
+
+/* ---- classification and use ---------------------------------------------------------------------------------------- */
+Place memory_place(const void *pointer, size_t bytes, int *device, char *why, size_t why_size) {
+    uintptr_t address = (uintptr_t)pointer;
+    Place place = PLACE_PAGEABLE;
+    pthread_mutex_lock(&lock);
+    if (in_arena(address)) {
+        Block *block = find(space_of(address), address);
+        *device = (int)(space_of(address) - device_space);
+        if (block == NULL || !block->live) {
+            snprintf(why, why_size, "device address %p is %s", pointer,
+                     was_freed(address) ? "used after free" : "in no allocated block");
+            place = PLACE_FREED;
+        } else if (address + bytes > block->address + block->span) {
+            snprintf(why, why_size, "%zu bytes at %p run past the end of a block of %zu bytes", bytes, pointer,
+                     block->size);
+            place = PLACE_FREED;
+        } else {
+            place = PLACE_DEVICE;
+        }
+    } else {
+        Block *block = find(&pinned_space, address);
+        if (block != NULL && block->live) place = PLACE_PINNED;
+    }
+    pthread_mutex_unlock(&lock);
+    return place;
+}
+
+Block *memory_use(uintptr_t low, uintptr_t high, int device, char *why, size_t why_size) {
+    Block *block = NULL;
+    pthread_mutex_lock(&lock);
+    if (!in_arena(low)) {
+        snprintf(why, why_size, "address %p is not device memory", (void *)low);
+    } else {
+        block = find(space_of(low), low);
+        if (block == NULL || !block->live) {
+            snprintf(why, why_size, "device address %p is %s", (void *)low,
+                     was_freed(low) ? "used after free" : "in no allocated block");
+            block = NULL;
+        } else if (high > block->address + block->span) {
+            snprintf(why, why_size, "access up to %p runs past the block [%p, +%zu]", (void *)high,
+                     (void *)block->address, block->size);
+            block = NULL;
+        } else if (block->device != device) {
+            snprintf(why, why_size, "address %p belongs to device %d, the stream to device %d", (void *)low,
+                     block->device, device);
+            block = NULL;
+        } else {
+            block->pending++;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
+Block *memory_use_pinned(const void *pointer) {
+    pthread_mutex_lock(&lock);
+    Block *block = find(&pinned_space, (uintptr_t)pointer);
+    if (block != NULL && !block->live) block = NULL;
+    if (block != NULL) block->pending++;
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
+bool memory_alive(const Block *block) {
+    pthread_mutex_lock(&lock);
+    bool alive = block->live;
+    pthread_mutex_unlock(&lock);
+    return alive;
+}
+
+void memory_unuse(Block **blocks, uint32_t n) {
+    if (n == 0) return;
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < n; i++) {
+        Block *block = blocks[i];
+        if (--block->pending == 0 && !block->live) {
+            discard(block->device < 0 ? &pinned_space : &device_space[block->device], block);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void memory_reset_device(int device) {
+    Space *space = &device_space[device];
+    pthread_mutex_lock(&lock);
+    for (size_t i = space->count; i-- > 0;) {
+        Block *block = space->items[i];
+        if (!block->live) continue;
+        block->live = false;
+        remember_freed(block);
+        count(&counters.live_bytes, -(int64_t)block->span);
+        if (block->pending == 0) discard(space, block);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- exported ------------------------------------------------------------------------------------------------------- */
+static void note_peak(void) {
+    uint64_t live = atomic_load(&counters.live_bytes), peak = atomic_load(&counters.peak_bytes);
+    while (live > peak && !atomic_compare_exchange_weak(&counters.peak_bytes, &peak, live)) {}
+}
+
+API int32_t aclrtMalloc(void **ptr, size_t size, int32_t policy) {
+    (void)policy;
+    REQUIRE(ptr);
+    *ptr = NULL;
+    if (size == 0) return fail(ACL_INVALID_PARAM, "aclrtMalloc: size must be greater than zero");
+    Device *device;
+    int code = current_device(&device);
+    if (code != 0) return code;
+    pthread_once(&arena_once, map_arena);
+    if (arena_size == 0) return fail(RT_INTERNAL, "aclrtMalloc: the arena could not be mapped");
+    uint64_t start = mspti_wants_memory() ? activity_ns() : 0;
+    Space *space = &device_space[device->id];
+    if (size > config()->hbm_bytes) {
+        return fail(RT_OUT_OF_MEMORY, "aclrtMalloc: %zu bytes asked, the device has %zu", size, config()->hbm_bytes);
+    }
+    size_t span = ((size + 31) / 32 * 32 + 32 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    pthread_mutex_lock(&lock);
+    uintptr_t address = reserve(space, span);
+    size_t left = config()->hbm_bytes - space->used;
+    if (address != 0) insert(space, address, size, span, device->id);
+    pthread_mutex_unlock(&lock);
+    if (address == 0) {
+        return fail(RT_OUT_OF_MEMORY, "aclrtMalloc: out of memory on device %d: %zu bytes asked, %zu free", device->id,
+                    size, left);
+    }
+    if (config()->fill) memset(device_pointer((void *)address), 0xFF, span);
+    count(&counters.allocs, 1);
+    count(&counters.alloc_bytes, (int64_t)size);
+    count(&counters.live_bytes, (int64_t)span);
+    note_peak();
+    if (start != 0) mspti_memory(false, address, size, device->id, start, activity_ns());
+    *ptr = (void *)address;
+    return ACL_OK;
+}
+
+API int32_t aclrtMallocAlign32(void **ptr, size_t size, int32_t policy) { return aclrtMalloc(ptr, size, policy); }
+
+API int32_t aclrtFree(void *ptr) {
+    REQUIRE(ptr);
+    if (runtime_usable() != 0) return runtime_usable();
+    uintptr_t address = (uintptr_t)ptr;
+    pthread_mutex_lock(&lock);
+    Block *block = in_arena(address) ? find(space_of(address), address) : NULL;
+    if (block == NULL || !block->live || block->address != address) {
+        bool twice = in_arena(address) && was_freed(address);
+        pthread_mutex_unlock(&lock);
+        violation("aclrtFree(%p): %s", ptr, twice ? "freed twice" : "not the start of a block");
+        return fail(RT_PARAM_INVALID, "aclrtFree(%p): %s", ptr, twice ? "freed twice" : "not the start of a block");
+    }
+    uint32_t pending = block->pending;
+    size_t size = block->size;
+    int device = block->device;
+    block->live = false;
+    remember_freed(block);
+    count(&counters.live_bytes, -(int64_t)block->span);
+    if (pending == 0) discard(&device_space[device], block);
+    pthread_mutex_unlock(&lock);
+    count(&counters.frees, 1);
+    if (mspti_wants_memory()) mspti_memory(true, address, size, device, activity_ns(), activity_ns());
+    if (pending == 0) return ACL_OK;
+    violation("aclrtFree(%p): %u queued task(s) still use this block of %zu bytes", ptr, pending, size);
+    return fail(RT_INTERNAL, "aclrtFree(%p): %u queued task(s) still use this block", ptr, pending);
+}
+
+API int32_t aclrtMallocHost(void **ptr, size_t size) {
+    REQUIRE(ptr);
+    *ptr = NULL;
+    if (size == 0) return fail(ACL_INVALID_PARAM, "aclrtMallocHost: size must be greater than zero");
+    Device *device;
+    int code = current_device(&device);
+    if (code != 0) return code;
+    size_t span = (size + 4095) / 4096 * 4096;
+    void *address = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (address == MAP_FAILED) return fail(RT_OUT_OF_MEMORY, "aclrtMallocHost: no host memory for %zu bytes", size);
+    pthread_mutex_lock(&lock);
+    insert(&pinned_space, (uintptr_t)address, size, span, -1);
+    pthread_mutex_unlock(&lock);
+    count(&counters.pinned_allocs, 1);
+    *ptr = address;
+    return ACL_OK;
+}
+
+API int32_t aclrtFreeHost(void *ptr) {
+    REQUIRE(ptr);
+    if (runtime_usable() != 0) return runtime_usable();
+    pthread_mutex_lock(&lock);
+    Block *block = find(&pinned_space, (uintptr_t)ptr);
+    if (block == NULL || !block->live || block->address != (uintptr_t)ptr) {
+        pthread_mutex_unlock(&lock);
+        return fail(RT_PARAM_INVALID, "aclrtFreeHost(%p): not a pinned block", ptr);
+    }
+    uint32_t pending = block->pending;
+    block->live = false;
+    if (pending == 0) discard(&pinned_space, block);
+    pthread_mutex_unlock(&lock);
+    count(&counters.pinned_frees, 1);
+    if (pending == 0) return ACL_OK;
+    violation("aclrtFreeHost(%p): %u queued task(s) still use this block", ptr, pending);
+    return fail(RT_INTERNAL, "aclrtFreeHost(%p): %u queued task(s) still use this block", ptr, pending);
+}
+
+API int32_t aclrtGetMemInfo(int32_t attribute, size_t *free_bytes, size_t *total) {
+    REQUIRE(free_bytes);
+    REQUIRE(total);
+    Device *device;
+    int code = current_device(&device);
+    if (code != 0) return code;
+    bool hbm = attribute == 1 || attribute == 5 || attribute == 6 || attribute == 7 || attribute == 8;
+    pthread_mutex_lock(&lock);
+    *total = hbm ? config()->hbm_bytes : 0;
+    *free_bytes = hbm ? *total - device_space[device->id].used : 0;
+    pthread_mutex_unlock(&lock);
+    return ACL_OK;
+}
+
+typedef struct {
+    uint32_t device_id;
+    int32_t location; /* 0 host, 1 device, 2 not registered */
+    uint32_t page_size, reserved[4];
+} PointerAttributes;
+
+API int32_t aclrtPointerGetAttributes(const void *ptr, PointerAttributes *attributes) {
+    REQUIRE(ptr);
+    REQUIRE(attributes);
+    char why[160];
+    int device = 0;
+    Place place = memory_place(ptr, 1, &device, why, sizeof why);
+    memset(attributes, 0, sizeof *attributes);
+    attributes->device_id = (uint32_t)device;
+    attributes->location = place == PLACE_DEVICE ? 1 : place == PLACE_PINNED ? 0 : 2;
+    attributes->page_size = 4096;
+    return ACL_OK;
+}

@@ -1,0 +1,112 @@
+"""Observed calls that stay as cheap as unobserved ones: the events of an op's steps around the one kernel that does them all.
+
+Each function here causes the same events as the stepwise or composite form of its op; see `registry.shown`. Steps of ops
+that have a derivative run below autograd and carry no number.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import _dtype as dt
+from ..._dispatch.registry import COMPOSITES, shown
+from ..._ops.table import Op, find
+from ..._tensor import wrap
+
+Kernel = Callable[..., np.ndarray]
+
+_TRANSPOSE, _RESOLVE, _EXPAND, _MM = find("transpose.int"), find("resolve_conj"), find("expand"), find("mm")
+
+
+@shown("t")
+def t(observer: Any, number: int, kernel: Kernel, self: Any) -> np.ndarray:
+    n = self._a.ndim
+    if n > 2:
+        return kernel(self._a)
+    observer.enter_op(_TRANSPOSE, (self, 0, 1 if n == 2 else 0), -1)
+    try:
+        return kernel(self._a)
+    finally:
+        observer.leave()
+
+
+def _relu(name: str, step: Op) -> None:
+    @shown(name)
+    def relu(observer: Any, number: int, kernel: Kernel, self: Any) -> np.ndarray:
+        if self.dtype is dt.bool_:
+            return kernel(self._a)
+        observer.enter_op(step, (self, 0), -1)
+        try:
+            return kernel(self._a)
+        finally:
+            observer.leave()
+
+
+_relu("relu", find("clamp_min"))
+_relu("relu_", find("clamp_min_"))
+
+
+@shown("mm")
+def mm(observer: Any, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndarray:
+    observer.enter_op(_RESOLVE, (self,), -1)
+    observer.leave()
+    observer.enter_op(_RESOLVE, (mat2,), -1)
+    observer.leave()
+    a, b = self._a, mat2._a
+    out = kernel(a, b)
+    if a.flags.c_contiguous and b.flags.c_contiguous:
+        observer.enter_op(_RESOLVE, (wrap(out),), -1)
+        observer.leave()
+    return out
+
+
+@shown("bmm")
+def bmm(observer: Any, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndarray:
+    observer.enter_op(_RESOLVE, (self,), -1)
+    observer.leave()
+    observer.enter_op(_RESOLVE, (mat2,), -1)
+    observer.leave()
+    return kernel(self._a, mat2._a)
+
+
+@shown("addmm")
+def addmm(observer: Any, number: int, kernel: Kernel, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> np.ndarray:
+    a, b = mat1._a, mat2._a
+    if a.ndim == 2 == b.ndim and a.shape[1] == b.shape[0]:
+        shape = (a.shape[0], b.shape[1])
+        if self._a.shape != shape:
+            observer.enter_op(_EXPAND, (self, shape, False), -1)
+            observer.leave()
+    observer.enter_op(_RESOLVE, (mat1,), -1)
+    observer.leave()
+    observer.enter_op(_RESOLVE, (mat2,), -1)
+    observer.leave()
+    out = kernel(self._a, a, b, beta, alpha)
+    if a.flags.c_contiguous and b.flags.c_contiguous:
+        observer.enter_op(_RESOLVE, (wrap(out),), -1)
+        observer.leave()
+    return out
+
+
+@shown("baddbmm")
+def baddbmm(observer: Any, number: int, kernel: Kernel, self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> np.ndarray:
+    a, b = batch1._a, batch2._a
+    if a.ndim == 3 == b.ndim and a.shape[2] == b.shape[1]:
+        shape = (a.shape[0], a.shape[1], b.shape[2])
+        if self._a.shape != shape:
+            observer.enter_op(_EXPAND, (self, shape, False), -1)
+            observer.leave()
+    return kernel(self._a, a, b, beta, alpha)
+
+
+@shown("matmul")
+def matmul(observer: Any, number: int, kernel: Kernel, self: Any, other: Any) -> np.ndarray:
+    if self._a.ndim != 2 or other._a.ndim != 2:
+        return COMPOSITES["matmul"](self, other)._a
+    observer.enter_op(_MM, (self, other), number)
+    try:
+        return mm(observer, number, kernel, self, other)
+    finally:
+        observer.leave()
