@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._dispatch import modes
 from .._tensor import Parameter, Tensor
-from .node import Node, unpack
+from .node import Node, Packed, unpack
 
 if TYPE_CHECKING:
     from .rules import Derivative
@@ -35,7 +35,7 @@ def compile_apply(derivative: Derivative) -> Any:
         lines.append(f"    {', '.join(edges)} = self.next")
         lines.append(f"    return [{', '.join(f'None if {e} is None else {c}' for e, c in zip(edges, calls))}]")
     space: dict[str, Any] = {f"f{i}": derivative.rows[n] for i, n in enumerate(derivative.inputs)}
-    space.update(unpack=unpack, state=modes.state, Tensor=Tensor, Parameter=Parameter)
+    space.update(unpack=unpack, state=modes.state, Packed=Packed, Tensor=Tensor, Parameter=Parameter)
     exec(compile("\n".join(lines), f"<mindtorch_v2 derivative of {derivative.op.name}>", "exec"), space)
     return space["apply"]
 
@@ -59,5 +59,5 @@ def _load(derivative: Derivative, local: dict[str, str]) -> list[str]:
         lines += [f"        if {v}.__class__ is Tensor or {v}.__class__ is Parameter:",
                   f"            s = {v}._st",
                   f"            if s is not None and s.version: {values}= unpack(self)",
-                  f"        elif {v}.__class__.__name__ == 'Packed': {values}= unpack(self)"]
+                  f"        elif {v}.__class__ is Packed: {values}= unpack(self)"]
     return lines

@@ -1,8 +1,10 @@
 """In-place writes in a graph: who may be written, and how histories are rewritten."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .. import _dtype as dt
 from .._dispatch import aten
 from .._dispatch.dispatcher import run_below_autograd
 from .._dispatch.keys import GRAD
@@ -71,24 +73,55 @@ def rebase(target: Tensor, node: Node) -> None:
     copy = CopySlices()
     finish_node(copy, (edge_of(base), *node.next[1:]), [base], single=True)
     copy.inner = node
-    copy.geometry = _geometry(target)
+    copy.place = Place.of(target, base)
     base._gf = copy
     base._ks |= GRAD
     regenerate_view(target, base)
 
 
-def _geometry(view: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    base = view._base
-    assert base is not None
-    offset = (view.data_ptr() - base.data_ptr()) // view._a.itemsize
-    return view._a.shape, view.stride(), offset
+@dataclass(frozen=True)
+class Place:
+    """Where a view lies in its base; strides and offset count elements of the view's type."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    dtype: dt.dtype
+    base_shape: tuple[int, ...]
+    base_strides: tuple[int, ...]
+    base_dtype: dt.dtype
+
+    @classmethod
+    def of(cls, view: Tensor, base: Tensor) -> Place:
+        offset = (view.data_ptr() - base.data_ptr()) // view._a.itemsize
+        return cls(view._a.shape, view.stride(), offset, view.dtype, base._a.shape, base.stride(), base.dtype)
+
+    def empty_base(self, like: Tensor) -> Tensor:
+        """Memory laid out as the base's."""
+        return aten.new_empty_strided(like, self.base_shape, self.base_strides, dtype=self.base_dtype)
+
+    def inside(self, whole: Tensor) -> Tensor:
+        """The view's part of a tensor laid out as the base."""
+        if self.base_dtype.is_complex and not self.dtype.is_complex:
+            whole = aten.view_as_real(whole)
+        elif self.dtype.is_complex and not self.base_dtype.is_complex:
+            whole = aten.view_as_complex(whole)
+        return aten.as_strided(whole, self.shape, self.strides, self.offset)
+
+    def overlaps(self) -> bool:
+        """Whether elements of the view may share memory, as those of an expanded or unfolded tensor do."""
+        reach = 0
+        for step, n in sorted((s, n) for s, n in zip(self.strides, self.shape) if n > 1):
+            if step <= reach:
+                return True
+            reach += step * (n - 1)
+        return False
 
 
 def regenerate_view(view: Tensor, base: Tensor) -> None:
     """Gives a view the history "as_strided of the base", after the base was written."""
     node = AsStridedOfBase()
-    node.geometry = _geometry(view)
-    node.base_like = (base._a.shape, base.stride(), base.dtype)
+    node.place = Place.of(view, base)
     finish_node(node, (edge_of(base),), [view], single=True)
     view._gf = node
     view._ks |= GRAD
@@ -101,11 +134,11 @@ class CopySlices(Node):
 
     hooked = True  # what it saved is its inner node's: the engine's short cut does not know that
     inner: Node
-    geometry: tuple[tuple[int, ...], tuple[int, ...], int]
+    place: Place
 
     def apply(self, g: Any) -> Any:
-        whole = aten.clone(g)
-        part = aten.as_strided(whole, *_in_gradient(self.geometry, self.shape, whole))
+        whole = aten.copy_(self.place.empty_base(g), g)
+        part = self.place.inside(whole)
         grads = list(self.inner.apply(aten.clone(part)))
         if grads[0] is None:
             aten.zero_(part)
@@ -117,24 +150,19 @@ class CopySlices(Node):
         self.inner.release()
 
 
-def _in_gradient(geometry: Any, base_shape: Any, whole: Tensor) -> tuple[Any, ...]:
-    """The view's place in a gradient of the base, which is contiguous."""
-    shape, strides, offset = geometry
-    return list(shape), list(strides), offset
-
-
 class AsStridedOfBase(Node):
     """The history of a view after its base was written."""
 
-    geometry: tuple[tuple[int, ...], tuple[int, ...], int]
-    base_like: tuple[Any, ...]
+    place: Place
 
     def name(self) -> str:
         return "AsStridedBackward0"
 
     def apply(self, g: Any) -> Any:
-        shape, strides, dtype = self.base_like
-        whole = aten.zeros(list(shape), dtype=dtype, device=g.device)
-        part = aten.as_strided(whole, *_in_gradient(self.geometry, shape, whole))
-        aten.copy_(part, g)
+        place = self.place
+        if place.overlaps():
+            from .derivatives.movement import through_storage
+            return (through_storage(g, place.shape, place.strides, place.offset, place.base_shape, place.base_strides, 0),)
+        whole = aten.zero_(place.empty_base(g))
+        aten.copy_(place.inside(whole), g)
         return (whole,)

@@ -157,12 +157,20 @@ def versions_of(saved: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 class Packed:
-    """A saved tensor that went through a pack hook."""
+    """A saved tensor that went through a pack hook. `edge` is its place in the graph, which unpacking restores."""
 
-    __slots__ = ("value", "unpack")
+    __slots__ = ("value", "hook", "edge")
 
-    def __init__(self, value: Any, unpack: Any) -> None:
-        self.value, self.unpack = value, unpack
+    def __init__(self, value: Any, hook: Any, edge: Any) -> None:
+        self.value, self.hook, self.edge = value, hook, edge
+
+    def unpack(self) -> Any:
+        out = self.hook(self.value)
+        if self.edge is None or not isinstance(out, Tensor) or not state.grad or out._ks & GRAD:
+            return out
+        out = shallow_alias(out)
+        out._gf, out._ks = self.edge, out._ks | GRAD
+        return out
 
 
 def unpack(node: Node) -> tuple[Any, ...]:
@@ -188,7 +196,7 @@ def unpack(node: Node) -> tuple[Any, ...]:
 
 
 def _unpack_packed(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
-    made = [v.unpack(v.value) if v.__class__ is Packed else v for v in saved]
+    made = [v.unpack() if v.__class__ is Packed else v for v in saved]
     if node.saves_result and state.grad:
         made = [_output_again(node, v, n) if n.startswith("result") and isinstance(v, Tensor) else v
                 for v, n in zip(made, node.saved_names)]

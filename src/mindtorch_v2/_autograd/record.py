@@ -151,7 +151,7 @@ def store(node: Node, values: list[Any]) -> None:
         before = modes.state.saved_hooks
         modes.state.saved_hooks = ()
         try:
-            values = [Packed(pack(v), unpack) if isinstance(v, Tensor) else v for v in values]
+            values = [Packed(pack(v), unpack, edge_of(v)) if isinstance(v, Tensor) else v for v in values]
         finally:
             modes.state.saved_hooks = before
     node.saved = tuple(values)

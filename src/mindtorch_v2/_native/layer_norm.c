@@ -120,7 +120,7 @@ static PyObject *gradients_made(Arrays *all, const Array *x, int axis, Backward 
     job->gx = out[0].data;
     job->gw = out[1].data;
     job->gb = out[2].data;
-    job->work = PyMem_Calloc((size_t)(groups * 3 * job->length), (size_t)x->itemsize);
+    job->work = PyMem_Malloc((size_t)(groups * 3 * job->length) * (size_t)x->itemsize);
     if (job->work == NULL) {
         Py_DECREF(result);
         return PyErr_NoMemory();

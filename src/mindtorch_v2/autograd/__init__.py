@@ -108,11 +108,18 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     return tuple(found)  # type: ignore[arg-type]
 
 
+_PROFILER_NAMES = {  # names of torch.autograd that belong to the profiler: where they are defined
+    "kineto_available": "profiler._config", "_supported_activities": "profiler._config", "ProfilerActivity": "profiler._enums",
+    "ProfilerState": "profiler._enums", "_profiler_enabled": "profiler._session",
+}
+_RENAMED = {"_supported_activities": "supported_activities", "_profiler_enabled": "is_recording"}
+
+
 def __getattr__(name: str) -> Any:
     import importlib
     if name in ("profiler", "profiler_util", "profiler_legacy"):
         return importlib.import_module(f"{__name__}.{name}")
-    profiling = importlib.import_module(f"{__name__}.profiler")
-    if name in getattr(profiling, "AUTOGRAD_NAMES", {}):
-        return profiling.AUTOGRAD_NAMES[name]
+    if name in _PROFILER_NAMES:
+        module = importlib.import_module(f"{__package__.partition('.')[0]}.{_PROFILER_NAMES[name]}")
+        return getattr(module, _RENAMED.get(name, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

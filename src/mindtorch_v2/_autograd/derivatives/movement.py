@@ -90,7 +90,7 @@ derivative("diagonal_scatter", self=lambda g, offset, dim1, dim2: _without_part(
            src=lambda g, offset, dim1, dim2: aten.diagonal(g, offset, dim1, dim2))
 
 
-def _through_storage(g: Any, size: Shape, stride: Shape, start: int, own_shape: Shape, own_stride: Shape, own: int) -> Any:
+def through_storage(g: Any, size: Shape, stride: Shape, start: int, own_shape: Shape, own_stride: Shape, own: int) -> Any:
     """Adds every element's gradient to its place in a flat storage, then reads the storage as the input did."""
     length = max(start + storage_extent(size, stride), own + storage_extent(own_shape, own_stride))
     places = aten.as_strided(aten.arange(length, device=g.device), size, stride, start)
@@ -103,14 +103,14 @@ def _as_strided_back(g: Any, self_shape: Shape, self_strides: Shape, self_offset
                      storage_offset: int | None) -> Any:
     item = g.element_size()
     start = self_offset if storage_offset is None else storage_offset
-    return _through_storage(g, size, stride, start, self_shape, tuple(s // item for s in self_strides), self_offset)
+    return through_storage(g, size, stride, start, self_shape, tuple(s // item for s in self_strides), self_offset)
 
 
 def _as_strided_inplace_back(g: Any, self_shape: Shape, self_strides: Shape, size: Shape, stride: Shape,
                              storage_offset: int | None) -> Any:
     """For a tensor that owns its memory, so that it began where its storage does."""
     item = g.element_size()
-    return _through_storage(g, size, stride, storage_offset or 0, self_shape, tuple(s // item for s in self_strides), 0)
+    return through_storage(g, size, stride, storage_offset or 0, self_shape, tuple(s // item for s in self_strides), 0)
 
 
 derivative("as_strided", self=_as_strided_back)
