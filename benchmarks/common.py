@@ -13,8 +13,9 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 def implementations() -> dict[str, Any]:
     """PyTorch and this package, both with one thread."""
-    import mindtorch_v2
     import torch
+
+    import mindtorch_v2
     torch.set_num_threads(1)
     return {"torch": torch, "mindtorch_v2": mindtorch_v2}
 

@@ -13,6 +13,7 @@ from ._device import device
 from ._device import get_default as get_default_device
 from ._device import set_default as set_default_device
 from ._dispatch import aten as _aten
+from ._dtype import bool_ as bool  # noqa: A004 - torch.bool
 from ._dtype import (
     complex64,
     complex128,
@@ -31,7 +32,6 @@ from ._dtype import (
     set_default_dtype,
     uint8,
 )
-from ._dtype import bool_ as bool  # noqa: A004 - torch.bool
 from ._errors import OutOfMemoryError
 from ._install import install as _install
 from ._install import public_function as _public_function
@@ -53,8 +53,7 @@ _np.seterr(all="ignore")  # IEEE results without warnings, as everywhere in this
 # block (never touched, so it costs nothing) raises its threshold: a convolution step in a fresh process took half the time.
 _np.empty((1 << 25) - 65536, _np.uint8)
 _install()
-from . import _tensor_methods  # noqa: E402 - properties and protocols, after the operators are in place
-from . import _functions  # noqa: E402
+from . import _functions, _tensor_methods  # noqa: E402 - properties and protocols, after the operators are in place
 from ._autograd.grad_mode import (  # noqa: E402
     enable_grad,
     inference_mode,

@@ -5,8 +5,9 @@ import gc
 import threading
 import weakref
 
-import mindtorch_v2 as torch
 import pytest
+
+import mindtorch_v2 as torch
 
 
 def leaf(*values: float, dtype=None) -> torch.Tensor:

@@ -5,8 +5,9 @@ import importlib
 import pathlib
 import re
 
-import mindtorch_v2 as torch  # noqa: F401 - declares all ops
 import pytest
+
+import mindtorch_v2 as torch  # noqa: F401 - declares all ops
 from mindtorch_v2._dispatch import registry
 from mindtorch_v2._ops import table
 

@@ -10,9 +10,10 @@ import re
 import warnings
 from typing import Any
 
-import mindtorch_v2 as torch
 import numpy as np
 import pytest
+
+import mindtorch_v2 as torch
 from mindtorch_v2._autograd.inplace import CopySlices
 from mindtorch_v2._dispatch import aten, registry
 from mindtorch_v2._ops import table

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from .._dispatch import aten
 from .._dispatch.modes import SPACE

@@ -44,7 +44,7 @@ class _Mode:
                 except GeneratorExit:
                     generator.close()
                     raise
-                except BaseException:
+                except BaseException:  # noqa: BLE001 - it is handed on to the generator
                     failed = sys.exc_info()[1]
         return inner  # type: ignore[return-value]
 

@@ -188,7 +188,7 @@ def unpack(node: Node) -> tuple[Any, ...]:
                 raise _changed(node, v, storage.version, 0 if versions is None else versions[i])
         elif kind is Packed:
             return _unpack_packed(node, saved)
-        i += 1
+        i += 1  # noqa: SIM113 - this runs for every node of every pass
     if node.saves_result and state.grad:
         return tuple([_output_again(node, v, n) if n.startswith("result") and isinstance(v, Tensor) else v
                       for v, n in zip(saved, node.saved_names)])

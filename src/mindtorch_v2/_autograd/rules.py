@@ -36,7 +36,8 @@ class Derivative:
         self.results = {n: int(n[6:] or 0) for n in self.saved_names if n.startswith("result") and n not in parameters}
         self.all_saved = frozenset(self.saved_names)
         tensors = [p.name for p in base.schema.params if p.is_tensor]
-        self.facts = {f"{n}_{what}" for n in tensors for what in ("shape", "strides", "offset", "dtype", "device")} - known  # kept instead of a tensor
+        kinds = ("shape", "strides", "offset", "dtype", "device")
+        self.facts = {f"{n}_{kind}" for n in tensors for kind in kinds} - known  # kept instead of a tensor
         unknown = [n for n in (*self.saved_names, *self.inputs) if n not in known and n not in self.facts]
         if unknown:
             raise ValueError(f"the derivative of {op.name} names {unknown}, which its schema does not have")

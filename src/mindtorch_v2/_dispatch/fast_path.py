@@ -283,7 +283,7 @@ class FastPath:
             n = by_name[name]
             edge = f"({n}._gf or ({n} if {n}._ks & 8 else None)) if {n}._base is None else _view_edge({n})"
             if name in optional:
-                guard = f"_c is _Tensor or _c is _Parameter" if n == self.number else f"{n} is not None"
+                guard = "_c is _Tensor or _c is _Parameter" if n == self.number else f"{n} is not None"
                 edge = f"({edge}) if {guard} else None"
             edges[name] = f"_e{i}"
             add(f"{pad}_e{i} = {edge}")

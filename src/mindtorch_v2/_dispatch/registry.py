@@ -9,6 +9,8 @@ from collections.abc import Callable
 from importlib import import_module, util
 from typing import Any, TypeVar
 
+from .._native import accelerate
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}     # (backend, op name) -> kernel on arrays
@@ -23,10 +25,11 @@ _loaded: set[str] = set()
 
 def kernel(*names: str, backend: str = "cpu", ufunc: Any = None) -> Callable[[F], F]:
     """Registers a kernel: arrays in, arrays out, arguments in schema order. With `ufunc`, the in-place and `out=`
-    forms of a plain elementwise op write through that numpy ufunc."""
+    forms of a plain elementwise op write through that numpy ufunc. What has a native form (see `_native.OPS`) tries that
+    first."""
     def register(function: F) -> F:
         for name in names:
-            KERNELS[backend, name] = function
+            KERNELS[backend, name] = accelerate(name, function) if backend == "cpu" else function
             if ufunc is not None:
                 UFUNCS[name] = ufunc
         return function
@@ -37,7 +40,8 @@ def inplace_kernel(*names: str) -> Callable[[F], F]:
     """Registers the in-place form of a functional op (`"add.Tensor"`): it writes into its first array and returns None."""
     def register(function: F) -> F:
         for name in names:
-            INPLACE[name] = function
+            base, dot, overload = name.partition(".")
+            INPLACE[name] = accelerate(f"{base}_{dot}{overload}", function)
         return function
     return register
 

@@ -208,7 +208,7 @@ def check_writable(t: Tensor) -> None:
     if a.size == 0:
         return
     if not a.flags.writeable or (0 in a.strides and any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape))):
-        if not a.flags.writeable and not (0 in a.strides):
+        if not a.flags.writeable and 0 not in a.strides:
             raise RuntimeError("the tensor is backed by read-only memory and cannot be written")
         raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
                            "location. Please clone() the tensor before performing the operation.")
@@ -295,7 +295,7 @@ def meta_array(spec: Spec) -> np.ndarray:
     """An array of the right shape, strides and type over a dummy buffer; it must never be read."""
     item = spec.dtype.itemsize
     strides = tuple(s * item for s in contiguous_strides(spec.shape))
-    return np.lib.stride_tricks.as_strided(np.zeros(1, spec.dtype.np), tuple(spec.shape), strides)
+    return np.lib.stride_tricks.as_strided(np.zeros(1, spec.dtype.np), tuple(spec.shape), strides, writeable=False)
 
 
 def elementwise_spec(op: Op, args: tuple[Any, ...]) -> Spec:

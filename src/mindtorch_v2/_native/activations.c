@@ -70,12 +70,13 @@ static PyObject *gradient(const Loops *loops, PyObject *gradient_object, PyObjec
 }
 
 #define LOOPS(name, single, twice) static const Loops name##_loops = {name##_loop_f, name##_loop_d, single, twice}
-#define ONE_OPERAND(name)                                                                                             \
+#define OUT_OF_PLACE(name)                                                                                            \
     static PyObject *name##_kernel(PyObject *const *args, Py_ssize_t count)                                                    \
     {                                                                                                                 \
         (void)count;                                                                                                  \
         return one_operand(&name##_loops, args[0], false);                                                            \
-    }                                                                                                                 \
+    }
+#define IN_PLACE(name)                                                                                                \
     static PyObject *name##_in_place(PyObject *const *args, Py_ssize_t count)                                                 \
     {                                                                                                                 \
         (void)count;                                                                                                  \
@@ -101,10 +102,13 @@ LOOPS(silu_backward, 1.2, 3);
 LOOPS(gelu_backward, 2, 27);
 LOOPS(gelu_tanh_backward, 1.5, 3);
 
-ONE_OPERAND(relu)
-ONE_OPERAND(exp)
-ONE_OPERAND(sigmoid)
-ONE_OPERAND(silu)
+OUT_OF_PLACE(exp)
+OUT_OF_PLACE(relu)
+IN_PLACE(relu)
+OUT_OF_PLACE(sigmoid)
+IN_PLACE(sigmoid)
+OUT_OF_PLACE(silu)
+IN_PLACE(silu)
 GRADIENT(sigmoid_backward)
 GRADIENT(tanh_backward)
 GRADIENT(silu_backward)
@@ -142,7 +146,6 @@ const KernelEntry ACTIVATION_KERNELS[] = {
     {"relu", relu_kernel, 1},
     {"relu_", relu_in_place, 1},
     {"exp", exp_kernel, 1},
-    {"exp_", exp_in_place, 1},
     {"sigmoid", sigmoid_kernel, 1},
     {"sigmoid_", sigmoid_in_place, 1},
     {"silu", silu_kernel, 1},

@@ -42,8 +42,8 @@ class ArchiveReader:
         try:
             self.zip = zipfile.ZipFile(file)
         except _FAULTS as error:
-            raise RuntimeError(f"{shown} is not a PyTorch checkpoint: it is no zip archive, or it is damaged ({error}). Files of the format "
-                               "before PyTorch 1.6 are not read; load them with PyTorch and save them again.") from None
+            raise RuntimeError(f"{shown} is not a PyTorch checkpoint: it is no zip archive, or it is damaged ({error}). Files of the "
+                               "format before PyTorch 1.6 are not read; load them with PyTorch and save them again.") from None
         found = [n for n in self.zip.namelist() if n.endswith("/data.pkl")]
         if len(found) != 1:
             raise RuntimeError(f"{shown} is not a PyTorch checkpoint: it holds no data.pkl" + (

@@ -43,8 +43,7 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
                     columns[k].append(g)
             made = tuple(aten.reshape(aten.stack(c), [*o.shape, *x.shape]) for c, x in zip(columns, xs))
             rows.append(_pack(made, single_in))
-    result = _pack(tuple(rows), single_out)
-    return result
+    return _pack(tuple(rows), single_out)
 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
@@ -80,7 +79,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         vs = tuple(map(aten.ones_like, xs)) if v is None else (v,) if isinstance(v, Tensor) else tuple(v)
         dummies = tuple(aten.zeros_like(o).requires_grad_() for o in outs)
         grads = _grad(outs, xs, dummies, True)
-        found = _grad([g for g in grads], dummies, vs, create_graph)
+        found = _grad(list(grads), dummies, vs, create_graph)
     return (out if create_graph else _detach(out)), _pack(found, isinstance(out, Tensor))
 
 

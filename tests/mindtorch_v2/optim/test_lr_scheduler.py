@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import json
 
-import mindtorch_v2 as torch
 import pytest
+
+import mindtorch_v2 as torch
 
 from . import schedules
 

@@ -64,8 +64,8 @@ class Case:
 
     def __init__(self, id: str, code: str, *, grad: bool = True, rtol: float = 2e-5, atol: float = 2e-6,
                  strides: bool = True, values: bool = True, **inputs: In) -> None:
-        for name, value in dict(id=id, code=code, inputs=inputs, grad=grad, rtol=rtol, atol=atol, strides=strides,
-                                values=values).items():
+        for name, value in {"id": id, "code": code, "inputs": inputs, "grad": grad, "rtol": rtol, "atol": atol, "strides": strides,
+                            "values": values}.items():
             object.__setattr__(self, name, value)
 
 

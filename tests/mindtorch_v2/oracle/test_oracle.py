@@ -5,8 +5,9 @@ import importlib
 import pathlib
 import warnings
 
-import mindtorch_v2 as torch
 import pytest
+
+import mindtorch_v2 as torch
 
 from . import harness
 
@@ -21,7 +22,7 @@ def _cases():
             yield pytest.param(case, answers.get(case.id), id=f"{family}-{case.id}")
 
 
-@pytest.mark.parametrize("case, want", _cases())
+@pytest.mark.parametrize("case, want", list(_cases()))
 def test_answers_as_pytorch(case, want):
     assert want is not None, "not recorded: run scripts/oracle/record.py with torch==2.13.0"
     with warnings.catch_warnings():

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import collections
 
-import mindtorch_v2 as torch
 import numpy as np
 import pytest
+
+import mindtorch_v2 as torch
 from mindtorch_v2.utils import data
 
 

@@ -1,8 +1,9 @@
 """Safetensors files, written and read here and by the format's own numpy front."""
 from __future__ import annotations
 
-import mindtorch_v2 as torch
 import pytest
+
+import mindtorch_v2 as torch
 from mindtorch_v2.utils import safetensors as st
 
 library = pytest.importorskip("safetensors.numpy")

@@ -60,7 +60,7 @@ def detach_(self: Any) -> Any:
 def _fresh(like: Tensor, extent: int) -> np.ndarray:
     """A flat array of the tensor's type; on the meta device one that has no memory."""
     if like._ks & META:
-        return np.lib.stride_tricks.as_strided(np.zeros(1, like._a.dtype), (extent,), (like._a.itemsize,))
+        return np.lib.stride_tricks.as_strided(np.zeros(1, like._a.dtype), (extent,), (like._a.itemsize,), writeable=False)
     return np.zeros(extent, like._a.dtype)
 
 

@@ -33,7 +33,7 @@ def _cumsum_in_blocks(a: np.ndarray, axis: int) -> np.ndarray | None:
     n = a.shape[axis]
     blocks, upper = -(-n // _BLOCK), _UPPER[a.dtype.char]
     outer, inner = prod(a.shape[:axis]), prod(a.shape[axis + 1:])
-    cut = a.reshape(outer, n, inner)
+    cut: Any = a.reshape(outer, n, inner)
     if n % _BLOCK:
         whole = np.zeros((outer, blocks * _BLOCK, inner), a.dtype)
         whole[:, :n] = cut

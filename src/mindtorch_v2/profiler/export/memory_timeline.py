@@ -8,17 +8,19 @@ from ..._device import FOREIGN, TYPES
 from .._enums import DeviceType
 from .._store import EventStore
 from ..analysis.memory import Change, changes, find_blocks, running_totals
+from ..analysis.memory_peak import Holder, held_at_peak
 from ..analysis.tree import EventTree
 from .atomic import atomic_writer
 from .memory_page import page
 
 
 class MemoryProfileTimeline:
-    """The memory of one device over a window: `timeline` lists every change."""
+    """The memory of one device over a window: `timeline` lists every change, `holders` who held it at the peak."""
 
-    def __init__(self, timeline: list[Change], device: str) -> None:
+    def __init__(self, timeline: list[Change], device: str, holders: list[Holder] | None = None) -> None:
         self.timeline = timeline
         self.device = device
+        self.holders = holders or []
 
     def totals(self) -> tuple[list[int], list[list[int]]]:
         """See `analysis.memory.running_totals`."""
@@ -37,7 +39,7 @@ class MemoryProfileTimeline:
     def export_memory_timeline_html(self, path: str | os.PathLike[str]) -> None:
         """A page with the picture, to be opened in a browser."""
         with atomic_writer(path) as out:
-            out.write(page(*self.totals(), self.device))
+            out.write(page(*self.totals(), self.device, self.holders))
 
 
 def write(source: EventStore | EventTree, path: str | os.PathLike[str], device: str | None = None) -> MemoryProfileTimeline:
@@ -65,4 +67,5 @@ def make_timeline(tree: EventTree, device: str | None = None) -> MemoryProfileTi
     known = {"cpu": DeviceType.CPU, "npu": DeviceType.NPU, "meta": DeviceType.Meta}.get(kind)
     if known is None:
         return MemoryProfileTimeline([], wanted)
-    return MemoryProfileTimeline(changes(tree, find_blocks(tree, known.value, int(index) if index else -1)), wanted)
+    blocks = find_blocks(tree, known.value, int(index) if index else -1)
+    return MemoryProfileTimeline(changes(tree, blocks), wanted, held_at_peak(tree.store, blocks))

@@ -20,7 +20,7 @@ _BAD_TYPE = "default_collate: batch must contain tensors, numpy arrays, numbers,
 
 def default_convert(data: Any) -> Any:
     """Arrays become tensors, containers are searched, everything else stays."""
-    if isinstance(data, Tensor) or isinstance(data, (str, bytes)):
+    if isinstance(data, (Tensor, str, bytes)):
         return data
     if isinstance(data, np.ndarray):
         return data if _STRINGS.search(data.dtype.str) else as_tensor(data)

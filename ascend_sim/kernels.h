@@ -1,0 +1,44 @@
+/* Checks (phase 1) and kernels (worker threads) named by op_table.h, and the variants they know. */
+#ifndef ASCEND_SIM_KERNELS_H
+#define ASCEND_SIM_KERNELS_H
+
+#include "ops.h"
+
+enum {
+    EW_ADD, EW_ADDS, EW_SUB, EW_SUBS, EW_MUL, EW_MULS, EW_DIV, EW_DIVS, EW_NEG, EW_EXP, EW_LOG, EW_SQRT, EW_RSQRT,
+    EW_ABS, EW_RECIPROCAL, EW_POWS, EW_POW, EW_SIN, EW_COS, EW_ERF, EW_TANH, EW_TANH_GRAD, EW_SIGMOID,
+    EW_SIGMOID_GRAD, EW_RELU, EW_THRESHOLD_GRAD, EW_GELU, EW_GELU_GRAD, EW_SILU, EW_SILU_GRAD, EW_MAXIMUM,
+    EW_MINIMUM, EW_CLAMP, EW_ADDCMUL, EW_ADDCDIV, EW_FLOOR, EW_CEIL, EW_SIGN, EW_LOG1P, EW_EXPM1, EW_LERPS,
+    EW_LEAKY_RELU,
+    EW_EQ, EW_EQS, EW_NE, EW_NES, EW_LT, EW_LTS, EW_LE, EW_LES, EW_GT, EW_GTS, EW_GE, EW_GES, EW_AND, EW_OR, EW_NOT,
+    EW_ISFINITE,
+};
+
+enum { RED_SUM, RED_MEAN, RED_MAX, RED_MIN, RED_ALL, RED_ANY };
+enum { MM_MM, MM_MATMUL, MM_BMM, MM_ADDMM, MM_BADDBMM };
+
+#define KERNEL(name) int name(Executor *e)
+KERNEL(check_none); KERNEL(check_broadcast); KERNEL(check_float_out); KERNEL(check_clamp); KERNEL(check_cast);
+KERNEL(run_elementwise); KERNEL(run_float_elementwise); KERNEL(run_compare);
+KERNEL(run_where); KERNEL(check_masked_fill); KERNEL(run_masked_fill);
+KERNEL(run_copy); KERNEL(check_permute); KERNEL(run_permute); KERNEL(check_cat); KERNEL(run_cat);
+KERNEL(run_fill); KERNEL(check_arange); KERNEL(run_arange); KERNEL(check_triangle); KERNEL(run_triangle);
+KERNEL(check_reduce); KERNEL(check_reduce_typed); KERNEL(run_reduce); KERNEL(check_reduce_dim);
+KERNEL(run_extreme_dim); KERNEL(check_softmax); KERNEL(run_softmax); KERNEL(run_softmax_backward);
+KERNEL(check_matmul); KERNEL(run_matmul);
+KERNEL(check_convolution); KERNEL(run_convolution); KERNEL(check_convolution_backward);
+KERNEL(run_convolution_backward); KERNEL(check_max_pool); KERNEL(run_max_pool); KERNEL(check_max_pool_backward);
+KERNEL(run_max_pool_backward);
+KERNEL(check_layer_norm); KERNEL(run_layer_norm); KERNEL(check_layer_norm_backward); KERNEL(run_layer_norm_backward);
+KERNEL(check_batch_norm); KERNEL(run_batch_norm); KERNEL(check_batch_norm_backward); KERNEL(run_batch_norm_backward);
+KERNEL(check_embedding); KERNEL(run_embedding); KERNEL(check_embedding_backward); KERNEL(run_embedding_backward);
+KERNEL(check_index_select); KERNEL(run_index_select); KERNEL(check_gather); KERNEL(run_gather);
+KERNEL(check_scatter_add); KERNEL(run_scatter_add); KERNEL(check_nll_loss); KERNEL(run_nll_loss);
+KERNEL(check_nll_loss_backward); KERNEL(run_nll_loss_backward);
+KERNEL(check_dropout_mask); KERNEL(run_dropout_gen_mask); KERNEL(check_dropout_do_mask); KERNEL(run_dropout_do_mask);
+KERNEL(run_normal); KERNEL(run_uniform); KERNEL(check_adamw); KERNEL(run_adamw);
+
+/* Blocked product of dense float32 matrices: c[m][n] = alpha * a[m][k] b[k][n] + beta * c; used by matmul and conv. */
+void gemm_f32(int64_t m, int64_t n, int64_t k, float alpha, const float *a, const float *b, float beta, float *c);
+
+#endif

@@ -1,0 +1,20 @@
+"""Builds the native part, which is optional: where it cannot be compiled the package works with numpy alone.
+
+Everything else about the package stands in pyproject.toml.
+"""
+from glob import glob
+
+from setuptools import Extension, setup
+
+NATIVE = "src/mindtorch_v2/_native"
+# No -ffast-math, no contraction, no -march: results follow IEEE 754 and one build runs on every machine of its architecture.
+FLAGS = ["-O3", "-std=c11", "-Wall", "-Wextra", "-Wno-psabi", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
+         "-fvisibility=hidden", "-pthread"]
+KERNEL_SOURCES = ["module.c", "arrays.c", "threads.c", "activations.c", "softmax.c", "layer_norm.c", "reductions.c", "copies.c",
+                  "optimizers.c", "losses.c", "pooling.c"]
+
+setup(ext_modules=[
+    Extension("mindtorch_v2._native._kernels", [f"{NATIVE}/{name}" for name in KERNEL_SOURCES],
+              depends=sorted(glob(f"{NATIVE}/*.h") + glob(f"{NATIVE}/*.inc")),
+              define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, extra_link_args=["-pthread"], optional=True),
+])

@@ -1,0 +1,131 @@
+"""The C ABI of Ascend's libraries as one table: functions, enumerations, error names. Prototypes are generated from it.
+
+Codes of runtime functions: `p` any pointer or handle, `i` int32 or enum, `u` uint32, `l` int64, `U` uint64, `n` size_t,
+`z` C string. The part after `>` is what is returned; without it an int32 status.
+Codes of operators: `t` aclTensor*, `s` aclScalar*, `I` aclIntArray*, `B` aclBoolArray*, `L` aclTensorList*, `l` int64,
+`u` uint64, `i` int32, `b` int8, `?` bool, `d` double, `f` float, `D` aclDataType. Every first phase ends with a pointer to
+the workspace size and one to the executor; every second phase takes workspace, its size, executor and stream.
+"""
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+RUNTIME = {
+    # start, device
+    "aclInit": "z", "aclFinalize": "", "aclGetRecentErrMsg": ">z", "aclrtGetVersion": "ppp", "aclrtGetSocName": ">z",
+    "aclrtSetDevice": "i", "aclrtGetDevice": "p", "aclrtResetDevice": "i", "aclrtGetDeviceCount": "p",
+    "aclrtSynchronizeDevice": "", "aclrtSynchronizeDeviceWithTimeout": "i", "aclGetDeviceCapability": "uip",
+    # memory
+    "aclrtMalloc": "pni", "aclrtFree": "p", "aclrtMallocHost": "pn", "aclrtFreeHost": "p",
+    "aclrtMemcpy": "pnpni", "aclrtMemcpyAsync": "pnpnip", "aclrtMemset": "pnin", "aclrtMemsetAsync": "pninp",
+    "aclrtGetMemInfo": "ipp",
+    # streams
+    "aclrtCreateStreamWithConfig": "puu", "aclrtCreateStream": "p", "aclrtDestroyStream": "p", "aclrtSynchronizeStream": "p",
+    "aclrtSynchronizeStreamWithTimeout": "pi", "aclrtStreamQuery": "pp", "aclrtStreamGetId": "pp", "aclrtStreamWaitEvent": "pp",
+    "aclrtDeviceGetStreamPriorityRange": "pp",
+    # events
+    "aclrtCreateEventExWithFlag": "pu", "aclrtCreateEventWithFlag": "pu", "aclrtDestroyEvent": "p", "aclrtRecordEvent": "pp",
+    "aclrtSynchronizeEvent": "p", "aclrtQueryEventStatus": "pp", "aclrtEventElapsedTime": "ppp", "aclrtEventGetTimestamp": "pp",
+    # objects that operators take
+    "aclCreateTensor": "pUiplipUp>p", "aclCreateScalar": "pi>p", "aclCreateIntArray": "pU>p", "aclCreateBoolArray": "pU>p",
+    "aclCreateTensorList": "pU>p", "aclDestroyTensor": "p", "aclDestroyScalar": "p", "aclDestroyIntArray": "p",
+    "aclDestroyBoolArray": "p", "aclDestroyTensorList": "p",
+}
+
+MSPTI = {
+    "msptiSubscribe": "ppp", "msptiUnsubscribe": "p", "msptiActivityRegisterCallbacks": "pp", "msptiActivityEnable": "i",
+    "msptiActivityDisable": "i", "msptiActivityGetNextRecord": "pnp", "msptiActivityFlushAll": "u",
+    "msptiActivityPushExternalCorrelationId": "iU", "msptiActivityPopExternalCorrelationId": "ip",
+}
+
+OPERATORS = {
+    "Add": "ttst", "Adds": "tsst", "Sub": "ttst", "Subs": "tsst", "Mul": "ttt", "Muls": "tst", "Div": "ttt", "Divs": "tst",
+    "Neg": "tt", "Exp": "tt", "Log": "tt", "Sqrt": "tt", "Rsqrt": "tt", "Abs": "tt", "Reciprocal": "tt",
+    "PowTensorScalar": "tst", "Sin": "tt", "Cos": "tt", "Erf": "tt", "Tanh": "tt", "TanhBackward": "ttt", "Sigmoid": "tt",
+    "SigmoidBackward": "ttt", "Relu": "tt", "ThresholdBackward": "ttst", "Gelu": "tt", "GeluBackward": "ttt", "Silu": "tt",
+    "SiluBackward": "ttt", "Softmax": "tlt", "SoftmaxBackward": "ttlt", "LogSoftmax": "tlt", "LogSoftmaxBackward": "ttlt",
+    "Mm": "tttb", "Matmul": "tttb", "BatchMatMul": "tttb", "Addmm": "tttsstb", "Baddbmm": "tttsstb",
+    "ReduceSum": "tI?Dt", "Mean": "tI?Dt", "Amax": "tI?t", "MaxDim": "tl?tt", "ArgMax": "tl?t", "Maximum": "ttt",
+    "Minimum": "ttt", "Clamp": "tsst", "EqTensor": "ttt", "EqScalar": "tst", "NeTensor": "ttt", "LtTensor": "ttt",
+    "GtTensor": "ttt", "GtScalar": "tst", "SWhere": "tttt", "InplaceMaskedFillTensor": "ttt", "InplaceCopy": "tt",
+    "Cast": "tDt", "Permute": "tIt", "Cat": "Llt", "InplaceFillScalar": "ts", "InplaceZero": "t", "InplaceOne": "t",
+    "Arange": "ssst", "Tril": "tlt", "Triu": "tlt", "Embedding": "ttt", "EmbeddingDenseBackward": "ttuu?t",
+    "IndexSelect": "tltt", "Gather": "tltt", "ScatterAdd": "tlttt", "LayerNorm": "tIttdttt",
+    "LayerNormBackward": "ttIttttBttt", "BatchNorm": "ttttt?ddttt", "BatchNormBackward": "ttttttt?dBttt",
+    "Convolution": "tttIII?Iltb", "ConvolutionBackward": "tttIIII?IiBbttt", "MaxPool2dWithIndices": "tIIII?tt",
+    "MaxPool2dWithIndicesBackward": "tttIIII?t", "NLLLoss": "tttlltt", "NLLLossBackward": "ttttlltt",
+    "DropoutGenMask": "Idllt", "DropoutDoMask": "ttdt", "InplaceNormal": "tffll", "InplaceUniform": "tdduu",
+    "Addcmul": "tttst", "Addcdiv": "tttst", "ApplyAdamWV2": "ttttttfffff??",
+}
+
+# --- enumerations -------------------------------------------------------------------------------------------------------
+DATA_TYPES = {"float32": 0, "float16": 1, "int8": 2, "int32": 3, "uint8": 4, "int16": 6, "int64": 9, "float64": 11, "bool": 12,
+              "complex64": 16, "complex128": 17, "bfloat16": 27}
+FORMAT_ND, FORMAT_NCHW, FORMAT_NCDHW, FORMAT_NCL = 2, 0, 30, 47
+FORMAT_OF_RANK = {3: FORMAT_NCL, 4: FORMAT_NCHW, 5: FORMAT_NCDHW}
+HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = 0, 1, 2, 3
+MALLOC_HUGE_FIRST = 0
+MEMORY_HBM = 1
+EVENT_SYNC, EVENT_PROGRESS, EVENT_TIME_LINE = 1, 2, 8
+EVENT_COMPLETE = 1              # aclrtQueryEventStatus
+STREAM_COMPLETE = 0             # aclrtStreamQuery
+STREAM_FAST = 1 | 2             # fast launch, fast synchronisation
+CAPABILITY_AI_CORES, CAPABILITY_VECTOR_CORES = 0, 1
+CUBE_KEEP_DTYPE, CUBE_ALLOW_FLOAT32_DOWN = 0, 1
+
+REPEAT_INIT = 100002
+OUT_OF_MEMORY = (207001, 207018, 200000)
+INVALID_OPERAND = (161001, 161002)
+ERRORS = {
+    100000: "invalid parameter", 100001: "not initialised", 100002: "initialised twice", 100037: "finalised twice",
+    107000: "invalid parameter", 107001: "no such device", 107002: "no device was set on this thread",
+    107003: "the stream belongs to another context", 107006: "the event holds no time stamp",
+    107007: "the time stamps are reversed", 107017: "invalid handle", 107019: "timeout", 161001: "missing operand",
+    161002: "unsupported operand", 200000: "allocation failed", 207000: "feature not supported", 207001: "out of memory",
+    207007: "no event left", 207008: "no stream left", 207018: "out of memory", 361001: "runtime error in an operator",
+    507000: "internal error", 507015: "AI core exception", 507018: "AI CPU exception", 507035: "vector core exception",
+    507046: "timeout of a stream synchronisation", 507047: "timeout of an event synchronisation", 561101: "no executor",
+}
+
+# --- activity records (packed) ------------------------------------------------------------------------------------------
+KIND_KERNEL, KIND_MEMSET, KIND_MEMCPY, KIND_EXTERNAL = 2, 6, 7, 8
+EXTERNAL_CUSTOM0 = 2
+RECORD_SIZES = {KIND_KERNEL: 56, KIND_MEMSET: 56, KIND_MEMCPY: 56, KIND_EXTERNAL: 24}
+RECORD_LAYOUTS = {   # struct codes, little endian and packed
+    KIND_KERNEL: "<IQQIIQQQ",      # kind, start, end, device, stream, correlation, type, name
+    KIND_EXTERNAL: "<IIQQ",        # kind, external kind, external id, correlation
+    KIND_MEMCPY: "<IIQQQIIQB",     # kind, copy kind, bytes, start, end, device, stream, correlation, asynchronous
+    KIND_MEMSET: "<IIQQQIIQB",     # kind, value, bytes, start, end, device, stream, correlation, asynchronous
+}
+
+# --- prototypes ---------------------------------------------------------------------------------------------------------
+_TYPES: dict[str, Any] = {
+    "p": ctypes.c_void_p, "z": ctypes.c_char_p, "i": ctypes.c_int32, "u": ctypes.c_uint32, "l": ctypes.c_int64,
+    "U": ctypes.c_uint64, "n": ctypes.c_size_t,
+}
+_OPERAND_TYPES: dict[str, Any] = {
+    **dict.fromkeys("tsIBL", ctypes.c_void_p), "l": ctypes.c_int64, "u": ctypes.c_uint64, "i": ctypes.c_int32, "b": ctypes.c_int8,
+    "?": ctypes.c_bool, "d": ctypes.c_double, "f": ctypes.c_float, "D": ctypes.c_int32,
+}
+_SECOND_PHASE = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p]
+
+
+def declare(function: Any, code: str) -> Any:
+    """Gives a runtime function of a library its prototype."""
+    given, _, returned = code.partition(">")
+    function.argtypes = [_TYPES[c] for c in given]
+    function.restype = _TYPES[returned] if returned else ctypes.c_int32
+    return function
+
+
+def declare_operator(first: Any, second: Any, code: str) -> None:
+    """Gives the two phases of an operator their prototypes."""
+    first.argtypes = [*(_OPERAND_TYPES[c] for c in code), ctypes.c_void_p, ctypes.c_void_p]
+    second.argtypes = _SECOND_PHASE
+    first.restype = second.restype = ctypes.c_int32
+
+
+def explain(code: int) -> str:
+    """A status in words."""
+    return ERRORS.get(code, "unknown error")

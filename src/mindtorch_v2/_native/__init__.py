@@ -1,0 +1,104 @@
+"""The native part: kernels in C for what numpy does far more slowly than PyTorch.
+
+It is built by the normal install where there is a C compiler (GCC or clang, on a POSIX system) and left out where there is
+none. `available()` tells, MINDTORCH_NATIVE=0 in the environment switches it off, and everything works without it.
+
+A native kernel stands before a numpy kernel and takes the same arguments. It does the common case (contiguous float32 and
+float64) and declines everything else, errors included, which the numpy kernel then does. `OPS` says which operators have one;
+helpers that several operators use carry `@accelerated(name)` where they are defined. Results follow IEEE 754 and do not depend
+on the number of threads. The C files, one a family:
+
+    kernels.h          what they share: arrays, declining, loops
+    module.c           the Python module, `Kernel` objects
+    arrays.c           numpy arrays through the buffer protocol (numpy's headers are not needed)
+    threads.c          the threads that share long loops
+    vecmath.h          exp and Phi as the compiler can vectorise them
+    rows.inc           sums and maxima of rows; the .inc files are compiled for float and for double
+    activations, softmax, layer_norm, reductions, copies, optimizers, losses, pooling
+"""
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TypeVar
+
+__all__ = ["OPS", "accelerate", "accelerated", "available", "get_num_threads", "set_num_threads"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# operator -> native kernel. In-place operators are named as such ("relu_", "add_.Tensor").
+OPS: dict[str, str] = {
+    **{name: name for name in (
+        "exp", "relu", "relu_", "sigmoid", "sigmoid_", "silu", "silu_", "gelu",
+        "threshold_backward", "sigmoid_backward", "tanh_backward", "silu_backward", "gelu_backward",
+        "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data",
+        "native_layer_norm", "native_layer_norm_backward", "cumsum", "embedding_dense_backward", "copy_",
+        "addcmul_", "addcdiv_", "nll_loss_forward", "nll_loss_backward")},
+    "add_.Tensor": "add_",
+    "sub_.Tensor": "sub_",
+    "lerp_.Scalar": "lerp_",
+}
+
+_kernels: Any = None
+_missing = ""  # why there is no native part
+if os.environ.get("MINDTORCH_NATIVE", "1") == "0":
+    _missing = "off"
+else:
+    try:
+        _kernels = import_module(f"{__name__}._kernels")
+    except ImportError as error:
+        _missing = str(error)
+
+
+def available() -> bool:
+    """Whether native kernels are in use. Says once why they are not, unless they were switched off."""
+    global _missing
+    if _missing not in ("", "off", "said"):
+        warnings.warn(f"mindtorch_v2 runs without its native kernels: {_missing}. Reinstall it where there is a C compiler to build "
+                      "them; results are the same without.", stacklevel=2)
+        _missing = "said"
+    return _kernels is not None
+
+
+def accelerate(op: str, numpy_kernel: F) -> F:
+    """The kernel to register for an operator: `numpy_kernel`, with the native one before it if there is one."""
+    name = OPS.get(op)
+    return numpy_kernel if name is None or _kernels is None else _kernels.Kernel(name, numpy_kernel)
+
+
+def accelerated(name: str) -> Callable[[F], F]:
+    """Puts the native kernel `name` before a function of the same arguments."""
+    def wrap(function: F) -> F:
+        return function if _kernels is None else _kernels.Kernel(name, function)
+    return wrap
+
+
+# --- threads ------------------------------------------------------------------------------------------------------------
+def _default_threads() -> int:
+    """The processors this process may use, or what the variables of other libraries ask for."""
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        value = os.environ.get(variable, "")
+        if value.isdecimal() and int(value) > 0:
+            return int(value)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_threads = 1
+
+
+def get_num_threads() -> int:
+    """How many threads work on one operation."""
+    return _threads
+
+
+def set_num_threads(count: int) -> None:
+    """Sets how many threads work on one operation."""
+    global _threads
+    if _kernels is not None:
+        _kernels.set_num_threads(count)
+    _threads = count
+
+
+set_num_threads(_default_threads())

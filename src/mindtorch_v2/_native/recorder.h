@@ -1,0 +1,174 @@
+/* The native recorder: what its parts share. Everything here is touched with the GIL held. */
+#ifndef MINDTORCH_RECORDER_H
+#define MINDTORCH_RECORDER_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <frameobject.h>
+#include <structmember.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Bits of Core.detail, as in profiler/_recorder.py: what makes a row cost more than its times. */
+enum { SHAPES = 1, STACKS = 2, MODULES = 4, LISTENERS = 8 };
+/* Kinds of rows, as in profiler/_fields.py. */
+enum { KIND_NODE = 1, KIND_BACKWARD = 2, KIND_SCOPE = 3, KIND_FUNCTION = 5, KIND_COUNT = 10 };
+/* Whose code it is, as in profiler/_stacks.py; IMPORTS marks the import machinery. */
+enum { USER = 0, LIBRARY = 1, INTERNAL = 2, CLASS_MASK = 3, IMPORTS = 4 };
+
+#define NO_END INT64_MIN
+
+typedef struct {
+    int64_t start_ns, end_ns, sequence_nr;
+    int32_t label, parent, inputs, stack, module, forward_thread;
+} Row;
+
+typedef struct {
+    int64_t time_ns, address, nbytes;
+    int32_t device, row;
+} MemoryRow;
+
+/* Elements of one size in chunks that never move. Elements are numbered from 0; the oldest chunks may be given up. */
+typedef struct {
+    char **chunk;
+    Py_ssize_t held, room;
+    int64_t first;            /* the first element that is kept; a multiple of the chunk's size */
+    int64_t next;             /* what the next element will be numbered */
+    size_t width;
+    int shift;                /* a chunk holds 1 << shift elements */
+} Table;
+
+void table_init(Table *table, size_t width, int shift);
+void *table_add(Table *table);                     /* NULL without memory; no Python error is set */
+void *table_at(const Table *table, int64_t number); /* NULL where it is not kept */
+bool table_is_full(const Table *table);            /* whether the next element begins a chunk */
+void table_drop_chunk(Table *table);
+PyObject *table_copy(const Table *table, int64_t from, int64_t to);  /* (first number, bytes) */
+void table_clear(Table *table);
+
+/* Byte strings to numbers. */
+typedef struct {
+    uint64_t hash;
+    int32_t number, size;     /* size < 0: a free slot */
+    char *key;
+} BlobSlot;
+
+typedef struct {
+    BlobSlot *slot;
+    size_t mask, used;
+} BlobMap;
+
+uint64_t hash_bytes(const void *data, size_t size);
+int32_t blob_find(const BlobMap *map, const void *key, size_t size, uint64_t hash);          /* -1 where it is not */
+bool blob_add(BlobMap *map, const void *key, size_t size, uint64_t hash, int32_t number);    /* false without memory */
+void blob_clear(BlobMap *map);
+
+/* What is known about a code object: its class and the label of its calls. */
+typedef struct {
+    PyObject *code;
+    int32_t class, label;
+} CodeSlot;
+
+typedef struct {
+    int32_t parent;           /* the caller's node, or -1 */
+    int32_t lasti;
+    PyObject *code;
+} StackNode;
+
+/* Call stacks as a tree of (caller, code, instruction), and the codes met. Lives as long as what was recorded with it. */
+typedef struct {
+    PyObject_HEAD
+    CodeSlot *codes;
+    size_t code_mask, code_used;
+    Table nodes;              /* StackNode */
+    BlobMap numbers;          /* (parent, lasti, code) -> node */
+    BlobMap functions;        /* (definition, type of self) of a function in C -> label */
+    PyObject *describe_code, *describe_function;
+} Stacks;
+
+typedef struct Core Core;
+
+typedef struct {
+    int32_t row;              /* -1 where the row was dropped */
+    int32_t stack;
+    uint8_t by_handle, is_op;
+} Open;
+
+/* A Python function that runs on a traced thread. */
+typedef struct {
+    PyFrameObject *frame;
+    int32_t class, row, builtin_row;   /* rows are -1 where they are not shown */
+    int32_t lasti, node;               /* the node that `lasti` and all callers led to when last asked; -2 for none */
+} Frame;
+
+typedef struct {
+    PyObject_HEAD
+    Core *core;
+    Table rows, memory;
+    Open *open;
+    Py_ssize_t open_count, open_room, op_depth;
+    int32_t module;
+    Frame *frames;
+    Py_ssize_t frame_count, frame_room;
+    Py_tracefunc previous;             /* the profile function that was there before */
+    PyObject *previous_object;
+    char traced;
+    PyObject *info, *module_stack, *detached;
+} Buffer;
+
+struct Core {
+    PyObject_HEAD
+    uint64_t generation;
+    int detail;
+    char watches_memory, watches_modules, watches_outputs, all_threads, tracing, newest;
+    int64_t limit, kept, dropped;      /* rows: at most, now, not kept since reset */
+    PyObject *clock;                   /* NULL: the system's */
+    PyObject *buffers;                 /* dict: thread number -> Buffer */
+    PyObject *names[KIND_COUNT];       /* dict: name -> label */
+    PyObject *op_numbers;
+    BlobMap inputs;
+    Table stray;                       /* MemoryRow: frees by threads that are not recorded */
+    Stacks *stacks;
+};
+
+extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Storage_Type, Block_Type;
+extern struct Names {
+    PyObject *array, *storage, *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell, *tell_leave,
+        *op_label, *thread_number;
+} names;
+
+/* rows */
+int64_t core_now(Core *core);                                  /* -1 with a Python error set */
+int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequence_nr, int32_t forward_thread, int32_t inputs, int32_t stack,
+                    bool by_handle, bool is_op, int64_t now); /* the row; -1 if dropped; -2 with a Python error set */
+int buffer_leave(Buffer *buffer, int64_t now);
+void buffer_end(Buffer *buffer, int32_t row, int64_t now);
+void buffer_note_memory(Buffer *buffer, int64_t now, int64_t address, int64_t nbytes, int32_t device);
+int core_drop_old_rows(Core *core);
+
+/* inputs */
+int inputs_setup(PyObject *module, PyObject *tensor, PyObject *ndarray, PyObject *samples);
+int32_t inputs_of_op(Core *core, PyObject *op, PyObject *args);             /* -2 with a Python error set */
+int32_t inputs_of_values(Core *core, PyObject *values);
+int array_memory(PyObject *array, int64_t *address, int64_t *nbytes);       /* of the array that owns the memory */
+
+/* stacks */
+Stacks *stacks_new(void);
+CodeSlot *stacks_code(Stacks *stacks, PyObject *code);                      /* NULL with a Python error set */
+int32_t stacks_node(Stacks *stacks, int32_t parent, PyObject *code, int32_t lasti);
+int32_t stacks_sample(Buffer *buffer);                                      /* the calling thread's stack */
+int frame_lasti(PyFrameObject *frame);
+int32_t stacks_function_label(Stacks *stacks, PyObject *function);
+
+/* tracer */
+extern PyMethodDef tracer_methods[];
+void tracer_clear(Buffer *buffer);
+
+/* memory */
+int memory_setup(void);
+PyObject *core_watch(PyObject *self, PyObject *tensor);
+PyObject *core_allocated(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *core_freed(PyObject *self, PyObject *const *args, Py_ssize_t count);
+Buffer *core_buffer(Core *core);                                            /* the calling thread's, NULL if not recorded */
+
+#endif

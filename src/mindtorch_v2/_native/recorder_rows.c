@@ -1,0 +1,256 @@
+/* Rows: chunked tables, the clock, and the stack of open rows of each thread. */
+#include "recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* --- tables ----------------------------------------------------------------------------------------------------------- */
+void table_init(Table *table, size_t width, int shift)
+{
+    memset(table, 0, sizeof *table);
+    table->width = width;
+    table->shift = shift;
+}
+
+bool table_is_full(const Table *table)
+{
+    return ((table->next - table->first) >> table->shift) >= table->held;
+}
+
+static bool add_chunk(Table *table)
+{
+    if (table->held == table->room) {
+        Py_ssize_t room = table->room ? 2 * table->room : 8;
+        char **grown = realloc(table->chunk, (size_t)room * sizeof *grown);   /* the list of chunks, not the chunks */
+        if (!grown)
+            return false;
+        table->chunk = grown;
+        table->room = room;
+    }
+    char *made = malloc(table->width << table->shift);
+    if (!made)
+        return false;
+    table->chunk[table->held++] = made;
+    return true;
+}
+
+void *table_add(Table *table)
+{
+    int64_t place = table->next - table->first;
+    if ((place >> table->shift) >= table->held && !add_chunk(table))
+        return NULL;
+    table->next++;
+    size_t inside = (size_t)place & (((size_t)1 << table->shift) - 1);
+    return table->chunk[place >> table->shift] + inside * table->width;
+}
+
+void *table_at(const Table *table, int64_t number)
+{
+    if (number < table->first || number >= table->next)
+        return NULL;
+    int64_t place = number - table->first;
+    size_t inside = (size_t)place & (((size_t)1 << table->shift) - 1);
+    return table->chunk[place >> table->shift] + inside * table->width;
+}
+
+void table_drop_chunk(Table *table)
+{
+    free(table->chunk[0]);
+    table->held--;
+    memmove(table->chunk, table->chunk + 1, (size_t)table->held * sizeof *table->chunk);
+    table->first += (int64_t)1 << table->shift;
+}
+
+PyObject *table_copy(const Table *table, int64_t from, int64_t to)
+{
+    if (to < 0 || to > table->next)
+        to = table->next;
+    if (from < table->first)
+        from = table->first;
+    if (from > to)
+        from = to;
+    PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)((size_t)(to - from) * table->width));
+    if (!bytes)
+        return NULL;
+    char *target = PyByteArray_AS_STRING(bytes);
+    int64_t size = (int64_t)1 << table->shift;
+    for (int64_t number = from; number < to;) {
+        int64_t whole = size - (number - table->first) % size;
+        int64_t count = whole < to - number ? whole : to - number;
+        memcpy(target, table_at(table, number), (size_t)count * table->width);
+        target += (size_t)count * table->width;
+        number += count;
+    }
+    return Py_BuildValue("(LN)", (long long)from, bytes);
+}
+
+void table_clear(Table *table)
+{
+    for (Py_ssize_t i = 0; i < table->held; i++)
+        free(table->chunk[i]);
+    free(table->chunk);
+    table_init(table, table->width, table->shift);
+}
+
+/* --- the clock -------------------------------------------------------------------------------------------------------- */
+int64_t core_now(Core *core)
+{
+    if (!core->clock) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    }
+    PyObject *made = PyObject_CallNoArgs(core->clock);
+    if (!made)
+        return -1;
+    int64_t now = PyLong_AsLongLong(made);
+    Py_DECREF(made);
+    return now;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------------- */
+int core_drop_old_rows(Core *core)
+{
+    /* Gives up the oldest chunk of whichever thread has it, until what is kept and one more chunk fit the limit. */
+    for (;;) {
+        Buffer *oldest = NULL;
+        int64_t start = 0;
+        Py_ssize_t position = 0;
+        PyObject *key, *value;
+        while (PyDict_Next(core->buffers, &position, &key, &value)) {
+            Buffer *buffer = (Buffer *)value;
+            if (buffer->rows.held < 2)
+                continue;
+            Row *row = table_at(&buffer->rows, buffer->rows.first);
+            if (!oldest || row->start_ns < start) {
+                oldest = buffer;
+                start = row->start_ns;
+            }
+        }
+        if (!oldest || core->kept - ((int64_t)1 << oldest->rows.shift) < core->limit)
+            return 0;
+        table_drop_chunk(&oldest->rows);
+        core->kept -= (int64_t)1 << oldest->rows.shift;
+    }
+}
+
+static bool room_for_open(Buffer *buffer)
+{
+    if (buffer->open_count < buffer->open_room)
+        return true;
+    Py_ssize_t room = buffer->open_room ? 2 * buffer->open_room : 64;
+    Open *grown = realloc(buffer->open, (size_t)room * sizeof *grown);
+    if (!grown) {
+        PyErr_NoMemory();
+        return false;
+    }
+    buffer->open = grown;
+    buffer->open_room = room;
+    return true;
+}
+
+int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequence_nr, int32_t forward_thread, int32_t inputs, int32_t stack,
+                    bool by_handle, bool is_op, int64_t now)
+{
+    Core *core = buffer->core;
+    if (!room_for_open(buffer))
+        return -2;
+    int32_t number = -1;
+    bool refused = (core->limit && !core->newest && core->kept >= core->limit) || buffer->rows.next >= INT32_MAX;
+    if (!refused) {
+        if (core->limit && core->newest && table_is_full(&buffer->rows))
+            core_drop_old_rows(core);
+        Row *row = table_add(&buffer->rows);
+        if (!row) {
+            PyErr_NoMemory();
+            return -2;
+        }
+        number = (int32_t)(buffer->rows.next - 1);
+        row->start_ns = now;
+        row->end_ns = NO_END;
+        row->sequence_nr = sequence_nr;
+        row->label = label;
+        row->parent = buffer->open_count ? buffer->open[buffer->open_count - 1].row : -1;
+        row->inputs = inputs;
+        row->stack = stack;
+        row->module = buffer->module;
+        row->forward_thread = forward_thread;
+        core->kept++;
+    } else {
+        core->dropped++;
+        if (by_handle)
+            return -1;            /* nobody will end it */
+    }
+    Open *opened = &buffer->open[buffer->open_count++];
+    opened->row = number;
+    opened->stack = stack;
+    opened->by_handle = by_handle;
+    opened->is_op = is_op;
+    buffer->op_depth += is_op;
+    return number;
+}
+
+static void take_out(Buffer *buffer, Py_ssize_t place)
+{
+    buffer->op_depth -= buffer->open[place].is_op;
+    buffer->open_count--;
+    memmove(buffer->open + place, buffer->open + place + 1, (size_t)(buffer->open_count - place) * sizeof *buffer->open);
+}
+
+static void set_end(Buffer *buffer, int32_t number, int64_t now)
+{
+    Row *row = number < 0 ? NULL : table_at(&buffer->rows, number);
+    if (row)
+        row->end_ns = now;
+}
+
+int buffer_leave(Buffer *buffer, int64_t now)
+{
+    /* Scopes that were opened inside and not closed outlive this event and stay open. */
+    Py_ssize_t place = buffer->open_count - 1;
+    while (place >= 0 && buffer->open[place].by_handle)
+        place--;
+    if (place < 0)
+        return 0;
+    set_end(buffer, buffer->open[place].row, now);
+    take_out(buffer, place);
+    return 1;
+}
+
+void buffer_end(Buffer *buffer, int32_t row, int64_t now)
+{
+    for (Py_ssize_t place = buffer->open_count - 1; row >= 0 && place >= 0; place--)
+        if (buffer->open[place].row == row) {
+            if (buffer->open[place].by_handle) {
+                set_end(buffer, row, now);
+                take_out(buffer, place);
+            }
+            return;
+        }
+}
+
+void buffer_note_memory(Buffer *buffer, int64_t now, int64_t address, int64_t nbytes, int32_t device)
+{
+    Core *core = buffer->core;
+    int64_t held = buffer->memory.next - buffer->memory.first;
+    if (core->limit && !core->newest && held >= core->limit) {
+        core->dropped++;
+        return;
+    }
+    if (core->limit && core->newest && table_is_full(&buffer->memory))
+        while (buffer->memory.held > 1 && held - ((int64_t)1 << buffer->memory.shift) >= core->limit) {
+            table_drop_chunk(&buffer->memory);
+            held -= (int64_t)1 << buffer->memory.shift;
+        }
+    MemoryRow *row = table_add(&buffer->memory);
+    if (!row) {
+        core->dropped++;          /* a free is often noted while an object dies: there is nobody to raise an error to */
+        return;
+    }
+    row->time_ns = now;
+    row->address = address;
+    row->nbytes = nbytes;
+    row->device = device;
+    row->row = buffer->open_count ? buffer->open[buffer->open_count - 1].row : -1;
+}
