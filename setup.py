@@ -17,4 +17,5 @@ setup(ext_modules=[
     Extension("mindtorch_v2._native._kernels", [f"{NATIVE}/{name}" for name in KERNEL_SOURCES],
               depends=sorted(glob(f"{NATIVE}/*.h") + glob(f"{NATIVE}/*.inc")),
               define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, extra_link_args=["-pthread"], optional=True),
+    Extension("mindtorch_v2._native._engine", [f"{NATIVE}/engine.c"], extra_compile_args=FLAGS, optional=True),
 ])

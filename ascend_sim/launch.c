@@ -175,7 +175,7 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor) 
     return ACL_OK;
 }
 
-static Executor *clone(const Executor *e) { /* for repeatable executors: the kernel gets its own operands */
+static Executor *duplicate(const Executor *e) { /* for repeatable executors: the kernel gets its own operands */
     Executor *copy = malloc(e->bytes);
     memcpy(copy, e, e->bytes);
     ptrdiff_t shift = (char *)copy - (char *)e;
@@ -233,7 +233,7 @@ int op_launch(int id, void *workspace, uint64_t size, void *executor, void *stre
     }
     if (code != 0) return code == NN_INVALID_PARAM ? code : (code == RT_INVALID_HANDLE ? code : NN_RUNTIME);
     Task *task = task_new(TASK_KERNEL, e->tensors + 1);
-    task->kernel.executor = e->repeatable ? clone(e) : e;
+    task->kernel.executor = e->repeatable ? duplicate(e) : e;
     task->kernel.workspace = workspace;
     task->kernel.workspace_size = e->workspace;
     for (int i = 0; i < e->argc; i++) {

@@ -1,4 +1,4 @@
-"""Trains a small character-level transformer on the text in examples/data and writes a line of its own."""
+"""Trains a small character-level transformer on the text in examples/data, profiles a few of its steps, and writes a line of its own."""
 from __future__ import annotations
 
 import math
@@ -8,10 +8,13 @@ import time
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import nn
+from mindtorch_v2.profiler import profile, record_function, schedule
 
-CONTEXT, WIDTH, HEADS, LAYERS, BATCH, STEPS = 48, 64, 4, 2, 16, 400
+CONTEXT, WIDTH, HEADS, LAYERS, BATCH, STEPS = 48, 96, 4, 2, 12, 1000
+WARM, RECORDED = 50, 4  # the profile waits until training runs evenly, then records a few steps
 TEXT = (pathlib.Path(__file__).parent / "data" / "harbour.txt").read_text()
 ALPHABET = sorted(set(TEXT))
+OUT = pathlib.Path("demo-out")
 
 
 class LanguageModel(nn.Module):
@@ -43,7 +46,7 @@ def batch(data: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @torch.no_grad()
-def write(model: LanguageModel, start: str, length: int = 120, temperature: float = 0.6) -> str:
+def write(model: LanguageModel, start: str, length: int = 120, temperature: float = 0.5) -> str:
     """Continues `start` character by character."""
     model.eval()
     written = [ALPHABET.index(c) for c in start]
@@ -55,34 +58,66 @@ def write(model: LanguageModel, start: str, length: int = 120, temperature: floa
 
 
 def show_progress(step: int, loss: float, began: float) -> None:
+    """One line that grows old in place on a terminal, and a line every 100 steps elsewhere."""
     line = f"step {step:4d}/{STEPS}  loss {loss:.3f}  {time.monotonic() - began:5.1f} s"
     if sys.stdout.isatty():
         print(f"\r{line}", end="" if step < STEPS else "\n", flush=True)
-    elif step == 1 or step % 50 == 0:
+    elif step == 1 or step % 100 == 0:
         print(line, flush=True)
+
+
+def save_profile(prof: profile) -> None:
+    """Called by the profile when it has recorded its steps."""
+    OUT.mkdir(exist_ok=True)
+    prof.export_chrome_trace(OUT / "trace.json.gz")
+    prof.export_stacks(OUT / "stacks.txt")
+    prof.export_memory_timeline(OUT / "memory.html")
+
+
+def train(model: LanguageModel, data: torch.Tensor) -> tuple[list[float], profile]:
+    """The loss of every step, and a profile of the RECORDED steps after the first WARM."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=4e-3, total_steps=STEPS)
+    began, losses = time.monotonic(), []
+    with profile(schedule=schedule(wait=WARM, warmup=1, active=RECORDED, repeat=1), on_trace_ready=save_profile,
+                 record_shapes=True, profile_memory=True, with_stack=True, with_modules=True) as prof:
+        for step in range(1, STEPS + 1):
+            with record_function("batch"):
+                x, y = batch(data)
+            loss = nn.functional.cross_entropy(model(x).reshape(-1, len(ALPHABET)), y.reshape(-1))
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            scheduler.step()
+            losses.append(loss.item())
+            show_progress(step, sum(losses[-20:]) / len(losses[-20:]), began)
+            prof.step()
+    return losses, prof
+
+
+def report(prof: profile) -> None:
+    """What the recorded steps say, and what to do with the files."""
+    print(f"\n{RECORDED} training steps by operator:")
+    print(prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=12, max_name_column_width=40))
+    print("The same by module:")
+    print(prof.module_report().table())
+    print(f"""{OUT}/trace.json.gz  every event in time: open https://ui.perfetto.dev and drop the file on the page
+{OUT}/stacks.txt     where the time goes by line: drop the file on https://www.speedscope.app
+{OUT}/memory.html    memory over time, and who held it at the peak: open it in a browser
+docs/profiler.md shows how to ask such questions of your own program.""")
 
 
 def main() -> None:
     torch.manual_seed(7)
     data = torch.tensor([ALPHABET.index(c) for c in TEXT])
     model = LanguageModel()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=4e-3, total_steps=STEPS)
     count = sum(p.numel() for p in model.parameters())
     print(f"{count:,} parameters, {len(TEXT):,} characters, a guess costs {math.log(len(ALPHABET)):.2f}")
-    began, losses = time.monotonic(), []
-    for step in range(1, STEPS + 1):
-        x, y = batch(data)
-        loss = nn.functional.cross_entropy(model(x).reshape(-1, len(ALPHABET)), y.reshape(-1))
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        scheduler.step()
-        losses.append(loss.item())
-        show_progress(step, sum(losses[-20:]) / len(losses[-20:]), began)
+    losses, prof = train(model, data)
     print(f"loss fell from {losses[0]:.2f} to {sum(losses[-20:]) / 20:.2f}")
     print("sample:", write(model, "The harbour ").replace("\n", " "))
+    report(prof)
 
 
 if __name__ == "__main__":

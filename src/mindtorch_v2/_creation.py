@@ -14,6 +14,7 @@ from ._dispatch.codegen import as_dtype
 from ._dispatch.namespace import fronts
 from ._dispatch.resolve import type_word
 from ._movement import to as _to
+from ._ops.movement_shapes import storage_extent
 from ._tensor import Tensor, wrap
 
 _NUMBERS = (float, int, bool, complex)
@@ -219,13 +220,25 @@ def from_numpy(array: Any) -> Tensor:
                          "currently supported. (You can probably work around this by making a copy of your array  with "
                          "array.copy().) ")
     kind = dt.from_numpy(array.dtype)
+    if any(s % array.itemsize for s in array.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+                         "memory.")
     if not array.flags.writeable:
         warnings.warn("The given NumPy array is not writable: writing to the tensor raises an error. You may want to copy the "
                       "array before converting it to a tensor.", UserWarning, stacklevel=2)
-    made = wrap(array if array.__class__ is np.ndarray else np.asarray(array), kind)
+    made = wrap(np.asarray(array) if array.base is None else _own_storage(array), kind)
     if _observer.active is not None:
         aten.lift_fresh(made)
     return made
+
+
+def _own_storage(array: np.ndarray) -> np.ndarray:
+    """The same elements, over memory that begins with the first and ends with the last of them: what the array is a view of
+    does not belong to the tensor's storage."""
+    item = array.itemsize
+    extent = storage_extent(array.shape, [s // item for s in array.strides])
+    memory = np.lib.stride_tricks.as_strided(array, (extent,), (item,), writeable=array.flags.writeable)
+    return np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

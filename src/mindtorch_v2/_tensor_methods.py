@@ -108,13 +108,23 @@ def _del_grad(self: Tensor) -> None:
 Tensor.grad = property(_get_grad, _set_grad, _del_grad)  # type: ignore[attr-defined]
 
 
+_SEEDS = {d: np.ones((), d.np) for d in (dt.float16, dt.float32, dt.float64)}
+for _one in _SEEDS.values():
+    _one.flags.writeable = False  # shared by all passes; what would be written in place is copied first
+
+
+def _seed(t: Tensor) -> Tensor:
+    """The gradient of a single number with respect to itself."""
+    return wrap(_SEEDS[t.dtype] if t._a.ndim == 0 else np.ones(t._a.shape, t._a.dtype), t.dtype)
+
+
 @method
 def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
              inputs: Any = None) -> None:
     """Computes the gradients of the leaves that this tensor depends on, and adds them to their `grad`."""
     if gradient is None and inputs is None and self._ks & 9 == 9 and self._a.size == 1 and self.dtype.is_floating_point \
             and not modes.SPACE["_mode"] & 0x60:
-        run_backward((self,), [wrap(np.ones(self._a.shape, self._a.dtype), self.dtype)],
+        run_backward((self,), [_seed(self)],
                      create_graph if retain_graph is None else retain_graph, create_graph)
         return
     from .autograd import backward as run
@@ -305,6 +315,17 @@ def __format__(self: Tensor, spec: str) -> str:
     return object.__format__(self, spec)
 
 
+def _copied_array(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
+    """A copy of the array within a copy of all its memory, which other tensors over the same memory will share."""
+    root = root_array(array)
+    if not root.flags.forc:
+        return array.copy(order="K")
+    if id(root) not in memo:
+        memo[id(root)] = root.copy(order="K")
+    offset = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, memo[id(root)], offset, array.strides)
+
+
 @method
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if self._gf is not None:
@@ -314,7 +335,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]
     out = object.__new__(type(self))
-    out._a, out._ks, out.dtype = (self._a.copy(order="K") if self._ks & 3 else self.clone()._a), self._ks, self.dtype
+    out._a, out._ks, out.dtype = (_copied_array(self._a, memo) if self._ks & 1 else self.detach().clone()._a), self._ks, self.dtype
     out._dev = self._dev
     memo[id(self)] = out
     out._grad = copy.deepcopy(self._grad, memo)

@@ -9,6 +9,7 @@ from sys import getrefcount
 from typing import Any
 
 from .. import _observer
+from .._native import native_module
 from .._dispatch import aten, modes
 from .._dispatch.registry import KERNELS, load_family
 from .._tensor import Parameter, Tensor, wrap
@@ -33,6 +34,13 @@ def names_of(node: Node) -> tuple[str, str]:
 
 def target_of(edge: Any) -> Any:
     return edge.node if edge.__class__ is Slot else edge
+
+
+def add_gradients(old: Tensor, new: Tensor, create_graph: bool, sole: bool) -> Tensor:
+    """The sum of two gradients; in place where only the engine holds the first (`sole`)."""
+    if sole and not create_graph and old._a.shape == new._a.shape and old.dtype is new.dtype and owns_memory(old):
+        return aten.add_(old, new)
+    return aten.add(old, new)
 
 
 class Pass:
@@ -107,9 +115,7 @@ class Pass:
             buffers[edge] = grad
 
     def sum(self, old: Tensor, new: Tensor, sole: bool = False) -> Tensor:
-        if sole and not self.create and old._a.shape == new._a.shape and old.dtype is new.dtype and owns_memory(old):
-            return aten.add_(old, new)
-        return aten.add(old, new)
+        return add_gradients(old, new, self.create, sole)
 
     def ready(self, target: Any) -> None:
         self.order += 1
@@ -191,12 +197,12 @@ class Pass:
                     self.arrived(edge)
             return
         if observer is None:
-            grads = self.apply(node, g)
+            grads = _apply_guarded(node, g)
         else:
             inputs = tuple(g) if g.__class__ is list else (g,)
             observer.enter_node(names_of(node)[1], node.seq, node.forward_thread, inputs, True)
             try:
-                grads = self.apply(node, g)
+                grads = _apply_guarded(node, g)
             finally:
                 observer.leave()
         if node.post_hooks:
@@ -215,13 +221,6 @@ class Pass:
                 del grad
             self.arrived(edge)
 
-    def apply(self, node: Node, g: Any) -> Any:
-        if node.specs is not None and g.__class__ is list:
-            g = tuple(g)
-        if node.trace is None and not modes.state.anomaly:
-            return node.apply(g)
-        return _apply_with_anomaly(node, g)
-
     def capture(self, node: Node, g: Any) -> bool:
         """Takes wanted gradients of this node's outputs; True if nothing behind the node is wanted."""
         found = False
@@ -235,6 +234,15 @@ class Pass:
         if not found or self.needed is None:
             return False
         return not any(e is not None and target_of(e) in self.needed for e in node.next)
+
+
+def _apply_guarded(node: Node, g: Any) -> Any:
+    """What a node makes of its gradients, with anomaly mode's checks where it is on."""
+    if node.specs is not None and g.__class__ is list:
+        g = tuple(g)
+    if node.trace is None and not modes.state.anomaly:
+        return node.apply(g)
+    return _apply_with_anomaly(node, g)
 
 
 def apply_pre_hooks(node: Node, g: Any) -> Any:
@@ -350,7 +358,9 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
     """Runs a backward pass from `tensors`. With `inputs`, only what leads to them is computed; with `capture_only` their
     gradients are returned (None where unused) instead of accumulated."""
     if len(tensors) == 1 and not inputs and not modes.state.anomaly:
-        _run_from_one(tensors[0], grads, keep_graph, create_graph)
+        only = list(grads)
+        del grads
+        _run_from_one(tensors[0], only, keep_graph, create_graph)
         return []
     roots = [edge_of(t) for t in tensors]
     captures: dict[tuple[Any, int], int] = {}
@@ -379,118 +389,117 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
     return _collect(work, inputs, capture_only)
 
 
-def _run_from_one(tensor: Tensor, grads: Any, keep_graph: bool, create_graph: bool) -> None:
-    """`run_backward` from a single tensor, with nothing to capture."""
+def _run_from_one(tensor: Tensor, grads: list[Tensor], keep_graph: bool, create_graph: bool) -> None:
+    """`run_backward` from a single tensor, with nothing to capture or observe. Takes the gradient out of `grads`."""
     root = edge_of(tensor)
-    work = Pass(keep_graph, create_graph, {}, False)
-    if root.__class__ is Slot:
-        target = root.node
-        work.deliver(root, grads[0])
-    else:
-        target = root
-        work.buffers[root] = grads[0]
-    del grads
-    work.count((target,))
-    work.heap.append((0, 0, target))
     before = modes.set_grad(create_graph)
     try:
-        run_plain(work)
+        if _native is not None:
+            _native.run(root, grads, keep_graph, create_graph)
+        else:
+            _run_in_python(root, grads.pop(), keep_graph, create_graph)
     finally:
         modes.set_grad(before)
 
 
+def _run_in_python(root: Any, grad: Tensor, keep_graph: bool, create_graph: bool) -> None:
+    work = Pass(keep_graph, create_graph, {}, False)
+    target = target_of(root)
+    work.deliver(root, grad)
+    del grad
+    work.count((target,))
+    work.heap.append((0, 0, target))
+    run_plain(work)
+
+
+def run_hooked(node: Node, g: Any, keep_graph: bool) -> list[Any]:
+    """The gradients that a node with hooks gives: hooks before, the node, hooks after."""
+    g = apply_pre_hooks(node, g)
+    grads = _apply_guarded(node, g)
+    if node.post_hooks:
+        grads = _apply_post_hooks(node, grads, g)
+    if not keep_graph:
+        node.release()
+    return list(grads)
+
+
 def run_plain(work: Pass) -> None:
-    """The common case of `Pass.run`: no gradients are captured. Written out, because a small graph spends more time here than
-    in its kernels."""
+    """The common case of `Pass.run`: nobody observes, and no gradients are captured. Written out, because a small graph spends
+    more time here than in its kernels."""
     heap, buffers, waiting = work.heap, work.buffers, work.waiting
     keep, create, order = work.keep, work.create, work.order
-    observer: Any = None
-    opened = 0      # events of the current node that have not ended
-    try:
-        while heap:
+    following = None  # the target that becomes ready next, as long as it is the only one
+    while heap or following is not None:
+        if following is None:
             target = heappop(heap)[2]
-            kind = target.__class__
-            observer = _observer.active
-            if kind is Tensor or kind is Parameter or isinstance(target, Tensor):
-                if target in buffers:
-                    if observer is not None:
-                        work.run_leaf(target, observer)
-                        continue
-                    grad = buffers.pop(target)
-                    sole = getrefcount(grad) <= 2  # asked before the call, whose arguments count too
-                    accumulate(target, grad, create, sole)
-                    del grad
+        else:
+            target, following = following, None
+        kind = target.__class__
+        if kind is Parameter or kind is Tensor or isinstance(target, Tensor):
+            grad = buffers.pop(target, None)
+            if grad is not None:
+                sole = getrefcount(grad) <= 2  # asked before the call, whose arguments count too
+                accumulate(target, grad, create, sole)
+                del grad
+            continue
+        edges = target.next
+        g = buffers.pop(target, None)
+        if g is None:
+            grads: Any = [None] * len(edges)
+        elif target.hooked:
+            buffers[target] = g
+            work.order = order
+            work.evaluate(target, None)
+            order = work.order
+            continue
+        else:
+            grads = target.apply(g if g.__class__ is not list else tuple(g))
+            if grads.__class__ is not list:
+                grads = list(grads)
+            if not keep and target.saved:
+                target.saved = None
+        del g
+        i = -1
+        for edge in edges:
+            i += 1
+            if edge is None:
                 continue
-            edges = target.next
-            if target not in buffers:
-                grads: Any = (None,) * len(edges)
-            elif target.hooked:
-                work.order = order
-                work.run_node(target, observer)
-                order = work.order
-                continue
-            elif observer is None:
-                g = buffers.pop(target)
-                grads = target.apply(g if g.__class__ is not list else tuple(g))
-                if grads.__class__ is not list:
-                    grads = list(grads)
-                del g
-                if not keep and target.saved:
-                    target.saved = None
-            else:
-                evaluation, name = _names.get(kind) or names_of(target)
-                number, thread = target.seq, target.forward_thread
-                observer.enter_node(evaluation, number, thread, (), False)
-                opened = 1
-                g = buffers.pop(target)
-                if g.__class__ is list:
-                    g = tuple(g)
-                observer.enter_node(name, number, thread, g if g.__class__ is tuple else (g,), True)
-                opened = 2
-                grads = target.apply(g)
-                observer.leave()
-                opened = 1
-                if grads.__class__ is not list:
-                    grads = list(grads)
-                del g
-                if not keep and target.saved:
-                    target.saved = None
-            i = -1
-            for edge in edges:
-                i += 1
-                if edge is None:
-                    continue
-                grad = grads[i]
-                kind = edge.__class__
-                leaf = kind is Parameter or kind is Tensor
-                if grad is not None:
-                    grads[i] = None
-                    if kind is Slot:
-                        work.deliver(edge, conform(target, i, edge, grad))
-                    else:
-                        if grad._a.shape != (edge._a.shape if leaf else edge.shape) or grad.dtype is not edge.dtype:
-                            grad = conform(target, i, edge, grad)
-                        if edge in buffers:
-                            old = buffers.pop(edge)
-                            sole = getrefcount(old) <= 2
-                            buffers[edge] = work.sum(old, grad, sole)
-                            del old
-                        else:
-                            buffers[edge] = grad
-                    del grad
-                onward = edge.node if kind is Slot else edge
-                left = waiting[onward] - 1
-                if left:
-                    waiting[onward] = left
+            grad = grads[i]
+            kind = edge.__class__
+            leaf = kind is Parameter or kind is Tensor
+            if grad is not None:
+                grads[i] = None
+                if kind is Slot:
+                    work.deliver(edge, conform(target, i, edge, grad))
                 else:
+                    if grad._a.shape != (edge._a.shape if leaf else edge.shape) or grad.dtype is not edge.dtype:
+                        grad = conform(target, i, edge, grad)
+                    if edge in buffers:
+                        old = buffers.pop(edge)
+                        sole = getrefcount(old) <= 2
+                        buffers[edge] = work.sum(old, grad, sole)
+                        del old
+                    else:
+                        buffers[edge] = grad
+                del grad
+            onward = edge.node if kind is Slot else edge
+            left = waiting[onward] - 1
+            if left:
+                waiting[onward] = left
+            elif following is None and not heap:
+                following = onward
+            else:
+                if following is not None:
                     order += 1
-                    heappush(heap, (_LEAF_PRIORITY if leaf or isinstance(onward, Tensor) else -onward.seq, order, onward))
-            if opened:
-                observer.leave()
-                opened = 0
-    finally:
-        for _ in range(opened):
-            observer.leave()
+                    heappush(heap, (_priority(following), order, following))
+                    following = None
+                order += 1
+                heappush(heap, (_LEAF_PRIORITY if leaf else _priority(onward), order, onward))
+
+
+def _priority(target: Any) -> int:
+    """Small for what should run first: leaves, then nodes in the reverse order of their creation."""
+    return _LEAF_PRIORITY if isinstance(target, Tensor) else -target.seq
 
 
 def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[Tensor | None]:
@@ -502,3 +511,8 @@ def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[T
         if grad is not None and not capture_only:
             t._grad = grad if t._grad is None else aten.add(t._grad, grad)
     return found
+
+
+_native: Any = native_module("_engine")
+if _native is not None:
+    _native.configure(Tensor, Slot, accumulate, conform, add_gradients, run_hooked)

@@ -21,7 +21,7 @@ from .._tensor import Parameter, Tensor, shallow_alias, wrap
 from . import modes
 from .dispatcher import dispatch_with_keyset
 from .out_form import call_with_out
-from .registry import COMPOSITES, INPLACE, KERNELS, SHOWN, UFUNCS, load_family
+from .registry import COMPOSITES, DIRECT, INPLACE, KERNELS, SHOWN, UFUNCS, load_family
 from .resolve import explain, key_of_device, return_type
 
 SPACE = modes.SPACE
@@ -329,6 +329,7 @@ def make_call(op: Op, form: str) -> Any:
         "_OP": op, "_NONE": _NONE,
         "_IMPL": COMPOSITES.get(op.name) or (op.inplace_of and COMPOSITES.get(op.inplace_of.name) and _inplace_impl(op)),
         "_K": KERNELS.get(("cpu", op.name)),
+        "_KD": DIRECT.get(op.name),
         "_KI": inplace_writer(op),
         "_SHOWN": SHOWN.get(op.name),
         "_NODE": None if derivative is None else derivative.node_class,

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .registry import COMPOSITES, KERNELS, SHOWN, STEPWISE
+from .registry import DIRECT, COMPOSITES, KERNELS, SHOWN, STEPWISE
 
 if TYPE_CHECKING:
     from .codegen import Writer
@@ -194,6 +194,16 @@ class FastPath:
                 out.append(f"{n}._a")
         return ", ".join(out)
 
+    def kernel_call(self) -> str:
+        """The kernel on the arrays; its direct form where all other arguments have their defaults."""
+        plain = f"_K({self.array_args()})"
+        if self.op.name not in DIRECT:
+            return plain
+        others = [(p, n) for p, n in zip(self.w.params, self.w.names) if not p.is_tensor]
+        arrays = ", ".join("_b" if n == self.number else f"{n}._a" for _, n in self.tensors)
+        unset = " and ".join(f"{n} == {p.default!r}" for p, n in others)
+        return f"_KD({arrays}) if {unset} else {plain}" if unset else f"_KD({arrays})"
+
     def write_call(self, pad: str, observed: bool = False) -> None:
         add = self.w.lines.append
         args = self.w.args()
@@ -203,7 +213,7 @@ class FastPath:
         elif self.inplace:
             add(f"{pad}    _KI({self.array_args()})")
         else:
-            add(f"{pad}    _r = _K({self.array_args()})")
+            add(f"{pad}    _r = {self.kernel_call()}")
         add(f"{pad}except ValueError as _error:")
         add(f"{pad}    raise _explain(_OP, ({args}), _error) from None")
         if self.inplace:

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from .._ops.rules import Spec
 from .._ops.table import Op
 from .._tensor import Tensor, bump_version
 from . import modes
-from .resolve import check_result_type, flat_tensors
+from .keys import DEVICES, META
+from .resolve import check_result_type, flat_tensors, meta_array
 
 
 def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
@@ -25,18 +27,22 @@ def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
     for r, t in zip(made, targets):
         check_result_type(r.dtype, t.dtype)
     for r, t in zip(made, targets):
-        write_into(t, r._a)
+        write_into(t, r)
     return out
 
 
-def write_into(target: Tensor, array: np.ndarray) -> None:
-    """Copies `array` into a tensor, giving it memory of the right shape if it has another one."""
+def write_into(target: Tensor, result: Tensor) -> None:
+    """Copies a result into a tensor, giving it memory of the right shape if it has another one."""
+    array = result._a
+    if target._ks & DEVICES != result._ks & DEVICES:
+        raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {target.device} instead")
     if target._a.shape != array.shape:
         if target._a.size:
             warnings.warn(f"An output with one or more elements was resized since it had shape {list(target._a.shape)}, which does "
                           f"not match the required output shape {list(array.shape)}. This behavior is deprecated, and in a "
                           "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
                           "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=4)
-        target._a = np.empty(array.shape, target.dtype.np)
-    np.copyto(target._a, array, casting="unsafe")
+        target._a = meta_array(Spec(array.shape, target.dtype)) if target._ks & META else np.empty(array.shape, target.dtype.np)
+    if not target._ks & META:
+        np.copyto(target._a, array, casting="unsafe")
     bump_version(target)

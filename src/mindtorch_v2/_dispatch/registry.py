@@ -15,6 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}     # (backend, op name) -> kernel on arrays
 UFUNCS: dict[str, Any] = {}                                 # op name -> numpy ufunc that may write with out=
+DIRECT: dict[str, Callable[..., Any]] = {}                  # op name -> function of the tensors alone, for the fast path
 INPLACE: dict[str, Callable[..., Any]] = {}                 # op name -> kernel that writes into its first array
 COMPOSITES: dict[str, Callable[..., Any]] = {}              # op name -> function on tensors
 CHECKS: dict[str, Callable[..., Any]] = {}                  # op name -> test of the tensors as they were given
@@ -23,15 +24,18 @@ SHOWN: dict[str, Callable[..., Any]] = {}                   # op name -> functio
 _loaded: set[str] = set()
 
 
-def kernel(*names: str, backend: str = "cpu", ufunc: Any = None) -> Callable[[F], F]:
+def kernel(*names: str, backend: str = "cpu", ufunc: Any = None, direct: Any = None) -> Callable[[F], F]:
     """Registers a kernel: arrays in, arrays out, arguments in schema order. With `ufunc`, the in-place and `out=`
     forms of a plain elementwise op write through that numpy ufunc. What has a native form (see `_native.OPS`) tries that
-    first."""
+    first. `direct` is a function of the tensor arguments alone that does the same where the types agree and all other
+    arguments have their defaults; the fast path calls it instead."""
     def register(function: F) -> F:
         for name in names:
             KERNELS[backend, name] = accelerate(name, function) if backend == "cpu" else function
             if ufunc is not None:
                 UFUNCS[name] = ufunc
+            if direct is not None:
+                DIRECT[name] = direct
         return function
     return register
 

@@ -12,8 +12,9 @@ on the number of threads. The C files, one a family:
     module.c           the Python module, `Kernel` objects
     arrays.c           numpy arrays through the buffer protocol (numpy's headers are not needed)
     threads.c          the threads that share long loops
-    vecmath.h          exp and Phi as the compiler can vectorise them
-    rows.inc           sums and maxima of rows; the .inc files are compiled for float and for double
+    each_type.h        compiles the .inc files for float and double, and again for machines with AVX2
+    vecmath.inc        exp and Phi as the compiler can vectorise them
+    rows.inc           sums and maxima of rows
     activations, softmax, layer_norm, reductions, copies, optimizers, losses, pooling
 """
 from __future__ import annotations
@@ -50,6 +51,16 @@ else:
         _kernels = import_module(f"{__name__}._kernels")
     except ImportError as error:
         _missing = str(error)
+
+
+def native_module(name: str) -> Any:
+    """A further native module of this package, or None where it was not built or is switched off."""
+    if _kernels is None and _missing == "off":
+        return None
+    try:
+        return import_module(f"{__name__}.{name}")
+    except ImportError:
+        return None
 
 
 def available() -> bool:

@@ -1,6 +1,5 @@
 /* Activation functions and their gradients: one pass over contiguous arrays. */
 #include "kernels.h"
-#include "vecmath.h"
 
 typedef struct {
     const void *a, *b;
@@ -8,23 +7,18 @@ typedef struct {
     double number;
 } Elementwise;
 
-#include "as_float.h"
-#include "activations.inc"
-#include "as_double.h"
-#include "activations.inc"
+#define LOOPS "activations.inc"
+#include "each_type.h"
 
-/* The loops of one function, and what a round of each costs (nanoseconds). */
+/* The loop of a function for a type, and what a round of it costs (nanoseconds). */
 typedef struct {
-    loop_function single, twice;
-    double cost_single, cost_twice;
+    loop_function (*loop)(char type);
+    double cost_single, cost_double;
 } Loops;
 
 static void start(const Loops *loops, const Array *like, const Elementwise *job)
 {
-    if (like->type == 'f')
-        run_loop(loops->single, job, like->size, loops->cost_single);
-    else
-        run_loop(loops->twice, job, like->size, loops->cost_twice);
+    run_loop(loops->loop(like->type), job, like->size, like->type == 'f' ? loops->cost_single : loops->cost_double);
 }
 
 /* out = f(x), or x = f(x) */
@@ -69,7 +63,9 @@ static PyObject *gradient(const Loops *loops, PyObject *gradient_object, PyObjec
     return result;
 }
 
-#define LOOPS(name, single, twice) static const Loops name##_loops = {name##_loop_f, name##_loop_d, single, twice}
+#define COSTS(name, single, twice)                                                                                    \
+    PICKER(name##_loop)                                                                                               \
+    static const Loops name##_loops = {name##_loop_pick, single, twice};
 #define OUT_OF_PLACE(name)                                                                                            \
     static PyObject *name##_kernel(PyObject *const *args, Py_ssize_t count)                                                    \
     {                                                                                                                 \
@@ -89,18 +85,18 @@ static PyObject *gradient(const Loops *loops, PyObject *gradient_object, PyObjec
         return gradient(&name##_loops, args[0], args[1], 0);                                                          \
     }
 
-LOOPS(relu, 0.3, 0.6);
-LOOPS(exp, 0.8, 2);
-LOOPS(sigmoid, 1, 3);
-LOOPS(silu, 1, 3);
-LOOPS(gelu, 1.5, 25);
-LOOPS(gelu_tanh, 1.2, 3);
-LOOPS(threshold_backward, 0.4, 0.8);
-LOOPS(sigmoid_backward, 0.4, 0.8);
-LOOPS(tanh_backward, 0.4, 0.8);
-LOOPS(silu_backward, 1.2, 3);
-LOOPS(gelu_backward, 2, 27);
-LOOPS(gelu_tanh_backward, 1.5, 3);
+COSTS(relu, 0.3, 0.6)
+COSTS(exp, 0.8, 2)
+COSTS(sigmoid, 1, 3)
+COSTS(silu, 1, 3)
+COSTS(gelu, 1.5, 25)
+COSTS(gelu_tanh, 1.2, 3)
+COSTS(threshold_backward, 0.4, 0.8)
+COSTS(sigmoid_backward, 0.4, 0.8)
+COSTS(tanh_backward, 0.4, 0.8)
+COSTS(silu_backward, 1.2, 3)
+COSTS(gelu_backward, 2, 27)
+COSTS(gelu_tanh_backward, 1.5, 3)
 
 OUT_OF_PLACE(exp)
 OUT_OF_PLACE(relu)

@@ -20,39 +20,9 @@ typedef struct {
 
 typedef int32_t Four __attribute__((vector_size(16)));
 
-/* 4 x 4 elements of 4 bytes between tiles with rows of 64 bytes. */
-INLINE void turn_small_f(const float *from, float *to)
-{
-    Four r0, r1, r2, r3;
-    memcpy(&r0, from, 16);
-    memcpy(&r1, from + 16, 16);
-    memcpy(&r2, from + 32, 16);
-    memcpy(&r3, from + 48, 16);
-    Four a = SHUFFLE(r0, r1, 0, 4, 1, 5), b = SHUFFLE(r2, r3, 0, 4, 1, 5);
-    Four c = SHUFFLE(r0, r1, 2, 6, 3, 7), d = SHUFFLE(r2, r3, 2, 6, 3, 7);
-    r0 = SHUFFLE(a, b, 0, 1, 4, 5);
-    r1 = SHUFFLE(a, b, 2, 3, 6, 7);
-    r2 = SHUFFLE(c, d, 0, 1, 4, 5);
-    r3 = SHUFFLE(c, d, 2, 3, 6, 7);
-    memcpy(to, &r0, 16);
-    memcpy(to + 16, &r1, 16);
-    memcpy(to + 32, &r2, 16);
-    memcpy(to + 48, &r3, 16);
-}
-
-/* 4 x 4 elements of 8 bytes; the compiler pairs them. */
-INLINE void turn_small_d(const double *from, double *to)
-{
-    for (int a = 0; a < 4; a++)
-        for (int z = 0; z < 4; z++)
-            memcpy(to + 8 * a + z, from + 8 * z + a, sizeof *to);
-}
-
 #define TURN 4
-#include "as_float.h"
-#include "copies.inc"
-#include "as_double.h"
-#include "copies.inc"
+#define LOOPS "copies.inc"
+#include "each_type.h"
 
 /* The dimension along which the source lies element by element; -1 if that is the last one, or none, or too short. */
 static int fastest(const Array *source)
@@ -88,7 +58,7 @@ static void turn(const Array *target, const Array *source)
     }
     Py_ssize_t edge = 64 / source->itemsize;
     Py_ssize_t rounds = matrices * ((job.columns + edge - 1) / edge);
-    run_loop(source->itemsize == 4 ? turn_f : turn_d, &job, rounds, 0.8 * (double)source->size / (double)rounds);
+    run_loop(PICK(turn, source->itemsize == 4 ? 'f' : 'd'), &job, rounds, 0.8 * (double)source->size / (double)rounds);
 }
 
 /* contiguous_copy(array) -> a row-major copy */

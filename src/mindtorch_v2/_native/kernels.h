@@ -12,13 +12,19 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Loops are compiled for AVX2 too, and the right form is chosen when the library is loaded. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) \
-    && !defined(MINDTORCH_NO_CLONES)
-#define CLONES __attribute__((target_clones("avx2", "default")))
+/* On x86-64 loops are also compiled for machines with AVX2 and FMA; see each_type.h. PICK(name, type) is the right one. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(MINDTORCH_BASELINE)
+#define MINDTORCH_AVX2
+#define PICK(name, type) ((type) == 'f' ? (has_avx2 ? name##_f_avx2 : name##_f) : (has_avx2 ? name##_d_avx2 : name##_d))
 #else
-#define CLONES
+#define PICK(name, type) ((type) == 'f' ? name##_f : name##_d)
 #endif
+
+/* Defines name_pick(type), which gives the right loop. */
+#define PICKER(name) \
+    static loop_function name##_pick(char type) { return PICK(name, type); }
+
+extern bool has_avx2; /* set when the module is loaded */
 
 /* Each round of the loop reads and writes its own elements only, even where input and output are the same array. */
 #if defined(__clang__)

@@ -18,12 +18,8 @@ typedef struct {
     Py_ssize_t length, rows;
 } Backward;
 
-#include "as_float.h"
-#include "rows.inc"
-#include "layer_norm.inc"
-#include "as_double.h"
-#include "rows.inc"
-#include "layer_norm.inc"
+#define LOOPS "layer_norm.inc"
+#include "each_type.h"
 
 /* The number of leading dimensions of `x` that are not normalized, with the length of what is; -1 if the shapes do not fit. */
 static int leading(const Array *x, PyObject *normalized_shape, Py_ssize_t *length)
@@ -73,7 +69,7 @@ static PyObject *layer_norm_made(Arrays *all, const Array *x, int axis, Forward 
     job->out = out.data;
     job->mean = mean.data;
     job->rstd = rstd.data;
-    run_loop(x->type == 'f' ? normalize_rows_f : normalize_rows_d, job, x->size / job->length, 30 + (double)job->length);
+    run_loop(PICK(normalize_rows, x->type), job, x->size / job->length, 30 + (double)job->length);
     return result;
 }
 
@@ -125,9 +121,8 @@ static PyObject *gradients_made(Arrays *all, const Array *x, int axis, Backward 
         Py_DECREF(result);
         return PyErr_NoMemory();
     }
-    bool single = x->type == 'f';
-    run_loop(single ? gradient_groups_f : gradient_groups_d, job, groups, GROUP * 2 * (double)job->length);
-    run_loop(single ? gather_columns_f : gather_columns_d, job, job->length, (double)groups);
+    run_loop(PICK(gradient_groups, x->type), job, groups, GROUP * 2 * (double)job->length);
+    run_loop(PICK(gather_columns, x->type), job, job->length, (double)groups);
     PyMem_Free(job->work);
     return result;
 }

@@ -9,10 +9,8 @@ typedef struct {
     Py_ssize_t count, classes, ignored;
 } Picks;
 
-#include "as_float.h"
-#include "losses.inc"
-#include "as_double.h"
-#include "losses.inc"
+#define LOOPS "losses.inc"
+#include "each_type.h"
 
 /* Opens input, target and weight; false unless everything is as the loops need it, all classes in range. */
 static bool open_picks(Arrays *all, Array *x, PyObject *const *args, Picks *job)

@@ -8,6 +8,16 @@ static const KernelEntry *const FAMILIES[] = {ACTIVATION_KERNELS, SOFTMAX_KERNEL
                                               COPY_KERNELS, OPTIMIZER_KERNELS, LOSS_KERNELS, POOLING_KERNELS};
 #define FAMILY_COUNT (sizeof FAMILIES / sizeof *FAMILIES)
 
+bool has_avx2;
+
+static void look_at_machine(void)
+{
+#ifdef MINDTORCH_AVX2
+    __builtin_cpu_init();
+    has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+}
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -180,6 +190,7 @@ static int add_names(PyObject *module)
 
 static int module_exec(PyObject *module)
 {
+    look_at_machine();
     if (arrays_init() < 0 || threads_init() < 0 || add_names(module) < 0)
         return -1;
     PyObject *type = PyType_FromSpec(&kernel_spec);

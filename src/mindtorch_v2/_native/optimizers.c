@@ -22,13 +22,14 @@ typedef struct {
     bool maximize, decoupled;
 } Adam;
 
-INLINE float root_f(float x) { return sqrtf(x); }
-INLINE double root_d(double x) { return sqrt(x); }
+#define LOOPS "optimizers.inc"
+#include "each_type.h"
 
-#include "as_float.h"
-#include "optimizers.inc"
-#include "as_double.h"
-#include "optimizers.inc"
+PICKER(add_scaled)
+PICKER(addcmul)
+PICKER(addcdiv)
+PICKER(lerp_near)
+PICKER(lerp_far)
 
 /* Opens `count` arrays that are like the first, which is written. None becomes NULL data where allowed. */
 static bool open_alike(Arrays *all, Array *arrays, PyObject *const *objects, int count, const bool *written)
@@ -48,7 +49,7 @@ static bool open_alike(Arrays *all, Array *arrays, PyObject *const *objects, int
 }
 
 /* self += ..., for one or two other operands of the same kind */
-static PyObject *mixture(PyObject *const *args, int operands, loop_function single, loop_function twice, double value)
+static PyObject *mixture(PyObject *const *args, int operands, loop_function (*pick)(char type), double value)
 {
     static const bool written[3] = {true, false, false};
     Arrays all = {.count = 0};
@@ -59,10 +60,7 @@ static PyObject *mixture(PyObject *const *args, int operands, loop_function sing
             return DECLINED;
     if (open_alike(&all, arrays, args, operands + 1, written)) {
         Mixture job = {.self = arrays[0].data, .a = arrays[1].data, .b = arrays[2].data, .value = value};
-        if (arrays[0].type == 'f')
-            run_loop(single, &job, arrays[0].size, 0.4);
-        else
-            run_loop(twice, &job, arrays[0].size, 0.8);
+        run_loop(pick(arrays[0].type), &job, arrays[0].size, 0.1 * (double)arrays[0].itemsize);
         result = Py_NewRef(Py_None);
     }
     arrays_close(&all);
@@ -75,7 +73,7 @@ static PyObject *add_(PyObject *const *args, Py_ssize_t count)
     double alpha;
     if (!as_double(args[2], &alpha) || alpha == 1)
         return DECLINED; /* numpy's plain sum is as fast */
-    return mixture(args, 1, add_scaled_f, add_scaled_d, alpha);
+    return mixture(args, 1, add_scaled_pick, alpha);
 }
 
 static PyObject *sub_(PyObject *const *args, Py_ssize_t count)
@@ -84,21 +82,21 @@ static PyObject *sub_(PyObject *const *args, Py_ssize_t count)
     double alpha;
     if (!as_double(args[2], &alpha) || alpha == 1)
         return DECLINED;
-    return mixture(args, 1, add_scaled_f, add_scaled_d, -alpha);
+    return mixture(args, 1, add_scaled_pick, -alpha);
 }
 
 static PyObject *addcmul_(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;
     double value;
-    return as_double(args[3], &value) ? mixture(args, 2, addcmul_f, addcmul_d, value) : DECLINED;
+    return as_double(args[3], &value) ? mixture(args, 2, addcmul_pick, value) : DECLINED;
 }
 
 static PyObject *addcdiv_(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;
     double value;
-    return as_double(args[3], &value) ? mixture(args, 2, addcdiv_f, addcdiv_d, value) : DECLINED;
+    return as_double(args[3], &value) ? mixture(args, 2, addcdiv_pick, value) : DECLINED;
 }
 
 static PyObject *lerp_(PyObject *const *args, Py_ssize_t count)
@@ -107,7 +105,7 @@ static PyObject *lerp_(PyObject *const *args, Py_ssize_t count)
     double weight;
     if (!as_double(args[2], &weight))
         return DECLINED;
-    return fabs(weight) < 0.5 ? mixture(args, 1, lerp_near_f, lerp_near_d, weight) : mixture(args, 1, lerp_far_f, lerp_far_d, weight);
+    return fabs(weight) < 0.5 ? mixture(args, 1, lerp_near_pick, weight) : mixture(args, 1, lerp_far_pick, weight);
 }
 
 static bool as_doubles(PyObject *const *args, double **values, int count)
@@ -132,7 +130,7 @@ static PyObject *sgd_step(PyObject *const *args, Py_ssize_t count)
         job.param = arrays[0].data;
         job.grad = arrays[1].data;
         job.buffer = job.momentum != 0 ? arrays[2].data : NULL;
-        run_loop(arrays[0].type == 'f' ? sgd_f : sgd_d, &job, arrays[0].size, arrays[0].type == 'f' ? 0.6 : 1.2);
+        run_loop(PICK(sgd, arrays[0].type), &job, arrays[0].size, arrays[0].type == 'f' ? 0.6 : 1.2);
         result = Py_NewRef(Py_None);
     }
     arrays_close(&all);
@@ -156,7 +154,7 @@ static PyObject *adam_step(PyObject *const *args, Py_ssize_t count)
         job.mean = arrays[2].data;
         job.square = arrays[3].data;
         job.most = arrays[4].data;
-        run_loop(arrays[0].type == 'f' ? adam_f : adam_d, &job, arrays[0].size, arrays[0].type == 'f' ? 1.2 : 3);
+        run_loop(PICK(adam, arrays[0].type), &job, arrays[0].size, arrays[0].type == 'f' ? 1.2 : 3);
         result = Py_NewRef(Py_None);
     }
     arrays_close(&all);

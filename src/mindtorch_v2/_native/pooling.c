@@ -11,10 +11,8 @@ typedef struct {
     Py_ssize_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
 } Pool;
 
-#include "as_float.h"
-#include "pooling.inc"
-#include "as_double.h"
-#include "pooling.inc"
+#define LOOPS "pooling.inc"
+#include "each_type.h"
 
 /* The fields of a Windows tuple: kernel, stride, padding, dilation, out; two numbers each. */
 static bool read_windows(PyObject *windows, Pool *job)
@@ -61,7 +59,7 @@ static PyObject *max_pool(PyObject *const *args, Py_ssize_t count)
             job.out = out.data;
             job.positions = (int64_t *)positions.data;
             double cost = (double)(job.out_h * job.out_w) * (double)(job.kernel_h * job.kernel_w);
-            run_loop(x.type == 'f' ? pool_planes_f : pool_planes_d, &job, x.size / (job.height * job.width), cost);
+            run_loop(PICK(pool_planes, x.type), &job, x.size / (job.height * job.width), cost);
         }
     }
     arrays_close(&all);
@@ -95,7 +93,7 @@ static PyObject *scatter_positions(PyObject *const *args, Py_ssize_t count)
         if (fits && result != NULL) {
             Pool job = {.x = g.data, .out = out.data, .positions = (int64_t *)positions.data, .height = plane, .width = 1,
                         .out_h = each, .out_w = 1};
-            run_loop(g.type == 'f' ? unpool_planes_f : unpool_planes_d, &job, planes, 1.5 * (double)each);
+            run_loop(PICK(unpool_planes, g.type), &job, planes, 1.5 * (double)each);
         }
     }
     arrays_close(&all);

@@ -113,6 +113,8 @@ typedef struct {
     Py_tracefunc previous;             /* the profile function that was there before */
     PyObject *previous_object;
     char traced;
+    unsigned long ident;               /* of the thread, as Python gives it, and its small number */
+    int number;
     PyObject *info, *module_stack, *detached;
 } Buffer;
 
@@ -120,12 +122,11 @@ struct Core {
     PyObject_HEAD
     uint64_t generation;
     int detail;
-    char watches_memory, watches_modules, watches_outputs, all_threads, tracing, newest;
+    char watches_memory, watches_modules, watches_outputs, all_threads, newest;
     int64_t limit, kept, dropped;      /* rows: at most, now, not kept since reset */
     PyObject *clock;                   /* NULL: the system's */
     PyObject *buffers;                 /* dict: thread number -> Buffer */
     PyObject *names[KIND_COUNT];       /* dict: name -> label */
-    PyObject *op_numbers;
     BlobMap inputs;
     Table stray;                       /* MemoryRow: frees by threads that are not recorded */
     Stacks *stacks;
@@ -133,8 +134,7 @@ struct Core {
 
 extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Storage_Type, Block_Type;
 extern struct Names {
-    PyObject *array, *storage, *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell, *tell_leave,
-        *op_label, *thread_number;
+    PyObject *array, *storage, *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
 } names;
 
 /* rows */
@@ -163,6 +163,7 @@ int32_t stacks_function_label(Stacks *stacks, PyObject *function);
 /* tracer */
 extern PyMethodDef tracer_methods[];
 void tracer_clear(Buffer *buffer);
+int buffer_setup(void);
 
 /* memory */
 int memory_setup(void);

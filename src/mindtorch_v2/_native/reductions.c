@@ -19,12 +19,8 @@ typedef struct {
     bool wide; /* 64-bit indices */
 } Scatter;
 
-#include "as_float.h"
-#include "rows.inc"
-#include "reductions.inc"
-#include "as_double.h"
-#include "rows.inc"
-#include "reductions.inc"
+#define LOOPS "reductions.inc"
+#include "each_type.h"
 
 static void put(Array *out, double value)
 {
@@ -53,7 +49,7 @@ static PyObject *sum_everything(Arrays *all, const Array *x, bool keepdims)
         }
     }
     Reduction job = {.a = x->data, .out = sums, .length = x->size};
-    run_loop(x->type == 'f' ? sum_pieces_f : sum_pieces_d, &job, pieces, 0.15 * PIECE);
+    run_loop(PICK(sum_pieces, x->type), &job, pieces, 0.15 * PIECE);
     put(&out, row_sum_d(sums, pieces));
     if (sums != few)
         PyMem_Free(sums);
@@ -69,7 +65,7 @@ static PyObject *sum_last(Arrays *all, const Array *x, bool keepdims)
     PyObject *result = array_new(all, &out, keepdims ? x->ndim : x->ndim - 1, shape, x->type, false);
     if (result != NULL) {
         Reduction job = {.a = x->data, .out = out.data, .length = x->shape[x->ndim - 1]};
-        run_loop(x->type == 'f' ? sum_rows_f : sum_rows_d, &job, out.size, 10 + 0.2 * (double)job.length);
+        run_loop(PICK(sum_rows, x->type), &job, out.size, 10 + 0.2 * (double)job.length);
     }
     return result;
 }
@@ -115,8 +111,7 @@ static PyObject *cumsum(PyObject *const *args, Py_ssize_t count)
             for (int i = axis + 1; i < x.ndim; i++)
                 job.inner *= x.shape[i];
             Py_ssize_t outer = x.size / (job.length * job.inner);
-            bool single = x.type == 'f';
-            loop_function loop = job.inner == 1 ? (single ? scan_rows_f : scan_rows_d) : (single ? scan_columns_f : scan_columns_d);
+            loop_function loop = job.inner == 1 ? PICK(scan_rows, x.type) : PICK(scan_columns, x.type);
             run_loop(loop, &job, outer, (double)job.length * (double)job.inner);
         }
     }
@@ -160,7 +155,7 @@ static PyObject *embedding_dense_backward(PyObject *const *args, Py_ssize_t coun
             if (result != NULL) {
                 job.table = table.data;
                 Py_ssize_t stripes = (rows + STRIPE - 1) / STRIPE;
-                run_loop(g.type == 'f' ? add_rows_f : add_rows_d, &job, stripes, 0.5 * (double)g.size / (double)stripes);
+                run_loop(PICK(add_rows, g.type), &job, stripes, 0.5 * (double)g.size / (double)stripes);
             }
         }
     }

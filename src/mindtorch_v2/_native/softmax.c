@@ -1,6 +1,5 @@
 /* Softmax over the last dimension of contiguous arrays. */
 #include "kernels.h"
-#include "vecmath.h"
 
 typedef struct {
     const void *a, *b;
@@ -8,12 +7,13 @@ typedef struct {
     Py_ssize_t length;
 } Rows;
 
-#include "as_float.h"
-#include "rows.inc"
-#include "softmax.inc"
-#include "as_double.h"
-#include "rows.inc"
-#include "softmax.inc"
+#define LOOPS "softmax.inc"
+#include "each_type.h"
+
+PICKER(softmax_rows)
+PICKER(log_softmax_rows)
+PICKER(softmax_backward_rows)
+PICKER(log_softmax_backward_rows)
 
 static bool is_last(const Array *a, PyObject *dim)
 {
@@ -21,16 +21,13 @@ static bool is_last(const Array *a, PyObject *dim)
     return as_index(dim, &d) && a->ndim > 0 && (d == -1 || d == a->ndim - 1);
 }
 
-static void start(loop_function single, loop_function twice, const Array *like, Rows *job)
+static void start(loop_function loop, const Array *like, Rows *job)
 {
     job->length = like->shape[like->ndim - 1];
-    if (like->type == 'f')
-        run_loop(single, job, like->size / job->length, 20 + 1.5 * (double)job->length);
-    else
-        run_loop(twice, job, like->size / job->length, 20 + 4 * (double)job->length);
+    run_loop(loop, job, like->size / job->length, 20 + (like->type == 'f' ? 1 : 3) * (double)job->length);
 }
 
-static PyObject *forward(loop_function single, loop_function twice, PyObject *const *args)
+static PyObject *forward(loop_function (*pick)(char type), PyObject *const *args)
 {
     Arrays all = {.count = 0};
     Array x, out;
@@ -39,13 +36,13 @@ static PyObject *forward(loop_function single, loop_function twice, PyObject *co
     if (!all.failed && is_real(&x) && x.size > 0 && is_last(&x, args[1]) && args[2] == Py_False) {
         result = array_new(&all, &out, x.ndim, x.shape, x.type, false);
         if (result != NULL)
-            start(single, twice, &x, &(Rows){.a = x.data, .out = out.data});
+            start(pick(x.type), &x, &(Rows){.a = x.data, .out = out.data});
     }
     arrays_close(&all);
     return result;
 }
 
-static PyObject *backward(loop_function single, loop_function twice, PyObject *const *args)
+static PyObject *backward(loop_function (*pick)(char type), PyObject *const *args)
 {
     Arrays all = {.count = 0};
     Array g, y, out;
@@ -55,7 +52,7 @@ static PyObject *backward(loop_function single, loop_function twice, PyObject *c
     if (!all.failed && is_real(&g) && g.size > 0 && is_like(&y, &g) && is_last(&g, args[2])) {
         result = array_new(&all, &out, g.ndim, g.shape, g.type, false);
         if (result != NULL)
-            start(single, twice, &g, &(Rows){.a = g.data, .b = y.data, .out = out.data});
+            start(pick(g.type), &g, &(Rows){.a = g.data, .b = y.data, .out = out.data});
     }
     arrays_close(&all);
     return result;
@@ -64,25 +61,25 @@ static PyObject *backward(loop_function single, loop_function twice, PyObject *c
 static PyObject *softmax(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;
-    return forward(softmax_rows_f, softmax_rows_d, args);
+    return forward(softmax_rows_pick, args);
 }
 
 static PyObject *log_softmax(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;
-    return forward(log_softmax_rows_f, log_softmax_rows_d, args);
+    return forward(log_softmax_rows_pick, args);
 }
 
 static PyObject *softmax_backward(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;
-    return backward(softmax_backward_rows_f, softmax_backward_rows_d, args);
+    return backward(softmax_backward_rows_pick, args);
 }
 
 static PyObject *log_softmax_backward(PyObject *const *args, Py_ssize_t count)
 {
     (void)count;
-    return backward(log_softmax_backward_rows_f, log_softmax_backward_rows_d, args);
+    return backward(log_softmax_backward_rows_pick, args);
 }
 
 /* exp_rows(scores) -> (sums, tops), both with a last dimension of 1 */
@@ -101,7 +98,7 @@ static PyObject *exp_rows(PyObject *const *args, Py_ssize_t count)
         PyObject *second = first ? array_new(&all, &tops, x.ndim, shape, x.type, false) : NULL;
         result = second ? PyTuple_Pack(2, first, second) : NULL;
         if (result != NULL)
-            start(attention_rows_f, attention_rows_d, &x, &(Rows){.a = x.data, .out = sums.data, .out2 = tops.data});
+            start(PICK(attention_rows, x.type), &x, &(Rows){.a = x.data, .out = sums.data, .out2 = tops.data});
         Py_XDECREF(first);
         Py_XDECREF(second);
     }

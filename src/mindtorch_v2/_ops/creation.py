@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _dtype as dt
 from .creation_sizes import arange_type, as_number, count_steps, counted_sizes, range_length
+from .movement_shapes import channels_last_strides
 from .rules import Spec
 from .table import op
 
@@ -19,8 +20,14 @@ def _sized(size: Sequence[int], dtype: dt.dtype | None = None, *rest: Any) -> Sp
     return Spec(counted_sizes(size), dtype or dt.get_default_dtype())
 
 
+def _sized_in_order(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin: Any, memory_format: Any) -> Spec:
+    shape = counted_sizes(size)
+    last = memory_format is not None and memory_format.name == "channels_last"
+    return Spec(shape, dtype or dt.get_default_dtype(), channels_last_strides(shape) if last else None)
+
+
 def _sized_strided(size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | None, *rest: Any) -> Spec:
-    return _sized(size, dtype)
+    return Spec(counted_sizes(size), dtype or dt.get_default_dtype(), tuple(stride))
 
 
 def _square(n: int, dtype: dt.dtype | None, *rest: Any) -> Spec:
@@ -50,7 +57,8 @@ def _inclusive(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *rest: A
 
 
 def _evenly(start: Any, end: Any, steps: int, dtype: dt.dtype | None, *rest: Any) -> Spec:
-    return Spec((steps,), dtype or dt.get_default_dtype())
+    kind = dt.get_default_dtype()
+    return Spec((steps,), dtype or (kind.to_complex() if isinstance(start, complex) or isinstance(end, complex) else kind))
 
 
 def _log_evenly(start: Any, end: Any, steps: int, base: float, dtype: dt.dtype | None, *rest: Any) -> Spec:
@@ -62,7 +70,7 @@ def _scalar(s: Any, dtype: dt.dtype | None, *rest: Any) -> Spec:
 
 
 # --- from sizes -------------------------------------------------------------------------------------------------------------
-op(f"empty.memory_format(SymInt[] size, *, {_LIKE_OPTIONS}) -> Tensor", meta=_sized, method=False, no_grad=NO_INPUT)
+op(f"empty.memory_format(SymInt[] size, *, {_LIKE_OPTIONS}) -> Tensor", meta=_sized_in_order, method=False, no_grad=NO_INPUT)
 op(f"empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor", meta=_sized_strided, method=False,
    no_grad=NO_INPUT)
 op(f"zeros(SymInt[] size, *, {_OPTIONS}) -> Tensor", method=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _dtype as dt
 from .._shape import broadcast_shapes
-from .rules import COMPARE, FLOAT, PREDICATE, PROMOTE, SAME, Rule, Spec, as_float, result_type
+from .rules import COMPARE, FLOAT, PREDICATE, PROMOTE, SAME, Rule, Spec, alike, as_float, result_type
 from .table import op
 
 TRUTH = "the result is a truth value"
@@ -19,11 +19,11 @@ INTEGERS = "integers only"
 # --- output rules that no common rule covers ----------------------------------------------------------------------------
 def _real_like(self: Any) -> Spec:
     """abs: complex numbers give their size, everything else keeps its type."""
-    return Spec(tuple(self.shape), self.dtype.to_real())
+    return alike(self, self.dtype.to_real())
 
 
 def _angle_like(self: Any) -> Spec:
-    return Spec(tuple(self.shape), as_float(self.dtype).to_real())
+    return alike(self, as_float(self.dtype).to_real())
 
 
 def _complex_of(first: Any, second: Any) -> Spec:

@@ -131,8 +131,8 @@ def _pdist(self: Any, p: float = 2.0) -> Spec:
 
 op("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False)
 op("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", meta=_cdist, function=False, method=False)
-op("_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", meta=like(1),
-   function=False, method=False)
+op("_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", function=False, method=False,
+   meta=lambda grad, x1, *rest: Spec((*grad.shape[:-2], *x1.shape[-2:]), x1.dtype))
 op("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", function=False, method=False)
 op("pdist(Tensor self, float p=2) -> Tensor", method=False)
 op("_pdist_forward(Tensor self, float p=2) -> Tensor", meta=_pdist, function=False, method=False)

@@ -7,7 +7,7 @@ from typing import Any
 from .. import _dtype as dt
 from .._shape import infer_size, normalize_dim
 from .movement_shapes import check_cat
-from .rules import Spec, like
+from .rules import Spec, alike, like
 from .table import op
 
 NOT_DIFFERENTIABLE = "the result is not a tensor"
@@ -156,7 +156,7 @@ for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
     op(f"{_name}.Sequence(Tensor[] tensors) -> Tensor[]", method=False)
 
 # --- elements in another order, or some of them -----------------------------------------------------------------------------
-op("flip(Tensor self, int[] dims) -> Tensor", meta=like())
+op("flip(Tensor self, int[] dims) -> Tensor", meta=lambda self, dims: alike(self))
 op("fliplr(Tensor self) -> Tensor")
 op("flipud(Tensor self) -> Tensor")
 op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor")

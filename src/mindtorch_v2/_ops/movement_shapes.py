@@ -83,24 +83,30 @@ def _is_dense(shape: Shape, strides: Shape) -> bool:
     return True
 
 
-def _stands_after(a: int, b: int, shape: Shape, strides: Shape) -> int:
+def _stands_after(a: int, b: int, shape: Shape, operands: Sequence[Shape]) -> int:
     """1 if dimension `a` must move outside of `b` in memory, -1 if it stays inside, 0 if the strides do not tell."""
-    if strides[a] == 0 or strides[b] == 0:
-        return 0
-    if strides[a] != strides[b]:
-        return 1 if strides[a] > strides[b] else -1
-    return 1 if shape[a] > shape[b] else 0
+    for strides in operands:
+        if strides[a] == 0 or strides[b] == 0:
+            continue
+        if strides[a] != strides[b]:
+            return 1 if strides[a] > strides[b] else -1
+        if shape[a] > shape[b]:
+            return 1
+    return 0
 
 
-def dense_strides(shape: Shape, strides: Shape) -> Shape:
-    """The strides in elements of a fresh tensor that keeps the memory order of (`shape`, `strides`)."""
-    if 0 in shape or _is_dense(shape, strides):
-        return strides if 0 not in shape else contiguous_strides(shape)
+def dense_strides(shape: Shape, *operands: Shape) -> Shape:
+    """The strides in elements of a fresh tensor of this shape that keeps the memory order of its operands, whose strides are
+    given; an operand that comes first decides before those after it."""
+    if 0 in shape or not operands:
+        return contiguous_strides(shape)
+    if all(strides == operands[0] for strides in operands) and _is_dense(shape, operands[0]):
+        return operands[0]
     order = list(range(len(shape) - 1, -1, -1))  # innermost first
     for i in range(1, len(order)):               # insertion sort: ambiguous neighbours keep their order
         moving = i
         for j in range(i - 1, -1, -1):
-            verdict = _stands_after(order[j], order[moving], shape, strides)
+            verdict = _stands_after(order[j], order[moving], shape, operands)
             if verdict > 0:
                 order[moving], order[j] = order[j], order[moving]
                 moving = j

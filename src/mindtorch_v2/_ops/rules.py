@@ -11,14 +11,16 @@ from typing import Any
 
 from .. import _dtype as dt
 from .._shape import broadcast_shapes, normalize_dims, reduced_shape
+from .movement_shapes import dense_strides
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """The shape and type of one output."""
+    """The shape and type of one output; it is contiguous unless strides (in elements) are given."""
 
     shape: tuple[int, ...]
     dtype: dt.dtype
+    strides: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,12 @@ def as_float(d: dt.dtype) -> dt.dtype:
 
 # Meta rules for ops that are not elementwise: functions of the op's arguments to a Spec or a tuple of them.
 MetaRule = Callable[..., "Spec | Sequence[Spec]"]
+
+
+def alike(t: Any, dtype: dt.dtype | None = None) -> Spec:
+    """A fresh tensor that lies in memory as `t` does."""
+    shape = tuple(t.shape)
+    return Spec(shape, dtype or t.dtype, dense_strides(shape, t.stride()))
 
 
 def like(position: int = 0) -> MetaRule:

@@ -5,14 +5,14 @@ from typing import Any
 
 from .. import _dtype as dt
 from .._shape import normalize_dim, reduced_shape
-from .rules import Spec
+from .rules import Spec, alike
 from .table import op
 
 POSITIONS = "the result is a position"
 
 
 def _sorted(self: Any, *rest: Any) -> tuple[Spec, Spec]:
-    return Spec(tuple(self.shape), self.dtype), Spec(tuple(self.shape), dt.int64)
+    return alike(self), alike(self, dt.int64)
 
 
 def _topk(self: Any, k: int, dim: int, *rest: Any) -> tuple[Spec, Spec]:

@@ -22,10 +22,23 @@ class Kind(IntEnum):
     BUILTIN = 7      # a function written in C: <built-in function len>
     MODULE = 8       # nn.Module: Linear_0
     GC = 9           # Python GC
+    RUNTIME = 10     # a call into a device's runtime, on the CPU: cudaLaunchKernel
+    DRIVER = 11      # the same below the runtime: cuLaunchKernel
+    OVERHEAD = 12    # what profiling itself cost: Activity Buffer Request
+    KERNEL = 13      # on a device: a kernel
+    MEMCPY = 14      # on a device: a copy
+    MEMSET = 15      # on a device: memory filled
+    DEVICE_SCOPE = 16    # on a device: from the first to the last thing that an annotation launched
+    SYNC = 17        # on a device: something waits for it; no work
+    RANGE = 18       # on a device: counters of a kernel; no time of its own
+    OTHER = 19       # a slice of a category that is none of these; only in loaded traces
 
 
 PYTHON_KINDS = (Kind.PYTHON, Kind.BUILTIN, Kind.MODULE, Kind.GC)
-ANNOTATION_KINDS = (Kind.SCOPE, Kind.STEP)
+ANNOTATION_KINDS = (Kind.SCOPE, Kind.STEP, Kind.DEVICE_SCOPE)
+LAUNCHING_KINDS = (Kind.RUNTIME, Kind.DRIVER)
+WORK_KINDS = (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)   # what device time is made of
+DEVICE_KINDS = (*WORK_KINDS, Kind.DEVICE_SCOPE, Kind.SYNC, Kind.RANGE)
 
 
 class Flag(IntFlag):
@@ -62,6 +75,8 @@ EVENT_FIELDS: tuple[Field, ...] = (
     Field("overload", "int32", "string", -1, "the operator's overload (\"Tensor\"), an index into the strings"),
     Field("device_type", "uint8", "DeviceType", None, "the device that ran it (0 is the CPU)"),
     Field("flags", "uint8", "Flag", None, "unfinished, asynchronous"),
+    Field("launcher", "int32", "row", -1, "of what ran on a device: the call that launched it"),
+    Field("correlation", "int64", "", -1, "number that a launching call and what it launched share", "correlation"),
 )
 
 MEMORY_FIELDS: tuple[Field, ...] = (

@@ -13,6 +13,8 @@ import numpy as np
 
 from ._fields import EVENT_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Field
 
+_ROW_COLUMNS = tuple(f.name for f in EVENT_FIELDS if f.unit == "row")
+
 
 class InputDescription(NamedTuple):
     """The arguments of one call, one entry per argument of the schema, without any tensor.
@@ -32,11 +34,13 @@ class InputDescription(NamedTuple):
 
 
 class ThreadInfo(NamedTuple):
-    """A thread: its small number (1 is the first that recorded anything), the system's id for it, and its name."""
+    """A thread: its small number (1 is the first that recorded anything), the system's id for it, and its name. A
+    stream of a device is one too: `device` is the device's index (-1 for threads of the CPU), `os_id` the stream's."""
 
     number: int
     os_id: int
     name: str
+    device: int = -1
 
 
 class ModuleInfo(NamedTuple):
@@ -86,15 +90,22 @@ class Metadata:
     options: Options = Options()
     user: Mapping[str, str] = field(default_factory=dict)   # key -> JSON text, in the order of first insertion
     record_function_base: int | None = None   # events an ExecutionTraceObserver had counted at start; None without one
+    device_properties: str = "[]"             # JSON text: a list of objects, as in a trace's "deviceProperties"
 
 
 def _frozen(columns: Mapping[str, Any], fields: tuple[Field, ...]) -> dict[str, np.ndarray]:
-    """The columns of a catalogue as read-only arrays of the declared types; absent ones hold their missing value."""
+    """The columns of a catalogue as read-only arrays of the declared types; absent ones hold their missing value. What
+    is read-only already (another store's column, a mapped file) is shared, and a constant takes no memory."""
     length = len(next(iter(columns.values()))) if columns else 0
     made = {}
     for f in fields:
         given = columns.get(f.name)
-        array = np.full(length, f.missing or 0, f.dtype) if given is None else np.array(given, f.dtype)
+        if given is None:
+            array = np.broadcast_to(np.array(f.missing or 0, f.dtype), (length,))
+        elif isinstance(given, np.ndarray) and given.dtype == f.dtype and not given.flags.writeable:
+            array = given
+        else:
+            array = np.array(given, f.dtype)
         if array.shape != (length,):
             raise ValueError(f"column {f.name} has shape {array.shape}, expected ({length},)")
         array.flags.writeable = False
@@ -211,7 +222,8 @@ class EventStore(Table):
         renumbered = np.cumsum(keep, dtype=np.int32) - 1
         lookup = np.append(np.where(nearest >= 0, renumbered[nearest], -1), -1).astype(np.int32)   # -1 finds the extra last -1
         columns = {n: c[keep] for n, c in self.columns.items()}
-        columns["parent"] = lookup[columns["parent"]]
+        for name in _ROW_COLUMNS:
+            columns[name] = lookup[columns[name]]
         memory = dict(self.memory.columns)
         memory["row"] = lookup[memory["row"]]
         return self._replaced(columns, memory=MemoryTable(memory), metadata=self.metadata)
@@ -289,7 +301,8 @@ class _Joiner:
         events["inputs"] = self._numbers(self.inputs, store.inputs)[store.columns["inputs"]]
         events["stack"] = _shifted(store.stack, self.nodes)
         events["module"] = _shifted(store.module, module_base)
-        events["parent"] = _shifted(store.parent, self.rows)
+        for name in _ROW_COLUMNS:
+            events[name] = _shifted(events[name], self.rows)
         self.events.append(events)
         self.memory.append({**store.memory.columns, "thread": threads[store.memory.thread],
                             "row": _shifted(store.memory.row, self.rows)})
@@ -307,12 +320,14 @@ def _shifted(index: np.ndarray, base: int) -> np.ndarray:
 
 
 def in_order(columns: Mapping[str, np.ndarray], *references: np.ndarray) -> Any:
-    """Event columns sorted by (start, -end), with `parent` and any further arrays of row numbers renumbered. Rows
+    """Event columns sorted by (start, -end), with the columns of row numbers and any further such arrays renumbered. Rows
     that begin and end together keep their order, so a parent that is given before its child stays before it."""
     order = np.lexsort((-columns["end_ns"], columns["start_ns"]))
     place = np.empty(len(order) + 1, np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     place[-1] = -1
     sorted_columns = {n: c[order] for n, c in columns.items()}
-    sorted_columns["parent"] = place[sorted_columns["parent"]]
+    for name in _ROW_COLUMNS:
+        if name in sorted_columns:
+            sorted_columns[name] = place[sorted_columns[name]]
     return (sorted_columns, *(place[r] for r in references))

@@ -36,6 +36,10 @@ _METADATA_TYPES = ("_add_metadata_json(): incompatible function arguments. The f
                    "    1. (arg0: str, arg1: str) -> None\n\nInvoked with: {!r}, {!r}")
 
 
+class _SilentDeprecation(FutureWarning, PendingDeprecationWarning):
+    """PyTorch's warning of something that has no replacement here: kept for those who look for it, not shown by default."""
+
+
 class _KinetoProfile:
     """A profile driven by hand: `prepare_trace`, `start_trace`, `stop_trace`, then results.
 
@@ -211,7 +215,7 @@ class _KinetoProfile:
 
     def export_memory_timeline(self, path: str | PathLike[str], device: str | None = None) -> None:
         """Writes the memory in use over time by category: JSON, ".json.gz", "raw.json.gz" or a self-contained ".html"."""
-        warn_caller(_DEPRECATED_TIMELINE, FutureWarning)
+        warn_caller(_DEPRECATED_TIMELINE, _SilentDeprecation)
         self.mem_tl = memory_timeline.write(self._memory_profile(), path, device)
 
     def module_report(self) -> ModuleReport:

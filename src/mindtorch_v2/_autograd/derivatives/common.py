@@ -39,6 +39,11 @@ def restore_dim(g: Any, dim: int | Sequence[int] | None, keepdim: bool, ndim: in
     return g
 
 
+def some(condition: Any) -> bool:
+    """Whether any element is true. On the meta device, where there are no values, no."""
+    return not condition.is_meta and bool(aten.item(aten.any(condition)))
+
+
 def no_derivative(name: str, *inputs: str, node: str = "NotImplemented", message: str = "") -> None:
     """Declares an op that PyTorch does not differentiate: its result requires a gradient, and the node says what is missing
     when a gradient reaches it. `node` names nodes of PyTorch's that refuse only then."""

@@ -10,7 +10,7 @@ from ..._dtype import finfo
 from ..._shape import normalize_dims
 from ..rules import derivative
 from . import norms  # noqa: F401  - the rows of norms, dist and renorm
-from .common import conj, no_derivative, restore_dim
+from .common import conj, no_derivative, restore_dim, some
 
 
 def as_type(t: Any, wanted: Any) -> Any:
@@ -53,7 +53,7 @@ def _prod_without_each(t: Any, dim: int) -> Any:
 def _prod_grad(g: Any, self: Any, result: Any) -> Any:
     if self.dim() == 0:
         return g
-    if self.numel() and aten.item(aten.any(aten.eq(self, 0))):
+    if self.numel() and some(aten.eq(self, 0)):
         return aten.mul(g, aten.reshape(_prod_without_each(aten.reshape(self, (-1,)), 0), tuple(self.shape)))
     return aten.mul(g, conj(aten.div(result, self)))
 
@@ -62,7 +62,7 @@ def _prod_dim_grad(g: Any, self: Any, dim: int, keepdim: bool, result: Any) -> A
     if self.dim() == 0:
         return g
     g, result = restore_dim(g, dim, keepdim, self.dim()), restore_dim(result, dim, keepdim, self.dim())
-    if self.numel() and aten.item(aten.any(aten.eq(self, 0))):
+    if self.numel() and some(aten.eq(self, 0)):
         return aten.mul(g, _prod_without_each(self, dim))
     return aten.mul(g, conj(aten.div(result, self)))
 
@@ -76,7 +76,7 @@ derivative("trace", self=lambda g, self_shape: aten.trace_backward(g, self_shape
 # --- extremes and order statistics --------------------------------------------------------------------------------------
 def _evenly(g: Any, self: Any, result: Any) -> Any:
     """Shares the gradient among all elements that equal the selected value."""
-    mask = aten.isnan(self) if self.dtype.is_floating_point and aten.item(aten.isnan(result)) else aten.eq(self, result)
+    mask = aten.isnan(self) if self.dtype.is_floating_point and some(aten.isnan(result)) else aten.eq(self, result)
     return aten.masked_fill_(aten.new_zeros(g, tuple(self.shape)), mask, aten.div(g, aten.sum(mask)))
 
 

@@ -141,12 +141,14 @@ def one_hot(self: Any, num_classes: int) -> Any:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return aten.zeros((*self.shape, num_classes), dtype=dt.int64, device=self.device)
-    low, high = aten.aminmax(self)
-    if aten.item(low) < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    top = aten.item(high)
-    if num_classes != -1 and top >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
+    top = -1
+    if num_classes == -1 or not self.is_meta:  # values that do not exist cannot be wrong
+        low, high = aten.aminmax(self)
+        if aten.item(low) < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        top = aten.item(high)
+        if num_classes != -1 and top >= num_classes:
+            raise RuntimeError("Class values must be smaller than num_classes.")
     out = aten.zeros((*self.shape, top + 1 if num_classes == -1 else num_classes), dtype=dt.int64, device=self.device)
     return aten.scatter_(out, -1, aten.unsqueeze(self, -1), 1)
 

@@ -293,3 +293,8 @@ def diag_embed(self: Any, offset: int, dim1: int, dim2: int) -> Any:
 @composite("diagflat")
 def diagflat(self: Any, offset: int) -> Any:
     return aten.diag(aten.view(aten.contiguous(self), (-1,)), offset)
+
+
+@composite("is_same_size")
+def is_same_size(self: Any, other: Any) -> bool:
+    return self._a.shape == other._a.shape

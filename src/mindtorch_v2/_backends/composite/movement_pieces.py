@@ -132,6 +132,8 @@ def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int) ->
     if where.dtype.name != "int64":
         raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
                            f"{where.dtype.cpp_name}")
+    if not where.is_cpu:
+        raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {where.device}")
     if where._a.ndim == 0:
         return tensor_split_sections(self, aten.item(where), dim)
     if where._a.ndim != 1:

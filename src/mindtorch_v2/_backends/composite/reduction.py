@@ -205,7 +205,7 @@ def cumprod_backward(grad: Any, input: Any, dim: int, output: Any) -> Any:
         input, output = aten.conj(input), aten.conj(output)
     weighted = aten.mul(output, grad)
     is_zero = aten.eq(input, 0)
-    if not aten.item(aten.any(is_zero)):
+    if input.is_meta or not aten.item(aten.any(is_zero)):
         return aten.div(_reverse_cumsum(weighted, dim), input)
     seen = aten.cumsum(is_zero, dim)
     first = aten.logical_and(is_zero, aten.eq(seen, 1))

@@ -49,7 +49,7 @@ def _wrapping(ufunc: Any) -> Callable[[Operand, Operand], Any]:
 _add, _multiply, _subtract = _wrapping(np.add), _wrapping(np.multiply), _wrapping(np.subtract)
 
 
-@kernel("add.Tensor")
+@kernel("add.Tensor", direct=np.add)
 def add(self: Operand, other: Operand, alpha: Any) -> Any:
     if alpha == 1 and alpha is not True:
         return _add(self, other)
@@ -122,7 +122,7 @@ def sub_into(self: np.ndarray, other: Operand, alpha: Any) -> None:
         _scaled_into(self, _fits(other, self), alpha, np.subtract)
 
 
-@kernel("mul.Tensor")
+@kernel("mul.Tensor", direct=np.multiply)
 def mul(self: Operand, other: Operand) -> Any:
     return _multiply(self, other)
 
@@ -136,7 +136,7 @@ def mul_into(self: np.ndarray, other: Operand) -> None:
 
 
 # --- quotients ----------------------------------------------------------------------------------------------------------
-@kernel("div.Tensor", ufunc=np.true_divide)
+@kernel("div.Tensor", ufunc=np.true_divide, direct=np.true_divide)
 def div(self: Operand, other: Operand) -> Any:
     return np.true_divide(self, other)
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._native import accelerated
+
 Array = np.ndarray
 _BLOCK = 16384  # elements; a handful of such blocks fits the second-level cache
 
@@ -21,18 +23,25 @@ def _blocks(*arrays: Array | None) -> Iterator[list[Any]]:
         yield [None if a is None else a[start:start + _BLOCK] for a in flat]
 
 
-def _unscaled(grad: Array, scale: float | None, maximize: bool) -> Array:
-    """The true gradient; a scaled one is also written back, as the caller's gradients shall be unscaled after the step."""
+def _unscale(grad: Array, scale: float | None) -> None:
+    """Divides a scaled gradient in place: the caller's gradients shall be unscaled after the step."""
     if scale is not None:
         np.divide(grad, scale, out=grad)
-    return np.negative(grad) if maximize else grad
 
 
 def sgd_step(param: Array, grad: Array, buffer: Array | None, *, weight_decay: float, momentum: float, lr: float,
              dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale: float | None) -> None:
     """One step of stochastic gradient descent, in place; `buffer` is the momentum or None."""
+    _unscale(grad, grad_scale)
+    _sgd(param, grad, buffer, weight_decay, momentum, lr, dampening, bool(nesterov), bool(maximize), bool(is_first_step))
+
+
+@accelerated("sgd_step")
+def _sgd(param: Array, grad: Array, buffer: Array | None, weight_decay: float, momentum: float, lr: float, dampening: float,
+         nesterov: bool, maximize: bool, is_first_step: bool) -> None:
     for p, g, b in _blocks(param, grad, buffer):
-        g = _unscaled(g, grad_scale, maximize)
+        if maximize:
+            g = np.negative(g)
         if weight_decay:
             g = g + p * weight_decay
         if b is not None and momentum:
@@ -48,10 +57,18 @@ def sgd_step(param: Array, grad: Array, buffer: Array | None, *, weight_decay: f
 def adam_step(param: Array, grad: Array, mean: Array, square: Array, most: Array | None, *, step: float, lr: float, beta1: float,
               beta2: float, weight_decay: float, eps: float, maximize: bool, decoupled: bool, grad_scale: float | None) -> None:
     """One step of Adam, or of AdamW with `decoupled` weight decay, in place. `most` holds the largest squares for AMSGrad."""
+    _unscale(grad, grad_scale)
     size = lr / (1 - beta1 ** step)
     correction = (1 - beta2 ** step) ** 0.5
+    _adam(param, grad, mean, square, most, lr, size, correction, beta1, beta2, weight_decay, eps, bool(maximize), bool(decoupled))
+
+
+@accelerated("adam_step")
+def _adam(param: Array, grad: Array, mean: Array, square: Array, most: Array | None, lr: float, size: float, correction: float,
+          beta1: float, beta2: float, weight_decay: float, eps: float, maximize: bool, decoupled: bool) -> None:
     for p, g, m, s, largest in _blocks(param, grad, mean, square, most):
-        g = _unscaled(g, grad_scale, maximize)
+        if maximize:
+            g = np.negative(g)
         if weight_decay and decoupled:
             p *= 1 - lr * weight_decay
         elif weight_decay:

@@ -282,9 +282,3 @@ def split_with_sizes(self: Array, split_sizes: Sequence[int], dim: int) -> list[
 @kernel("_local_scalar_dense")
 def local_scalar_dense(self: Array) -> Any:
     return self.item()
-
-
-@kernel("is_same_size")
-def is_same_size(self: Array, other: Array) -> bool:
-    return self.shape == other.shape
-

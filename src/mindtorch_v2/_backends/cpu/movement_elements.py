@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import _dtype as dt
 from ..._dispatch.registry import inplace_kernel, kernel
+from ..._native import accelerated
 from ..._ops.movement_shapes import check_cat, check_stack
 from ..._shape import normalize_dim, normalize_dims
 
@@ -20,6 +21,7 @@ _COLUMNS = 16       # 64 bytes of float32: a cache line of the output
 _LARGE = 65536      # elements from which a transposed copy is worth its loop
 
 
+@accelerated("contiguous_copy")
 def contiguous_copy(array: Array) -> Array:
     """A row-major copy. Numpy copies a large transposed array column by column, which misses the cache with every element;
     narrow stripes are four times as fast."""

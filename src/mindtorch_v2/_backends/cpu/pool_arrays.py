@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._native import accelerated
 from ..._ops.pooling_shapes import Windows, adaptive_bounds
 from .conv_arrays import inside, tap_slices
 
@@ -67,6 +68,7 @@ def lowest(dtype: np.dtype[Any]) -> Any:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
+@accelerated("max_pool")
 def max_pool(x: np.ndarray, windows: Windows) -> tuple[np.ndarray, np.ndarray]:
     """The maximum of every window and its flat position in the image; the first one counts, and NaN is above all."""
     rank = len(windows.out)
@@ -110,6 +112,7 @@ def _best_of(parts: list[np.ndarray], whole: bool) -> tuple[np.ndarray, np.ndarr
     return best, code
 
 
+@accelerated("scatter_positions")
 def scatter_positions(grad: np.ndarray, positions: np.ndarray, shape: Ints, rank: int, overlapping: bool) -> np.ndarray:
     """Puts every element at its flat position in its plane; where windows overlap, they add up."""
     plane = prod(shape[-rank:])

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._native import accelerated
+
 SMALL = 512             # below this many elements a plain reduction is as fast, and exact enough
 _PAIRWISE = 1 << 14      # numpy's pairwise sum of everything is exact, and fast enough up to here
 _BLOCK = 256
@@ -25,6 +27,7 @@ def contiguous(a: Any) -> Any:
     return a if a.ndim < 2 or a.flags.c_contiguous else np.ascontiguousarray(a)
 
 
+@accelerated("sum_over")
 def sum_over(a: np.ndarray, axes: Axes, keepdims: bool = False) -> Any:
     """The sum over `axes` (None: all; they may be negative) in the type of `a`, which is not narrower than float32."""
     if a.size < SMALL or a.dtype.char not in _ones:

@@ -2,33 +2,30 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from typing import Any
 
 from ... import _device
 from . import abi
 from .runtime import bind, current_index, is_closed, runtime, thread
 
+_POOL_SIZE = 32                        # streams per device and priority
+_DEFAULT = 1 << 16                     # the priority under which default streams are kept apart
+_lock = threading.Lock()
 _by_index: dict[int, Stream] = {}      # default streams
+_pools: dict[tuple[int, int], list[tuple[int, int]]] = {}
+_turns: dict[tuple[int, int], int] = {}
 
 
 class Stream:
     """A queue of work on a device: what is put into it runs in order, and not in order with other streams."""
 
-    __slots__ = ("handle", "device_index", "stream_id", "priority", "_owned", "__weakref__")
+    __slots__ = ("handle", "device_index", "stream_id", "priority", "__weakref__")
 
     def __init__(self, device: Any = None, priority: int = 0, **options: Any) -> None:
         index = index_of(device)
-        bind(index)
-        rt = runtime()
-        made = ctypes.c_void_p()
-        rt.check(rt.aclrtCreateStreamWithConfig(ctypes.byref(made), max(priority, 0), abi.STREAM_FAST), "creating a stream")
-        number = ctypes.c_int32()
-        rt.check(rt.aclrtStreamGetId(made, ctypes.byref(number)), "aclrtStreamGetId")
-        self.handle: int = made.value or 0
-        self.device_index = index
-        self.stream_id = number.value
-        self.priority = priority
-        self._owned = True
+        self.device_index, self.priority = index, priority
+        self.handle, self.stream_id = _from_pool(index, priority)
 
     @property
     def npu_stream(self) -> int:
@@ -91,14 +88,21 @@ class Stream:
         note = " (simulated)" if runtime().simulated else ""
         return f"<torch.npu.Stream device=npu:{self.device_index} stream={self.handle:#x}{note}>"
 
-    def __del__(self) -> None:
-        if getattr(self, "_owned", False) and not is_closed():
-            forget_stream(self)
-            runtime().aclrtDestroyStream(self.handle)
 
-
-def forget_stream(stream: Stream) -> None:
-    """Told before a stream goes; the allocator sets this to let go of what it keeps for it."""
+def _from_pool(index: int, priority: int) -> tuple[int, int]:
+    """A stream's handle and number. Streams are a scarce resource of the device: the first ones made are handed out again in
+    turn, and none is ever destroyed, so that memory can belong to a stream for good."""
+    pool = _pools.setdefault((index, priority), [])
+    turn = _turns[index, priority] = _turns.get((index, priority), -1) + 1
+    if turn >= _POOL_SIZE:
+        return pool[turn % _POOL_SIZE]
+    bind(index)
+    rt = runtime()
+    made, number = ctypes.c_void_p(), ctypes.c_int32()
+    rt.check(rt.aclrtCreateStreamWithConfig(ctypes.byref(made), max(-priority, 0), abi.STREAM_FAST), "creating a stream")
+    rt.check(rt.aclrtStreamGetId(made, ctypes.byref(number)), "aclrtStreamGetId")
+    pool.append((made.value or 0, number.value))
+    return pool[-1]
 
 
 def _entered() -> list[Any]:
@@ -124,10 +128,10 @@ def index_of(device: Any) -> int:
 def default_stream(device: Any = None) -> Stream:
     """The stream that a device's work goes to unless another one is chosen."""
     index = index_of(device)
-    found = _by_index.get(index)
-    if found is None:
-        made = Stream(index)
-        found = _by_index.setdefault(index, made)
+    with _lock:
+        found = _by_index.get(index)
+        if found is None:
+            found = _by_index[index] = Stream(index, _DEFAULT)
     return found
 
 

@@ -1,57 +1,55 @@
 """The trace file that Perfetto, chrome://tracing, TensorBoard and HolisticTraceAnalysis read: Kineto's dialect.
 
-Field by field it is described in docs/trace-format.md. Events are formatted from columns with one template per group and
+Field by field it is described in docs/trace-format.md. Events are formatted from columns, one kind of line per group, and
 written in chunks, so that a trace of any size needs little memory.
 """
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._fields import Flag, Kind
+from .._fields import Kind
 from .._store import EventStore, kept_ancestors
-from ..analysis.flows import find_flows
 from ..analysis.tree import EventTree
-from .arguments import compact, described_arguments, module_text, quoted, stack_text
+from .arguments import compact, quoted
 from .atomic import atomic_writer
+from .progress import Progress
+from .rows import SEPARATOR, Micro, Number, Pick, Segment, Texts, When, format_rows, microseconds
+from .trace_slices import Slices
 from .tracks import Tracks
 
 SPAN_NAME = "PyTorch Profiler"  # tools recognise traces of training by it
 _SORT_LAST = 536870912
+_SORT_DEVICES = 5_000_000
 _BASE_SECONDS = 7889238  # a quarter of a year: times since a multiple of it are short and exact in a double
-_CHUNK = 20_000
-_OWN_KEYS = frozenset({"schemaVersion", "deviceProperties", "trace_id", "host_name", "displayTimeUnit",
+_CHUNK = 4096  # lines: about a megabyte, which stays in the processor's cache
+_OWN_KEYS = frozenset({"schemaVersion", "deviceProperties", "trace_id", "host_name", "displayTimeUnit", "use_device",
                        "baseTimeNanoseconds", "traceEvents", "traceName"})
 _FLAGS = ("profile_memory", "with_stack", "record_shapes", "with_modules", "with_flops")
-
-_THREE_DIGITS = [f"{number:03d}" for number in range(1000)]  # looking them up is faster than formatting them
-
-_EVENT = '%s%d.%s,"dur":%d.%s,"args":{"External id":%d%s,"Ev Idx":%d}}'
-_PYTHON = '%s%d.%s,"dur":%d.%s,"args":{"Python id":%d,"Python parent id":%s%s,"Ev Idx":%d}}'
-_MEMORY = ('%s%d.%s,"args":{"Total Reserved":0,"Total Allocated":%d,"Bytes":%d,"Device Id":%d,"Device Type":%d,"Addr":%d,'
-           '"finished":false,"Ev Idx":%d}}')
-_COUNTER = '{"ph":"C","name":"%s memory","pid":%d,"tid":0,"ts":%d.%s,"args":{"allocated bytes":%d}}'
 
 
 def write(source: EventStore | EventTree, path: str | os.PathLike[str]) -> None:
     """Write the trace of a store; compressed if the name ends in ".gz". The file appears when it is complete."""
     trace = _Trace(EventTree.of(source))
-    with atomic_writer(path) as out:
+    name = os.fspath(path) if isinstance(path, str) else str(path)
+    with atomic_writer(path) as out, Progress(f"writing {os.path.basename(name)}", trace.size) as progress:
         out.write("{\n")
         for key, text in trace.head():
             out.write(f" {quoted(key)}: {text},\n")
         out.write(' "traceEvents": [\n')
-        separator = ""
-        for chunk in trace.chunks():
-            if chunk:
-                out.write(separator + ",\n".join(chunk))
-                separator = ",\n"
-        out.write(f'\n ],\n "traceName": {quoted(os.fspath(path) if isinstance(path, str) else str(path))}\n}}\n')
+        separator = b""
+        for count, lines in trace.chunks():
+            if lines:
+                out.write_bytes(separator)
+                out.write_bytes(lines)
+                separator = SEPARATOR
+                progress.advance(count)
+        out.write(f'\n ],\n "traceName": {quoted(name)}\n}}\n')
 
 
 class _Trace:
@@ -65,164 +63,107 @@ class _Trace:
         self.base_ns = start // 1_000_000_000 // _BASE_SECONDS * _BASE_SECONDS * 1_000_000_000
         self.shift_ns = self.metadata.epoch_offset_ns - self.base_ns
         self.tracks = Tracks(tree)
+        self.slices = Slices(tree, self.tracks, self.shift_ns)
+        self.pid = b"%d" % self.metadata.pid
         self.ev_idx = 0
+
+    @property
+    def size(self) -> int:
+        """About how many lines there are."""
+        return len(self.store) + 2 * len(self.store.memory)
 
     # ---- the head -------------------------------------------------------------------------------------------
 
     def head(self) -> Iterator[tuple[str, str]]:
         """The members before the events, as JSON texts."""
         yield "schemaVersion", "1"
-        yield "deviceProperties", "[]"
+        yield "deviceProperties", _valid_json(self.metadata.device_properties)
         yield "trace_id", quoted(self.metadata.trace_id)
         flags = {flag: "1" for flag in _FLAGS if getattr(self.metadata.options, flag)}
         for key, text in (flags | dict(self.metadata.user)).items():
             yield f"{key} (metadata)" if key in _OWN_KEYS else key, _valid_json(text)
+        if self.metadata.use_device:
+            yield "use_device", quoted(self.metadata.use_device)
         yield "host_name", quoted(self.metadata.host_name)
         yield "displayTimeUnit", '"ms"'
         yield "baseTimeNanoseconds", str(self.base_ns)
 
     # ---- events, a chunk of lines at a time -----------------------------------------------------------------
 
-    def chunks(self) -> Iterator[list[str]]:
-        yield self._names()
+    def chunks(self) -> Iterator[tuple[int, bytes]]:
+        """(rows, their lines with separators between them)."""
+        yield _joined(self._names())
         for track in self.tracks.of_events():
-            for first in range(0, len(track.entries), _CHUNK):
-                yield self._events(track.tid, track.entries[first:first + _CHUNK])
-        for first in range(0, len(self.store.memory), _CHUNK):
-            yield self._memory(slice(first, first + _CHUNK))
-        for device in np.unique(self.store.memory.device_type).tolist():
-            yield self._counter(device)
-        python = np.flatnonzero(self.tree.is_python)
-        for first in range(0, len(python), _CHUNK):
-            yield self._python(python[first:first + _CHUNK], first)
-        yield self._frame()
+            for entries in _parts(track.entries):
+                yield len(entries), format_rows(self.slices.host(track.tid, entries, self._numbers(len(entries))), len(entries))
+        for track in self.tracks.of_devices():
+            for entries in _parts(track.entries):
+                yield len(entries), format_rows(self.slices.device(track, entries), len(entries))
+        memory = self.store.memory
+        for records in _parts(np.arange(len(memory))):
+            yield len(records), format_rows(self._memory(records), len(records))
+        for device in np.unique(memory.device_type).tolist():
+            for records in _parts(np.append(-1, np.flatnonzero(memory.device_type == device))):
+                yield len(records), format_rows(self._counter(device, records), len(records))
+        for rows in _parts(np.flatnonzero(self.tree.is_python)):
+            yield len(rows), format_rows(self._python(rows), len(rows))
+        yield _joined(self._frame())
 
-    def _time(self, times_ns: np.ndarray) -> tuple[list[int], list[str]]:
-        """Whole microseconds since the base, and the decimals."""
-        return _split(times_ns + self.shift_ns)
+    def _time(self, times_ns: np.ndarray) -> Micro:
+        return Micro(times_ns + self.shift_ns)
 
     def _stamp(self, time_ns: int) -> str:
-        return _microseconds(time_ns + self.shift_ns)
+        return microseconds(time_ns + self.shift_ns)
 
-    def _numbers(self, count: int) -> range:
+    def _numbers(self, count: int) -> Number:
         """The next `count` values of "Ev Idx"."""
         self.ev_idx += count
-        return range(self.ev_idx - count, self.ev_idx)
+        return Number(np.arange(self.ev_idx - count, self.ev_idx))
 
     def _names(self) -> list[str]:
-        """Names of the process and its tracks."""
-        stamp, pid = self._stamp(self.metadata.start_ns), self.metadata.pid
+        """Names of the process, the devices, and their tracks."""
+        stamp = self._stamp(self.metadata.start_ns)
 
-        def line(name: str, tid: int, args: dict[str, Any]) -> str:
+        def process(pid: int, label: str, order: int) -> list[str]:
+            return [line("process_name", pid, 0, {"name": self.metadata.process_name}),
+                    line("process_labels", pid, 0, {"labels": label}), line("process_sort_index", pid, 0, {"sort_index": order})]
+
+        def line(name: str, pid: int, tid: int, args: dict[str, Any]) -> str:
             return f'{{"ph":"M","name":"{name}","ts":{stamp},"pid":{pid},"tid":{tid},"args":{compact(args)}}}'
 
-        lines = [line("process_name", 0, {"name": self.metadata.process_name}), line("process_labels", 0, {"labels": "CPU"}),
-                 line("process_sort_index", 0, {"sort_index": pid})]
-        for tid, name in self.tracks.names.items():
-            lines += [line("thread_name", tid, {"name": name}), line("thread_sort_index", tid, {"sort_index": tid})]
+        pid = self.metadata.pid
+        lines = process(pid, "CPU", pid)
+        tracks = [(pid, tid, name) for tid, name in self.tracks.names.items()]
+        for device in sorted({stream.device for stream in self.tracks.streams}):
+            lines += process(device, f"{(self.metadata.use_device or 'device').upper()} {device}", _SORT_DEVICES + device)
+        tracks += [(stream.device, stream.os_id, stream.name) for stream in self.tracks.streams]
+        for pid, tid, name in tracks:
+            lines += [line("thread_name", pid, tid, {"name": name}), line("thread_sort_index", pid, tid, {"sort_index": tid})]
         return lines
 
-    @cached_property
-    def _flow_lines(self) -> dict[int, list[str]]:
-        """The ends of forward-backward arrows per entry; each follows the slice that it is attached to."""
-        lines: dict[int, list[str]] = {}
-        flows = find_flows(self.tree)
-        starts = self.tree.start_ns
-        for number, pair in enumerate(zip(flows.forward.tolist(), flows.backward.tolist()), 1):
-            for entry, begin, end in ((pair[0], "s", ""), (pair[1], "f", ',"bp":"e"')):
-                lines.setdefault(entry, []).append(
-                    f'{{"ph":"{begin}","id":{number},"pid":{self.metadata.pid},"tid":{self.tracks.tid_of_entry(entry)},'
-                    f'"ts":{self._stamp(int(starts[entry]))},"cat":"fwdbwd","name":"fwdbwd"{end}}}')
-        return lines
+    # ---- memory ---------------------------------------------------------------------------------------------
 
-    def _events(self, tid: int, entries: np.ndarray) -> list[str]:
-        tree = self.tree
-        rows = tree.row[entries]
-        lines = [_EVENT % values for values in zip(
-            self._prefixes(tid, rows), *self._time(tree.start_ns[entries]), *_split(tree.end_ns[entries] - tree.start_ns[entries]),
-            (entries + 1).tolist(), self._extras(rows), self._numbers(len(rows)))]
-        flows = self._flow_lines
-        if flows:
-            for place, entry in enumerate(entries.tolist()):
-                if entry in flows:
-                    lines[place] = ",\n".join([lines[place], *flows[entry]])
-        return lines
-
-    def _prefixes(self, tid: int, rows: np.ndarray) -> Iterable[str]:
-        """Everything up to the time, which is the same for all calls of one operator."""
-        store, shown_overload = self.store, self.metadata.options.capture_overload_names
-        kind, name, overload = store.kind[rows], store.name[rows].astype(np.int64), store.overload[rows]
-        codes = (name * 16 + kind) * (len(store.strings) + 1) + (overload + 1 if shown_overload else 0)
-        distinct, first, which = np.unique(codes, return_index=True, return_inverse=True)
-        texts = []
-        for place in first.tolist():
-            category = "user_annotation" if kind[place] in (Kind.SCOPE, Kind.STEP) else "cpu_op"
-            label = store.strings[name[place]]
-            if shown_overload and overload[place] >= 0 and store.strings[overload[place]]:
-                label += "." + store.strings[overload[place]]
-            texts.append(f'{{"ph":"X","cat":"{category}","name":{quoted(label)},"pid":{self.metadata.pid},"tid":{tid},"ts":')
-        return [texts[i] for i in which.tolist()]
-
-    def _record_function_ids(self, rows: np.ndarray) -> list[str]:
-        """0, or the number under which an ExecutionTraceObserver counted the call."""
-        base = self.metadata.record_function_base
-        if base is None:
-            return [',"Record function id":0'] * len(rows)
-        return [f',"Record function id":{number}' for number in (base + self._recorded_order[rows]).tolist()]
-
-    @cached_property
-    def _recorded_order(self) -> np.ndarray:
-        return np.cumsum(~self.tree.is_python)
-
-    def _extras(self, rows: np.ndarray) -> list[str]:
-        """The members of "args" between the first and the last."""
-        store, options = self.store, self.metadata.options
-        numbers = store.sequence_nr[rows]
-        parts = [self._record_function_ids(rows)]
-        if (numbers >= 0).any():
-            parts.append(["" if number < 0 else f',"Sequence number":{number},"Fwd thread id":{thread}'
-                          for number, thread in zip(numbers.tolist(), store.forward_thread[rows].tolist())])
-        if store.inputs:
-            arguments = self._arguments
-            parts.append([arguments[operator][index] for operator, index in zip(
-                (store.kind[rows] == Kind.OP).tolist(), store.columns["inputs"][rows].tolist())])
-        if options.verbose and len(store.stacks):
-            parts.append(self._texts("Call stack", store.stack[rows], stack_text))
-        if store.modules:
-            parts.append(self._texts("Module Hierarchy", store.module[rows], module_text))
-        if (store.flags[rows] & Flag.UNFINISHED).any():
-            parts.append([',"finished":false' if flags & Flag.UNFINISHED else "" for flags in store.flags[rows].tolist()])
-        return list(map("".join, zip(*parts))) if len(parts) > 1 else parts[0]
-
-    @cached_property
-    def _arguments(self) -> tuple[list[str], list[str]]:
-        """The description of every set of arguments, for other events and for operators; the last is for none."""
-        shapes = self.metadata.options.describes_inputs
-        return tuple([*(described_arguments(inputs, operator, shapes) for inputs in self.store.inputs), ""]  # type: ignore[return-value]
-                     for operator in (False, True))
-
-    def _texts(self, key: str, index: np.ndarray, text: Any) -> list[str]:
-        """`,"key":"..."` for indices into a side table, nothing for -1."""
-        known = {i: f',"{key}":{quoted(text(self.store, i))}' if i >= 0 else "" for i in np.unique(index).tolist()}
-        return [known[i] for i in index.tolist()]
-
-    def _memory(self, part: slice) -> list[str]:
+    def _memory(self, records: np.ndarray) -> list[Segment]:
         memory = self.store.memory
-        prefixes = [f'{{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":{self.metadata.pid},"tid":{thread.os_id},"ts":'
-                    for thread in self.store.threads]
-        return [_MEMORY % values for values in zip(
-            [prefixes[i] for i in memory.thread[part].tolist()], *self._time(memory.time_ns[part]), memory.total[part].tolist(),
-            memory.nbytes[part].tolist(), memory.device_index[part].tolist(), memory.device_type[part].tolist(),
-            memory.address[part].tolist(), self._numbers(len(memory.time_ns[part])))]
+        tids = np.array([thread.os_id for thread in self.store.threads] or [0])
+        return [b'{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":' + self.pid + b',"tid":',
+                Number(tids[memory.thread[records]]), b',"ts":', self._time(memory.time_ns[records]),
+                b',"args":{"Total Reserved":0,"Total Allocated":', Number(memory.total[records]), b',"Bytes":',
+                Number(memory.nbytes[records]), b',"Device Id":', Number(memory.device_index[records]), b',"Device Type":',
+                Number(memory.device_type[records]), b',"Addr":', Number(memory.address[records]), b',"finished":false,"Ev Idx":',
+                self._numbers(len(records)), b'}}']
 
-    def _counter(self, device: int) -> list[str]:
-        """Live bytes over time, as a track of its own."""
+    def _counter(self, device: int, records: np.ndarray) -> list[Segment]:
+        """Live bytes over time, as a track of its own. The record -1 stands for the start of the window."""
         memory = self.store.memory
-        mine = memory.device_type == device
         label = "CPU" if device == 0 else (self.metadata.use_device or "device").upper()
-        whole, rest = self._time(np.insert(memory.time_ns[mine], 0, self.metadata.start_ns))
-        totals = np.insert(memory.total[mine], 0, memory.total[mine][0] - memory.nbytes[mine][0])
-        return [_COUNTER % (label, self.metadata.pid, *values) for values in zip(whole, rest, totals.tolist())]
+        first = np.flatnonzero(memory.device_type == device)[0] if records[0] < 0 else 0
+        before = memory.total[first] - memory.nbytes[first]
+        return [f'{{"ph":"C","name":"{label} memory","pid":'.encode() + self.pid + b',"tid":0,"ts":',
+                self._time(np.where(records < 0, self.metadata.start_ns, memory.time_ns[records])), b',"args":{"allocated bytes":',
+                Number(np.where(records < 0, before, memory.total[records])), b'}}']
+
+    # ---- Python calls ---------------------------------------------------------------------------------------
 
     @cached_property
     def _python_ids(self) -> tuple[np.ndarray, np.ndarray]:
@@ -232,32 +173,33 @@ class _Trace:
         above = np.append(kept_ancestors(self.store.parent, python), -1)[self.store.parent]
         return number, number[above]
 
-    def _python(self, rows: np.ndarray, first: int) -> list[str]:
-        store = self.store
-        number, parent = self._python_ids
-        names = {i: quoted(store.strings[i]) for i in np.unique(store.name[rows]).tolist()}
-        prefixes = [f'{{"ph":"X","cat":"python_function","name":{names[name]},"pid":{self.metadata.pid},"tid":{tid},"ts":'
-                    for name, tid in zip(store.name[rows].tolist(), self.tracks.tids_of_rows(rows))]
-        parents = [str(i) if i else "null" for i in parent[rows].tolist()]
-        return [_PYTHON % values for values in zip(
-            prefixes, *self._time(store.start_ns[rows]), *_split(store.end_ns[rows] - store.start_ns[rows]), number[rows].tolist(),
-            parents, self._python_extras(rows), self._numbers(len(rows)))]
+    @cached_property
+    def _module_texts(self) -> Texts:
+        """Per string: the number of the module's instance that it names."""
+        numbers = (text.rpartition("_")[2] for text in self.store.strings)
+        return Texts(number if number.isascii() and number.isdigit() else "0" for number in numbers)
 
-    def _python_extras(self, rows: np.ndarray) -> list[str]:
-        store, verbose = self.store, self.metadata.options.verbose
-        extras = []
-        for kind, name, thread in zip(store.kind[rows].tolist(), store.name[rows].tolist(), store.thread[rows].tolist()):
-            text = ""
-            if kind == Kind.MODULE:
-                instance = store.strings[name].rpartition("_")[2]
-                text = f',"Python module id":{instance if instance.isdigit() else 0}'
-            extras.append(text + f',"Python thread":{store.threads[thread].number}' if verbose else text)
-        return extras
+    def _python(self, rows: np.ndarray) -> list[Segment]:
+        store = self.store
+        number, parent = (ids[rows] for ids in self._python_ids)
+        start = store.start_ns[rows]
+        is_module = store.kind[rows] == Kind.MODULE
+        segments: list[Segment] = [
+            b'{"ph":"X","cat":"python_function","name":"', Pick(self.slices.names, store.name[rows]), b'","pid":' + self.pid + b',"tid":',
+            Number(self.tracks.tids_of_rows(rows)), b',"ts":', self._time(start), b',"dur":', Micro(store.end_ns[rows] - start),
+            b',"args":{"Python id":', Number(number), b',"Python parent id":', When(parent > 0, (Number(parent),)),
+            When(parent == 0, (b"null",))]
+        if is_module.any():
+            segments.append(When(is_module, (b',"Python module id":', Pick(self._module_texts, store.name[rows]))))
+        if self.metadata.options.verbose:
+            threads = np.array([thread.number for thread in store.threads])
+            segments += [b',"Python thread":', Number(threads[store.thread[rows]])]
+        return [*segments, b',"Ev Idx":', self._numbers(len(rows)), b"}}"]
 
     def _frame(self) -> list[str]:
         """The span of the whole window and the marks of its start and end."""
         start, stop = self._stamp(self.metadata.start_ns), self._stamp(self.metadata.stop_ns)
-        duration = _microseconds(max(self.metadata.stop_ns - self.metadata.start_ns, 0))
+        duration = microseconds(max(self.metadata.stop_ns - self.metadata.start_ns, 0))
         count = int((self.tree.row >= 0).sum())
         return [
             f'{{"ph":"X","cat":"Trace","ts":{start},"dur":{duration},"pid":"Spans","tid":"{SPAN_NAME}","name":"{SPAN_NAME} (0)",'
@@ -268,15 +210,13 @@ class _Trace:
         ]
 
 
-def _split(times_ns: np.ndarray) -> tuple[list[int], list[str]]:
-    """Whole microseconds and three decimals: in integers, so that no digit is lost."""
-    whole, rest = np.divmod(times_ns, 1000)
-    return whole.tolist(), [_THREE_DIGITS[i] for i in rest.tolist()]
+def _parts(items: np.ndarray) -> Iterator[np.ndarray]:
+    for first in range(0, len(items), _CHUNK):
+        yield items[first:first + _CHUNK]
 
 
-def _microseconds(time_ns: int) -> str:
-    whole, rest = divmod(time_ns, 1000)
-    return f"{whole}.{rest:03d}"
+def _joined(lines: list[str]) -> tuple[int, bytes]:
+    return 0, SEPARATOR.join(line.encode("ascii") for line in lines)
 
 
 def _valid_json(text: str) -> str:

@@ -1,0 +1,328 @@
+/* MSPTI activity records. Records are collected under a lock and handed over by a thread of the library, late and in
+ * pieces: a record can be delivered only once it is older than the configured delay. */
+#include "sim.h"
+
+#include <unistd.h>
+
+enum { OK = 0, INVALID = 1, MULTIPLE_SUBSCRIBERS = 2, QUEUE_EMPTY = 5, NOT_PRELOADED = 6, INNER = 999 };
+enum { KIND_MARKER = 1, KIND_KERNEL = 2, KIND_MEMORY = 5, KIND_MEMSET = 6, KIND_MEMCPY = 7, KIND_EXTERNAL = 8,
+       KINDS = 13 };
+enum { EXTERNAL_KINDS = 6, EXTERNAL_DEPTH = 256 };
+
+#ifdef SIM_NO_MSPTI
+#define MSPTI __attribute__((visibility("hidden"), unused))
+#else
+#define MSPTI API
+#endif
+
+#pragma pack(push, 4)
+typedef struct {
+    int32_t kind;
+    uint64_t start, end;
+    struct { uint32_t device, stream; } ds;
+    uint64_t correlation;
+    const char *type, *name;
+    uint32_t pad;
+} KernelRecord;
+typedef struct { int32_t kind, external_kind; uint64_t external_id, correlation; } ExternalRecord;
+typedef struct {
+    int32_t kind, what; /* copy kind or fill value */
+    uint64_t bytes, start, end;
+    uint32_t device, stream;
+    uint64_t correlation;
+    uint8_t async, pad[7];
+} TransferRecord;
+typedef struct {
+    int32_t kind, operation, memory_kind;
+    uint64_t correlation, start, end, address, bytes;
+    uint32_t process, device, stream;
+} MemoryRecord;
+#pragma pack(pop)
+
+_Static_assert(sizeof(KernelRecord) == 56 && offsetof(KernelRecord, start) == 4 && offsetof(KernelRecord, name) == 44,
+               "kernel record");
+_Static_assert(sizeof(ExternalRecord) == 24 && offsetof(ExternalRecord, correlation) == 16, "external record");
+_Static_assert(sizeof(TransferRecord) == 56 && offsetof(TransferRecord, async) == 48, "transfer record");
+_Static_assert(sizeof(MemoryRecord) == 64 && offsetof(MemoryRecord, stream) == 60, "memory record");
+
+typedef struct { uint64_t made_ns; uint32_t size; _Alignas(8) uint8_t bytes[64]; } Pending;
+typedef void (*RequestFn)(uint8_t **buffer, size_t *size, size_t *max_records);
+typedef void (*CompleteFn)(uint8_t *buffer, size_t size, size_t valid);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake, flushed;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic uint32_t enabled; /* bit per kind */
+static _Atomic uint64_t next_correlation;
+static Pending *ring;
+static size_t ring_head, ring_count, ring_capacity;
+static uint64_t flush_asked, flush_done, dropped;
+static bool has_thread;
+static int subscriber; /* its address is the handle */
+static bool subscribed;
+static RequestFn request;
+static CompleteFn complete;
+static _Thread_local struct { uint64_t ids[EXTERNAL_DEPTH]; uint32_t depth; } external[EXTERNAL_KINDS];
+
+static void init(void) {
+    cond_init_monotonic(&wake);
+    cond_init_monotonic(&flushed);
+}
+
+static bool wants(int kind) { return (atomic_load_explicit(&enabled, memory_order_relaxed) >> kind & 1u) != 0; }
+
+/* ---- producers ---------------------------------------------------------------------------------------------------------- */
+static void append(const void *record, uint32_t size) {
+    pthread_mutex_lock(&lock);
+    if (ring_count == ring_capacity) {
+        size_t capacity = ring_capacity ? ring_capacity * 2 : 1024;
+        Pending *bigger = malloc(capacity * sizeof *bigger);
+        for (size_t i = 0; i < ring_count; i++) bigger[i] = ring[(ring_head + i) % ring_capacity];
+        free(ring);
+        ring = bigger;
+        ring_head = 0;
+        ring_capacity = capacity;
+    }
+    Pending *slot = &ring[(ring_head + ring_count++) % ring_capacity];
+    slot->made_ns = host_ns();
+    slot->size = size;
+    memcpy(slot->bytes, record, size);
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t mspti_launch(void) {
+    uint64_t correlation = atomic_fetch_add_explicit(&next_correlation, 1, memory_order_relaxed) + 1;
+    if (!wants(KIND_EXTERNAL)) return correlation;
+    for (int kind = 0; kind < EXTERNAL_KINDS; kind++) {
+        uint32_t depth = external[kind].depth;
+        if (depth == 0) continue;
+        uint32_t top = depth <= EXTERNAL_DEPTH ? depth - 1 : EXTERNAL_DEPTH - 1;
+        ExternalRecord record = {KIND_EXTERNAL, kind, external[kind].ids[top], correlation};
+        append(&record, sizeof record);
+    }
+    return correlation;
+}
+
+void mspti_kernel(const char *name, const char *type, int device, int stream, uint64_t corr, uint64_t t0, uint64_t t1) {
+    if (!wants(KIND_KERNEL)) return;
+    KernelRecord record = {KIND_KERNEL, t0, t1, {(uint32_t)device, (uint32_t)stream}, corr, type, name, 0};
+    append(&record, sizeof record);
+}
+
+static void transfer(int kind, int what, size_t bytes, int device, int stream, uint64_t corr, bool async, uint64_t t0,
+                     uint64_t t1) {
+    if (!wants(kind)) return;
+    TransferRecord record = {kind, what, bytes, t0, t1, (uint32_t)device, (uint32_t)stream, corr, async, {0}};
+    append(&record, sizeof record);
+}
+
+void mspti_copy(int kind, size_t bytes, int device, int stream, uint64_t corr, bool async, uint64_t t0, uint64_t t1) {
+    transfer(KIND_MEMCPY, kind + 1, bytes, device, stream, corr, async, t0, t1); /* 0 is "unknown" in the records */
+}
+
+void mspti_set(int value, size_t bytes, int device, int stream, uint64_t corr, bool async, uint64_t t0, uint64_t t1) {
+    transfer(KIND_MEMSET, value, bytes, device, stream, corr, async, t0, t1);
+}
+
+bool mspti_wants_memory(void) { return wants(KIND_MEMORY); }
+
+void mspti_memory(bool release, uintptr_t address, size_t bytes, int device, uint64_t t0, uint64_t t1) {
+    MemoryRecord record = {KIND_MEMORY, release, 1, 0, t0, t1, address, bytes, (uint32_t)getpid(), (uint32_t)device, 0};
+    append(&record, sizeof record);
+}
+
+/* ---- delivery ------------------------------------------------------------------------------------------------------------- */
+static size_t ripe_records(void) { /* how many are old enough; lock held */
+    uint64_t limit = host_ns() - (uint64_t)config()->mspti_delay_ms * 1000000ull;
+    size_t n = 0;
+    while (n < ring_count && n < config()->mspti_piece && ring[(ring_head + n) % ring_capacity].made_ns <= limit) n++;
+    return n;
+}
+
+static void deliver(size_t want) { /* called with the lock held; calls out without it */
+    RequestFn ask = request;
+    CompleteFn give = complete;
+    uint8_t *buffer = NULL;
+    size_t size = 0, limit = 0, used = 0, n = 0;
+    pthread_mutex_unlock(&lock);
+    if (ask != NULL) ask(&buffer, &size, &limit);
+    pthread_mutex_lock(&lock);
+    while (buffer != NULL && n < want && (limit == 0 || n < limit)) {
+        Pending *slot = &ring[(ring_head + n) % ring_capacity];
+        if (used + slot->size > size) break;
+        memcpy(buffer + used, slot->bytes, slot->size);
+        used += slot->size;
+        n++;
+    }
+    if (n == 0) { /* no buffer, or one too small for a record: the records are lost */
+        n = want;
+        dropped += want;
+    }
+    ring_head = (ring_head + n) % ring_capacity;
+    ring_count -= n;
+    pthread_mutex_unlock(&lock);
+    if (buffer != NULL && give != NULL) give(buffer, size, used);
+    pthread_mutex_lock(&lock);
+}
+
+static void *deliver_loop(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        uint64_t asked = flush_asked;
+        size_t ripe;
+        while (request != NULL && (ripe = ripe_records()) > 0 && (asked > flush_done || ripe >= config()->mspti_piece)) {
+            deliver(ripe);
+        }
+        flush_done = asked;
+        pthread_cond_broadcast(&flushed);
+        if (flush_asked != asked) continue;
+        struct timespec until;
+        deadline_after(&until, config()->mspti_delay_ms + 1);
+        pthread_cond_timedwait(&wake, &lock, &until);
+    }
+    return NULL;
+}
+
+static int start_thread(void) { /* lock held */
+    if (has_thread) return OK;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, deliver_loop, NULL) != 0) return INNER;
+    pthread_detach(thread);
+    has_thread = true;
+    return OK;
+}
+
+static int available(void) {
+    pthread_once(&once, init);
+    if (config()->mspti_mode == MSPTI_NOT_PRELOADED) return NOT_PRELOADED;
+    if (config()->mspti_mode == MSPTI_ABSENT || !config()->soc.has_mspti || runtime_forked()) return INNER;
+    return OK;
+}
+
+/* ---- exported --------------------------------------------------------------------------------------------------------------- */
+MSPTI int32_t msptiSubscribe(void **handle, void *callback, void *user) {
+    (void)callback;
+    (void)user;
+    int code = available();
+    if (code != OK) return code;
+    if (handle == NULL) return INVALID;
+    pthread_mutex_lock(&lock);
+    code = subscribed ? MULTIPLE_SUBSCRIBERS : start_thread();
+    if (code == OK) {
+        subscribed = true;
+        *handle = &subscriber;
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+MSPTI int32_t msptiUnsubscribe(void *handle) {
+    int code = available();
+    if (code != OK) return code;
+    pthread_mutex_lock(&lock);
+    code = subscribed && handle == &subscriber ? OK : INVALID;
+    if (code == OK) subscribed = false;
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+MSPTI int32_t msptiActivityRegisterCallbacks(RequestFn ask, CompleteFn give) {
+    int code = available();
+    if (code != OK) return code;
+    if (ask == NULL || give == NULL) return INVALID;
+    pthread_mutex_lock(&lock);
+    request = ask;
+    complete = give;
+    pthread_mutex_unlock(&lock);
+    return OK;
+}
+
+static int check_kind(int32_t kind) {
+    int code = available();
+    if (code != OK) return code;
+    return kind > 0 && kind < KINDS ? OK : INVALID;
+}
+
+MSPTI int32_t msptiActivityEnable(int32_t kind) {
+    int code = check_kind(kind);
+    if (code != OK) return code;
+    pthread_mutex_lock(&lock);
+    code = subscribed ? OK : INVALID;
+    pthread_mutex_unlock(&lock);
+    if (code == OK) atomic_fetch_or(&enabled, 1u << kind);
+    return code;
+}
+
+MSPTI int32_t msptiActivityDisable(int32_t kind) {
+    int code = check_kind(kind);
+    if (code == OK) atomic_fetch_and(&enabled, ~(1u << kind));
+    return code;
+}
+
+MSPTI int32_t msptiActivityIsEnabled(int32_t kind) { return kind > 0 && kind < KINDS && wants(kind); }
+
+MSPTI int32_t msptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record) {
+    if (buffer == NULL || record == NULL) return INVALID;
+    uint8_t *next = buffer;
+    if (*record != NULL) {
+        int32_t kind;
+        memcpy(&kind, *record, sizeof kind);
+        next = *record + (kind == KIND_EXTERNAL ? 24 : kind == KIND_MEMORY ? 64 : 56);
+    }
+    if (next >= buffer + valid) return QUEUE_EMPTY;
+    *record = next;
+    return OK;
+}
+
+MSPTI int32_t msptiActivityFlushAll(uint32_t flag) {
+    (void)flag;
+    int code = available();
+    if (code != OK) return code;
+    pthread_mutex_lock(&lock);
+    uint64_t ticket = ++flush_asked;
+    if (!has_thread) code = start_thread();
+    pthread_cond_signal(&wake);
+    while (code == OK && flush_done < ticket) pthread_cond_wait(&flushed, &lock);
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+MSPTI int32_t msptiActivityFlushPeriod(uint32_t ms) {
+    (void)ms;
+    return available();
+}
+
+MSPTI int32_t msptiActivityPushExternalCorrelationId(int32_t kind, uint64_t id) {
+    int code = available();
+    if (code != OK) return code;
+    if (kind < 1 || kind >= EXTERNAL_KINDS) return INVALID;
+    uint32_t depth = external[kind].depth++;
+    if (depth < EXTERNAL_DEPTH) external[kind].ids[depth] = id;
+    return OK;
+}
+
+MSPTI int32_t msptiActivityPopExternalCorrelationId(int32_t kind, uint64_t *last) {
+    int code = available();
+    if (code != OK) return code;
+    if (kind < 1 || kind >= EXTERNAL_KINDS) return INVALID;
+    if (external[kind].depth == 0) return QUEUE_EMPTY;
+    uint32_t depth = --external[kind].depth;
+    if (last != NULL) *last = external[kind].ids[depth < EXTERNAL_DEPTH ? depth : EXTERNAL_DEPTH - 1];
+    return OK;
+}
+
+/* Records that wait for delivery, and records lost because no buffer was given. */
+API uint64_t simMsptiPending(void) {
+    pthread_mutex_lock(&lock);
+    uint64_t n = ring_count;
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+API uint64_t simMsptiDropped(void) {
+    pthread_mutex_lock(&lock);
+    uint64_t n = dropped;
+    pthread_mutex_unlock(&lock);
+    return n;
+}

@@ -1,0 +1,242 @@
+"""Copies between host and device, and within a device."""
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import deque
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import _dtype as dt
+from ..._shape import broadcast_shapes
+from ..._tensor import Tensor, bump_version, wrap
+from . import abi, streams, timeline
+from .allocator import address_of, device_array
+from .launcher import Rejected, entry_of, launch
+from .runtime import bind, is_closed, runtime
+from .streams import Stream
+
+NPU = 4
+
+
+# --- pinned host memory -------------------------------------------------------------------------------------------------
+class PinnedMemory(ctypes.c_char * (1 << 46)):  # type: ignore[misc]
+    """Owns a piece of host memory that devices reach directly, while any array over it lives."""
+
+    address: int
+    size: int
+    used: list[tuple[int, int]]      # (event, device): copies that may still read or write it
+
+    def __del__(self) -> None:
+        _pinned.give_back(self)
+
+
+class PinnedPool:
+    """Pinned memory for reuse, by size: taking it from the system is slow."""
+
+    def __init__(self) -> None:
+        self._free: dict[int, list[int]] = {}
+        self._waiting: deque[tuple[int, int, list[tuple[int, int]]]] = deque()
+        self._lock = threading.RLock()
+
+    def take(self, nbytes: int) -> PinnedMemory:
+        size = 1 << max(9, (nbytes - 1).bit_length())
+        with self._lock:
+            self._settle()
+            free = self._free.get(size)
+            address = free.pop() if free else 0
+        if not address:
+            bind(streams.current_index())
+            made = ctypes.c_void_p()
+            rt = runtime()
+            rt.check(rt.aclrtMallocHost(ctypes.byref(made), size), "allocating pinned memory")
+            address = made.value or 0
+        memory = PinnedMemory.from_address(address)
+        memory.address, memory.size, memory.used = address, size, []
+        return memory
+
+    def give_back(self, memory: PinnedMemory) -> None:
+        if not is_closed():
+            with self._lock:
+                self._waiting.append((memory.address, memory.size, memory.used))
+
+    def _settle(self) -> None:
+        """Makes memory available whose copies are done."""
+        still = deque()
+        while self._waiting:
+            address, size, used = self._waiting.popleft()
+            left = [(e, i) for e, i in used if not streams.event_done(e, i)]
+            for e, i in used:
+                if (e, i) not in left:
+                    streams.drop_event(e)
+            if left:
+                still.append((address, size, left))
+            else:
+                self._free.setdefault(size, []).append(address)
+        self._waiting = still
+
+
+_pinned = PinnedPool()
+
+
+def pinned_of(array: np.ndarray) -> PinnedMemory | None:
+    """The pinned memory that an array views, or None."""
+    base = array.base
+    while base is not None and base.__class__ is not PinnedMemory:
+        base = getattr(base, "base", None)
+    return base
+
+
+def pinned_array(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray:
+    """An uninitialised array in pinned memory."""
+    return np.ndarray(shape, kind, _pinned.take(max(prod(shape), 1) * kind.itemsize))
+
+
+# --- bytes --------------------------------------------------------------------------------------------------------------
+def _transfer(target: np.ndarray, source: np.ndarray, kind: int, index: int, host: np.ndarray, wait: bool) -> None:
+    """Copies contiguous memory in the current stream of a device. Without `wait` the host's side must be pinned."""
+    bind(index)
+    rt = runtime()
+    stream = streams.stream_at(index)
+    watcher = timeline.active
+    if watcher is not None:
+        watcher.begin("Memcpy", stream)
+    code = rt.aclrtMemcpyAsync(address_of(target), target.nbytes, address_of(source), source.nbytes, kind, stream.handle)
+    if watcher is not None:
+        watcher.end("Memcpy", stream)
+    rt.check(code, "copying memory")
+    if wait:
+        stream.synchronize()
+    else:
+        _note_use(host, stream)
+
+
+def _note_use(host: np.ndarray, stream: Stream) -> None:
+    memory = pinned_of(host)
+    assert memory is not None
+    event = streams.new_event(abi.EVENT_PROGRESS)
+    rt = runtime()
+    rt.check(rt.aclrtRecordEvent(event, stream.handle), "recording an event")
+    memory.used.append((event, stream.device_index))
+
+
+def _is_dense(array: np.ndarray) -> bool:
+    return bool(array.flags.c_contiguous)
+
+
+# --- tensors ------------------------------------------------------------------------------------------------------------
+def new_tensor(shape: tuple[int, ...], kind: dt.dtype, device: Any) -> Tensor:
+    """An uninitialised tensor on a device."""
+    return wrap(device_array(tuple(shape), kind.np, device.index), kind, NPU, device)
+
+
+def to_host(t: Tensor) -> Tensor:
+    """A copy of a device tensor in host memory."""
+    if not t._a.size:
+        return wrap(np.empty(t._a.shape, t.dtype.np), t.dtype)
+    source = t if _is_dense(t._a) else dense(t)
+    out = np.empty(t._a.shape, t.dtype.np)
+    _transfer(out, source._a, abi.DEVICE_TO_HOST, t.device.index or 0, out, wait=True)
+    return wrap(out, t.dtype)
+
+
+def to_device(array: np.ndarray, kind: dt.dtype, device: Any, non_blocking: bool = False) -> Tensor:
+    """A copy of a host array on a device."""
+    out = new_tensor(array.shape, kind, device)
+    if array.size:
+        wait = not (non_blocking and pinned_of(array) is not None)
+        array = np.ascontiguousarray(array)
+        _transfer(out._a, array, abi.HOST_TO_DEVICE, device.index, array, wait)
+    return out
+
+
+def dense(t: Tensor) -> Tensor:
+    """A contiguous copy on the same device."""
+    out = new_tensor(t._a.shape, t.dtype, t.device)
+    _within_device(out, t)
+    return out
+
+
+def cast(t: Tensor, kind: dt.dtype) -> Tensor:
+    """The tensor in another type, on its device."""
+    out = new_tensor(t._a.shape, kind, t.device)
+    if t._a.size:
+        entry = entry_of("Cast")
+        try:
+            if entry is None:
+                raise Rejected("aclnnCast is missing")
+            launch(entry, (t, kind, out), t.device.index or 0)
+        except Rejected:
+            return to_device(to_host(t)._a.astype(kind.np), kind, t.device)
+    return out
+
+
+def _within_device(target: Tensor, source: Tensor) -> None:
+    """Copies with conversion and broadcasting inside one device."""
+    entry = entry_of("InplaceCopy")
+    index = target.device.index or 0
+    try:
+        if entry is None:
+            raise Rejected("aclnnInplaceCopy is missing")
+        launch(entry, (target, source), index)
+    except Rejected:
+        if _is_dense(target._a) and _is_dense(source._a) and target.dtype is source.dtype and target._a.shape == source._a.shape:
+            bind(index)
+            rt = runtime()
+            rt.check(rt.aclrtMemcpyAsync(address_of(target._a), target._a.nbytes, address_of(source._a), source._a.nbytes,
+                                         abi.DEVICE_TO_DEVICE, streams.stream_at(index).handle), "copying memory")
+        else:
+            raise
+
+
+def _to_device_tensor(target: Tensor, source: Tensor, non_blocking: bool) -> None:
+    """From the host: converted and put in order there, copied as a whole."""
+    array = source._a
+    if array.shape != target._a.shape:
+        array = np.broadcast_to(array, target._a.shape)
+    if source.dtype is not target.dtype:
+        array = array.astype(target.dtype.np)
+    if _is_dense(target._a) and _is_dense(array):
+        wait = not (non_blocking and pinned_of(array) is not None)
+        _transfer(target._a, array, abi.HOST_TO_DEVICE, target.device.index or 0, array, wait)
+    else:
+        _within_device(target, to_device(np.ascontiguousarray(array), target.dtype, target.device))
+
+
+def _to_host_tensor(target: Tensor, source: Tensor, non_blocking: bool) -> None:
+    """To the host: converted on the device, so that fewer or equally many bytes travel in one piece."""
+    if source.dtype is not target.dtype:
+        source = cast(source, target.dtype)
+    if not _is_dense(source._a):
+        source = dense(source)
+    same = source._a.shape == target._a.shape and _is_dense(target._a)
+    if same and target._a.flags.writeable:
+        wait = not (non_blocking and pinned_of(target._a) is not None)
+        _transfer(target._a, source._a, abi.DEVICE_TO_HOST, source.device.index or 0, target._a, wait)
+    else:
+        np.copyto(target._a, to_host(source)._a)
+
+
+def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
+    """Writes `src` into `self`, wherever the two lie."""
+    if self._ks & 2 or src._ks & 2:
+        if not self._ks & 2:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    else:
+        whole = broadcast_shapes(self._a.shape, src._a.shape)
+        if whole != self._a.shape:
+            raise RuntimeError(f"output with shape {list(self._a.shape)} doesn't match the broadcast shape {list(whole)}")
+        if not self._a.size:
+            pass
+        elif not src._ks & NPU:
+            _to_device_tensor(self, src, non_blocking)
+        elif not self._ks & NPU:
+            _to_host_tensor(self, src, non_blocking)
+        elif self.device.index == src.device.index:
+            _within_device(self, src)
+        else:
+            _to_device_tensor(self, to_host(src), False)
+    bump_version(self)
+    return self

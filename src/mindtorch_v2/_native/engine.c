@@ -1,0 +1,493 @@
+/* The loop of a backward pass, in C: what `_autograd.engine.run_plain` does in Python, on the same objects.
+ *
+ * Targets (nodes and leaf tensors) are found in a small hash table by address; gradients wait there until all that a target
+ * expects have arrived. Everything that computes (a node's `apply`, adding gradients, undoing a broadcast, accumulating into a leaf)
+ * is a call back into Python, so that events, hooks and errors are the same as those of the Python loop. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+
+/* What the Python side lends; see configure(). */
+static PyObject *tensor_type, *slot_type, *accumulate, *conform, *add_gradients, *run_hooked;
+static PyObject *s_next, *s_node, *s_nr, *s_specs, *s_hooked, *s_apply, *s_saved, *s_seq, *s_a, *s_shape, *s_dtype;
+
+typedef struct {
+    PyObject *target;   /* owned; NULL marks a free place */
+    PyObject *gradient; /* owned: a tensor, or a list for nodes with several outputs; NULL while none has arrived */
+    Py_ssize_t waiting; /* gradients still to come */
+    int is_leaf;
+} Entry;
+
+typedef struct {
+    int64_t priority; /* small runs first: leaves, then nodes in the reverse order of their creation */
+    int64_t order;
+    Py_ssize_t entry;
+} Ready;
+
+typedef struct {
+    Entry *entries;
+    Py_ssize_t count, room;
+    Py_ssize_t *places; /* hash table of positions in `entries`, -1 where free */
+    Py_ssize_t mask;
+    Ready *heap;
+    Py_ssize_t ready, heap_room;
+    int64_t order;
+    int keep, create;
+} Pass;
+
+#define LEAF_PRIORITY INT64_MIN
+
+/* --- the table ----------------------------------------------------------------------------------------------------- */
+static size_t hash_of(PyObject *object) { return ((size_t)object >> 4) * 0x9E3779B97F4A7C15ull >> 7; }
+
+static int grow(Pass *pass) {
+    Py_ssize_t size = pass->mask ? (pass->mask + 1) * 2 : 64;
+    Py_ssize_t *places = PyMem_Malloc((size_t)size * sizeof *places);
+    Entry *entries = PyMem_Realloc(pass->entries, (size_t)(size / 2) * sizeof *entries);
+    if (entries != NULL) {
+        pass->entries = entries;
+    }
+    if (places == NULL || entries == NULL) {
+        PyMem_Free(places);
+        PyErr_NoMemory();
+        return -1;
+    }
+    PyMem_Free(pass->places);
+    pass->places = places;
+    pass->mask = size - 1;
+    pass->room = size / 2;
+    for (Py_ssize_t i = 0; i < size; i++) {
+        places[i] = -1;
+    }
+    for (Py_ssize_t i = 0; i < pass->count; i++) {
+        size_t at = hash_of(entries[i].target) & (size_t)pass->mask;
+        while (places[at] >= 0) {
+            at = (at + 1) & (size_t)pass->mask;
+        }
+        places[at] = i;
+    }
+    return 0;
+}
+
+/* The entry of a target, made if it is new; -1 with an error set. `*made` tells. */
+static Py_ssize_t entry_of(Pass *pass, PyObject *target, int *made) {
+    *made = 0;
+    if (pass->count >= pass->room && grow(pass) < 0) {
+        return -1;
+    }
+    size_t at = hash_of(target) & (size_t)pass->mask;
+    while (pass->places[at] >= 0) {
+        if (pass->entries[pass->places[at]].target == target) {
+            return pass->places[at];
+        }
+        at = (at + 1) & (size_t)pass->mask;
+    }
+    int leaf = PyObject_TypeCheck(target, (PyTypeObject *)tensor_type);
+    pass->entries[pass->count] = (Entry){Py_NewRef(target), NULL, 0, leaf};
+    pass->places[at] = pass->count;
+    *made = 1;
+    return pass->count++;
+}
+
+static void free_pass(Pass *pass) {
+    for (Py_ssize_t i = 0; i < pass->count; i++) {
+        Py_XDECREF(pass->entries[i].gradient);
+        Py_DECREF(pass->entries[i].target);
+    }
+    PyMem_Free(pass->entries);
+    PyMem_Free(pass->places);
+    PyMem_Free(pass->heap);
+}
+
+/* --- the queue of what is ready ------------------------------------------------------------------------------------ */
+static int before(const Ready *a, const Ready *b) {
+    return a->priority != b->priority ? a->priority < b->priority : a->order < b->order;
+}
+
+static int push_ready(Pass *pass, Py_ssize_t entry) {
+    Entry *e = &pass->entries[entry];
+    int64_t priority = LEAF_PRIORITY;
+    if (!e->is_leaf) {
+        PyObject *seq = PyObject_GetAttr(e->target, s_seq);
+        if (seq == NULL) {
+            return -1;
+        }
+        priority = -PyLong_AsLongLong(seq);
+        Py_DECREF(seq);
+        if (PyErr_Occurred()) {
+            return -1;
+        }
+    }
+    if (pass->ready == pass->heap_room) {
+        Py_ssize_t room = pass->heap_room ? pass->heap_room * 2 : 32;
+        Ready *heap = PyMem_Realloc(pass->heap, (size_t)room * sizeof *heap);
+        if (heap == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        pass->heap = heap;
+        pass->heap_room = room;
+    }
+    Ready item = {priority, pass->order++, entry};
+    Py_ssize_t at = pass->ready++;
+    while (at > 0 && before(&item, &pass->heap[(at - 1) / 2])) {
+        pass->heap[at] = pass->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    pass->heap[at] = item;
+    return 0;
+}
+
+static Py_ssize_t pop_ready(Pass *pass) {
+    Py_ssize_t entry = pass->heap[0].entry;
+    Ready last = pass->heap[--pass->ready];
+    Py_ssize_t at = 0;
+    for (;;) {
+        Py_ssize_t child = 2 * at + 1;
+        if (child >= pass->ready) {
+            break;
+        }
+        if (child + 1 < pass->ready && before(&pass->heap[child + 1], &pass->heap[child])) {
+            child++;
+        }
+        if (!before(&pass->heap[child], &last)) {
+            break;
+        }
+        pass->heap[at] = pass->heap[child];
+        at = child;
+    }
+    if (pass->ready > 0) {
+        pass->heap[at] = last;
+    }
+    return entry;
+}
+
+/* --- edges and gradients -------------------------------------------------------------------------------------------- */
+/* The target that an edge leads to (a new reference), and which of its outputs; NULL with an error set. */
+static PyObject *target_of(PyObject *edge, Py_ssize_t *nr) {
+    *nr = -1;
+    if ((PyObject *)Py_TYPE(edge) != slot_type) {
+        return Py_NewRef(edge);
+    }
+    PyObject *number = PyObject_GetAttr(edge, s_nr);
+    if (number == NULL) {
+        return NULL;
+    }
+    *nr = PyLong_AsSsize_t(number);
+    Py_DECREF(number);
+    return PyErr_Occurred() ? NULL : PyObject_GetAttr(edge, s_node);
+}
+
+/* Counts how many gradients each target behind `root` will receive. */
+static int count_targets(Pass *pass, Py_ssize_t root) {
+    /* Entries are appended as they are found, so the list of entries is its own queue. */
+    for (Py_ssize_t i = root; i < pass->count; i++) {
+        if (pass->entries[i].is_leaf) {
+            continue;
+        }
+        PyObject *next = PyObject_GetAttr(pass->entries[i].target, s_next);
+        if (next == NULL || !PyTuple_Check(next)) {
+            Py_XDECREF(next);
+            if (!PyErr_Occurred()) {
+                PyErr_SetString(PyExc_TypeError, "a node's next must be a tuple");
+            }
+            return -1;
+        }
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(next); k++) {
+            PyObject *edge = PyTuple_GET_ITEM(next, k);
+            Py_ssize_t nr;
+            int made;
+            if (edge == Py_None) {
+                continue;
+            }
+            PyObject *target = target_of(edge, &nr);
+            Py_ssize_t entry = target == NULL ? -1 : entry_of(pass, target, &made);
+            Py_XDECREF(target);
+            if (entry < 0) {
+                Py_DECREF(next);
+                return -1;
+            }
+            pass->entries[entry].waiting++;
+        }
+        Py_DECREF(next);
+    }
+    return 0;
+}
+
+/* Adds two gradients; steals both references. */
+static PyObject *sum(Pass *pass, PyObject *old, PyObject *fresh) {
+    PyObject *sole = Py_REFCNT(old) == 1 ? Py_True : Py_False;
+    PyObject *args[] = {old, fresh, pass->create ? Py_True : Py_False, sole};
+    PyObject *made = PyObject_Vectorcall(add_gradients, args, 4, NULL);
+    Py_DECREF(old);
+    Py_DECREF(fresh);
+    return made;
+}
+
+/* Puts a gradient (stolen) where it is awaited. */
+static int deliver(Pass *pass, Py_ssize_t entry, Py_ssize_t nr, PyObject *gradient) {
+    Entry *e = &pass->entries[entry];
+    if (nr < 0) {
+        if (e->gradient != NULL) {
+            PyObject *old = e->gradient;
+            e->gradient = NULL;
+            gradient = sum(pass, old, gradient);
+            if (gradient == NULL) {
+                return -1;
+            }
+            e = &pass->entries[entry];
+        }
+        e->gradient = gradient;
+        return 0;
+    }
+    if (e->gradient == NULL) {
+        PyObject *specs = PyObject_GetAttr(e->target, s_specs);
+        Py_ssize_t n = specs == NULL ? -1 : PyObject_Size(specs);
+        Py_XDECREF(specs);
+        PyObject *list = n < 0 ? NULL : PyList_New(n);
+        if (list == NULL) {
+            Py_DECREF(gradient);
+            return -1;
+        }
+        for (Py_ssize_t i = 0; i < n; i++) {
+            PyList_SET_ITEM(list, i, Py_NewRef(Py_None));
+        }
+        e->gradient = list;
+    }
+    PyObject *old = PyList_GetItem(e->gradient, nr);
+    if (old == NULL) {
+        Py_DECREF(gradient);
+        return -1;
+    }
+    if (old != Py_None) {
+        gradient = sum(pass, Py_NewRef(old), gradient);
+        if (gradient == NULL) {
+            return -1;
+        }
+    }
+    return PyList_SetItem(pass->entries[entry].gradient, nr, gradient);
+}
+
+/* Whether a gradient has the shape and type of what it belongs to; -1 with an error set. */
+static int conforms(PyObject *gradient, PyObject *edge, int edge_is_leaf) {
+    PyObject *array = PyObject_GetAttr(gradient, s_a);
+    PyObject *have = array == NULL ? NULL : PyObject_GetAttr(array, s_shape);
+    PyObject *want = NULL;
+    int answer = -1;
+    Py_XDECREF(array);
+    if (have != NULL && edge_is_leaf) {
+        array = PyObject_GetAttr(edge, s_a);
+        want = array == NULL ? NULL : PyObject_GetAttr(array, s_shape);
+        Py_XDECREF(array);
+    } else if (have != NULL) {
+        want = PyObject_GetAttr(edge, s_shape);
+    }
+    if (want != NULL) {
+        answer = PyObject_RichCompareBool(have, want, Py_EQ);
+    }
+    Py_XDECREF(have);
+    Py_XDECREF(want);
+    if (answer == 1) {
+        PyObject *a = PyObject_GetAttr(gradient, s_dtype);
+        PyObject *b = a == NULL ? NULL : PyObject_GetAttr(edge, s_dtype);
+        answer = b == NULL ? -1 : a == b;
+        Py_XDECREF(a);
+        Py_XDECREF(b);
+    }
+    return answer;
+}
+
+/* A gradient (stolen) in the shape and type of the edge's target. */
+static PyObject *conformed(PyObject *node, Py_ssize_t index, PyObject *edge, int leaf, int slot, PyObject *gradient) {
+    /* What is no tensor has no _a: conform() words the error. */
+    int fits = !slot && PyObject_TypeCheck(gradient, (PyTypeObject *)tensor_type) ? conforms(gradient, edge, leaf) : 0;
+    if (fits != 0) {
+        if (fits < 0) {
+            Py_CLEAR(gradient);
+        }
+        return gradient;
+    }
+    PyObject *number = PyLong_FromSsize_t(index);
+    PyObject *made = NULL;
+    if (number != NULL) {
+        PyObject *args[] = {node, number, edge, gradient};
+        made = PyObject_Vectorcall(conform, args, 4, NULL);
+        Py_DECREF(number);
+    }
+    Py_DECREF(gradient);
+    return made;
+}
+
+/* --- running -------------------------------------------------------------------------------------------------------- */
+static int run_leaf(Pass *pass, PyObject *leaf, PyObject *gradient) {
+    PyObject *args[] = {leaf, gradient, pass->create ? Py_True : Py_False, Py_REFCNT(gradient) == 1 ? Py_True : Py_False};
+    PyObject *made = PyObject_Vectorcall(accumulate, args, 4, NULL);
+    Py_DECREF(gradient);
+    Py_XDECREF(made);
+    return made == NULL ? -1 : 0;
+}
+
+/* The gradients that a node gives, as a list (new) or NULL with an error set; steals `gradient`. */
+static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient) {
+    PyObject *hooked = PyObject_GetAttr(node, s_hooked);
+    if (hooked == NULL) {
+        Py_DECREF(gradient);
+        return NULL;
+    }
+    Py_DECREF(hooked);
+    if (hooked == Py_True) {
+        PyObject *args[] = {node, gradient, pass->keep ? Py_True : Py_False};
+        PyObject *made = PyObject_Vectorcall(run_hooked, args, 3, NULL);
+        Py_DECREF(gradient);
+        return made;
+    }
+    if (PyList_CheckExact(gradient)) {
+        Py_SETREF(gradient, PyList_AsTuple(gradient));
+        if (gradient == NULL) {
+            return NULL;
+        }
+    }
+    PyObject *made = PyObject_CallMethodOneArg(node, s_apply, gradient);
+    Py_DECREF(gradient);
+    if (made != NULL && !PyList_CheckExact(made)) {
+        Py_SETREF(made, PySequence_List(made));
+    }
+    if (made != NULL && !pass->keep) {
+        PyObject *saved = PyObject_GetAttr(node, s_saved);
+        int full = saved == NULL ? -1 : saved != Py_None && PyObject_IsTrue(saved);
+        Py_XDECREF(saved);
+        if (full < 0 || (full && PyObject_SetAttr(node, s_saved, Py_None) < 0)) {
+            Py_CLEAR(made);
+        }
+    }
+    return made;
+}
+
+/* Hands the gradients of a node on; `gradients` is NULL if the node itself received none. */
+static int hand_on(Pass *pass, PyObject *node, PyObject *next, PyObject *gradients) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(next); i++) {
+        PyObject *edge = PyTuple_GET_ITEM(next, i);
+        Py_ssize_t nr;
+        int made;
+        if (edge == Py_None) {
+            continue;
+        }
+        PyObject *target = target_of(edge, &nr);
+        Py_ssize_t entry = target == NULL ? -1 : entry_of(pass, target, &made);
+        Py_XDECREF(target);
+        if (entry < 0) {
+            return -1;
+        }
+        if (gradients != NULL && i < PyList_GET_SIZE(gradients) && PyList_GET_ITEM(gradients, i) != Py_None) {
+            PyObject *gradient = PyList_GET_ITEM(gradients, i);
+            PyList_SET_ITEM(gradients, i, Py_NewRef(Py_None)); /* the list no longer holds it: it may be taken over */
+            gradient = conformed(node, i, edge, pass->entries[entry].is_leaf, nr >= 0, gradient);
+            if (gradient == NULL || deliver(pass, entry, nr, gradient) < 0) {
+                return -1;
+            }
+        }
+        if (--pass->entries[entry].waiting == 0 && push_ready(pass, entry) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int run_target(Pass *pass, Py_ssize_t entry) {
+    PyObject *target = pass->entries[entry].target;
+    PyObject *gradient = pass->entries[entry].gradient;
+    pass->entries[entry].gradient = NULL;
+    if (pass->entries[entry].is_leaf) {
+        return gradient == NULL ? 0 : run_leaf(pass, target, gradient);
+    }
+    PyObject *next = PyObject_GetAttr(target, s_next);
+    PyObject *gradients = NULL;
+    int result = next == NULL ? -1 : 0;
+    if (result == 0 && gradient != NULL) {
+        gradients = apply_node(pass, target, gradient);
+        result = gradients == NULL ? -1 : 0;
+    } else {
+        Py_XDECREF(gradient);
+    }
+    if (result == 0) {
+        result = hand_on(pass, target, next, gradients);
+    }
+    Py_XDECREF(gradients);
+    Py_XDECREF(next);
+    return result;
+}
+
+PyDoc_STRVAR(run_doc, "run(edge, gradients, keep_graph, create_graph): a backward pass from one edge.\n\n"
+                      "`gradients` is a list whose single item is taken out of it, so that nothing but the pass holds it.");
+
+static PyObject *run(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    (void)module;
+    if (n != 4 || !PyList_Check(args[1]) || PyList_GET_SIZE(args[1]) != 1 || run_hooked == NULL) {
+        PyErr_SetString(PyExc_TypeError, "run() takes an edge, a list of one gradient and two flags, after configure()");
+        return NULL;
+    }
+    Pass pass = {.keep = PyObject_IsTrue(args[2]), .create = PyObject_IsTrue(args[3])};
+    Py_ssize_t nr;
+    int made;
+    PyObject *target = target_of(args[0], &nr);
+    Py_ssize_t entry = target == NULL ? -1 : entry_of(&pass, target, &made);
+    Py_XDECREF(target);
+    PyObject *gradient = Py_NewRef(PyList_GET_ITEM(args[1], 0));
+    int result = entry < 0 ? -1 : count_targets(&pass, entry);
+    if (PyList_SetSlice(args[1], 0, 1, NULL) < 0 || result < 0) {
+        Py_DECREF(gradient);
+        result = -1;
+    } else {
+        result = deliver(&pass, entry, nr, gradient);
+    }
+    if (result == 0) {
+        result = push_ready(&pass, entry);
+    }
+    while (result == 0 && pass.ready > 0) {
+        result = run_target(&pass, pop_ready(&pass));
+    }
+    free_pass(&pass);
+    if (result < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(configure_doc, "configure(tensor_type, slot_type, accumulate, conform, add_gradients, run_hooked): what run() works with.");
+
+static PyObject *configure(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    PyObject **places[] = {&tensor_type, &slot_type, &accumulate, &conform, &add_gradients, &run_hooked};
+    (void)module;
+    if (n != 6 || !PyType_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "configure() takes a type and five more objects");
+        return NULL;
+    }
+    for (int i = 0; i < 6; i++) {
+        PyObject *old = *places[i];
+        *places[i] = Py_NewRef(args[i]);
+        Py_XDECREF(old);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL, run_doc},
+    {"configure", (PyCFunction)(void (*)(void))configure, METH_FASTCALL, configure_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_engine", "The loop of a backward pass.", -1, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__engine(void) {
+    struct { PyObject **place; const char *text; } names[] = {
+        {&s_next, "next"}, {&s_node, "node"}, {&s_nr, "nr"}, {&s_specs, "specs"}, {&s_hooked, "hooked"}, {&s_apply, "apply"},
+        {&s_saved, "saved"}, {&s_seq, "seq"}, {&s_a, "_a"}, {&s_shape, "shape"}, {&s_dtype, "dtype"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        *names[i].place = PyUnicode_InternFromString(names[i].text);
+        if (*names[i].place == NULL) {
+            return NULL;
+        }
+    }
+    return PyModule_Create(&definition);
+}

@@ -1,0 +1,481 @@
+/* The recorder: what the runtime calls at the beginning and end of every event.
+ *
+ * It is the native twin of profiler/_recorder.py, whose class stands behind it for everything that is not called per event.
+ * Only one thread at a time runs here, and nothing between finding a row's place and filling it runs Python code. */
+#include "recorder.h"
+
+#include <string.h>
+
+struct Names names;
+
+enum { OP_CACHE = 512 };
+static struct { PyObject *op; int32_t label; bool is_aten; } op_cache[OP_CACHE];
+
+static _Thread_local Buffer *own_buffer;            /* valid while the generation is the recorder's */
+static _Thread_local uint64_t own_generation;
+static uint64_t generations;
+
+static const char EVALUATE[] = "autograd::engine::evaluate_function: ";
+
+/* --- threads ---------------------------------------------------------------------------------------------------------- */
+static Buffer *find_buffer(Core *core)
+{
+    uint64_t generation = core->generation;
+    PyObject *found = PyObject_CallMethodNoArgs((PyObject *)core, names.find_buffer);
+    if (!found)
+        return NULL;
+    Buffer *buffer = Py_TYPE(found) == &Buffer_Type ? (Buffer *)found : NULL;
+    if (generation == core->generation) {
+        own_buffer = buffer;                        /* the recorder holds it until the generation changes */
+        own_generation = generation;
+    }
+    Py_DECREF(found);
+    return buffer;
+}
+
+Buffer *core_buffer(Core *core)
+{
+    return own_generation == core->generation ? own_buffer : find_buffer(core);
+}
+
+static PyObject *bind(Core *self, PyObject *buffer)
+{
+    if (Py_TYPE(buffer) != &Buffer_Type) {
+        PyErr_SetString(PyExc_TypeError, "expected a buffer");
+        return NULL;
+    }
+    own_buffer = (Buffer *)buffer;
+    own_generation = self->generation;
+    Py_RETURN_NONE;
+}
+
+static PyObject *renew(Core *self, PyObject *buffers)
+{
+    /* renew(buffers): from now on these are recorded, and every thread asks anew which is its own. */
+    if (!PyDict_Check(buffers)) {
+        PyErr_SetString(PyExc_TypeError, "expected a dict");
+        return NULL;
+    }
+    self->generation = ++generations;
+    Py_INCREF(buffers);
+    Py_XSETREF(self->buffers, buffers);
+    self->kept = 0;
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(buffers, &position, &key, &value))
+        self->kept += ((Buffer *)value)->rows.next - ((Buffer *)value)->rows.first;
+    Py_RETURN_NONE;
+}
+
+static PyObject *thread_buffer(Core *self, PyObject *Py_UNUSED(ignored))
+{
+    Buffer *buffer = core_buffer(self);
+    if (!buffer && PyErr_Occurred())
+        return NULL;
+    PyObject *found = buffer ? (PyObject *)buffer : Py_None;
+    Py_INCREF(found);
+    return found;
+}
+
+/* --- labels ----------------------------------------------------------------------------------------------------------- */
+static int op_label(Core *core, PyObject *op, int32_t *label, bool *is_aten)
+{
+    size_t place = ((uintptr_t)op >> 4) % OP_CACHE;
+    if (op_cache[place].op != op) {
+        PyObject *made = PyObject_CallMethodOneArg((PyObject *)core, names.op_label, op);
+        if (!made)
+            return -1;
+        int number, aten;
+        int parsed = PyArg_ParseTuple(made, "ip", &number, &aten);
+        Py_DECREF(made);
+        if (!parsed)
+            return -1;
+        Py_INCREF(op);
+        op_cache[place].label = number;
+        op_cache[place].is_aten = aten;
+        Py_XSETREF(op_cache[place].op, op);
+        *label = number;
+        *is_aten = aten;
+        return 0;
+    }
+    *label = op_cache[place].label;
+    *is_aten = op_cache[place].is_aten;
+    return 0;
+}
+
+static int name_label(Core *core, PyObject *name, int kind, int32_t *label)
+{
+    PyObject *known = PyDict_GetItemWithError(core->names[kind], name);
+    if (known) {
+        *label = (int32_t)PyLong_AsLong(known);
+        return 0;
+    }
+    if (PyErr_Occurred())
+        return -1;
+    PyObject *labels = PyObject_GetAttr((PyObject *)core, names.labels);
+    PyObject *number = PyLong_FromLong(kind);
+    PyObject *made = labels && number ? PyObject_CallMethodObjArgs(labels, names.number, name, number, NULL) : NULL;
+    Py_XDECREF(labels);
+    Py_XDECREF(number);
+    if (!made)
+        return -1;
+    *label = (int32_t)PyLong_AsLong(made);
+    int failed = PyErr_Occurred() ? -1 : PyDict_SetItem(core->names[kind], name, made);
+    Py_DECREF(made);
+    return failed;
+}
+
+/* --- events ----------------------------------------------------------------------------------------------------------- */
+static int push_row(Core *core, Buffer *buffer, int32_t label, int64_t sequence_nr, int32_t forward_thread, int32_t inputs,
+                    bool is_op)
+{
+    int32_t stack = -1;
+    if (core->detail & STACKS) {
+        /* What an operator of the package calls has the operator's stack: only the package's own frames lie between them. */
+        const Open *top = buffer->open_count ? &buffer->open[buffer->open_count - 1] : NULL;
+        stack = top && top->is_op ? top->stack : stacks_sample(buffer);
+        if (stack == -2)
+            return -1;
+    }
+    int64_t now = core_now(core);
+    if (now == -1 && PyErr_Occurred())
+        return -1;
+    return buffer_push(buffer, label, sequence_nr, forward_thread, inputs, stack, false, is_op, now) == -2 ? -1 : 0;
+}
+
+static int check_count(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most)
+{
+    if (count >= least && count <= most)
+        return 0;
+    PyErr_Format(PyExc_TypeError, "expected %zd to %zd arguments, got %zd", least, most, count);
+    return -1;
+}
+
+static PyObject *enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (check_count(count, 3, 3) < 0)
+        return NULL;
+    Buffer *buffer = core_buffer(self);
+    if (!buffer && PyErr_Occurred())
+        return NULL;
+    if (self->detail & LISTENERS) {
+        PyObject *told = PyObject_CallMethodObjArgs((PyObject *)self, names.tell_op, args[0], args[1], args[2], NULL);
+        if (!told)
+            return NULL;
+        Py_DECREF(told);
+    }
+    if (!buffer)
+        Py_RETURN_NONE;
+    int32_t label, inputs = -1;
+    bool is_aten;
+    if (op_label(self, args[0], &label, &is_aten) < 0)
+        return NULL;
+    if (self->detail & SHAPES && (inputs = inputs_of_op(self, args[0], args[1])) == -2)
+        return NULL;
+    long long sequence_nr = PyLong_AsLongLong(args[2]);
+    if (sequence_nr == -1 && PyErr_Occurred())
+        return NULL;
+    if (push_row(self, buffer, label, sequence_nr, 0, inputs, is_aten) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static int tell(Core *self, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread)
+{
+    if (!(self->detail & LISTENERS))
+        return 0;
+    PyObject *told = PyObject_CallMethod((PyObject *)self, "_tell", "iOOLi", kind, name, inputs, sequence_nr, (int)forward_thread);
+    Py_XDECREF(told);
+    return told ? 0 : -1;
+}
+
+/* The number of the thread with this identifier; where it is 0, the forward is taken to have run on the calling thread. */
+static int thread_number(Core *core, const Buffer *buffer, PyObject *ident, long long sequence_nr, int32_t *number)
+{
+    unsigned long given = PyLong_AsUnsignedLong(ident);
+    if (given == (unsigned long)-1 && PyErr_Occurred())
+        return -1;
+    if (buffer && (!given || given == buffer->ident)) {
+        *number = given || sequence_nr >= 0 ? buffer->number : 0;
+        return 0;
+    }
+    PyObject *made = PyObject_CallMethod((PyObject *)core, "_thread_number", "OL", ident, sequence_nr);
+    if (!made)
+        return -1;
+    *number = (int32_t)PyLong_AsLong(made);
+    Py_DECREF(made);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int node_kind(Core *core, PyObject *name, bool is_backward)
+{
+    /* A name without the engine's prefix is the forward of a custom Function. */
+    if (is_backward)
+        return KIND_BACKWARD;
+    PyObject *known = PyDict_GetItemWithError(core->names[KIND_NODE], name);
+    if (known || PyErr_Occurred())
+        return known ? KIND_NODE : -1;
+    const char *text = PyUnicode_AsUTF8(name);
+    return !text ? -1 : strncmp(text, EVALUATE, sizeof EVALUATE - 1) == 0 ? KIND_NODE : KIND_FUNCTION;
+}
+
+static PyObject *enter_node(Core *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (check_count(count, 5, 5) < 0)
+        return NULL;
+    PyObject *name = args[0];
+    long long sequence_nr = PyLong_AsLongLong(args[1]);
+    int is_backward = PyObject_IsTrue(args[4]);
+    if (is_backward < 0 || (sequence_nr == -1 && PyErr_Occurred()))
+        return NULL;
+    int kind = node_kind(self, name, is_backward);
+    Buffer *buffer = kind < 0 ? NULL : core_buffer(self);
+    int32_t label, inputs = -1, thread = 0;
+    if (kind < 0 || (!buffer && PyErr_Occurred())
+            || (kind != KIND_FUNCTION && thread_number(self, buffer, args[2], sequence_nr, &thread) < 0)
+            || tell(self, kind, name, args[3], sequence_nr, thread) < 0)
+        return NULL;
+    if (!buffer)
+        Py_RETURN_NONE;
+    if (name_label(self, name, kind, &label) < 0)
+        return NULL;
+    if (self->detail & SHAPES && kind != KIND_NODE && (inputs = inputs_of_values(self, args[3])) == -2)
+        return NULL;
+    if (push_row(self, buffer, label, sequence_nr, thread, inputs, false) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *enter_scope(Core *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (check_count(count, 1, 2) < 0)
+        return NULL;
+    if (count == 2 && args[1] != Py_None)           /* a scope with a text of its own: rare */
+        return PyObject_CallMethod((PyObject *)self, "_enter", "iOO", KIND_SCOPE, args[0], args[1]);
+    Buffer *buffer = core_buffer(self);
+    int32_t label;
+    if ((!buffer && PyErr_Occurred()) || tell(self, KIND_SCOPE, args[0], Py_None, -1, 0) < 0)
+        return NULL;
+    if (buffer && (name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *leave(Core *self, PyObject *Py_UNUSED(ignored))
+{
+    int64_t now = core_now(self);
+    if (now == -1 && PyErr_Occurred())
+        return NULL;
+    if (self->detail & LISTENERS) {
+        PyObject *told = PyObject_CallMethodNoArgs((PyObject *)self, names.tell_leave);
+        if (!told)
+            return NULL;
+        Py_DECREF(told);
+    }
+    Buffer *buffer = core_buffer(self);
+    if (buffer)
+        buffer_leave(buffer, now);
+    else if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* --- set-up ----------------------------------------------------------------------------------------------------------- */
+static PyObject *restart(Core *self, PyObject *args)
+{
+    /* restart(clock or None, limit, newest, describe_code, describe_function): forgets names, inputs, stacks and counts. */
+    PyObject *clock, *describe_code, *describe_function;
+    long long limit;
+    int newest;
+    if (!PyArg_ParseTuple(args, "OLpOO", &clock, &limit, &newest, &describe_code, &describe_function))
+        return NULL;
+    Stacks *stacks = stacks_new();
+    if (!stacks)
+        return NULL;
+    Py_INCREF(describe_code);
+    stacks->describe_code = describe_code;
+    Py_INCREF(describe_function);
+    stacks->describe_function = describe_function;
+    Py_XSETREF(self->stacks, stacks);
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        PyObject *fresh = PyDict_New();
+        if (!fresh)
+            return NULL;
+        Py_XSETREF(self->names[kind], fresh);
+    }
+    blob_clear(&self->inputs);
+    table_clear(&self->stray);
+    self->dropped = 0;
+    self->limit = limit;
+    self->newest = (char)newest;
+    Py_CLEAR(self->clock);
+    if (clock != Py_None) {
+        Py_INCREF(clock);
+        self->clock = clock;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *bound(Core *self, PyObject *args)
+{
+    long long limit;
+    int newest;
+    if (!PyArg_ParseTuple(args, "Lp", &limit, &newest))
+        return NULL;
+    self->limit = limit;
+    self->newest = (char)newest;
+    Py_RETURN_NONE;
+}
+
+static PyObject *stray_table(Core *self, PyObject *args)
+{
+    long long from;
+    return PyArg_ParseTuple(args, "L", &from) ? table_copy(&self->stray, from, -1) : NULL;
+}
+
+static PyObject *get_stray_count(Core *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLongLong(self->stray.next);
+}
+
+static PyObject *get_all_threads(Core *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(self->all_threads);
+}
+
+static int set_all_threads(Core *self, PyObject *value, void *closure)
+{
+    (void)closure;
+    int wanted = value ? PyObject_IsTrue(value) : -1;
+    if (wanted < 0)
+        return -1;
+    if (wanted != self->all_threads)
+        self->generation = ++generations;           /* threads that were not recorded ask again */
+    self->all_threads = (char)wanted;
+    return 0;
+}
+
+static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    (void)args, (void)keywords;
+    Core *made = (Core *)type->tp_alloc(type, 0);
+    if (!made)
+        return NULL;
+    made->generation = ++generations;
+    table_init(&made->stray, sizeof(MemoryRow), 10);
+    return (PyObject *)made;
+}
+
+static void core_dealloc(Core *self)
+{
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        Py_XDECREF(self->names[kind]);
+    Py_XDECREF(self->clock);
+    Py_XDECREF(self->buffers);
+    Py_XDECREF(self->stacks);
+    blob_clear(&self->inputs);
+    table_clear(&self->stray);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyMethodDef methods[] = {
+    {"enter_op", (PyCFunction)(void (*)(void))enter_op, METH_FASTCALL, "An operator call begins."},
+    {"enter_node", (PyCFunction)(void (*)(void))enter_node, METH_FASTCALL, "The engine evaluates or applies a node."},
+    {"enter_scope", (PyCFunction)(void (*)(void))enter_scope, METH_FASTCALL, "A user scope begins."},
+    {"leave", (PyCFunction)leave, METH_NOARGS, "The innermost open event of the calling thread ends."},
+    {"watch", core_watch, METH_O, "Reports the memory of a fresh tensor on the CPU."},
+    {"note_allocated", (PyCFunction)(void (*)(void))core_allocated, METH_FASTCALL, "Memory came to life."},
+    {"note_freed", (PyCFunction)(void (*)(void))core_freed, METH_FASTCALL, "Memory is gone."},
+    {"thread_buffer", (PyCFunction)thread_buffer, METH_NOARGS, "The calling thread's buffer, if it is recorded."},
+    {"bind", (PyCFunction)bind, METH_O, "Makes a buffer the calling thread's."},
+    {"renew", (PyCFunction)renew, METH_O, "Takes the buffers of the threads to be recorded."},
+    {"restart", (PyCFunction)restart, METH_VARARGS, "Forgets what was interned and counted."},
+    {"bound", (PyCFunction)bound, METH_VARARGS, "bound(limit, newest): how many rows are kept at most, 0 for all, and which."},
+    {"stray_table", (PyCFunction)stray_table, METH_VARARGS, "Frees by threads that are not recorded, from a number on."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef members[] = {
+    {"detail", T_INT, offsetof(Core, detail), 0, "What rows hold beside their times."},
+    {"watches_memory", T_BOOL, offsetof(Core, watches_memory), 0, "Whether allocations are to be reported."},
+    {"watches_modules", T_BOOL, offsetof(Core, watches_modules), 0, "Whether calls of modules are to be reported."},
+    {"watches_outputs", T_BOOL, offsetof(Core, watches_outputs), 0, "Whether results are to be reported."},
+    {"kept", T_LONGLONG, offsetof(Core, kept), READONLY, "How many rows are kept."},
+    {"dropped", T_LONGLONG, offsetof(Core, dropped), READONLY, "How many rows and memory records were refused."},
+    {"stack_table", T_OBJECT, offsetof(Core, stacks), READONLY, "The call stacks."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef attributes[] = {
+    {"all_threads", (getter)get_all_threads, (setter)set_all_threads, "Whether threads are recorded when first met.", NULL},
+    {"stray_count", (getter)get_stray_count, NULL, "How many frees by threads that are not recorded were noted.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyTypeObject Core_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "mindtorch_v2._native._recorder.Core",
+    .tp_doc = "The per-event part of the recorder.",
+    .tp_basicsize = sizeof(Core),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_new = core_new,
+    .tp_dealloc = (destructor)core_dealloc,
+    .tp_methods = methods,
+    .tp_members = members,
+    .tp_getset = attributes,
+};
+
+static PyObject *setup(PyObject *module, PyObject *args)
+{
+    PyObject *tensor, *array, *samples;
+    if (!PyArg_ParseTuple(args, "OOO", &tensor, &array, &samples))
+        return NULL;
+    int known = inputs_setup(module, tensor, array, samples);
+    return known < 0 ? NULL : PyBool_FromLong(known);
+}
+
+static PyMethodDef functions[] = {
+    {"setup", setup, METH_VARARGS, "setup(Tensor, ndarray, samples): whether arrays can be read directly."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "_recorder", .m_doc = "The native recorder.", .m_size = -1, .m_methods = functions,
+};
+
+static int intern_names(void)
+{
+    struct { PyObject **name; const char *text; } all[] = {
+        {&names.array, "_a"}, {&names.storage, "_st"}, {&names.of_op, "of_op"}, {&names.of_values, "of_values"},
+        {&names.inputs, "inputs"}, {&names.number, "number"}, {&names.labels, "labels"}, {&names.find_buffer, "_buffer"},
+        {&names.tell_op, "_tell_op"}, {&names.tell_leave, "_tell_leave"}, {&names.op_label, "_op_label"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!(*all[i].name = PyUnicode_InternFromString(all[i].text)))
+            return -1;
+    return 0;
+}
+
+PyMODINIT_FUNC PyInit__recorder(void)
+{
+    if (intern_names() < 0 || memory_setup() < 0 || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
+            || PyType_Ready(&Core_Type) < 0)
+        return NULL;
+    PyObject *module = PyModule_Create(&definition);
+    if (!module)
+        return NULL;
+    struct { const char *name; PyTypeObject *type; } types[] = {
+        {"Core", &Core_Type}, {"Buffer", &Buffer_Type}, {"Stacks", &Stacks_Type}, {"Storage", &Storage_Type}, {"Block", &Block_Type},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        Py_INCREF(types[i].type);
+        if (PyModule_AddObject(module, types[i].name, (PyObject *)types[i].type) < 0) {
+            Py_DECREF(types[i].type);
+            Py_DECREF(module);
+            return NULL;
+        }
+    }
+    return module;
+}

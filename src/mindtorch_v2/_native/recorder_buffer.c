@@ -1,0 +1,185 @@
+/* The Python face of a thread's buffer. */
+#include "recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_SHIFT = 15, SMALLEST_SHIFT = 6 };
+
+static int shift_for(const Core *core)
+{
+    /* A bounded recorder holds up to one chunk more than it was asked to, so its chunks are a quarter of the bound. */
+    int shift = CHUNK_SHIFT;
+    while (core->limit && shift > SMALLEST_SHIFT && ((int64_t)4 << shift) > core->limit)
+        shift--;
+    return shift;
+}
+
+static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    PyObject *core, *info;
+    int number;
+    (void)keywords;
+    if (!PyArg_ParseTuple(args, "O!Oi", &Core_Type, &core, &info, &number))
+        return NULL;
+    Buffer *made = (Buffer *)type->tp_alloc(type, 0);
+    if (!made)
+        return NULL;
+    Py_INCREF(core);
+    made->core = (Core *)core;
+    table_init(&made->rows, sizeof(Row), shift_for(made->core));
+    table_init(&made->memory, sizeof(MemoryRow), shift_for(made->core));
+    made->module = -1;
+    made->ident = PyThread_get_thread_ident();      /* a buffer is made by its own thread */
+    made->number = number;
+    Py_INCREF(info);
+    made->info = info;
+    made->module_stack = PyList_New(0);
+    made->detached = PySet_New(NULL);
+    if (!made->module_stack || !made->detached)
+        Py_CLEAR(made);
+    return (PyObject *)made;
+}
+
+static void buffer_dealloc(Buffer *self)
+{
+    tracer_clear(self);
+    table_clear(&self->rows);
+    table_clear(&self->memory);
+    free(self->open);
+    Py_XDECREF(self->info);
+    Py_XDECREF(self->module_stack);
+    Py_XDECREF(self->detached);
+    Py_XDECREF(self->core);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *push(Buffer *self, PyObject *args)
+{
+    int label, forward_thread, inputs, by_handle, wants_stack;
+    long long sequence_nr;
+    if (!PyArg_ParseTuple(args, "iLiipp", &label, &sequence_nr, &forward_thread, &inputs, &wants_stack, &by_handle))
+        return NULL;
+    int32_t stack = -1;
+    if (wants_stack && self->core->detail & STACKS) {
+        const Open *top = self->open_count ? &self->open[self->open_count - 1] : NULL;
+        stack = top && top->is_op ? top->stack : stacks_sample(self);
+    }
+    int64_t now = stack == -2 ? -1 : core_now(self->core);
+    if (PyErr_Occurred())
+        return NULL;
+    int32_t row = buffer_push(self, label, sequence_nr, forward_thread, inputs, stack, by_handle, false, now);
+    return row == -2 ? NULL : PyLong_FromLong(row);
+}
+
+static PyObject *end(Buffer *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "expected a row and a time");
+        return NULL;
+    }
+    long row = PyLong_AsLong(args[0]);
+    long long now = PyLong_AsLongLong(args[1]);
+    if (PyErr_Occurred())
+        return NULL;
+    buffer_end(self, (int32_t)row, now);
+    Py_RETURN_NONE;
+}
+
+static PyObject *open_rows(Buffer *self, PyObject *Py_UNUSED(ignored))
+{
+    PyObject *list = PyList_New(0);
+    for (Py_ssize_t i = 0; list && i < self->open_count; i++) {
+        const Row *row = self->open[i].by_handle ? table_at(&self->rows, self->open[i].row) : NULL;
+        if (!row)
+            continue;
+        PyObject *pair = Py_BuildValue("(ii)", (int)self->open[i].row, (int)row->label);
+        if (!pair || PyList_Append(list, pair) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(pair);
+    }
+    return list;
+}
+
+static PyObject *row_table(Buffer *self, PyObject *args)
+{
+    long long from, to = -1;
+    return PyArg_ParseTuple(args, "L|L", &from, &to) ? table_copy(&self->rows, from, to) : NULL;
+}
+
+static PyObject *memory_table(Buffer *self, PyObject *args)
+{
+    long long from, to = -1;
+    return PyArg_ParseTuple(args, "L|L", &from, &to) ? table_copy(&self->memory, from, to) : NULL;
+}
+
+static PyObject *get_next_row(Buffer *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLongLong(self->rows.next);
+}
+
+static PyObject *get_next_memory(Buffer *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLongLong(self->memory.next);
+}
+
+static PyObject *get_nbytes(Buffer *self, void *closure)
+{
+    (void)closure;
+    size_t rows = (size_t)self->rows.held * self->rows.width << self->rows.shift;
+    return PyLong_FromSize_t(rows + ((size_t)self->memory.held * self->memory.width << self->memory.shift));
+}
+
+static PyMethodDef methods[] = {
+    {"push", (PyCFunction)push, METH_VARARGS,
+     "push(label, sequence_nr, forward_thread, inputs, wants_stack, by_handle): opens a row; its number, or -1 if it is dropped."},
+    {"end", (PyCFunction)(void (*)(void))end, METH_FASTCALL, "Ends a row that was opened with a handle, wherever it stands."},
+    {"open_rows", (PyCFunction)open_rows, METH_NOARGS, "(row, label) of what is open with a handle, outermost first."},
+    {"row_table", (PyCFunction)row_table, METH_VARARGS, "row_table(from, to): (number of the first row, bytes of all)."},
+    {"memory_table", (PyCFunction)memory_table, METH_VARARGS, "As row_table, of the memory records."},
+    {NULL, NULL, 0, NULL},
+    {NULL, NULL, 0, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef members[] = {
+    {"info", T_OBJECT_EX, offsetof(Buffer, info), READONLY, "The thread."},
+    {"module", T_INT, offsetof(Buffer, module), 0, "Number of the nn.Module that runs, or -1."},
+    {"module_stack", T_OBJECT_EX, offsetof(Buffer, module_stack), READONLY, "(outermost module, module before, row) per call."},
+    {"detached", T_OBJECT_EX, offsetof(Buffer, detached), READONLY, "Rows that another thread closed."},
+    {"traced", T_BOOL, offsetof(Buffer, traced), READONLY, "Whether Python calls become rows."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef attributes[] = {
+    {"next_row", (getter)get_next_row, NULL, "The number of the next row.", NULL},
+    {"next_memory", (getter)get_next_memory, NULL, "The number of the next memory record.", NULL},
+    {"nbytes", (getter)get_nbytes, NULL, "Bytes held for rows and memory records.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyTypeObject Buffer_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "mindtorch_v2._native._recorder.Buffer",
+    .tp_doc = "What one thread recorded.",
+    .tp_basicsize = sizeof(Buffer),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = buffer_new,
+    .tp_dealloc = (destructor)buffer_dealloc,
+    .tp_methods = methods,
+    .tp_members = members,
+    .tp_getset = attributes,
+};
+
+/* The tracer's methods belong to this type but stand in their own file. */
+int buffer_setup(void)
+{
+    size_t count = 0;
+    while (methods[count].ml_name)
+        count++;
+    for (size_t i = 0; tracer_methods[i].ml_name; i++)
+        methods[count + i] = tracer_methods[i];
+    return PyType_Ready(&Buffer_Type);
+}

@@ -1,0 +1,234 @@
+/* Arguments as numbers: shapes, strides, types and values are packed into words, and each packing is described once. */
+#include "recorder.h"
+
+#include <string.h>
+
+/* numpy's published layout of arrays and element types. `inputs_setup` checks it against real arrays before it is used. */
+typedef struct {
+    PyObject_HEAD
+    char *data;
+    int nd;
+    Py_ssize_t *dimensions, *strides;
+    PyObject *base, *descr;
+    int flags;
+} ArrayFields;
+
+typedef struct {
+    PyObject_HEAD
+    PyTypeObject *typeobj;
+    char kind, type, byteorder, former_flags;
+    int type_num;
+} DescrFields;
+
+enum { MAX_WORDS = 160, TYPE_COUNT = 32, MAX_DEPTH = 3 };
+enum { TENSOR = 1, NONE, TRUE_, FALSE_, INT, FLOAT, COMPLEX, TEXT, LIST };
+
+static PyTypeObject *tensor_type, *array_type;
+static bool layout_known;
+static int item_sizes[TYPE_COUNT];     /* by numpy's number of the type; 0 where it is not one of ours */
+
+static int check_sample(PyObject *sample)
+{
+    /* A sample is (array, data pointer, shape, strides, type number, item size, base). */
+    PyObject *array, *shape, *strides, *base;
+    unsigned long long data;
+    int number, size;
+    if (!PyArg_ParseTuple(sample, "OKO!O!iiO", &array, &data, &PyTuple_Type, &shape, &PyTuple_Type, &strides, &number, &size, &base))
+        return -1;
+    const ArrayFields *fields = (const ArrayFields *)array;
+    if (Py_TYPE(array)->tp_basicsize < (Py_ssize_t)sizeof *fields || number < 0 || number >= TYPE_COUNT)
+        return 0;
+    Py_ssize_t nd = PyTuple_GET_SIZE(shape);
+    if ((unsigned long long)(uintptr_t)fields->data != data || fields->nd != nd || fields->base != (base == Py_None ? NULL : base))
+        return 0;
+    for (Py_ssize_t i = 0; i < nd; i++)
+        if (fields->dimensions[i] != PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i))
+                || fields->strides[i] != PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, i)))
+            return PyErr_Occurred() ? -1 : 0;
+    if (((const DescrFields *)fields->descr)->type_num != number)
+        return 0;
+    item_sizes[number] = size;
+    return 1;
+}
+
+int inputs_setup(PyObject *module, PyObject *tensor, PyObject *ndarray, PyObject *samples)
+{
+    (void)module;
+    if (!PyType_Check(tensor) || !PyType_Check(ndarray) || !PyList_Check(samples)) {
+        PyErr_SetString(PyExc_TypeError, "expected the tensor type, the array type and a list of samples");
+        return -1;
+    }
+    layout_known = PyList_GET_SIZE(samples) > 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(samples); i++) {
+        int fits = check_sample(PyList_GET_ITEM(samples, i));
+        if (fits < 0)
+            return -1;
+        layout_known = layout_known && fits;
+    }
+    Py_INCREF(tensor);
+    Py_XSETREF(tensor_type, (PyTypeObject *)tensor);
+    Py_INCREF(ndarray);
+    Py_XSETREF(array_type, (PyTypeObject *)ndarray);
+    return layout_known;
+}
+
+/* --- packing ---------------------------------------------------------------------------------------------------------- */
+typedef struct {
+    uint64_t word[MAX_WORDS];
+    int count;
+} Packing;
+
+static bool pack_word(Packing *packing, uint64_t word)
+{
+    if (packing->count == MAX_WORDS)
+        return false;
+    packing->word[packing->count++] = word;
+    return true;
+}
+
+static bool pack_bytes(Packing *packing, const void *data, size_t size)
+{
+    size_t words = (size + 7) / 8;
+    if (words > (size_t)(MAX_WORDS - packing->count))
+        return false;
+    if (words) {
+        packing->word[packing->count + (int)words - 1] = 0;
+        memcpy(&packing->word[packing->count], data, size);
+    }
+    packing->count += (int)words;
+    return true;
+}
+
+static bool pack_tensor(Packing *packing, PyObject *tensor)
+{
+    PyObject *array = PyObject_GetAttr(tensor, names.array);
+    if (!array) {
+        PyErr_Clear();
+        return false;
+    }
+    bool packed = false;
+    if (PyObject_TypeCheck(array, array_type)) {
+        const ArrayFields *fields = (const ArrayFields *)array;
+        uint64_t nd = (uint64_t)fields->nd, kind = (uint64_t)((const DescrFields *)fields->descr)->type_num;
+        packed = pack_word(packing, TENSOR | nd << 8 | kind << 32)
+            && pack_bytes(packing, fields->dimensions, (size_t)nd * sizeof(Py_ssize_t))
+            && pack_bytes(packing, fields->strides, (size_t)nd * sizeof(Py_ssize_t));
+    }
+    Py_DECREF(array);      /* the tensor holds it, so nothing dies here */
+    return packed;
+}
+
+static bool pack_number(Packing *packing, PyObject *value)
+{
+    if (PyLong_CheckExact(value)) {
+        int overflow;
+        long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        return !overflow && pack_word(packing, INT) && pack_word(packing, (uint64_t)number);
+    }
+    if (PyFloat_CheckExact(value)) {
+        double number = PyFloat_AS_DOUBLE(value);
+        return pack_word(packing, FLOAT) && pack_bytes(packing, &number, sizeof number);
+    }
+    if (PyComplex_CheckExact(value)) {
+        Py_complex number = PyComplex_AsCComplex(value);
+        return pack_word(packing, COMPLEX) && pack_bytes(packing, &number, sizeof number);
+    }
+    if (PyUnicode_CheckExact(value)) {
+        Py_ssize_t size;
+        const char *text = PyUnicode_AsUTF8AndSize(value, &size);
+        if (!text) {
+            PyErr_Clear();
+            return false;
+        }
+        return pack_word(packing, TEXT | (uint64_t)size << 8) && pack_bytes(packing, text, (size_t)size);
+    }
+    return false;
+}
+
+static bool pack(Packing *packing, PyObject *value, int depth)
+{
+    if (value == Py_None)
+        return pack_word(packing, NONE);
+    if (PyObject_TypeCheck(value, tensor_type))
+        return pack_tensor(packing, value);
+    if (value == Py_True || value == Py_False)
+        return pack_word(packing, value == Py_True ? TRUE_ : FALSE_);
+    if (PyTuple_Check(value) || PyList_CheckExact(value)) {
+        Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
+        if (depth == MAX_DEPTH || !pack_word(packing, LIST | (uint64_t)count << 8))
+            return false;
+        for (Py_ssize_t i = 0; i < count; i++)
+            if (!pack(packing, PySequence_Fast_GET_ITEM(value, i), depth + 1))
+                return false;
+        return true;
+    }
+    return pack_number(packing, value);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------------------------------- */
+static int32_t described(Core *core, PyObject *method, PyObject *op, PyObject *args)
+{
+    PyObject *table = PyObject_GetAttr((PyObject *)core, names.inputs);
+    if (!table)
+        return -2;
+    PyObject *made = op ? PyObject_CallMethodObjArgs(table, method, op, args, NULL)
+                        : PyObject_CallMethodObjArgs(table, method, args, NULL);
+    Py_DECREF(table);
+    if (!made)
+        return -2;
+    long number = PyLong_AsLong(made);
+    Py_DECREF(made);
+    return number == -1 && PyErr_Occurred() ? -2 : (int32_t)number;
+}
+
+static int32_t find_or_describe(Core *core, PyObject *method, PyObject *op, PyObject *args)
+{
+    Packing packing;
+    packing.count = 0;
+    bool packed = layout_known && PyTuple_Check(args) && pack_word(&packing, (uint64_t)(uintptr_t)op);
+    for (Py_ssize_t i = 0; packed && i < PyTuple_GET_SIZE(args); i++)
+        packed = pack(&packing, PyTuple_GET_ITEM(args, i), 0);
+    if (!packed)
+        return described(core, method, op, args);
+    size_t size = (size_t)packing.count * sizeof packing.word[0];
+    uint64_t hash = hash_bytes(packing.word, size);
+    int32_t number = blob_find(&core->inputs, packing.word, size, hash);
+    if (number < 0) {
+        number = described(core, method, op, args);
+        if (number >= 0 && !blob_add(&core->inputs, packing.word, size, hash, number)) {
+            PyErr_NoMemory();
+            return -2;
+        }
+    }
+    return number;
+}
+
+int32_t inputs_of_op(Core *core, PyObject *op, PyObject *args)
+{
+    return find_or_describe(core, names.of_op, op, args);
+}
+
+int32_t inputs_of_values(Core *core, PyObject *values)
+{
+    if (!PyTuple_Check(values) || !PyTuple_GET_SIZE(values))
+        return -1;
+    return find_or_describe(core, names.of_values, NULL, values);
+}
+
+int array_memory(PyObject *array, int64_t *address, int64_t *nbytes)
+{
+    if (!layout_known || !PyObject_TypeCheck(array, array_type))
+        return 0;
+    const ArrayFields *fields = (const ArrayFields *)array;
+    while (fields->base && PyObject_TypeCheck(fields->base, array_type))
+        fields = (const ArrayFields *)fields->base;
+    int kind = ((const DescrFields *)fields->descr)->type_num;
+    if (kind < 0 || kind >= TYPE_COUNT || !item_sizes[kind])
+        return 0;
+    int64_t size = item_sizes[kind];
+    for (int i = 0; i < fields->nd; i++)
+        size *= fields->dimensions[i];
+    *address = (int64_t)(uintptr_t)fields->data;
+    *nbytes = size;
+    return 1;
+}

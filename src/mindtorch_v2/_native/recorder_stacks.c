@@ -1,0 +1,271 @@
+/* Call stacks: walked through the interpreter's public functions, and kept as a tree of (caller, code, instruction). */
+#include "recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int frame_lasti(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return PyFrame_GetLasti(frame);
+#else
+    return frame->f_lasti < 0 ? -1 : frame->f_lasti * 2;     /* counted in instructions of two bytes */
+#endif
+}
+
+/* --- codes ------------------------------------------------------------------------------------------------------------ */
+static size_t code_hash(PyObject *code)
+{
+    uint64_t bits = (uint64_t)(uintptr_t)code >> 4;
+    return (size_t)(bits * 0x9E3779B97F4A7C15u >> 20);
+}
+
+static bool grow_codes(Stacks *stacks)
+{
+    size_t old = stacks->codes ? stacks->code_mask + 1 : 0, size = old ? 2 * old : 256;
+    CodeSlot *slots = calloc(size, sizeof *slots), *before = stacks->codes;
+    if (!slots) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = 0; i < old; i++)
+        if (before[i].code) {
+            size_t place = code_hash(before[i].code) & (size - 1);
+            while (slots[place].code)
+                place = (place + 1) & (size - 1);
+            slots[place] = before[i];
+        }
+    free(before);
+    stacks->codes = slots;
+    stacks->code_mask = size - 1;
+    return true;
+}
+
+static CodeSlot *find_code(const Stacks *stacks, PyObject *code)
+{
+    if (!stacks->codes)
+        return NULL;
+    for (size_t place = code_hash(code) & stacks->code_mask;; place = (place + 1) & stacks->code_mask) {
+        CodeSlot *slot = &stacks->codes[place];
+        if (slot->code == code)
+            return slot;
+        if (!slot->code)
+            return NULL;
+    }
+}
+
+CodeSlot *stacks_code(Stacks *stacks, PyObject *code)
+{
+    CodeSlot *found = find_code(stacks, code);
+    if (found)
+        return found;
+    PyObject *made = PyObject_CallOneArg(stacks->describe_code, code);
+    if (!made)
+        return NULL;
+    int class, label;
+    int parsed = PyArg_ParseTuple(made, "ii", &class, &label);
+    Py_DECREF(made);
+    if (!parsed)
+        return NULL;
+    found = find_code(stacks, code);      /* the description may have met it, on this thread or another */
+    if (found)
+        return found;
+    if ((!stacks->codes || 2 * stacks->code_used > stacks->code_mask) && !grow_codes(stacks))
+        return NULL;
+    size_t place = code_hash(code) & stacks->code_mask;
+    while (stacks->codes[place].code)
+        place = (place + 1) & stacks->code_mask;
+    Py_INCREF(code);
+    stacks->codes[place] = (CodeSlot){.code = code, .class = class, .label = label};
+    stacks->code_used++;
+    return &stacks->codes[place];
+}
+
+int32_t stacks_function_label(Stacks *stacks, PyObject *function)
+{
+    /* All calls of one function in C on objects of one type share a label. The name is part of the key because definitions
+     * may be made and freed while the program runs. */
+    struct { const void *definition, *type; char name[48]; } key;
+    const PyCFunctionObject *callable = (const PyCFunctionObject *)function;
+    memset(&key, 0, sizeof key);
+    if (PyCFunction_Check(function)) {
+        key.definition = callable->m_ml;
+        key.type = callable->m_self ? Py_TYPE(callable->m_self) : NULL;
+        strncpy(key.name, callable->m_ml->ml_name, sizeof key.name - 1);
+    } else
+        key.definition = Py_TYPE(function);
+    uint64_t hash = hash_bytes(&key, sizeof key);
+    int32_t found = blob_find(&stacks->functions, &key, sizeof key, hash);
+    if (found >= 0)
+        return -found - 1;                 /* such labels are negative, what a map finds is not */
+    PyObject *made = PyObject_CallOneArg(stacks->describe_function, function);
+    if (!made)
+        return 0;
+    long label = PyLong_AsLong(made);
+    Py_DECREF(made);
+    if (PyErr_Occurred())
+        return 0;
+    if (!blob_add(&stacks->functions, &key, sizeof key, hash, (int32_t)(-label - 1)))
+        PyErr_NoMemory();
+    return PyErr_Occurred() ? 0 : (int32_t)label;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------------------------------ */
+int32_t stacks_node(Stacks *stacks, int32_t parent, PyObject *code, int32_t lasti)
+{
+    struct { PyObject *code; int32_t parent, lasti; } key = {code, parent, lasti};
+    uint64_t hash = hash_bytes(&key, sizeof key);
+    int32_t found = blob_find(&stacks->numbers, &key, sizeof key, hash);
+    if (found >= 0)
+        return found;
+    StackNode *node = table_add(&stacks->nodes);
+    if (!node) {
+        PyErr_NoMemory();
+        return -2;
+    }
+    Py_INCREF(code);
+    *node = (StackNode){.parent = parent, .lasti = lasti, .code = code};
+    found = (int32_t)(stacks->nodes.next - 1);
+    if (!blob_add(&stacks->numbers, &key, sizeof key, hash, found)) {
+        PyErr_NoMemory();
+        return -2;
+    }
+    return found;
+}
+
+/* The stack of a traced thread: its frames are known, so only their instructions are compared with what was seen last. */
+static int32_t sample_traced(Buffer *buffer, Stacks *stacks)
+{
+    int32_t node = -1;
+    bool same = true;
+    for (Py_ssize_t i = 0; i < buffer->frame_count; i++) {
+        Frame *frame = &buffer->frames[i];
+        if ((frame->class & CLASS_MASK) == INTERNAL)
+            continue;
+        int32_t lasti = frame_lasti(frame->frame);
+        if (!same || frame->node == -2 || frame->lasti != lasti) {
+            PyCodeObject *code = PyFrame_GetCode(frame->frame);
+            frame->node = stacks_node(stacks, node, (PyObject *)code, lasti);
+            Py_DECREF(code);               /* the node holds it */
+            frame->lasti = lasti;
+            same = false;
+            if (frame->node == -2)
+                return -2;
+        }
+        node = frame->node;
+    }
+    return node;
+}
+
+static int32_t sample_walking(Stacks *stacks)
+{
+    /* Outermost frames come first in the tree, but the walk begins innermost. */
+    struct { PyObject *code; int32_t lasti; } few[128], *met = few;
+    Py_ssize_t count = 0, room = 128;
+    int32_t node = -1;
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    while (frame) {
+        PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+        CodeSlot *slot = stacks_code(stacks, code);
+        bool failed = !slot;
+        if (slot && (slot->class & CLASS_MASK) != INTERNAL) {
+            if (count == room) {
+                void *grown = malloc(2 * (size_t)room * sizeof *met);
+                if (grown) {
+                    memcpy(grown, met, (size_t)count * sizeof *met);
+                    if (met != few)
+                        free(met);
+                    met = grown;
+                    room *= 2;
+                } else {
+                    PyErr_NoMemory();
+                    failed = true;
+                }
+            }
+            if (!failed) {
+                met[count].code = code;
+                met[count++].lasti = frame_lasti(frame);
+            }
+        }
+        Py_DECREF(code);                   /* the table of codes holds it */
+        PyFrameObject *caller = failed ? NULL : PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = caller;
+        if (failed)
+            node = -2;
+    }
+    while (count-- > 0 && node != -2)
+        node = stacks_node(stacks, node, met[count].code, met[count].lasti);
+    if (met != few)
+        free(met);
+    return node;
+}
+
+int32_t stacks_sample(Buffer *buffer)
+{
+    Stacks *stacks = buffer->core->stacks;
+    if (buffer->frame_count) {
+        PyFrameObject *now = PyThreadState_GetFrame(PyThreadState_Get());
+        bool known = now == buffer->frames[buffer->frame_count - 1].frame;
+        Py_XDECREF(now);
+        if (known)
+            return sample_traced(buffer, stacks);
+    }
+    return sample_walking(stacks);
+}
+
+/* --- the type --------------------------------------------------------------------------------------------------------- */
+Stacks *stacks_new(void)
+{
+    Stacks *made = PyObject_New(Stacks, &Stacks_Type);
+    if (made) {
+        memset((char *)made + sizeof(PyObject), 0, sizeof *made - sizeof(PyObject));
+        table_init(&made->nodes, sizeof(StackNode), 12);
+    }
+    return made;
+}
+
+static void stacks_dealloc(Stacks *self)
+{
+    for (size_t i = 0; self->codes && i <= self->code_mask; i++)
+        Py_XDECREF(self->codes[i].code);
+    free(self->codes);
+    for (int64_t i = 0; i < self->nodes.next; i++)
+        Py_DECREF(((StackNode *)table_at(&self->nodes, i))->code);
+    table_clear(&self->nodes);
+    blob_clear(&self->numbers);
+    blob_clear(&self->functions);
+    Py_XDECREF(self->describe_code);
+    Py_XDECREF(self->describe_function);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *stacks_frames(Stacks *self, PyObject *number)
+{
+    long node = PyLong_AsLong(number);
+    if (node == -1 && PyErr_Occurred())
+        return NULL;
+    PyObject *list = PyList_New(0);
+    for (const StackNode *at; list && (at = table_at(&self->nodes, node)); node = at->parent) {
+        PyObject *pair = Py_BuildValue("(Oi)", at->code, (int)at->lasti);
+        if (!pair || PyList_Append(list, pair) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(pair);
+    }
+    return list;
+}
+
+static PyMethodDef stacks_methods[] = {
+    {"frames_of", (PyCFunction)stacks_frames, METH_O, "The (code, instruction) pairs of a stack, innermost first."},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject Stacks_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "mindtorch_v2._native._recorder.Stacks",
+    .tp_doc = "Call stacks by number.",
+    .tp_basicsize = sizeof(Stacks),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = (destructor)stacks_dealloc,
+    .tp_methods = stacks_methods,
+};

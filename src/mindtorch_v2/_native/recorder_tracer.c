@@ -1,0 +1,263 @@
+/* The tracer: a profile hook per thread that keeps the thread's running functions and writes their calls as rows.
+ *
+ * The package's own frames, what they call in libraries, and everything inside an operator are left out. */
+#include "recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
+
+/* --- the stack of running functions ------------------------------------------------------------------------------------- */
+static void end_row(Buffer *buffer, int32_t row)
+{
+    int64_t now = row >= 0 ? core_now(buffer->core) : -1;
+    if (now >= 0)
+        buffer_end(buffer, row, now);
+}
+
+static void pop_frame(Buffer *buffer)
+{
+    Frame *top = &buffer->frames[--buffer->frame_count];
+    PyFrameObject *frame = top->frame;
+    int32_t builtin_row = top->builtin_row, row = top->row;
+    end_row(buffer, builtin_row);
+    end_row(buffer, row);
+    Py_DECREF(frame);
+}
+
+static Frame *push_frame(Buffer *buffer, PyFrameObject *frame, int32_t class, int32_t row)
+{
+    if (buffer->frame_count == buffer->frame_room) {
+        Py_ssize_t room = buffer->frame_room ? 2 * buffer->frame_room : 64;
+        Frame *grown = realloc(buffer->frames, (size_t)room * sizeof *grown);
+        if (!grown) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        buffer->frames = grown;
+        buffer->frame_room = room;
+    }
+    Py_INCREF(frame);
+    Frame *top = &buffer->frames[buffer->frame_count++];
+    *top = (Frame){.frame = frame, .class = class, .row = row, .builtin_row = -1, .lasti = 0, .node = -2};
+    return top;
+}
+
+/* Forgets functions that ended unseen (another profile function was in force), so that the caller stands on top. */
+static void settle(Buffer *buffer, PyFrameObject *caller)
+{
+    if (!buffer->frame_count || buffer->frames[buffer->frame_count - 1].frame == caller)
+        return;
+    Py_ssize_t place = buffer->frame_count;
+    PyFrameObject *at = caller;
+    Py_XINCREF(at);
+    while (at && place == buffer->frame_count) {
+        for (Py_ssize_t i = buffer->frame_count - 1; i >= 0; i--)
+            if (buffer->frames[i].frame == at) {
+                place = i;
+                break;
+            }
+        PyFrameObject *next = place == buffer->frame_count ? PyFrame_GetBack(at) : NULL;
+        Py_DECREF(at);
+        at = next;
+    }
+    Py_XDECREF(at);
+    Py_ssize_t keep = place == buffer->frame_count ? 0 : place + 1;
+    while (buffer->frame_count > keep)
+        pop_frame(buffer);
+}
+
+/* --- events ----------------------------------------------------------------------------------------------------------- */
+/* Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it (a hook, a
+ * custom Function), perhaps through a library, but not what an import inside the package runs. */
+static bool is_shown(const Frame *caller, int32_t class)
+{
+    int32_t whose = class & CLASS_MASK;
+    if (whose == INTERNAL)
+        return false;
+    if (!caller || caller->row != -1)
+        return true;
+    return whose == USER && (caller->class & CLASS_MASK) != USER && !(caller->class & IMPORTS);
+}
+
+static int call(Buffer *buffer, PyFrameObject *frame)
+{
+    Core *core = buffer->core;
+    PyFrameObject *back = PyFrame_GetBack(frame);
+    settle(buffer, back);
+    Py_XDECREF(back);
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    CodeSlot *slot = stacks_code(core->stacks, (PyObject *)code);
+    Py_DECREF(code);
+    if (!slot)
+        return -1;
+    int32_t class = slot->class, label = slot->label, row = -1;
+    if (is_shown(buffer->frame_count ? &buffer->frames[buffer->frame_count - 1] : NULL, class)) {
+        int64_t now = core_now(core);
+        if (now == -1 && PyErr_Occurred())
+            return -1;
+        row = buffer_push(buffer, label, -1, 0, -1, -1, true, false, now);
+        if (row == -2)
+            return -1;
+        if (row == -1)
+            row = -3;                      /* shown, but dropped */
+    }
+    return push_frame(buffer, frame, class, row) ? 0 : -1;
+}
+
+static int returned(Buffer *buffer, PyFrameObject *frame)
+{
+    Py_ssize_t place = buffer->frame_count - 1;
+    while (place >= 0 && buffer->frames[place].frame != frame)
+        place--;
+    while (place >= 0 && buffer->frame_count > place)
+        pop_frame(buffer);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int call_function(Buffer *buffer, PyFrameObject *frame, PyObject *function)
+{
+    Core *core = buffer->core;
+    Frame *top = buffer->frame_count ? &buffer->frames[buffer->frame_count - 1] : NULL;
+    if (!top || top->frame != frame || top->row == -1)
+        return 0;
+    int32_t label = stacks_function_label(core->stacks, function);
+    if (!label)
+        return -1;
+    int64_t now = core_now(core);
+    if (now == -1 && PyErr_Occurred())
+        return -1;
+    int32_t row = buffer_push(buffer, label, -1, 0, -1, -1, true, false, now);
+    if (row == -2)
+        return -1;
+    top = &buffer->frames[buffer->frame_count - 1];
+    if (top->frame == frame)
+        top->builtin_row = row;
+    return 0;
+}
+
+static int function_returned(Buffer *buffer, PyFrameObject *frame)
+{
+    Frame *top = buffer->frame_count ? &buffer->frames[buffer->frame_count - 1] : NULL;
+    if (top && top->frame == frame && top->builtin_row >= 0) {
+        int32_t row = top->builtin_row;
+        top->builtin_row = -1;
+        end_row(buffer, row);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *arg)
+{
+    if (buffer->op_depth)
+        return 0;
+    switch (what) {
+    case PyTrace_CALL:
+        return call(buffer, frame);
+    case PyTrace_RETURN:
+        return returned(buffer, frame);
+    case PyTrace_C_CALL:
+        return call_function(buffer, frame, arg);
+    case PyTrace_C_RETURN:
+    case PyTrace_C_EXCEPTION:
+        return function_returned(buffer, frame);
+    default:
+        return 0;
+    }
+}
+
+/* --- the hook --------------------------------------------------------------------------------------------------------- */
+static void put_back(Buffer *buffer)
+{
+    Py_tracefunc previous = buffer->previous;
+    PyObject *object = buffer->previous_object;
+    buffer->previous = NULL;
+    buffer->previous_object = NULL;
+    PyEval_SetProfile(previous, object);
+    Py_XDECREF(object);
+}
+
+static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
+{
+    Buffer *buffer = (Buffer *)self;
+    if (!buffer->traced) {                 /* tracing ended on another thread */
+        Py_INCREF(buffer);
+        put_back(buffer);
+        Py_DECREF(buffer);
+        return 0;
+    }
+    PyObject *type, *value, *traceback;
+    bool pending = what == PyTrace_C_EXCEPTION || (what == PyTrace_RETURN && !arg);
+    if (pending)                           /* an exception is on its way: what is done here must not meet it */
+        PyErr_Fetch(&type, &value, &traceback);
+    int failed = handle(buffer, frame, what, arg);
+    if (pending) {
+        if (failed)
+            PyErr_WriteUnraisable(NULL);
+        PyErr_Restore(type, value, traceback);
+        failed = 0;
+    }
+    if (!failed && buffer->previous)
+        return buffer->previous(buffer->previous_object, frame, what, arg);
+    return failed;
+}
+
+static PyObject *begin_trace(Buffer *self, PyObject *frames)
+{
+    /* begin_trace([(frame, class, row), ...]): traces the calling thread; the frames run already, outermost first. */
+    if (!PyList_Check(frames)) {
+        PyErr_SetString(PyExc_TypeError, "expected a list");
+        return NULL;
+    }
+    PyThreadState *state = PyThreadState_Get();
+    bool is_own = state->c_profilefunc == trace;     /* one of ours that had not yet noticed its end */
+    Buffer *before = is_own ? (Buffer *)state->c_profileobj : NULL;
+    self->previous = is_own ? before->previous : state->c_profilefunc;
+    self->previous_object = is_own ? before->previous_object : state->c_profileobj;
+    Py_XINCREF(self->previous_object);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(frames); i++) {
+        PyObject *frame;
+        int class, row;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(frames, i), "O!ii", &PyFrame_Type, &frame, &class, &row)
+                || !push_frame(self, (PyFrameObject *)frame, class, row))
+            return NULL;
+    }
+    self->traced = 1;
+    PyEval_SetProfile(trace, (PyObject *)self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *end_trace(Buffer *self, PyObject *Py_UNUSED(ignored))
+{
+    /* Ends tracing and closes the rows of all running functions. Another thread's hook goes at its next call. */
+    self->traced = 0;
+    PyThreadState *state = PyThreadState_Get();
+    Py_INCREF(self);
+    if (state->c_profilefunc == trace && state->c_profileobj == (PyObject *)self)
+        put_back(self);
+    while (self->frame_count)
+        pop_frame(self);
+    Py_DECREF(self);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+void tracer_clear(Buffer *buffer)
+{
+    while (buffer->frame_count) {
+        PyFrameObject *frame = buffer->frames[--buffer->frame_count].frame;
+        Py_DECREF(frame);
+    }
+    free(buffer->frames);
+    buffer->frames = NULL;
+    buffer->frame_room = 0;
+    Py_CLEAR(buffer->previous_object);
+}
+
+PyMethodDef tracer_methods[] = {
+    {"begin_trace", (PyCFunction)begin_trace, METH_O, "Traces the calling thread from now on."},
+    {"end_trace", (PyCFunction)end_trace, METH_NOARGS, "Ends tracing."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,175 @@
+"""The lines of a trace for operators, annotations, and what ran on devices, with the arrows between them."""
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._fields import Flag, Kind
+from ..analysis.flows import find_flows
+from ..analysis.tree import EventTree
+from .arguments import described_arguments, module_text, quoted, stack_text
+from .rows import Micro, Number, Pick, Segment, Texts, When
+from .tracks import Track, Tracks
+
+# Names of categories by kind; {} is the runtime's own name.
+_CATEGORIES = {
+    Kind.SCOPE: "user_annotation", Kind.STEP: "user_annotation", Kind.RUNTIME: "{}_runtime", Kind.DRIVER: "{}_driver",
+    Kind.OVERHEAD: "overhead", Kind.KERNEL: "kernel", Kind.MEMCPY: "gpu_memcpy", Kind.MEMSET: "gpu_memset",
+    Kind.DEVICE_SCOPE: "gpu_user_annotation", Kind.SYNC: "cuda_sync", Kind.RANGE: "cuda_profiler_range", Kind.OTHER: "other"}
+_RUNTIMES = {"cuda": "cuda", "xpu": "xpu", "mtia": "mtia"}   # any other device is PyTorch's "privateuse1"
+
+
+class Slices:
+    """Makes lines for entries of a tree; times are shifted by `shift_ns`."""
+
+    def __init__(self, tree: EventTree, tracks: Tracks, shift_ns: int) -> None:
+        self.tree, self.store, self.tracks, self.shift_ns = tree, tree.store, tracks, shift_ns
+        self.options, self.pid = tree.store.metadata.options, tree.store.metadata.pid
+
+    @cached_property
+    def names(self) -> Texts:
+        """The strings, as they stand between quotation marks."""
+        return Texts(quoted(text)[1:-1] for text in self.store.strings)
+
+    @cached_property
+    def _categories(self) -> Texts:
+        runtime = _RUNTIMES.get(self.store.metadata.use_device or "cuda", "privateuse1")
+        return Texts(_CATEGORIES.get(kind, "cpu_op").format(runtime) for kind in Kind)
+
+    def _slice(self, pid: int, tid: int, entries: np.ndarray, rows: np.ndarray) -> list[Segment]:
+        """A line up to the start of its arguments."""
+        store, start = self.store, self.tree.start_ns[entries]
+        segments: list[Segment] = [b'{"ph":"X","cat":"', Pick(self._categories, store.kind[rows]), b'","name":"',
+                                   Pick(self.names, store.name[rows])]
+        if self.options.capture_overload_names:
+            overload = store.overload[rows]
+            named = np.array([bool(text) for text in store.strings] + [False])[overload]
+            segments.append(When(named, (b".", Pick(self.names, np.maximum(overload, 0)))))
+        return [*segments, b'","pid":%d,"tid":%d,"ts":' % (pid, tid), Micro(start + self.shift_ns), b',"dur":',
+                Micro(self.tree.end_ns[entries] - start), b',"args":{"External id":']
+
+    def host(self, tid: int, entries: np.ndarray, ev_idx: Number) -> list[Segment]:
+        """Lines of what ran on the CPU. The ends of arrows follow the slice that they are attached to."""
+        rows = self.tree.row[entries]
+        return [*self._slice(self.pid, tid, entries, rows), Number(entries + 1), *self._details(rows), b',"Ev Idx":', ev_idx, b"}}",
+                *self._forward_backward(self.pid, tid, entries), *self._launches(tid, entries)]
+
+    def device(self, track: Track, entries: np.ndarray) -> list[Segment]:
+        """Lines of what ran on one stream."""
+        rows, pid = self.tree.row[entries], track.pid or 0
+        owner, correlation = self.tree.launcher[entries], self.store.correlation[rows]
+        arrow = self._first_launched[entries]
+        return [*self._slice(pid, track.tid, entries, rows), Number(owner + 1), b',"device":%d,"stream":%d' % (pid, track.tid),
+                When(correlation >= 0, (b',"correlation":', Number(correlation))), *self._arguments_of(rows), b"}}",
+                When(arrow > 0, _arrow(b"f", "ac2g", arrow, pid, track.tid, self.tree.start_ns[entries] + self.shift_ns))]
+
+    # ---- the members of "args" ------------------------------------------------------------------------------
+
+    def _details(self, rows: np.ndarray) -> list[Segment]:
+        """Those between the first and the last."""
+        store, base = self.store, self.store.metadata.record_function_base
+        number, correlation = store.sequence_nr[rows], store.correlation[rows]
+        segments: list[Segment] = [b',"Record function id":0'] if base is None else [
+            b',"Record function id":', Number(base + self._recorded_order[rows])]
+        if (number >= 0).any():
+            segments.append(When(number >= 0, (b',"Sequence number":', Number(number), b',"Fwd thread id":',
+                                               Number(store.forward_thread[rows]))))
+        if (correlation >= 0).any():
+            segments.append(When(correlation >= 0, (b',"correlation":', Number(correlation))))
+        segments += self._arguments_of(rows)
+        if self.options.verbose and len(store.stacks):
+            segments.append(self._texts("Call stack", store.stack[rows], stack_text))
+        if store.modules:
+            segments.append(self._texts("Module Hierarchy", store.module[rows], module_text))
+        unfinished = (store.flags[rows] & Flag.UNFINISHED) != 0
+        if unfinished.any():
+            segments.append(When(unfinished, (b',"finished":false',)))
+        return segments
+
+    @cached_property
+    def _recorded_order(self) -> np.ndarray:
+        """Per row: the number under which an ExecutionTraceObserver counted the call."""
+        return np.cumsum(~self.tree.is_python)
+
+    def _arguments_of(self, rows: np.ndarray) -> list[Segment]:
+        if not self.store.inputs:
+            return []
+        index = self.store.columns["inputs"][rows]
+        none = len(self.store.inputs)
+        return [Pick(self._arguments, np.where(index < 0, none, index) + np.where(self.store.kind[rows] == Kind.OP, none + 1, 0))]
+
+    @cached_property
+    def _arguments(self) -> Texts:
+        """The description of every set of arguments and of none, for other events and then for operators."""
+        shapes = self.options.describes_inputs
+        return Texts(text for operator in (False, True)
+                     for text in [*(described_arguments(inputs, operator, shapes) for inputs in self.store.inputs), ""])
+
+    def _texts(self, key: str, index: np.ndarray, text: Any) -> Pick:
+        """`,"key":"..."` for indices into a side table, nothing for -1."""
+        distinct, which = np.unique(index, return_inverse=True)
+        return Pick(Texts(f',"{key}":{quoted(text(self.store, i))}' if i >= 0 else "" for i in distinct.tolist()), which)
+
+    # ---- arrows ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _flows(self) -> tuple[np.ndarray, np.ndarray, dict[int, list[int]]]:
+        """Per entry the number of the arrow that begins there and of that which ends there, 0 for none; and the numbers of
+        further ones that begin at an entry."""
+        flows = find_flows(self.tree)
+        begins, ends = np.zeros(len(self.tree), np.int32), np.zeros(len(self.tree), np.int32)
+        numbers = np.arange(1, len(flows.forward) + 1)
+        begins[flows.forward[::-1]] = numbers[::-1]   # of several the first stays
+        ends[flows.backward] = numbers
+        more: dict[int, list[int]] = {}
+        again = np.flatnonzero(begins[flows.forward] != numbers)
+        for entry, number in zip(flows.forward[again].tolist(), numbers[again].tolist()):
+            more.setdefault(entry, []).append(number)
+        return begins, ends, more
+
+    def _forward_backward(self, pid: int, tid: int, entries: np.ndarray) -> list[Segment]:
+        begins, ends, more = self._flows
+        times = self.tree.start_ns[entries] + self.shift_ns
+        segments: list[Segment] = []
+        for phase, numbers in ((b"s", begins[entries]), (b"f", ends[entries])):
+            if numbers.any():
+                segments.append(When(numbers > 0, _arrow(phase, "fwdbwd", numbers, pid, tid, times)))
+        if more:
+            for extra in range(max(map(len, more.values()))):
+                numbers = np.array([more.get(entry, [])[extra:extra + 1] or [0] for entry in entries.tolist()])[:, 0]
+                segments.append(When(numbers > 0, _arrow(b"s", "fwdbwd", numbers, pid, tid, times)))
+        return segments
+
+    @cached_property
+    def _first_launched(self) -> np.ndarray:
+        """Per entry: the number of its launcher's entry, counted from 1, if it is the first that this one launched."""
+        found = np.zeros(len(self.tree), np.int32)
+        launched = np.flatnonzero(self.tree.launcher >= 0)
+        launchers, first = np.unique(self.tree.launcher[launched], return_index=True)
+        found[launched[first]] = launchers + 1
+        return found
+
+    @cached_property
+    def _launching(self) -> np.ndarray | None:
+        """The mask of entries that launched something; None where nothing did."""
+        numbers = self._first_launched[self._first_launched > 0]
+        if not len(numbers):
+            return None
+        mask = np.zeros(len(self.tree), bool)
+        mask[numbers - 1] = True
+        return mask
+
+    def _launches(self, tid: int, entries: np.ndarray) -> list[Segment]:
+        if self._launching is None:
+            return []
+        times = self.tree.start_ns[entries] + self.shift_ns
+        return [When(self._launching[entries], _arrow(b"s", "ac2g", entries + 1, self.pid, tid, times))]
+
+
+def _arrow(phase: bytes, name: str, numbers: np.ndarray, pid: int, tid: int, times_ns: np.ndarray) -> tuple[Segment, ...]:
+    """One end of an arrow, as a line of its own."""
+    end = b',"bp":"e"' if phase == b"f" else b""
+    return (b',\n{"ph":"%s","id":' % phase, Number(numbers), b',"pid":%d,"tid":%d,"ts":' % (pid, tid), Micro(times_ns),
+            f',"cat":"{name}","name":"{name}"'.encode() + end + b"}")
