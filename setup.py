@@ -12,10 +12,14 @@ FLAGS = ["-O3", "-std=c11", "-Wall", "-Wextra", "-Wno-psabi", "-fno-math-errno",
          "-fvisibility=hidden", "-pthread"]
 KERNEL_SOURCES = ["module.c", "arrays.c", "threads.c", "activations.c", "softmax.c", "layer_norm.c", "reductions.c", "copies.c",
                   "optimizers.c", "losses.c", "pooling.c"]
+RECORDER_SOURCES = ["recorder.c", "recorder_buffer.c", "recorder_inputs.c", "recorder_maps.c", "recorder_memory.c", "recorder_rows.c",
+                    "recorder_stacks.c", "recorder_tracer.c"]
 
 setup(ext_modules=[
     Extension("mindtorch_v2._native._kernels", [f"{NATIVE}/{name}" for name in KERNEL_SOURCES],
               depends=sorted(glob(f"{NATIVE}/*.h") + glob(f"{NATIVE}/*.inc")),
               define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, extra_link_args=["-pthread"], optional=True),
     Extension("mindtorch_v2._native._engine", [f"{NATIVE}/engine.c"], extra_compile_args=FLAGS, optional=True),
+    Extension("mindtorch_v2._native._recorder", [f"{NATIVE}/{name}" for name in RECORDER_SOURCES], depends=[f"{NATIVE}/recorder.h"],
+              define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, optional=True),
 ])

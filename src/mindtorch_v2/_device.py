@@ -88,6 +88,12 @@ def set_default(d: Any) -> None:
     _default = CPU if d is None else device(d)
 
 
+def npu_index() -> int:
+    """The index that "npu" stands for; the backend puts the calling thread's device here."""
+    return 0
+
+
 def resolve(d: Any) -> device:
-    """A device from None, a string, an index or a device."""
-    return get_default() if d is None else d if d.__class__ is device else device(d)
+    """A device from None, a string, an index or a device. An NPU without an index is the calling thread's."""
+    found = get_default() if d is None else d if d.__class__ is device else device(d)
+    return device("npu", npu_index()) if found.index is None and found.type == "npu" else found

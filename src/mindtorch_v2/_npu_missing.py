@@ -1,8 +1,23 @@
-"""What to say when `device="npu"` is asked for and cannot be had."""
+"""The way from `device="npu"` to the backend, or to the reason why there is none."""
 from __future__ import annotations
+
+from importlib import import_module
+
+
+def activate() -> None:
+    """Makes NPUs usable; RuntimeError says what is missing."""
+    if not import_module(f"{__package__}._backends.npu.activation").activate():
+        raise RuntimeError(explain_missing())
 
 
 def explain_missing() -> str:
     """The reason, and what would help."""
-    return ("device 'npu' is not usable: this version of mindtorch_v2 has no Ascend backend. "
-            "torch.npu.is_available() is False; use device 'cpu' or 'meta'.")
+    runtime = import_module(f"{__package__}._backends.npu.runtime")
+    runtime.connect()
+    return (f"device 'npu' is not usable: {runtime.reason()}. torch.npu.is_available() is False; use device 'cpu', or set "
+            "MINDTORCH_NPU_SIM=1 before the first use to run on the simulator.")
+
+
+def current_index() -> int:
+    """The calling thread's NPU."""
+    return import_module(f"{__package__}._backends.npu.runtime").current_index()

@@ -357,7 +357,7 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
                  inputs: Sequence[Tensor] = (), capture_only: bool = False) -> list[Tensor | None]:
     """Runs a backward pass from `tensors`. With `inputs`, only what leads to them is computed; with `capture_only` their
     gradients are returned (None where unused) instead of accumulated."""
-    if len(tensors) == 1 and not inputs and not modes.state.anomaly:
+    if len(tensors) == 1 and not inputs and _observer.active is None and not modes.state.anomaly:
         only = list(grads)
         del grads
         _run_from_one(tensors[0], only, keep_graph, create_graph)
@@ -380,7 +380,7 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
         for target in dict.fromkeys(targets):
             if not work.waiting.get(target):
                 work.ready(target)
-        if not captures and not modes.state.anomaly:
+        if not captures and _observer.active is None and not modes.state.anomaly:
             run_plain(work)
         else:
             work.run()

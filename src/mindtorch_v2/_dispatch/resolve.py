@@ -381,12 +381,12 @@ def _mixed_devices(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     tensors = flat_tensors(args)
     others = key & ~CPU
     movable = all(t._a.ndim == 0 for t in tensors if t._ks & CPU)
-    if key & CPU and others in BACKEND_NAMES and movable and not op.writes:
+    if key & CPU and others in BACKEND_NAMES and movable and not (op.writes and tensors[0]._ks & CPU) and op.base != "copy_":
         target = next(t.device for t in tensors if t._ks & others)
         inner = op.backends.get(others) or backend_kernel(op, others, args)
         return lambda *given: inner(*[x.to(target) if isinstance(x, Tensor) and x._ks & CPU else x for x in given])
-    if op.base == "copy_" or op.base == "_to_copy":
-        return device_boxers.get(NPU, box_meta)(op)
+    if op.base == "copy_":
+        return device_boxers[NPU](op) if key & NPU else box_meta(op)
     names = list(dict.fromkeys(str(t.device) for t in tensors))
     raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {names[0]} and {names[1]}!")
 
@@ -417,6 +417,6 @@ def key_of_device(device: _device.device) -> int:
     if device.type == "meta":
         return META
     if NPU not in device_boxers:
-        from .._npu_missing import explain_missing
-        raise RuntimeError(explain_missing())
+        from .._npu_missing import activate
+        activate()
     return NPU

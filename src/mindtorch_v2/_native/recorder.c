@@ -24,7 +24,7 @@ static Buffer *find_buffer(Core *core)
     PyObject *found = PyObject_CallMethodNoArgs((PyObject *)core, names.find_buffer);
     if (!found)
         return NULL;
-    Buffer *buffer = Py_TYPE(found) == &Buffer_Type ? (Buffer *)found : NULL;
+    Buffer *buffer = PyObject_TypeCheck(found, &Buffer_Type) ? (Buffer *)found : NULL;
     if (generation == core->generation) {
         own_buffer = buffer;                        /* the recorder holds it until the generation changes */
         own_generation = generation;
@@ -40,7 +40,7 @@ Buffer *core_buffer(Core *core)
 
 static PyObject *bind(Core *self, PyObject *buffer)
 {
-    if (Py_TYPE(buffer) != &Buffer_Type) {
+    if (!PyObject_TypeCheck(buffer, &Buffer_Type)) {
         PyErr_SetString(PyExc_TypeError, "expected a buffer");
         return NULL;
     }

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._creation import tensor
 from .._dispatch import aten
 from .._dtype import float32, get_default_dtype
 from .._tensor import Tensor
@@ -20,7 +21,7 @@ def check_betas(betas: Any) -> None:
 def new_step() -> Tensor:
     """A step counter: a 0-dim tensor, as checkpoints hold it."""
     kind = get_default_dtype()
-    return aten.zeros([], dtype=kind if kind.itemsize == 8 else float32)
+    return tensor(0.0, dtype=kind if kind.itemsize == 8 else float32)
 
 
 class Adam(Optimizer):

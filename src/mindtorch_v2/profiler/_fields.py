@@ -40,6 +40,13 @@ LAUNCHING_KINDS = (Kind.RUNTIME, Kind.DRIVER)
 WORK_KINDS = (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)   # what device time is made of
 DEVICE_KINDS = (*WORK_KINDS, Kind.DEVICE_SCOPE, Kind.SYNC, Kind.RANGE)
 
+# PyTorch's name for what a row is ("cat" in a trace, `activity_type` of an event); all others are "cpu_op".
+ACTIVITY_NAMES: dict[int, str] = {
+    Kind.SCOPE: "user_annotation", Kind.STEP: "user_annotation", **dict.fromkeys(PYTHON_KINDS, "python_function"),
+    Kind.RUNTIME: "cuda_runtime", Kind.DRIVER: "cuda_driver", Kind.OVERHEAD: "overhead", Kind.KERNEL: "kernel",
+    Kind.MEMCPY: "gpu_memcpy", Kind.MEMSET: "gpu_memset", Kind.DEVICE_SCOPE: "gpu_user_annotation", Kind.SYNC: "cuda_sync",
+    Kind.RANGE: "cuda_profiler_range", Kind.OTHER: "other"}
+
 
 class Flag(IntFlag):
     """Facts about single rows, or-ed together in the column `flags`."""

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from . import _clock
 from ._fields import Kind
@@ -57,16 +57,31 @@ class Listener(Protocol):
         """What the innermost operator returned."""
 
 
+class Position(NamedTuple):
+    """A moment in a buffer: the number that the next row gets (or a smaller one that none has), how many rows had been
+    recorded, and where the next entries of its tables stand."""
+
+    row: int
+    recorded: int
+    rows_at: int
+    details_at: int
+    ends_at: int
+    memory_at: int
+
+
 class ThreadBuffer:
     """What one thread recorded. `open` is its stack of open rows: a row number, or -2 - number where the row was
-    opened with a handle and will be closed by it. Row numbers grow but may have gaps."""
+    opened with a handle and will be closed by it. Row numbers grow but may have gaps. Positions count what has been given
+    up (`gone`) too."""
 
-    __slots__ = ("info", "row_numbers", "rows", "details", "ends", "open", "memory", "detached", "module", "module_stack",
-                 "op_stacks", "frames", "builtins", "traced", "paused_by_ops")
+    __slots__ = ("info", "row_numbers", "marks", "rows", "details", "ends", "open", "memory", "detached", "module",
+                 "module_stack", "op_stacks", "frames", "builtins", "traced", "paused_by_ops", "gone")
 
     def __init__(self, info: ThreadInfo) -> None:
         self.info = info
         self.row_numbers = itertools.count()
+        self.marks = 0                      # numbers that no row got
+        self.gone = [0, 0, 0, 0]            # entries given up of rows, details, ends, memory
         self.rows: list[int] = []           # flat, ROW_FIELDS
         self.details: list[int] = []        # flat, DETAIL_FIELDS
         self.ends: list[int] = []           # flat, END_FIELDS
@@ -80,6 +95,33 @@ class ThreadBuffer:
         self.builtins: dict[FrameType, int] = {}    # caller of a running function in C -> that function's row
         self.traced = False
         self.paused_by_ops: Any = None      # the thread's profile function, where it need not run inside operators
+
+    def position(self) -> Position:
+        """Where the next entries will stand."""
+        number = next(self.row_numbers)
+        lengths = [len(flat) + gone for flat, gone in zip((self.rows, self.details, self.ends, self.memory), self.gone)]
+        self.marks += 1
+        return Position(number, number - self.marks + 1, *lengths)
+
+    def open_rows(self) -> list[tuple[int, int]]:
+        """(row, label) of what is open with a handle, outermost first."""
+        labels = dict(zip(self.rows[::len(ROW_FIELDS)], self.rows[2::len(ROW_FIELDS)]))
+        return [(-2 - row, labels[-2 - row]) for row in self.open if row < -1 and -2 - row in labels]
+
+    def forget(self, limit: int) -> None:
+        """Gives up the oldest rows and memory records, so that `limit` of each are left."""
+        width = len(ROW_FIELDS)
+        cut = max(0, len(self.rows) - limit * width)
+        del self.rows[:cut]
+        self.gone[0] += cut
+        first = self.rows[0] if self.rows else 0
+        for place, flat, size in ((1, self.details, len(DETAIL_FIELDS)), (2, self.ends, len(END_FIELDS))):
+            kept = [x for i in range(0, len(flat), size) if flat[i] >= first for x in flat[i:i + size]]
+            self.gone[place] += len(flat) - len(kept)
+            flat[:] = kept
+        cut = max(0, len(self.memory) - limit * len(MEMORY_FIELDS))
+        del self.memory[:cut]
+        self.gone[3] += cut
 
     def end(self, row: int, now: int) -> None:
         """Ends a row that was opened with a handle, wherever it stands."""
@@ -131,6 +173,28 @@ class Recorder:
         self.stray_memory: list[int] = []              # frees by threads that are not
         self._local = _Local()
         self.on_adopt: Callable[[ThreadBuffer], None] | None = None
+        self.limit, self.newest = 0, False
+        self.dropped = self._stored = 0
+
+    def bound(self, limit: int, newest: bool) -> None:
+        """Keeps at most `limit` rows (0 for all): the newest, or those that came first."""
+        self.limit, self.newest = limit, newest
+
+    def _has_room(self, buffer: ThreadBuffer) -> bool:
+        """Makes room for a row of a bounded recorder; False where it is not to be kept."""
+        if not self.newest:
+            self._stored += 1
+            if self._stored > self.limit:
+                self.dropped += 1
+                return False
+        elif len(buffer.rows) >= 2 * len(ROW_FIELDS) * self.limit:
+            buffer.forget(self.limit)
+        return True
+
+    @property
+    def stray_count(self) -> int:
+        """How many frees by threads that are not recorded were noted."""
+        return len(self.stray_memory) // len(MEMORY_FIELDS)
 
     def set_details(self, detail: int) -> None:
         """What rows hold beside their times: SHAPES, STACKS, MODULES or-ed together."""
@@ -144,11 +208,18 @@ class Recorder:
         info = identity.info
         buffer = self.buffers.get(info.number)
         if buffer is None:
-            buffer = self.buffers[info.number] = ThreadBuffer(info)
-        self._local.buffer = buffer
+            buffer = self.buffers[info.number] = self._make_buffer(info)
+        self._bind(buffer)
         if self.on_adopt is not None:
             self.on_adopt(buffer)
         return buffer
+
+    def _make_buffer(self, info: ThreadInfo) -> ThreadBuffer:
+        return ThreadBuffer(info)
+
+    def _bind(self, buffer: ThreadBuffer) -> None:
+        """Makes a buffer the calling thread's."""
+        self._local.buffer = buffer
 
     def _buffer(self) -> ThreadBuffer | None:
         """The slow way to the calling thread's buffer, where it has not been seen since `release`."""
@@ -183,6 +254,9 @@ class Recorder:
         if label is None:
             label = op_label(op)
         opened = buffer.open
+        if self.limit and not self._has_room(buffer):
+            opened.append(-1)
+            return
         row, parent = next(buffer.row_numbers), opened[-1] if opened else -1
         if detail:
             inputs = self.inputs.of_op(op, args) if detail & SHAPES else -1
@@ -203,10 +277,14 @@ class Recorder:
         if not is_backward and not name.startswith(EVALUATE):
             self._enter(Kind.FUNCTION, name, inputs, sequence_nr)
             return
-        number = _number_of_ident.get(forward_thread, 0)
-        if number == 0 and sequence_nr >= 0:
-            number = identity.info.number
+        number = self._thread_number(forward_thread, sequence_nr)
         self._enter(Kind.BACKWARD if is_backward else Kind.NODE, name, inputs if is_backward else (), sequence_nr, number)
+
+    @staticmethod
+    def _thread_number(ident: int, sequence_nr: int) -> int:
+        """The number of the thread that ran a forward; 0 for what has none."""
+        number = _number_of_ident.get(ident, 0)
+        return identity.info.number if number == 0 and sequence_nr >= 0 else number
 
     def enter_scope(self, name: str, args: str | None = None) -> None:
         self._enter(Kind.SCOPE, name, args)
@@ -218,7 +296,7 @@ class Recorder:
 
     def _enter(self, kind: Kind, name: str, inputs: Any, sequence_nr: int = -1, forward_thread: int = 0,
                keywords: dict[str, Any] | None = None) -> None:
-        buffer = self._local.buffer or self._buffer()
+        buffer = self.thread_buffer()
         if self.detail & LISTENERS:
             self._tell(kind, name, inputs, sequence_nr, forward_thread)
         if buffer is not None:
@@ -231,8 +309,12 @@ class Recorder:
 
     def _push(self, buffer: ThreadBuffer, by_handle: bool, kind: Kind, name: str, inputs: Any, sequence_nr: int = -1,
               forward_thread: int = 0, keywords: dict[str, Any] | None = None) -> int:
-        opened, row = buffer.open, next(buffer.row_numbers)
-        parent = opened[-1] if opened else -1
+        opened = buffer.open
+        if self.limit and not self._has_room(buffer):
+            if not by_handle:
+                opened.append(-1)
+            return -1
+        row, parent = next(buffer.row_numbers), opened[-1] if opened else -1
         described = stack = -1
         if isinstance(inputs, str):
             described = self.inputs.of_text(inputs)
@@ -266,13 +348,15 @@ class Recorder:
         if not opened:
             return
         row = opened.pop()
-        if row < 0:
+        if row < -1:
             # Scopes that were opened inside and not closed: they outlive this event and stay open.
             opened.append(row)
-            place = next((i for i in range(len(opened) - 1, -1, -1) if opened[i] >= 0), None)
+            place = next((i for i in range(len(opened) - 1, -1, -1) if opened[i] >= -1), None)
             if place is None:
                 return
             row = opened.pop(place)
+        if row == -1:                       # a row that was not kept
+            return
         buffer.ends += (row, now)
         if detail and detail & STACKS:
             was_op = buffer.op_stacks.pop(row, None) is not None
@@ -283,7 +367,7 @@ class Recorder:
     def open(self, kind: Kind, name: str, inputs: Any = None, keywords: dict[str, Any] | None = None,
              sequence_nr: int = -1) -> Handle | None:
         """Opens a row that `close` ends, in whatever order; None where the thread is not recorded."""
-        buffer = self._local.buffer or self._buffer()
+        buffer = self.thread_buffer()
         if self.detail & LISTENERS:
             self._tell(kind, name, inputs, -1, 0)
         if buffer is None:
@@ -317,18 +401,23 @@ class Recorder:
         buffer = self._local.buffer or self._buffer()
         if buffer is not None:
             self._note_memory(buffer, address, -nbytes, device_type, device_index)
-        elif self.watches_memory:
+        elif self.watches_memory and not (self.limit and self.stray_count >= self.limit):
             self.stray_memory += (self.now(), address, -nbytes, DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index, -1)
 
     def _note_memory(self, buffer: ThreadBuffer, address: int, nbytes: int, device_type: str, device_index: int) -> None:
         if self.watches_memory:
+            if self.limit and len(buffer.memory) >= 2 * len(MEMORY_FIELDS) * self.limit:
+                if not self.newest:
+                    self.dropped += 1
+                    return
+                buffer.forget(self.limit)
             row = buffer.open[-1] if buffer.open else -1
             device = DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index
             buffer.memory += (self.now(), address, nbytes, device, row)
 
     def enter_module(self, module: Any) -> None:
         """An nn.Module is called; asked for while `watches_modules`."""
-        buffer = self._local.buffer or self._buffer()
+        buffer = self.thread_buffer()
         if buffer is None:
             return
         calls = buffer.module_stack
@@ -339,13 +428,15 @@ class Recorder:
 
     def leave_module(self) -> None:
         """The innermost module call of the thread ends."""
-        buffer = self._local.buffer
+        buffer = self.thread_buffer()
         if buffer is not None and buffer.module_stack:
             _, buffer.module, row = buffer.module_stack.pop()
             buffer.end(row, self.now())
 
     def push_python(self, buffer: ThreadBuffer, label: int) -> int:
         """Opens a row for a Python call."""
+        if self.limit and not self._has_room(buffer):
+            return -1
         opened, row = buffer.open, next(buffer.row_numbers)
         parent = opened[-1] if opened else -1
         if buffer.module >= 0:
@@ -355,4 +446,10 @@ class Recorder:
         return row
 
 
-recorder = Recorder()
+def _make_recorder() -> Recorder:
+    """The native recorder where there is one."""
+    from ._native_recorder import make
+    return make() or Recorder()
+
+
+recorder = _make_recorder()

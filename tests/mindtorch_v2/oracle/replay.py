@@ -9,21 +9,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from . import harness
 
 FAMILIES = sorted(p.stem.removeprefix("cases_") for p in pathlib.Path(__file__).parent.glob("cases_*.py"))
 _DOUBLE = {"float16": "float64", "float32": "float64", "complex64": "complex128"}
 
 
+def cases_of(family: str) -> Iterator[tuple[harness.Case, dict[str, Any]]]:
+    """(case, recorded answer) of every recorded case of a family."""
+    answers = harness.load(family)
+    for case in importlib.import_module(f"{__package__}.cases_{family}").CASES:
+        if case.id in answers:
+            yield case, answers[case.id]
+
+
 def all_cases() -> Iterator[tuple[str, harness.Case, dict[str, Any]]]:
     """(family, case, recorded answer) of every recorded case."""
     for family in FAMILIES:
-        answers = harness.load(family)
-        for case in importlib.import_module(f"{__package__}.cases_{family}").CASES:
-            if case.id in answers:
-                yield family, case, answers[case.id]
+        for case, answer in cases_of(family):
+            yield family, case, answer
 
 
 def seed_of(case: harness.Case) -> int:
@@ -68,8 +72,3 @@ def default_dtype(torch: Any, dtype: Any) -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(before)
-
-
-def is_finite(case: harness.Case) -> bool:
-    """Whether no input is given special values."""
-    return all(spec.values is None or np.isfinite(np.asarray(spec.values, complex)).all() for spec in case.inputs.values())

@@ -1,14 +1,16 @@
 """Forms that give the tensor they are called on another shape, order or memory: only its geometry changes."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from ... import _observer
 from ..._dispatch import aten
 from ..._dispatch.keys import GRAD, META
-from ..._dispatch.registry import composite
+from ..._dispatch.registry import composite, stepwise
 from ..._ops.movement_shapes import channels_last_strides, storage_extent
 from ..._shape import contiguous_strides
 from ..._storage import Storage, root_array
@@ -44,6 +46,26 @@ def t_(self: Any) -> Any:
     return aten.transpose_(self, 0, 1 if n == 2 else 0)
 
 
+@contextlib.contextmanager
+def inner_event(name: str) -> Iterator[None]:
+    """The event without `aten::` that PyTorch's autograd layer makes inside `detach` and `detach_`."""
+    observer = _observer.active
+    if observer is None:
+        yield
+        return
+    observer.enter_node(name, -1, 0, (), False)
+    try:
+        yield
+    finally:
+        observer.leave()
+
+
+@stepwise("detach")
+def detach(kernel: Any, self: Any) -> Any:
+    with inner_event("detach"):
+        return kernel(self)
+
+
 @composite("detach_")
 def detach_(self: Any) -> Any:
     if self._base is not None and self._gf is not None:
@@ -51,8 +73,9 @@ def detach_(self: Any) -> Any:
                            "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
                            "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer."
                            "zero_grad() function in torch/optim/optimizer.py as a solution.")
-    self._gf = None
-    self._ks &= ~GRAD
+    with inner_event("detach_"):
+        self._gf = None
+        self._ks &= ~GRAD
     return self
 
 

@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import pathlib
 import shutil
 import subprocess
 import tempfile
+from typing import Any
 
-FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread", "-fno-math-errno")
 NAME = "libascend_sim"
 
 
@@ -16,7 +17,7 @@ def source_folder() -> pathlib.Path | None:
     """Where the simulator's source lies: beside the package in a checkout, or where MINDTORCH_NPU_SIM_SOURCE says."""
     given = os.environ.get("MINDTORCH_NPU_SIM_SOURCE")
     candidates = [pathlib.Path(given)] if given else [p / "ascend_sim" for p in pathlib.Path(__file__).resolve().parents[2:5]]
-    return next((c for c in candidates if (c / "sim.h").is_file()), None)
+    return next((c for c in candidates if (c / "build.py").is_file()), None)
 
 
 def _cache_folder() -> pathlib.Path:
@@ -31,26 +32,32 @@ def _cache_folder() -> pathlib.Path:
     return wanted
 
 
+def _builder(folder: pathlib.Path) -> Any:
+    """The simulator's own build script."""
+    spec = importlib.util.spec_from_file_location("ascend_sim_build", folder / "build.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def build() -> tuple[pathlib.Path | None, str]:
     """The library's path, or None and the reason."""
     folder = source_folder()
     if folder is None:
         return None, "MINDTORCH_NPU_SIM=1, but the source of the simulator (ascend_sim/) is not there"
-    compiler = next((c for c in (os.environ.get("CC", ""), "cc", "gcc", "clang") if c and shutil.which(c)), None)
-    sources = sorted(folder.glob("*.c"))
-    digest = hashlib.sha256(repr((FLAGS, compiler)).encode())
-    for path in sorted([*sources, *folder.glob("*.h")]):
+    digest = hashlib.sha256(os.environ.get("CC", "").encode())
+    for path in sorted([*folder.glob("*.[ch]"), folder / "build.py"]):
         digest.update(path.name.encode() + path.read_bytes())
     target = _cache_folder() / f"{NAME}-{digest.hexdigest()[:16]}.so"
     if target.is_file():
         return target, ""
-    if compiler is None:
+    if shutil.which(os.environ.get("CC", "gcc")) is None:
         return None, "MINDTORCH_NPU_SIM=1, but there is no C compiler to build the simulator with"
-    handle, made = tempfile.mkstemp(suffix=".so", dir=target.parent)
-    os.close(handle)
-    done = subprocess.run([compiler, *FLAGS, "-o", made, *map(str, sources), "-lm"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        os.unlink(made)
-        return None, f"the simulator could not be built: {done.stderr[-2000:]}"
-    os.replace(made, target)   # another process may have been faster: both made the same
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        try:
+            made = _builder(folder).build(pathlib.Path(scratch))
+        except subprocess.CalledProcessError as error:
+            return None, f"the simulator could not be built: {error}"
+        os.replace(made, target)   # another process may have been faster: both made the same
     return target, ""

@@ -127,7 +127,8 @@ def _summed(source: EventSource, entries: np.ndarray | None, group: np.ndarray, 
         "device_type": [_DEVICES[i] for i in tree.device_type[first].tolist()],
     }
     if tree.store.metadata.use_device:
-        columns["device_time_total"] = columns["self_device_time_total"] = (sums(tree.device_ns) / 1000).tolist()
+        columns["device_time_total"] = (sums(tree.device_ns) / 1000).tolist()
+        columns["self_device_time_total"] = (sums(tree.self_device_ns) / 1000).tolist()
     if len(tree.store.memory):
         for name, amounts in (("cpu_memory_usage", tree.cpu_bytes), ("self_cpu_memory_usage", tree.self_cpu_bytes),
                              ("device_memory_usage", tree.device_bytes), ("self_device_memory_usage", tree.self_device_bytes)):

@@ -148,7 +148,7 @@ class FunctionEvent(FormattedTimesMixin):
     id = _looked_up("id", lambda source, entry: entry + 1)
     external_id = _looked_up("external_id", lambda source, entry: entry + 1)
     time_range = _looked_up("time_range", lambda source, entry: Interval(source.start_us[entry], source.end_us[entry]))
-    device_index = _looked_up("device_index", lambda source, entry: source.tree.store.metadata.pid)
+    device_index = _looked_up("device_index", lambda source, entry: source.device_index(entry))
     use_device = _looked_up("use_device", lambda source, entry: source.tree.store.metadata.use_device)
     activity_type = _looked_up("activity_type", lambda source, entry: source.activity_type(entry))
     stack = _looked_up("stack", lambda source, entry: source.stack(entry))
@@ -166,11 +166,11 @@ class FunctionEvent(FormattedTimesMixin):
     flow_start = _looked_up("flow_start", lambda source, entry: source.flow_of_entry.get(entry, (0, False))[1])
     node_id = _looked_up("node_id", lambda source, entry: -1)
     count = _looked_up("count", lambda source, entry: 1)
-    kernels = _looked_up("kernels", lambda source, entry: [])
+    kernels = _looked_up("kernels", lambda source, entry: source.kernels(entry))
     is_remote = _looked_up("is_remote", lambda source, entry: False)
     is_legacy = _looked_up("is_legacy", lambda source, entry: False)
     is_python_function = _looked_up("is_python_function", lambda source, entry: False)
-    linked_correlation_id = _looked_up("linked_correlation_id", lambda source, entry: 0)
+    linked_correlation_id = _looked_up("linked_correlation_id", lambda source, entry: int(source.tree.owner[entry]) + 1)
     extra_meta = _looked_up("extra_meta", lambda source, entry: None)
     event_metadata: EventMetadata | None = _looked_up("event_metadata", lambda source, entry: None)
     _metadata_json = _looked_up("_metadata_json", lambda source, entry: None)
@@ -266,6 +266,8 @@ class FunctionEvent(FormattedTimesMixin):
     def device_time_total(self) -> float:  # type: ignore[override]
         if not self.use_device or self.is_async:
             return 0
+        if self._source.is_store:
+            return self._source.device_us[self._index]
         if self.device_type != DeviceType.CPU:
             return self.time_range.elapsed_us()
         own = sum(kernel.duration for kernel in self.kernels)
@@ -275,6 +277,8 @@ class FunctionEvent(FormattedTimesMixin):
     def self_device_time_total(self) -> float:
         if not self.use_device or self.is_async:
             return 0
+        if self._source.is_store:
+            return self._source.self_device_us[self._index]
         if self.device_type != DeviceType.CPU:
             return self.device_time_total
         return self.device_time_total - sum(child.device_time_total for child in self.cpu_children)

@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 
 from .._enums import DeviceType
-from .._fields import Flag, Kind
+from .._fields import ACTIVITY_NAMES, Flag, Kind
 from .._store import InputDescription
 from .flows import Flows, find_flows
 from .tree import MEMORY_KIND, EventTree
+from .values import Kernel
 
-KIND_NAMES = {int(kind): "scope" if kind in (Kind.SCOPE, Kind.STEP) else "op" for kind in Kind} | {MEMORY_KIND: "memory"}
+_DEVICE_NAMES = {Kind.RUNTIME: "runtime", Kind.DRIVER: "runtime", Kind.OVERHEAD: "overhead", Kind.KERNEL: "kernel", Kind.MEMCPY: "memcpy",
+                 Kind.MEMSET: "memset", Kind.DEVICE_SCOPE: "scope", Kind.SYNC: "sync", Kind.RANGE: "range"}
+KIND_NAMES = {int(kind): "scope" if kind in (Kind.SCOPE, Kind.STEP) else _DEVICE_NAMES.get(kind, "op") for kind in Kind}
+KIND_NAMES[MEMORY_KIND] = "memory"
 _DEVICES = {member.value: member for member in DeviceType}
 
 
@@ -79,6 +83,22 @@ class EventSource:
     @cached_property
     def device_us(self) -> list[float]:
         return (self.tree.device_ns / 1000).tolist()
+
+    @cached_property
+    def self_device_us(self) -> list[float]:
+        return (self.tree.self_device_ns / 1000).tolist()
+
+    def kernels(self, entry: int) -> list[Kernel]:
+        """What the entry launched on devices."""
+        if not self.tree.has_device_entries:
+            return []
+        return [Kernel(self.name[i], self.device_index(i), (self.end_ns[i] - self.start_ns[i]) / 1000) for i in self.tree.launched_by(entry)]
+
+    def device_index(self, entry: int) -> int:
+        """The device that it ran on; on the CPU, as in PyTorch, the number of the process."""
+        store, row = self.tree.store, int(self.tree.row[entry])
+        device = store.threads[store.thread[row]].device if row >= 0 else -1
+        return store.metadata.pid if device < 0 else device
 
     @cached_property
     def thread(self) -> list[int]:
@@ -183,7 +203,7 @@ class EventSource:
         return self.tree.store.inputs[index] if index >= 0 else None
 
     def activity_type(self, entry: int) -> str:
-        return "user_annotation" if self.is_user_annotation[entry] else "cpu_op"
+        return ACTIVITY_NAMES.get(self.kind[entry], "cpu_op")
 
     @cached_property
     def _stack_index(self) -> list[int]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .function_event import plain_shapes
 from .source import EventSource
+from .tree import EventTree
 
 Row = Any  # FunctionEvent or FunctionEventAvg: only their common attributes are needed
 
@@ -73,13 +74,19 @@ def summarize_views(source: EventSource, entries: np.ndarray) -> Summary:
               if store.inputs[i].shapes]
     overloads = distinct(tree.column(store.overload, -1)) if options.capture_overload_names else []
     nodes = distinct(tree.column(store.stack, -1))
-    device_ns = int(tree.device_ns[entries].sum()) if device else 0
+    device_ns = _device_total(tree, entries) if device else 0
     return Summary(
         longest_name=max(names), longest_shapes=max(shapes, default=0), longest_source=_longest_frame(source, nodes),
         has_overloads=any(store.strings[i] for i in overloads), self_cpu_us=int(tree.self_ns[entries].sum()) / 1000,
         self_device_us=device_ns / 1000, has_device_time=device_ns > 0, use_device=device,
         has_device_memory=bool(len(store.memory)) and bool((tree.self_device_bytes[entries] > 0).any()),
         flops=[i for i in np.unique(tree.flops[entries]).tolist() if i], count=len(entries))
+
+
+def _device_total(tree: EventTree, entries: np.ndarray) -> int:
+    """What ran on devices; where no such event is listed, what others launched."""
+    own, on_device = tree.self_device_ns[entries], tree.device_type[entries] != 0
+    return int(own[on_device & ~tree.is_annotation[entries]].sum()) or int(own[~on_device].sum())
 
 
 def _longest_frame(source: EventSource, nodes: list[int]) -> int:

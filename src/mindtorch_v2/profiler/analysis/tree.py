@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._fields import ANNOTATION_KINDS, PYTHON_KINDS, Flag, Kind
+from .._fields import ANNOTATION_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, WORK_KINDS, Flag, Kind
 from .._store import EventStore, kept_ancestors
 from .collapse import UNLISTED_NAMES, repeats_its_parent
 from .flops import flops_of_rows
@@ -18,6 +18,9 @@ STEP_NAME = "ProfilerStep*"
 
 _IS_PYTHON = np.isin(np.arange(256), [int(kind) for kind in PYTHON_KINDS])
 _IS_ANNOTATION = np.isin(np.arange(256), [int(kind) for kind in ANNOTATION_KINDS])
+_IS_LAUNCHING = np.isin(np.arange(256), [int(kind) for kind in LAUNCHING_KINDS])
+_IS_WORK = np.isin(np.arange(256), [int(kind) for kind in WORK_KINDS])
+_HAS_DEVICE_TIME = _IS_WORK | (np.arange(256) == Kind.DEVICE_SCOPE)
 _SCOPE_OF_KIND = np.zeros(256, np.uint8)
 _SCOPE_OF_KIND[[Kind.SCOPE, Kind.STEP]] = 7
 _SCOPE_OF_KIND[Kind.BACKWARD] = 1
@@ -207,10 +210,61 @@ class EventTree:
         elapsed = self.end_ns - self.start_ns
         return elapsed if not self.device_type.any() else np.where(self.device_type == 0, elapsed, 0)
 
+    # ---- devices --------------------------------------------------------------------------------------------
+
     @cached_property
+    def has_device_entries(self) -> bool:
+        return bool(self.device_type.any())
+
+    @cached_property
+    def launcher(self) -> np.ndarray:
+        """The entry that launched each entry, or -1."""
+        shown = np.append(self.shown_row, -1)
+        return self.entry_of_row[shown[self.column(self.store.launcher, -1)]]
+
+    @cached_property
+    def owner(self) -> np.ndarray:
+        """The operator or annotation that accounts for each launched entry: the innermost around the launching call, or
+        that call itself where there is none; -1 for what was not launched."""
+        if not self.has_device_entries:
+            return np.full(len(self), -1, np.int32)
+        calls_runtime = np.append(_IS_LAUNCHING[self.kind], False)
+        parent = np.append(self.parent, -1)
+        owner = self.launcher
+        while (climbs := calls_runtime[owner] & (parent[owner] >= 0)).any():
+            owner = np.where(climbs, parent[owner], owner)
+        return owner
+
+    @cached_property
+    def _device_ns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nanoseconds of device time per entry: its own, and with everything below it. Of what ran on a device it is what
+        elapsed, without waiting; of what ran on the CPU it is the work that it launched."""
+        elapsed = np.where(_HAS_DEVICE_TIME[self.kind] & (self.device_type != 0), self.end_ns - self.start_ns, 0)
+        launched = np.flatnonzero((self.owner >= 0) & _IS_WORK[self.kind])
+        own = np.bincount(self.owner[launched], weights=elapsed[launched], minlength=len(self)).astype(np.int64)
+        own[~self.nests] = 0
+        return own + elapsed, self.sum_to_ancestors(own) + elapsed
+
+    @property
+    def self_device_ns(self) -> np.ndarray:
+        return self._device_ns[0]
+
+    @property
     def device_ns(self) -> np.ndarray:
-        """Elapsed time of what ran on another device."""
-        return np.where(self.device_type == 0, 0, self.end_ns - self.start_ns)
+        return self._device_ns[1]
+
+    def launched_by(self, entry: int) -> list[int]:
+        """The work on devices that an entry accounts for itself, in the order of time."""
+        order, sorted_owner = self._launched
+        first, last = np.searchsorted(sorted_owner, [entry, entry + 1])
+        return order[first:last].tolist()
+
+    @cached_property
+    def _launched(self) -> tuple[np.ndarray, np.ndarray]:
+        """Launched work ordered by owner, and the owners."""
+        work = np.flatnonzero((self.owner >= 0) & _IS_WORK[self.kind])
+        order = work[np.argsort(self.owner[work], kind="stable")]
+        return order, self.owner[order]
 
     @cached_property
     def self_ns(self) -> np.ndarray:

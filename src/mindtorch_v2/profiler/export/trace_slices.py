@@ -6,18 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .._fields import Flag, Kind
+from .._fields import ACTIVITY_NAMES, LAUNCHING_KINDS, Flag, Kind
 from ..analysis.flows import find_flows
 from ..analysis.tree import EventTree
 from .arguments import described_arguments, module_text, quoted, stack_text
 from .rows import Micro, Number, Pick, Segment, Texts, When
 from .tracks import Track, Tracks
 
-# Names of categories by kind; {} is the runtime's own name.
-_CATEGORIES = {
-    Kind.SCOPE: "user_annotation", Kind.STEP: "user_annotation", Kind.RUNTIME: "{}_runtime", Kind.DRIVER: "{}_driver",
-    Kind.OVERHEAD: "overhead", Kind.KERNEL: "kernel", Kind.MEMCPY: "gpu_memcpy", Kind.MEMSET: "gpu_memset",
-    Kind.DEVICE_SCOPE: "gpu_user_annotation", Kind.SYNC: "cuda_sync", Kind.RANGE: "cuda_profiler_range", Kind.OTHER: "other"}
 _RUNTIMES = {"cuda": "cuda", "xpu": "xpu", "mtia": "mtia"}   # any other device is PyTorch's "privateuse1"
 
 
@@ -36,7 +31,10 @@ class Slices:
     @cached_property
     def _categories(self) -> Texts:
         runtime = _RUNTIMES.get(self.store.metadata.use_device or "cuda", "privateuse1")
-        return Texts(_CATEGORIES.get(kind, "cpu_op").format(runtime) for kind in Kind)
+        names = [ACTIVITY_NAMES.get(kind, "cpu_op") for kind in Kind]
+        for kind in LAUNCHING_KINDS:
+            names[kind] = names[kind].replace("cuda", runtime)
+        return Texts(names)
 
     def _slice(self, pid: int, tid: int, entries: np.ndarray, rows: np.ndarray) -> list[Segment]:
         """A line up to the start of its arguments."""
@@ -59,7 +57,7 @@ class Slices:
     def device(self, track: Track, entries: np.ndarray) -> list[Segment]:
         """Lines of what ran on one stream."""
         rows, pid = self.tree.row[entries], track.pid or 0
-        owner, correlation = self.tree.launcher[entries], self.store.correlation[rows]
+        owner, correlation = self.tree.owner[entries], self.store.correlation[rows]
         arrow = self._first_launched[entries]
         return [*self._slice(pid, track.tid, entries, rows), Number(owner + 1), b',"device":%d,"stream":%d' % (pid, track.tid),
                 When(correlation >= 0, (b',"correlation":', Number(correlation))), *self._arguments_of(rows), b"}}",

@@ -1,0 +1,30 @@
+"""Puts the backend into the dispatcher, when a program first asks for an NPU."""
+from __future__ import annotations
+
+import os
+
+from ... import _device
+from ..._dispatch.resolve import device_boxers
+from ..._tensor import DEVICE_OF_KEY
+from .copies import NPU
+from .runtime import connect, current_index
+
+
+def activate() -> bool:
+    """Makes the dispatcher know NPUs; False where none can be used."""
+    if connect() is None:
+        return False
+    if NPU not in device_boxers:
+        from .boxing import box
+        DEVICE_OF_KEY[NPU] = _device.device("npu", 0)
+        _device.npu_index = current_index
+        device_boxers[NPU] = box
+    return True
+
+
+def _after_fork_in_child() -> None:
+    """In the child the device is lost: the next use asks again, and learns why."""
+    device_boxers.pop(NPU, None)
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

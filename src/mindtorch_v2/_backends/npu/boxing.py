@@ -1,0 +1,320 @@
+"""From an op to a function on device tensors: a row of the table, a program of several steps, or the CPU with copies."""
+from __future__ import annotations
+
+import ast
+import keyword
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import _device
+from ... import _dtype as dt
+from ..._dispatch import resolve
+from ..._dispatch.registry import KERNELS, load_family
+from ..._ops.creation_sizes import counted_sizes, explain_sizes
+from ..._ops.movement_shapes import channels_last_strides, storage_extent
+from ..._ops.rules import Spec, as_float, result_type
+from ..._ops.table import OPS, Op, find
+from ..._tensor import Tensor, bump_version, wrap
+from . import copies, ops
+from .allocator import device_array
+from .copies import NPU, new_tensor, to_device, to_host
+from .launcher import Entry, Rejected, entry_of, launch
+
+Boxed = Callable[..., Any]
+PROGRAMS: dict[str, Boxed] = {}
+_WRITTEN_ASIDE = {"native_batch_norm": (3, 4), "rrelu_with_noise": (1,), "rrelu_with_noise_": (1,)}   # beside the first argument
+_NUMBERS = (int, float, bool, complex)
+_running: dict[str, Boxed] = {}
+_warned: set[str] = set()
+
+
+def program(*names: str) -> Callable[[Boxed], Boxed]:
+    """Registers a function on device tensors as the kernel of ops. It may raise Rejected before it has written anything."""
+    def register(function: Boxed) -> Boxed:
+        for name in names:
+            PROGRAMS[name] = function
+        return function
+    return register
+
+
+def run(name: str, *args: Any) -> Any:
+    """Runs an op's device kernel on all its arguments, without an event."""
+    found = _running.get(name)
+    if found is None:
+        found = _running[name] = box(find(name))
+    return found(*args)
+
+
+def launch_named(name: str, operands: tuple[Any, ...], index: int) -> None:
+    entry = entry_of(name)
+    if entry is None:
+        raise Rejected(f"the libraries have no aclnn{name}")
+    launch(entry, operands, index)
+
+
+def box(op: Op) -> Boxed:
+    """What `_dispatch.resolve.device_boxers` holds for NPUs."""
+    load_family(op.family)
+    from . import programs as _programs  # noqa: F401  - it registers them
+    if op.name in DIRECT:
+        return DIRECT[op.name]
+    if op.is_view:
+        return resolve._box_view(op, KERNELS["cpu", op.name], NPU)
+    source = op.inplace_of
+    if op.name in PROGRAMS:
+        return _guarded(op, PROGRAMS[op.name])
+    if op.name in ops.ROWS:
+        return _guarded(op, _writing(op) if op.writes else _functional(op))
+    if source is not None and source.name in ops.ROWS:
+        return _guarded(op, _inplace(op, source))
+    if source is not None and source.name in PROGRAMS:
+        made = PROGRAMS[source.name]
+        return _guarded(op, lambda target, *rest: copies.copy_(target, made(target, *rest), False))
+    return fallback(op, "there is no device kernel for it")
+
+
+# --- rows ---------------------------------------------------------------------------------------------------------------
+class Row:
+    """A row made callable: `operands(*arguments, *outputs)` gives what the operator takes."""
+
+    __slots__ = ("name", "operands", "_entry")
+
+    def __init__(self, text: str, op: Op, outputs: int) -> None:
+        self.name, _, body = text.partition(":")
+        self.name = self.name.strip()
+        names = [f"{p.name}_" if keyword.iskeyword(p.name) else p.name for p in op.schema.params]
+        outs = ["out"] if outputs == 1 else [f"out{i}" for i in range(outputs)]
+        source = f"lambda {', '.join([*names, *outs])}: ({body.strip()},)"
+        ast.parse(source, mode="eval")
+        self.operands = eval(source, dict(ops.HELPERS))
+        self._entry: Entry | None = None
+
+    def launch(self, args: Sequence[Any], outs: Sequence[Any], index: int, kind: dt.dtype | None, device: Any) -> None:
+        entry = self._entry
+        if entry is None:
+            entry = self._entry = entry_of(self.name)
+            if entry is None:
+                raise Rejected(f"the libraries have no aclnn{self.name}")
+        operands = self.operands(*args, *outs)
+        for code, x in zip(entry.code, operands):
+            if code == "t" and x is not None and not isinstance(x, Tensor):
+                operands = tuple(ops.filled(x, kind or dt.of_number(x), device) if c == "t" and isinstance(x, _NUMBERS) else x
+                                 for c, x in zip(entry.code, operands))
+                break
+        launch(entry, operands, index)
+
+
+def _rows(op: Op, text: str, outputs: int) -> tuple[Row, Row | None, int]:
+    """The row for tensors, the one for a number, and which argument decides between them."""
+    first, _, second = text.partition("|")
+    at = next((i for i, p in enumerate(op.schema.params) if p.name in op.numbers and i), -1)
+    return Row(first, op, outputs), Row(second, op, outputs) if second.strip() else None, at
+
+
+def _placement(op: Op) -> Callable[[Sequence[Any]], _device.device]:
+    """Finds the device of a call, from its tensors or its `device` argument. Tensors on several devices are an error."""
+    where = next((i for i, p in enumerate(op.schema.params) if p.name == "device"), -1)
+    singles = [i for i, p in enumerate(op.schema.params) if p.is_tensor and not p.is_list]
+    lists = [i for i, p in enumerate(op.schema.params) if p.is_tensor and p.is_list]
+
+    def find_device(args: Sequence[Any]) -> _device.device:
+        found: _device.device | None = None
+        for t in (args[i] for i in singles) if not lists else resolve.flat_tensors(args):
+            if isinstance(t, Tensor) and t._ks & NPU:
+                device = t._dev
+                if found is None:
+                    found = device
+                elif device is not found and device != found:
+                    raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                                       f"{found} and {device}!")
+        if found is None:
+            found = _device.resolve(args[where] if where >= 0 else "npu")
+        return found
+    return find_device
+
+
+def _caster(op: Op) -> Callable[[tuple[Any, ...]], tuple[Sequence[Any], dt.dtype | None]]:
+    """Brings tensors to the type that the op's rule asks for, on the device."""
+    rule = op.rule
+    if rule is None or rule.cast is None:
+        return lambda args: (args, None)
+    where = resolve.casting_positions(op)
+    to_float = rule.cast == "float"
+    check = resolve.CHECKS.get(op.name if op.inplace_of is None else op.inplace_of.name)
+
+    def cast(args: tuple[Any, ...]) -> tuple[Sequence[Any], dt.dtype | None]:
+        if check is not None:
+            check(*args)
+        common = result_type(*[args[i] for i in where if args[i] is not None])
+        if to_float:
+            common = as_float(common)
+        for i in where:
+            x = args[i]
+            if isinstance(x, Tensor) and x.dtype is not common:
+                args = (*args[:i], copies.cast(x, common), *args[i + 1:])
+        return args, common
+    return cast
+
+
+def _functional(op: Op) -> Boxed:
+    outputs = len(op.schema.returns)
+    row, number_row, number_at = _rows(op, ops.ROWS[op.name], outputs)
+    device_of, cast, names = _placement(op), _caster(op), resolve.return_type(op)
+
+    def boxed(*args: Any) -> Any:
+        device = device_of(args)
+        specs = resolve.output_specs(op, args)
+        given, common = cast(args)
+        if isinstance(specs, Spec):
+            outs: list[Any] = [new_tensor(specs.shape, specs.dtype, device)]
+        else:
+            outs = [None if s is None else new_tensor(s.shape, s.dtype, device) for s in specs]
+        if _has_work(given, outs):
+            chosen = number_row if number_row is not None and given[number_at].__class__ in _NUMBERS else row
+            chosen.launch(given, outs, device.index or 0, common, device)
+        return outs[0] if isinstance(specs, Spec) else tuple(outs) if names is None else names(*outs)
+    return boxed
+
+
+def _has_work(args: Sequence[Any], outs: Sequence[Any]) -> bool:
+    """False where there is nothing to compute. Results of an empty input that are not empty are for the CPU to tell."""
+    if not any(t is not None and t._a.size for t in outs):
+        return False
+    for x in args:
+        if isinstance(x, Tensor) and not x._a.size:
+            raise Rejected("an input has no elements")
+    return True
+
+
+def _inplace(op: Op, source: Op) -> Boxed:
+    """The in-place form of a row: elementwise operators write into their first operand, others into fresh memory."""
+    row, number_row, number_at = _rows(op, ops.ROWS[source.name], 1)
+    device_of, cast = _placement(op), _caster(op)
+    elementwise = source.rule is not None and source.rule.elementwise
+    is_bool = source.rule is not None and source.rule.out == "bool"
+
+    def boxed(*args: Any) -> Any:
+        target = args[0]
+        resolve.check_writable(target)
+        device = device_of(args)
+        spec = resolve.output_specs(source, args)
+        if not is_bool:
+            resolve.check_result_type(spec.dtype, target.dtype)
+        if tuple(spec.shape) != target._a.shape:
+            raise RuntimeError(f"output with shape {list(target._a.shape)} doesn't match the broadcast shape {list(spec.shape)}")
+        given, common = cast(args)
+        direct = elementwise and spec.dtype is target.dtype
+        out = target if direct else new_tensor(spec.shape, spec.dtype, device)
+        if _has_work(given, (out,)):
+            chosen = number_row if number_row is not None and given[number_at].__class__ in _NUMBERS else row
+            chosen.launch(given, (out,), device.index or 0, common, device)
+        if direct:
+            bump_version(target)
+            return target
+        return copies.copy_(target, out, False)
+    return boxed
+
+
+def _writing(op: Op) -> Boxed:
+    """An op that is declared in place: its operator writes into the first operand."""
+    row = Row(ops.ROWS[op.name], op, 0)
+    device_of = _placement(op)
+
+    def boxed(*args: Any) -> Any:
+        target = args[0]
+        resolve.check_writable(target)
+        device = device_of(args)
+        if target._a.size:
+            row.launch(args, (), device.index or 0, target.dtype, device)
+        bump_version(target)
+        return target
+    return boxed
+
+
+def empty_like_specs(name: str, *args: Any) -> list[Any]:
+    """Fresh outputs of an op."""
+    specs = resolve.output_specs(OPS[name], args)
+    return [new_tensor(s.shape, s.dtype, args[0].device) for s in specs]
+
+
+# --- the CPU instead ------------------------------------------------------------------------------------------------------
+def _guarded(op: Op, boxed: Boxed) -> Boxed:
+    """Sends calls to the CPU that the device's operator does not take."""
+    def guarded(*args: Any) -> Any:
+        try:
+            return boxed(*args)
+        except Rejected as why:
+            return fallback(op, str(why))(*args)
+    return guarded
+
+
+def fallback(op: Op, why: str) -> Boxed:
+    """Runs the op on the CPU: arguments are copied there and results back."""
+    written = {0} if op.writes else set()
+    written |= set(_WRITTEN_ASIDE.get(op.name, ()))
+    cpu: list[Boxed] = []
+    device_of = _placement(op)
+
+    def moved(x: Any) -> Any:
+        if isinstance(x, Tensor):
+            return to_host(x) if x._ks & NPU else x
+        return [moved(v) for v in x] if x.__class__ in (list, tuple) and any(isinstance(v, Tensor) for v in x) else x
+
+    def boxed(*args: Any) -> Any:
+        device = device_of(args)
+        _tell(op, why)
+        if not cpu:
+            cpu.append(resolve.box_cpu(op))
+        given = [_device.CPU if isinstance(x, _device.device) else moved(x) for x in args]
+        result = cpu[0](*given)
+        for i in written:
+            if isinstance(args[i], Tensor) and args[i]._ks & NPU:
+                copies.copy_(args[i], given[i], False)
+        return _returned(args, given, result, device)
+    return boxed
+
+
+def _returned(args: Sequence[Any], given: Sequence[Any], result: Any, device: Any) -> Any:
+    """The results on the device; an argument that was written stands for itself."""
+    if isinstance(result, Tensor):
+        for a, g in zip(args, given):
+            if g is result:
+                return a
+        return to_device(result._a, result.dtype, device)
+    if result.__class__ in (list, tuple) or isinstance(result, tuple):
+        made = [_returned(args, given, r, device) for r in result]
+        return made if result.__class__ is list else tuple(made) if result.__class__ is tuple else type(result)(*made)
+    return result
+
+
+def _tell(op: Op, why: str) -> None:
+    """Warns once per op; with MINDTORCH_NPU_FALLBACK=error it is an error."""
+    if os.environ.get("MINDTORCH_NPU_FALLBACK", "") == "error":
+        raise NotImplementedError(f"{op.event} ({op.name}) cannot run on the NPU: {why}; MINDTORCH_NPU_FALLBACK=error forbids the CPU")
+    if op.name not in _warned:
+        _warned.add(op.name)
+        warnings.warn(f"{op.event} ({op.name}) runs on the CPU, with copies from and to the NPU: {why}", UserWarning, stacklevel=4)
+
+
+# --- memory ---------------------------------------------------------------------------------------------------------------
+def _empty(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    explain_sizes("empty", size)
+    shape, kind, where = counted_sizes(size), dtype or dt.get_default_dtype(), _device.resolve(device)
+    if memory_format is not None and memory_format.name == "channels_last":
+        return _empty_strided(shape, channels_last_strides(shape), kind, layout, where, pin_memory)
+    return new_tensor(shape, kind, where)
+
+
+def _empty_strided(size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
+                   pin_memory: Any) -> Tensor:
+    if len(size) != len(stride):
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
+    shape, kind, where = counted_sizes(size), dtype or dt.get_default_dtype(), _device.resolve(device)
+    steps = [s * kind.itemsize for s in stride]
+    return wrap(device_array(shape, kind.np, where.index or 0, steps, storage_extent(shape, stride)), kind, NPU, where)
+
+
+DIRECT: dict[str, Boxed] = {"empty.memory_format": _empty, "empty_strided": _empty_strided, "copy_": copies.copy_,
+                            "_unsafe_view": ops.unsafe_view}

@@ -1,0 +1,49 @@
+"""Generators of the devices: a seed and how many numbers were drawn. The devices compute the numbers."""
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+_lock = threading.Lock()
+_states: dict[int, list[int]] = {}      # device -> [seed, offset]
+_DEFAULT_SEED = 67280421310721
+
+
+def _state(index: int) -> list[int]:
+    return _states.setdefault(index, [_DEFAULT_SEED, 0])
+
+
+def seed(index: int, value: int) -> None:
+    """Starts a device's numbers anew."""
+    with _lock:
+        _states[index] = [int(value) & 0xFFFFFFFFFFFFFFFF, 0]
+
+
+def fresh_seed() -> int:
+    return int.from_bytes(os.urandom(8), "little") >> 1
+
+
+def initial_seed(index: int) -> int:
+    return _state(index)[0]
+
+
+def get_state(index: int) -> bytes:
+    """Seed and offset as bytes."""
+    return b"".join(n.to_bytes(8, "little") for n in _state(index))
+
+
+def set_state(index: int, state: bytes) -> None:
+    with _lock:
+        _states[index] = [int.from_bytes(state[:8], "little"), int.from_bytes(state[8:16], "little")]
+
+
+def draw(t: Any, generator: Any) -> tuple[int, int]:
+    """Seed and offset for as many numbers as a tensor has elements."""
+    if generator is not None:
+        return generator.draw_on_device(t._a.size)
+    with _lock:
+        state = _state(t.device.index or 0)
+        found = state[0], state[1]
+        state[1] += (t._a.size + 3) // 4 * 4
+    return found[0] & 0x7FFFFFFFFFFFFFFF, found[1]

@@ -1,0 +1,199 @@
+"""The recorder in C, and its tracer: same rows, same contract as their twins in Python.
+
+Per event only C runs. What is met for the first time (a name, a combination of shapes, a code object) is described by the
+twin's Python code, once.
+"""
+from __future__ import annotations
+
+import sys
+import time
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _dtype
+from .._storage import native as _native
+from .._tensor import Tensor
+from ._fields import Kind
+from ._interning import op_label
+from ._recorder import DEVICE_NUMBERS, STACKS, Position, Recorder, ThreadBuffer
+from ._stacks import INTERNAL, builtin_name, code_class, function_name, line_of
+from ._store import ThreadInfo
+
+_IMPORTS = 4      # bit that marks the import machinery, beside a code's class
+ROWS = np.dtype([("start_ns", "i8"), ("end_ns", "i8"), ("sequence_nr", "i8"), ("label", "i4"), ("parent", "i4"), ("inputs", "i4"),
+                 ("stack", "i4"), ("module", "i4"), ("forward_thread", "i4")])
+MEMORY = np.dtype([("time_ns", "i8"), ("address", "i8"), ("nbytes", "i8"), ("device", "i4"), ("row", "i4")])
+
+
+def _samples() -> list[tuple[Any, ...]]:
+    """Arrays of every element type and their facts: what the native module checks its reading of arrays against."""
+    found = []
+    for dtype in _dtype.ALL:
+        whole = np.zeros((2, 3, 5), dtype.np)
+        for array in (whole, whole[1:, ::2].T):
+            found.append((array, array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.num,
+                          array.itemsize, array.base))
+    longlong = np.zeros(4, np.longlong)
+    found.append((longlong, longlong.__array_interface__["data"][0], (4,), (8,), longlong.dtype.num, 8, None))
+    return found
+
+
+if TYPE_CHECKING or _native is None:
+    class _Core:
+        """Stands for the native type where there is none."""
+
+    class _Buffer:
+        """Stands for the native type where there is none."""
+else:
+    _Core, _Buffer = _native.Core, _native.Buffer
+
+
+class NativeBuffer(_Buffer):  # type: ignore[misc, valid-type]
+    """What one thread recorded; the table of rows is in C."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        next_row: int
+        next_memory: int
+        nbytes: int
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def position(self) -> Position:
+        row = self.next_row
+        return Position(row, row, 0, 0, 0, self.next_memory)
+
+
+class NativeStacks:
+    """Call stacks by number."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def frames(self, number: int) -> list[str]:
+        """The frames of a stack, innermost first."""
+        return [function_name(code, line_of(code, lasti)) for code, lasti in self._table.frames_of(number)]
+
+
+class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
+    """The recorder in C. Its base in Python does what is not done per event."""
+
+    if TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any: ...
+
+    def reset(self) -> None:
+        self.buffers = {}
+        super().reset()
+        self.renew(self.buffers)
+
+    def _start_tables(self) -> None:
+        clock = None if self.now is time.perf_counter_ns and _same_clock else self.now
+        self.restart(clock, 0, False, self._describe_code, self._describe_function)
+        self.stacks = NativeStacks(self.stack_table)  # type: ignore[assignment]
+
+    def _describe_code(self, code: CodeType) -> tuple[int, int]:
+        """The class of a code object, and the label of its calls."""
+        whose = code_class(code)
+        mark = _IMPORTS if code.co_filename.startswith("<frozen importlib") else 0
+        if whose == INTERNAL:
+            return whose | mark, 0
+        return whose | mark, self.labels.number(function_name(code, code.co_firstlineno), Kind.PYTHON)
+
+    def _describe_function(self, function: Any) -> int:
+        """The label of calls of a function written in C."""
+        return self.labels.number(builtin_name(function), Kind.BUILTIN)
+
+    @staticmethod
+    def _op_label(op: Any) -> tuple[int, bool]:
+        return op_label(op), op.event.startswith("aten::")
+
+    # --- threads ----------------------------------------------------------------------------------------------------
+    def _make_buffer(self, info: ThreadInfo) -> ThreadBuffer:
+        return NativeBuffer(self, info, info.number)  # type: ignore[return-value, call-arg]
+
+    def _bind(self, buffer: ThreadBuffer) -> None:
+        self.bind(buffer)
+
+    def meet_again(self) -> None:
+        self.renew(self.buffers)
+
+    # --- events -----------------------------------------------------------------------------------------------------
+    def _tell_op(self, op: Any, args: tuple[Any, ...], sequence_nr: int) -> None:
+        for listener in self.listeners:
+            listener.enter(Kind.OP, op.event, op, args, sequence_nr, 0)
+
+    def _tell_leave(self) -> None:
+        for listener in self.listeners:
+            listener.leave()
+
+    def _push(self, buffer: Any, by_handle: bool, kind: Kind, name: str, inputs: Any, sequence_nr: int = -1,
+              forward_thread: int = 0, keywords: dict[str, Any] | None = None) -> int:
+        described = self._described(inputs, keywords)
+        return int(buffer.push(self.labels.number(name, kind), sequence_nr, forward_thread, described, True, by_handle))
+
+    def push_python(self, buffer: Any, label: int) -> int:
+        return int(buffer.push(label, -1, 0, -1, False, True))
+
+    def allocated(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
+        self.note_allocated(address, nbytes, DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index)
+
+    def freed(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
+        self.note_freed(address, nbytes, DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index)
+
+
+class NativeTracer:
+    """Traces threads with a profile hook in C."""
+
+    def __init__(self, recorder: NativeRecorder) -> None:
+        self.recorder = recorder
+
+    def trace_thread(self, buffer: Any) -> None:
+        """Traces the calling thread, whose buffer is given. Frames that already run become open rows."""
+        if buffer.traced:
+            return
+        frames: list[FrameType] = []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.f_back
+        shown: set[FrameType] = set()
+        running = []
+        for frame in reversed(frames):
+            row = -1
+            if is_shown(frame, shown):
+                shown.add(frame)
+                label = self.recorder.labels.number(function_name(frame.f_code, frame.f_lineno), Kind.PYTHON)
+                row = self.recorder.push_python(buffer, label)
+                row = -3 if row == -1 else row      # shown, but not kept
+            running.append((frame, self.recorder._describe_code(frame.f_code)[0], row))
+        buffer.begin_trace(running)
+
+    def stop(self, buffers: list[Any]) -> None:
+        """Ends tracing and closes the rows of all frames. Other threads notice at their next call."""
+        for buffer in buffers:
+            buffer.end_trace()
+
+
+def _clock_is_the_same() -> bool:
+    """Whether the native clock is the one that Python's counter reads."""
+    probe = NativeRecorder()
+    before = time.perf_counter_ns()
+    native = probe.clock_now()
+    return before <= native <= time.perf_counter_ns()
+
+
+def make() -> Recorder | None:
+    """The native recorder, or None where it was not built, is switched off, or cannot read this numpy's arrays."""
+    global _same_clock
+    if _native is None or not _native.setup(Tensor, np.ndarray, _samples()):
+        return None
+    _same_clock = _clock_is_the_same()
+    made = NativeRecorder()
+    made.reset()
+    return made
+
+
+_same_clock = False
