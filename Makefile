@@ -5,12 +5,14 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench oracle clean
+.PHONY: help demo test check bench oracle interop sanitize clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.base: pyproject.toml
+NATIVE := setup.py $(wildcard src/mindtorch_v2/_native/*.[ch]) $(wildcard src/mindtorch_v2/_native/*.inc)
+
+$(VENV)/.base: pyproject.toml $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e .
 	@touch $@
@@ -40,5 +42,24 @@ bench: .venv-bench/.done ## measure against PyTorch 2.13 in one run (makes its o
 oracle: .venv-bench/.done ## record PyTorch's answers anew (makes its own environment with torch)
 	.venv-bench/bin/python scripts/oracle/record.py
 
+.venv-interop/.done: pyproject.toml scripts/interop-requirements.txt
+	$(PYTHON) -m venv .venv-interop
+	.venv-interop/bin/pip install --quiet --disable-pip-version-check --no-deps HolisticTraceAnalysis==0.5.0
+	.venv-interop/bin/pip install --quiet --disable-pip-version-check -r scripts/interop-requirements.txt -e .
+	@touch $@
+
+interop: .venv-interop/.done ## load a trace of ours with HolisticTraceAnalysis (makes its own environment)
+	.venv-interop/bin/python scripts/interop.py
+
+# The native modules with AddressSanitizer and UndefinedBehaviorSanitizer, in a folder of their own. Python itself leaks at exit.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g
+sanitize: $(VENV)/.dev ## build the native modules with sanitizers and run their tests
+	$(BIN)/pip install --quiet --disable-pip-version-check setuptools
+	rm -rf build/sanitize && mkdir -p build/sanitize && cp -r src build/sanitize/src && find build/sanitize/src -name '*.so' -delete
+	CFLAGS="$(SANITIZE)" LDFLAGS="$(SANITIZE)" $(BIN)/python setup.py --quiet build_ext --build-temp build/sanitize/tmp \
+	  --build-lib build/sanitize/src
+	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+	  PYTHONPATH=build/sanitize/src $(BIN)/python -m pytest tests/mindtorch_v2/native
+
 clean: ## remove environments and caches
-	rm -rf .venv .venv-bench build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-interop build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -22,4 +22,5 @@ setup(ext_modules=[
     Extension("mindtorch_v2._native._engine", [f"{NATIVE}/engine.c"], extra_compile_args=FLAGS, optional=True),
     Extension("mindtorch_v2._native._recorder", [f"{NATIVE}/{name}" for name in RECORDER_SOURCES], depends=[f"{NATIVE}/recorder.h"],
               define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, optional=True),
+    Extension("mindtorch_v2._native._trace_writer", [f"{NATIVE}/trace_writer.c"], extra_compile_args=FLAGS, optional=True),
 ])

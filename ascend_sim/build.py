@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import subprocess
 import sys
@@ -35,10 +36,16 @@ def build(out_dir: Path, sanitize: str | None = None, without_mspti: bool = Fals
     """Compile what changed and link; returns the path of the library."""
     name = variant_name(sanitize, without_mspti)
     target = out_dir / f"{name}.so"
-    sources = sorted(HERE.glob("*.c"))
-    newest_header = max(path.stat().st_mtime for path in [*HERE.glob("*.h"), HERE / "build.py"])
     objects = out_dir / f"{name}.objects"
     objects.mkdir(parents=True, exist_ok=True)
+    with open(objects / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several test processes may ask for the library at once
+        return _build_locked(target, objects, sanitize, without_mspti, force)
+
+
+def _build_locked(target: Path, objects: Path, sanitize: str | None, without_mspti: bool, force: bool) -> Path:
+    sources = sorted(HERE.glob("*.c"))
+    newest_header = max(path.stat().st_mtime for path in [*HERE.glob("*.h"), HERE / "build.py"])
     flags = [*FLAGS, "-g", *(["-O1", *SANITIZERS[sanitize]] if sanitize else ["-O3"])]
     if without_mspti:
         flags.append("-DSIM_NO_MSPTI")

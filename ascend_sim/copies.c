@@ -62,7 +62,7 @@ void set_execute(Stream *stream, Task *task) {
 
 /* A synchronous copy does not wait for any stream: the caller synchronises first, as on hardware. */
 API int32_t aclrtMemcpy(void *dst, size_t room, const void *src, size_t bytes, int32_t kind) {
-    Device *device;
+    Device *device = NULL;
     Route route;
     int code = current_device(&device);
     if (code == 0) code = device_status(device);
@@ -76,7 +76,7 @@ API int32_t aclrtMemcpy(void *dst, size_t room, const void *src, size_t bytes, i
 }
 
 API int32_t aclrtMemcpyAsync(void *dst, size_t room, const void *src, size_t bytes, int32_t kind, void *handle) {
-    Stream *stream;
+    Stream *stream = NULL;
     Route route;
     int code = stream_of(handle, &stream);
     if (code == 0) code = device_status(stream->device);
@@ -111,7 +111,7 @@ API int32_t aclrtMemcpyAsync(void *dst, size_t room, const void *src, size_t byt
 }
 
 API int32_t aclrtMemset(void *ptr, size_t room, int32_t value, size_t bytes) {
-    Device *device;
+    Device *device = NULL;
     Place place;
     int code = current_device(&device);
     if (code == 0) code = device_status(device);
@@ -128,7 +128,7 @@ API int32_t aclrtMemset(void *ptr, size_t room, int32_t value, size_t bytes) {
 }
 
 API int32_t aclrtMemsetAsync(void *ptr, size_t room, int32_t value, size_t bytes, void *handle) {
-    Stream *stream;
+    Stream *stream = NULL;
     Place place;
     int code = stream_of(handle, &stream);
     if (code == 0) code = device_status(stream->device);

@@ -72,7 +72,7 @@ static int event_of(void *handle, Event **out) {
 /* ---- creation ------------------------------------------------------------------------------------------------------------ */
 static int create(void **out, uint32_t flags, bool extended) {
     *out = NULL;
-    Device *device;
+    Device *device = NULL;
     int code = current_device(&device);
     if (code != 0) return code;
     if (flags == 0 || (flags & ~0x7Fu) != 0) return fail(RT_PARAM_INVALID, "event flag 0x%x is unknown", flags);
@@ -108,7 +108,7 @@ API int32_t aclrtCreateEvent(void **event) {
 }
 
 API int32_t aclrtDestroyEvent(void *handle) {
-    Event *event;
+    Event *event = NULL;
     int code = event_of(handle, &event);
     if (code != 0) return code;
     pthread_mutex_lock(&event->lock);
@@ -129,8 +129,8 @@ API int32_t aclrtGetEventAvailNum(uint32_t *available) {
 
 /* ---- recording and waiting -------------------------------------------------------------------------------------------------- */
 API int32_t aclrtRecordEvent(void *handle, void *stream_handle_) {
-    Event *event;
-    Stream *stream;
+    Event *event = NULL;
+    Stream *stream = NULL;
     int code = event_of(handle, &event);
     if (code == 0) code = stream_of(stream_handle_, &stream);
     if (code != 0) return code;
@@ -149,8 +149,8 @@ API int32_t aclrtRecordEvent(void *handle, void *stream_handle_) {
 }
 
 API int32_t aclrtStreamWaitEvent(void *stream_handle_, void *handle) {
-    Event *event;
-    Stream *stream;
+    Event *event = NULL;
+    Stream *stream = NULL;
     int code = event_of(handle, &event);
     if (code == 0) code = stream_of(stream_handle_, &stream);
     if (code != 0) return code;
@@ -171,8 +171,8 @@ API int32_t aclrtStreamWaitEventWithTimeout(void *stream, void *event, int32_t t
 }
 
 API int32_t aclrtSynchronizeEventWithTimeout(void *handle, int32_t timeout) {
-    Event *event;
-    Device *device;
+    Event *event = NULL;
+    Device *device = NULL;
     int code = event_of(handle, &event);
     if (code == 0) code = current_device(&device);
     if (code != 0) return code;
@@ -188,8 +188,8 @@ API int32_t aclrtSynchronizeEventWithTimeout(void *handle, int32_t timeout) {
 API int32_t aclrtSynchronizeEvent(void *event) { return aclrtSynchronizeEventWithTimeout(event, -1); }
 
 API int32_t aclrtResetEvent(void *handle, void *stream_handle_) {
-    Event *event;
-    Stream *stream;
+    Event *event = NULL;
+    Stream *stream = NULL;
     int code = event_of(handle, &event);
     if (code == 0) code = stream_of(stream_handle_, &stream);
     if (code != 0) return code;
@@ -206,7 +206,7 @@ static bool complete(Event *event) {
 
 API int32_t aclrtQueryEventStatus(void *handle, int32_t *status) {
     REQUIRE(status);
-    Event *event;
+    Event *event = NULL;
     int code = event_of(handle, &event);
     if (code != 0) return code;
     *status = complete(event) ? 1 : 0;
@@ -217,7 +217,7 @@ API int32_t aclrtQueryEventWaitStatus(void *event, int32_t *status) { return acl
 
 API int32_t aclrtQueryEvent(void *handle, int32_t *status) { /* the older call: polarity reversed */
     REQUIRE(status);
-    Event *event;
+    Event *event = NULL;
     int code = event_of(handle, &event);
     if (code != 0) return code;
     if (event->extended) return fail(RT_PARAM_INVALID, "aclrtQueryEvent is not allowed on an Ex event");
@@ -227,7 +227,7 @@ API int32_t aclrtQueryEvent(void *handle, int32_t *status) { /* the older call: 
 
 /* ---- time ------------------------------------------------------------------------------------------------------------------- */
 static int stamp(void *handle, uint64_t *tick) {
-    Event *event;
+    Event *event = NULL;
     int code = event_of(handle, &event);
     if (code != 0) return code;
     if ((event->flags & FLAG_TIME_LINE) == 0) {
@@ -243,7 +243,7 @@ static int stamp(void *handle, uint64_t *tick) {
 
 API int32_t aclrtEventElapsedTime(float *ms, void *start, void *end) {
     REQUIRE(ms);
-    uint64_t first, second;
+    uint64_t first = 0, second = 0;
     int code = stamp(start, &first);
     if (code == 0) code = stamp(end, &second);
     if (code != 0) return code;
@@ -254,7 +254,7 @@ API int32_t aclrtEventElapsedTime(float *ms, void *start, void *end) {
 
 API int32_t aclrtEventGetTimestamp(void *event, uint64_t *us) {
     REQUIRE(us);
-    uint64_t tick;
+    uint64_t tick = 0;
     int code = stamp(event, &tick);
     if (code == 0) *us = tick * TICK_NS / 1000;
     return code;
@@ -262,7 +262,7 @@ API int32_t aclrtEventGetTimestamp(void *event, uint64_t *us) {
 
 API int32_t aclrtGetEventId(void *handle, uint32_t *id) {
     REQUIRE(id);
-    Event *event;
+    Event *event = NULL;
     int code = event_of(handle, &event);
     if (code == 0) *id = event->pool.index;
     return code;

@@ -224,7 +224,7 @@ int op_launch(int id, void *workspace, uint64_t size, void *executor, void *stre
     }
     Executor *e = handle->payload;
     if (e->op != op) return fail(NN_INVALID_PARAM, "aclnn%s: the executor was made for aclnn%s", op->name, e->op->name);
-    Stream *stream;
+    Stream *stream = NULL;
     int code = stream_of(stream_handle_, &stream);
     if (code == 0) code = device_status(stream->device);
     if (code == 0 && e->workspace > 0 && (workspace == NULL || size < e->workspace)) {

@@ -244,7 +244,7 @@ API int32_t aclrtMalloc(void **ptr, size_t size, int32_t policy) {
     REQUIRE(ptr);
     *ptr = NULL;
     if (size == 0) return fail(ACL_INVALID_PARAM, "aclrtMalloc: size must be greater than zero");
-    Device *device;
+    Device *device = NULL;
     int code = current_device(&device);
     if (code != 0) return code;
     pthread_once(&arena_once, map_arena);
@@ -307,7 +307,7 @@ API int32_t aclrtMallocHost(void **ptr, size_t size) {
     REQUIRE(ptr);
     *ptr = NULL;
     if (size == 0) return fail(ACL_INVALID_PARAM, "aclrtMallocHost: size must be greater than zero");
-    Device *device;
+    Device *device = NULL;
     int code = current_device(&device);
     if (code != 0) return code;
     size_t span = (size + 4095) / 4096 * 4096;
@@ -343,7 +343,7 @@ API int32_t aclrtFreeHost(void *ptr) {
 API int32_t aclrtGetMemInfo(int32_t attribute, size_t *free_bytes, size_t *total) {
     REQUIRE(free_bytes);
     REQUIRE(total);
-    Device *device;
+    Device *device = NULL;
     int code = current_device(&device);
     if (code != 0) return code;
     bool hbm = attribute == 1 || attribute == 5 || attribute == 6 || attribute == 7 || attribute == 8;

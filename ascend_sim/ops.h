@@ -144,7 +144,7 @@ static inline uint16_t float_to_bf16(float f) {
 
 /* Clones for wider vector units, chosen at load time; sanitizers cannot run code before their start-up. */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WIDE __attribute__((target_clones("arch=haswell", "default")))
+#define WIDE __attribute__((target_clones("fma", "default")))
 #else
 #define WIDE
 #endif

@@ -143,7 +143,7 @@ static int run_chunks(const Executor *e, const Operands *o, ComputeType ct) {
     for (int k = 0; k < o->n_in; k++) in[k] = view_as(o->in[k], o->out->shape, o->out->ndim);
     for (int64_t start = 0; start < o->out->numel; start += CHUNK) {
         int64_t n = o->out->numel - start < CHUNK ? o->out->numel - start : CHUNK;
-        const void *p[3];
+        const void *p[3] = {NULL};
         for (int k = 0; k < o->n_in; k++) p[k] = view_load(&in[k], start, n, ct, buffers[k]);
         for (int k = o->n_in; k < 3; k++) p[k] = p[0];
         void *to = view_target(&out, start, ct, buffers[3]);

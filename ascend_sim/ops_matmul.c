@@ -1,31 +1,29 @@
 /* Matrix products. Operands are packed to dense float32, multiplied by a blocked kernel, and written back. */
 #include "kernels.h"
 
-#define ROWS 6      /* rows of c in registers */
+#define ROWS 4      /* rows of c in registers */
 #define COLS 16     /* columns of c in registers */
 #define KBLOCK 256
 
-/* One tile: c[rows][COLS] += a[rows][k] * b[k][COLS], b packed to COLS columns. */
-WIDE static void tile(int64_t k, const float *a, int64_t lda, const float *b, float *c, int64_t ldc, int64_t rows,
+typedef float Lanes __attribute__((vector_size(32)));
+enum { LANES = COLS / 8 };
+
+/* One tile: c[rows][COLS] += a[rows][k] * b[k][COLS], b packed to COLS columns and aligned. `a` always has ROWS rows
+ * (missing ones repeat the last), so that the sums stay in registers. */
+WIDE static void tile(int64_t k, const float *const *a, const float *b, float *c, int64_t ldc, int64_t rows,
                       int64_t cols, float alpha) {
-    float sum[ROWS][COLS] = {{0}};
-    if (rows == ROWS) {
-        for (int64_t p = 0; p < k; p++) {
-            for (int r = 0; r < ROWS; r++) {
-                float x = a[r * lda + p];
-                for (int j = 0; j < COLS; j++) sum[r][j] += x * b[p * COLS + j];
-            }
-        }
-    } else {
-        for (int64_t p = 0; p < k; p++) {
-            for (int64_t r = 0; r < rows; r++) {
-                float x = a[r * lda + p];
-                for (int j = 0; j < COLS; j++) sum[r][j] += x * b[p * COLS + j];
-            }
+    Lanes sum[ROWS][LANES] = {{{0}}};
+    const Lanes *row = (const Lanes *)b;
+    for (int64_t p = 0; p < k; p++, row += LANES) {
+#pragma GCC unroll 4
+        for (int r = 0; r < ROWS; r++) {
+#pragma GCC unroll 2
+            for (int j = 0; j < LANES; j++) sum[r][j] += a[r][p] * row[j];
         }
     }
     for (int64_t r = 0; r < rows; r++) {
-        for (int64_t j = 0; j < cols; j++) c[r * ldc + j] += alpha * sum[r][j];
+        const float *values = (const float *)sum[r];
+        for (int64_t j = 0; j < cols; j++) c[r * ldc + j] += alpha * values[j];
     }
 }
 
@@ -45,7 +43,10 @@ void gemm_f32(int64_t m, int64_t n, int64_t k, float alpha, const float *a, cons
             int64_t cols = n - j < COLS ? n - j : COLS;
             pack(b + p * n + j, n, depth, cols, packed);
             for (int64_t i = 0; i < m; i += ROWS) {
-                tile(depth, a + i * k + p, k, packed, c + i * n + j, n, m - i < ROWS ? m - i : ROWS, cols, alpha);
+                int64_t rows = m - i < ROWS ? m - i : ROWS;
+                const float *lines[ROWS];
+                for (int r = 0; r < ROWS; r++) lines[r] = a + (i + (r < rows ? r : rows - 1)) * k + p;
+                tile(depth, lines, packed, c + i * n + j, n, rows, cols, alpha);
             }
         }
     }

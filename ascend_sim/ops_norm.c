@@ -204,10 +204,10 @@ int run_batch_norm(Executor *e) {
         }
         double rstd = 1 / sqrt(variance + eps);
         float scale = (float)(rstd * (e->args[1].t ? load_scalar(&weight, c) : 1));
-        float shift = (float)((e->args[2].t ? load_scalar(&bias, c) : 0) - mean * scale);
+        float shift = (float)(e->args[2].t ? load_scalar(&bias, c) : 0);
         for (int64_t b = 0; b < l.batch; b++) {
             int64_t at = (b * l.channels + c) * l.points;
-            for (int64_t i = at; i < at + l.points; i++) y[i] = x[i] * scale + shift;
+            for (int64_t i = at; i < at + l.points; i++) y[i] = (float)(x[i] - mean) * scale + shift;
         }
         if (training && e->args[9].t && e->args[9].t->numel == l.channels) store_scalar(&save_mean, c, mean);
         if (training && e->args[10].t && e->args[10].t->numel == l.channels) store_scalar(&save_std, c, rstd);

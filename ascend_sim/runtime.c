@@ -150,7 +150,7 @@ API int32_t aclrtSetDevice(int32_t id) {
 
 API int32_t aclrtGetDevice(int32_t *id) {
     REQUIRE(id);
-    Device *device;
+    Device *device = NULL;
     int code = current_device(&device);
     if (code == 0) *id = device->id;
     return code;
@@ -186,7 +186,7 @@ API int32_t aclrtGetDeviceCount(uint32_t *n) {
 }
 
 API int32_t aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
-    Device *device;
+    Device *device = NULL;
     int code = current_device(&device);
     return code != 0 ? code : device_wait_all(device, timeout);
 }
@@ -264,7 +264,7 @@ API int32_t aclrtSetCurrentContext(void *handle) {
 
 API int32_t aclrtGetCurrentContext(void **handle) {
     REQUIRE(handle);
-    Device *device;
+    Device *device = NULL;
     int code = current_device(&device);
     if (code == 0) *handle = current_context;
     return code;
@@ -280,7 +280,7 @@ API int32_t aclrtGetPrimaryCtxState(int32_t id, uint32_t *flags, int32_t *active
 
 API int32_t aclrtCtxGetCurrentDefaultStream(void **stream) {
     REQUIRE(stream);
-    Device *device;
+    Device *device = NULL;
     int code = current_device(&device);
     if (code == 0) *stream = stream_handle(device->default_stream);
     return code;

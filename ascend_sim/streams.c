@@ -10,7 +10,7 @@ static _Atomic uint64_t next_task;
 void *stream_handle(const Stream *stream) { return pool_handle(&pool, stream); }
 
 int stream_of(void *handle, Stream **out) {
-    Device *device;
+    Device *device = NULL;
     int code = current_device(&device);
     if (code != 0) return code;
     if (handle == NULL) {
@@ -198,7 +198,7 @@ void streams_close_device(Device *device) {
 API int32_t aclrtCreateStreamWithConfig(void **stream, uint32_t priority, uint32_t flag) {
     REQUIRE(stream);
     *stream = NULL;
-    Device *device;
+    Device *device = NULL;
     int code = current_device(&device);
     if (code != 0) return code;
     if (priority > 7) return fail(RT_PARAM_INVALID, "stream priority %u is outside 0..7", priority);
@@ -226,7 +226,7 @@ API int32_t aclrtDestroyStream(void *stream) { return destroy(stream, false); }
 API int32_t aclrtDestroyStreamForce(void *stream) { return destroy(stream, true); }
 
 API int32_t aclrtSynchronizeStreamWithTimeout(void *handle, int32_t timeout) {
-    Stream *stream;
+    Stream *stream = NULL;
     int code = stream_of(handle, &stream);
     return code != 0 ? code : stream_wait_all(stream, timeout);
 }
@@ -234,7 +234,7 @@ API int32_t aclrtSynchronizeStreamWithTimeout(void *handle, int32_t timeout) {
 API int32_t aclrtSynchronizeStream(void *handle) { return aclrtSynchronizeStreamWithTimeout(handle, -1); }
 
 API int32_t aclrtStreamAbort(void *handle) {
-    Stream *stream;
+    Stream *stream = NULL;
     int code = stream_of(handle, &stream);
     if (code != 0) return code;
     pthread_mutex_lock(&stream->lock);
@@ -251,7 +251,7 @@ API int32_t aclrtStreamAbort(void *handle) {
 
 API int32_t aclrtStreamQuery(void *handle, int32_t *status) {
     REQUIRE(status);
-    Stream *stream;
+    Stream *stream = NULL;
     int code = stream_of(handle, &stream);
     if (code != 0) return code;
     pthread_mutex_lock(&stream->lock);
@@ -262,7 +262,7 @@ API int32_t aclrtStreamQuery(void *handle, int32_t *status) {
 
 API int32_t aclrtStreamGetId(void *handle, int32_t *id) {
     REQUIRE(id);
-    Stream *stream;
+    Stream *stream = NULL;
     int code = stream_of(handle, &stream);
     if (code == 0) *id = stream->id;
     return code;
@@ -270,7 +270,7 @@ API int32_t aclrtStreamGetId(void *handle, int32_t *id) {
 
 API int32_t aclrtStreamGetPriority(void *handle, uint32_t *priority) {
     REQUIRE(priority);
-    Stream *stream;
+    Stream *stream = NULL;
     int code = stream_of(handle, &stream);
     if (code == 0) *priority = stream->priority;
     return code;
@@ -278,7 +278,7 @@ API int32_t aclrtStreamGetPriority(void *handle, uint32_t *priority) {
 
 API int32_t aclrtStreamGetFlags(void *handle, uint32_t *flags) {
     REQUIRE(flags);
-    Stream *stream;
+    Stream *stream = NULL;
     int code = stream_of(handle, &stream);
     if (code == 0) *flags = stream->flags;
     return code;
@@ -300,7 +300,7 @@ API int32_t aclrtGetStreamAvailableNum(uint32_t *available) {
 
 API int32_t aclrtLaunchHostFunc(void *handle, void (*fn)(void *), void *argument) {
     REQUIRE(fn);
-    Stream *stream;
+    Stream *stream = NULL;
     int code = stream_of(handle, &stream);
     if (code != 0) return code;
     Task *task = task_new(TASK_HOST, 0);
@@ -311,7 +311,7 @@ API int32_t aclrtLaunchHostFunc(void *handle, void (*fn)(void *), void *argument
 
 /* ---- test symbols: stop a stream before its next task, without sleeping ---------------------------------------------- */
 static int hold(void *handle, bool held) {
-    Stream *stream;
+    Stream *stream = NULL;
     int code = stream_of(handle, &stream);
     if (code != 0) return code;
     pthread_mutex_lock(&stream->lock);
@@ -325,7 +325,7 @@ API int32_t simHoldStream(void *stream) { return hold(stream, true); }
 API int32_t simReleaseStream(void *stream) { return hold(stream, false); }
 
 API int32_t simStreamPending(void *handle, uint64_t *pending) {
-    Stream *stream;
+    Stream *stream = NULL;
     int code = stream_of(handle, &stream);
     if (code != 0) return code;
     pthread_mutex_lock(&stream->lock);

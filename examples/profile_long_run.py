@@ -27,4 +27,5 @@ with profile(schedule=schedule(skip_first=5, wait=16, warmup=1, active=3, repeat
         optimizer.step()
         prof.step()
 
-print(f"{len(list(out.glob('worker0.*.pt.trace.json.gz')))} or more traces in {out}: tensorboard --logdir {out}, or drop one on https://ui.perfetto.dev")
+count = len(list(out.glob("worker0.*.pt.trace.json.gz")))
+print(f"{count} traces in {out}: tensorboard --logdir {out}, or drop one on https://ui.perfetto.dev")

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _dtype as dt
+from . import _native
 from ._linalg import cdist, chain_matmul, einsum, tensordot
 from ._reduction import nonzero, norm, unique, unique_consecutive
 from ._shape import Size
@@ -52,8 +53,8 @@ def typename(obj: Any) -> str:
 
 
 def get_num_threads() -> int:
-    """Threads used inside one operation: numpy's BLAS decides; operations themselves are single threaded."""
-    return 1
+    """How many threads work on one operation. At first, as many as there are processors, or what OMP_NUM_THREADS says."""
+    return _native.get_num_threads()
 
 
 def get_num_interop_threads() -> int:
@@ -61,10 +62,11 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Accepted for compatibility. The BLAS behind numpy reads its number of threads when it is loaded
-    (OPENBLAS_NUM_THREADS), so it cannot be changed here."""
+    """Sets how many threads work on one operation. Matrix products are BLAS's, which takes its number of threads from
+    OPENBLAS_NUM_THREADS when it is loaded."""
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
+    _native.set_num_threads(n)
 
 
 def set_warn_always(b: bool) -> None:

@@ -24,26 +24,42 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
-    """Writes into the part of the tensor that the key names; the value is broadcast to it."""
+    """Writes into the part of the tensor that the key names; the value, a tensor or a number, is broadcast to it."""
+    if not isinstance(value, Tensor):
+        value = _number(self, value)
     view, indices, _ = _apply_basic(self, _as_tuple(key))
     if indices:
-        source = value if isinstance(value, Tensor) else as_tensor(value, dtype=self.dtype, device=self.device)
-        aten.index_put_(view, indices, _match_type(source, self), False)
+        aten.index_put_(view, indices, _source(value, self, indices), False)
     elif isinstance(value, Tensor):
-        aten.copy_(view, _drop_leading_ones(value, view))
-    elif isinstance(value, (int, float, bool, complex)):
-        aten.fill_(view, value)
+        aten.copy_(view, _fitted(value, view))
     else:
-        aten.copy_(view, _drop_leading_ones(as_tensor(value, dtype=self.dtype), view))
+        aten.fill_(view, value)
 
 
-def _match_type(source: Tensor, target: Tensor) -> Tensor:
-    if source.dtype is not target.dtype and source.dim() == 0:
-        return source.to(target.dtype)
-    if source.dtype is not target.dtype:
-        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {_word(target)} for the destination and "
-                           f"{_word(source)} for the source.")
-    return source
+def _number(target: Tensor, value: Any) -> Any:
+    """The value as a Python number; TypeError for what is neither a number nor a tensor."""
+    if isinstance(value, np.integer):
+        value = int(value)
+    if not isinstance(value, (int, float, complex)):
+        kind = type(value)
+        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        raise TypeError(f"can't assign a {name} to a {target.type()}")
+    if isinstance(value, int) and not -1 << 63 <= value < 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
+    return value
+
+
+def _source(value: Any, target: Tensor, indices: list[Any]) -> Tensor:
+    """What is to be written, as a tensor of the target's type."""
+    if not isinstance(value, Tensor):
+        return aten.fill_(aten.new_empty(target, ()), value)
+    single_mask = sum(i is not None for i in indices) == 1 and any(i is not None and i.dtype.category == 0 for i in indices)
+    if value.dtype is target.dtype:
+        return value
+    if value.numel() == 1 and single_mask:
+        return value.to(target.dtype)
+    raise RuntimeError(f"Index put requires the source and destination dtypes match, got {_word(target)} for the destination and "
+                       f"{_word(value)} for the source.")
 
 
 def _word(t: Tensor) -> str:
@@ -51,14 +67,15 @@ def _word(t: Tensor) -> str:
     return type_word(t.dtype)
 
 
-def _drop_leading_ones(value: Tensor, view: Tensor) -> Tensor:
-    extra = value.dim() - view.dim()
-    if extra <= 0:
+def _fitted(value: Tensor, view: Tensor) -> Tensor:
+    """The value without leading dimensions of size 1 that the view does not have; RuntimeError if it cannot be expanded."""
+    shape, wanted = value._a.shape, view._a.shape
+    if shape == wanted:
         return value
-    if any(n != 1 for n in value.shape[:extra]):
-        raise RuntimeError(f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape "
-                           f"{list(view.shape)}")
-    return value.reshape(value.shape[extra:])
+    start = next((i for i, n in enumerate(shape) if n != 1), len(shape))
+    if start and len(shape) > len(wanted):
+        value = value.reshape(shape[start:])
+    return value if value._a.shape == wanted else aten.expand(value, wanted)
 
 
 def select(t: Tensor, dim: int, index: int) -> Tensor:

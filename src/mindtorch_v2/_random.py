@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,8 +79,11 @@ def stream_of(generator: Generator | None) -> CPUGenerator:
 
 
 def manual_seed(seed: Any) -> Generator:
-    """Seeds the default generator and returns it."""
+    """Seeds the default generator, and those of the devices that are in use; returns the default one."""
     default_generator._stream.manual_seed(seed)
+    devices = sys.modules.get(f"{__package__}._backends.npu.random")
+    if devices is not None:
+        devices.seed_all(seed)
     return default_generator
 
 

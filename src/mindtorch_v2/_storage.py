@@ -1,18 +1,23 @@
 """What tensors that share memory have in common: a version counter, and the block while memory is watched."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _observer
+from ._native import native_module
 
+native: Any = native_module("_recorder")   # the native recorder, which makes storages of its own; None where there is none
 
-class Storage:
-    """Shared by a tensor and its views. `version` counts in-place writes; `block` lives as long as the memory."""
+if TYPE_CHECKING or native is None:
+    class Storage:
+        """Shared by a tensor and its views. `version` counts in-place writes; `block` lives as long as the memory."""
 
-    version = 0                   # class defaults keep making one as cheap as an empty object
-    block: Block | None = None
+        version = 0                   # class defaults keep making one as cheap as an empty object
+        block: Any = None
+else:
+    Storage = native.Storage
 
 
 class Block:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _device
 from . import _dtype as dt
 from ._autograd.engine import run_backward
 from ._autograd.hooks import RemovableHandle
@@ -367,14 +368,42 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
 
 # --- places and storages ------------------------------------------------------------------------------------------------
 @method
+def npu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor on an NPU, the current one by default."""
+    where = _device.device("npu", device) if isinstance(device, int) else _device.device(device or "npu")
+    return self.to(where, non_blocking=non_blocking, memory_format=memory_format)
+
+
+@method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Host memory that a device can reach directly; without a device there is nothing to pin."""
-    raise RuntimeError("Cannot access accelerator device when none is available.")
+    """A copy in host memory that an NPU can reach directly; the tensor itself if it lies there already."""
+    from . import npu as module
+    if not self._ks & 1:
+        raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+    if not module.is_available():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    if self.is_pinned():
+        return self
+    from ._backends.npu.copies import pinned_array
+    array = pinned_array(self._a.shape, self._a.dtype)
+    np.copyto(array, self._a)
+    return wrap(array, self.dtype)
 
 
 @method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    return False
+    base = self._a.base
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return type(base).__name__ == "PinnedMemory" and bool(self._ks & 1)
+
+
+@method
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Says that a stream uses the tensor's memory, so that it is not reused before the stream has passed."""
+    if self._ks & 4:
+        from ._backends.npu.allocator import record_use
+        record_use(self._a, stream)
 
 
 @method

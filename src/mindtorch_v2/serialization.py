@@ -8,6 +8,7 @@ import os
 import pickle
 import struct
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def _placer(map_location: Any) -> Callable[[Any], Any]:
         else:
             wanted = map_location
         kind = str(wanted).partition(":")[0]
-        if kind not in _device.TYPES:
+        if kind not in _device.TYPES or (kind == "npu" and not import_module(f"{__package__}.npu").is_available()):
             raise RuntimeError(f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False. If "
                                "you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
                                "your storages to the CPU.")

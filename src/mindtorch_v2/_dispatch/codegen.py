@@ -81,7 +81,7 @@ def want_grad(t: Tensor) -> None:
     t.requires_grad_(True)
 
 
-SPACE.update(_alias=shallow_alias, _want_grad=want_grad, _wrap=wrap,
+SPACE.update(_one=1, _alias=shallow_alias, _want_grad=want_grad, _wrap=wrap,
              _Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
              _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
@@ -169,7 +169,7 @@ class Writer:
             add(f"        {n} = _{n}[0] if len(_{n}) == 1 and hasattr(_{n}[0], '__len__') and _{n}[0].__class__ is not _Tensor else _{n}")
         for p, n in zip(self.params, self.names):
             if p.name == "dim" and p.default is NO_DEFAULT:
-                add(f"    if {n} is _NONE: raise TypeError(\"{self.op.base}() missing 1 required positional argument: 'dim'\")")
+                add(f"    if {n} is _NONE: raise TypeError(\"{self.op.base}() missing 1 required positional arguments: \\\"dim\\\"\")")
             if p.type == "int" and p.is_list and p.length:
                 add(f"    if {n}.__class__ is int: {n} = ({n},) * {p.length}" if p.length > 1 else
                     f"    if {n}.__class__ is int: {n} = ({n},)")

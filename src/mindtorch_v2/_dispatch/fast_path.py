@@ -1,7 +1,7 @@
 """The inlined common cases of a generated call function: a plain CPU call, with or without a gradient to record."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .registry import DIRECT, COMPOSITES, KERNELS, SHOWN, STEPWISE
 
@@ -201,8 +201,14 @@ class FastPath:
             return plain
         others = [(p, n) for p, n in zip(self.w.params, self.w.names) if not p.is_tensor]
         arrays = ", ".join("_b" if n == self.number else f"{n}._a" for _, n in self.tensors)
-        unset = " and ".join(f"{n} == {p.default!r}" for p, n in others)
+        unset = " and ".join(self.is_unset(p.default, n) for p, n in others)
         return f"_KD({arrays}) if {unset} else {plain}" if unset else f"_KD({arrays})"
+
+    def is_unset(self, default: Any, name: str) -> str:
+        """Tests whether an argument was left at its default. For 1 by identity: True equals it, but is another object."""
+        if default.__class__ is int and default == 1:
+            return f"{name} is _one"
+        return f"{name} == {default!r}"
 
     def write_call(self, pad: str, observed: bool = False) -> None:
         add = self.w.lines.append

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from .._ops.rules import Spec
-from .._ops.table import Op
+from .._ops.table import Op, find
 from .._tensor import Tensor, bump_version
 from . import modes
-from .keys import DEVICES, META
-from .resolve import check_result_type, flat_tensors, meta_array
+from .keys import DEVICES, META, NPU
+from .resolve import check_result_type, device_boxers, flat_tensors, meta_array
 
 
 def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
@@ -42,7 +42,20 @@ def write_into(target: Tensor, result: Tensor) -> None:
                           f"not match the required output shape {list(array.shape)}. This behavior is deprecated, and in a "
                           "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
                           "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=4)
-        target._a = meta_array(Spec(array.shape, target.dtype)) if target._ks & META else np.empty(array.shape, target.dtype.np)
+        target._a = _memory(target, array.shape, result.device)
+    if target._ks & NPU:
+        target._dev = result._dev
+        device_boxers[NPU](find("copy_"))(target, result, False)
+        return
     if not target._ks & META:
         np.copyto(target._a, array, casting="unsafe")
     bump_version(target)
+
+
+def _memory(target: Tensor, shape: tuple[int, ...], device: Any) -> np.ndarray:
+    """Uninitialised memory of another shape, of the kind that the target has."""
+    if target._ks & META:
+        return meta_array(Spec(shape, target.dtype))
+    if target._ks & NPU:
+        return device_boxers[NPU](find("empty.memory_format"))(shape, target.dtype, None, device, None, None)._a
+    return np.empty(shape, target.dtype.np)

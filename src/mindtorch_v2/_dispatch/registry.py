@@ -5,6 +5,8 @@ pay for kernels nobody calls.
 """
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
 from importlib import import_module, util
 from typing import Any, TypeVar
@@ -22,6 +24,8 @@ CHECKS: dict[str, Callable[..., Any]] = {}                  # op name -> test of
 STEPWISE: dict[str, Callable[..., Any]] = {}                # op name -> function on (boxed kernel, *tensors)
 SHOWN: dict[str, Callable[..., Any]] = {}                   # op name -> function on (observer, sequence nr, kernel, *tensors)
 _loaded: set[str] = set()
+_begun: set[str] = set()
+_loading = threading.RLock()
 
 
 def kernel(*names: str, backend: str = "cpu", ufunc: Any = None, direct: Any = None) -> Callable[[F], F]:
@@ -94,12 +98,35 @@ def shown(*names: str) -> Callable[[F], F]:
 
 
 def load_family(family: str) -> None:
-    """Imports what implements and differentiates a family, once."""
+    """Imports what implements and differentiates a family, once. Another thread waits until that is done; the importing
+    thread itself, which comes back here when the family uses its own ops, does not."""
     if family in _loaded:
         return
-    _loaded.add(family)
+    with _loading:
+        if family in _begun:
+            return
+        _begun.add(family)
+        try:
+            _import_family(family)
+            _loaded.add(family)
+        except BaseException:
+            _begun.discard(family)
+            raise
+
+
+def _import_family(family: str) -> None:
     root = __name__.rpartition("._dispatch")[0]
     for layer in ("_backends.cpu", "_backends.composite", "_autograd.derivatives"):
         name = f"{root}.{layer}.{family}"
         if util.find_spec(name) is not None:
             import_module(name)
+
+
+def _after_fork_in_child() -> None:
+    """A thread that held the lock does not exist here."""
+    global _loading
+    _loading = threading.RLock()
+    _begun.intersection_update(_loaded)
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -243,6 +243,14 @@ def check_result_type(made: dt.dtype, target: dt.dtype) -> None:
         raise RuntimeError(f"result type {type_word(made)} can't be cast to the desired output type {type_word(target)}")
 
 
+def check_broadcast(args: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    """RuntimeError unless all tensors broadcast to the shape of what is written; PyTorch looks at that before it looks at types."""
+    if any(isinstance(x, Tensor) and x._a.shape != shape for x in args):
+        whole = broadcast_shapes(shape, *(x._a.shape for x in args if isinstance(x, Tensor)))
+        if whole != shape:
+            raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}")
+
+
 def _box_inplace_twin(op: Op) -> Boxed:
     """The in-place form of a functional op: a kernel that writes if there is one, else compute and copy."""
     assert op.inplace_of is not None
@@ -255,10 +263,16 @@ def _box_inplace_twin(op: Op) -> Boxed:
     cast = _caster(op)
     rule_out = op.rule.out if op.rule else "numpy"
     inputs = 1 if ufunc is None else ufunc.nin
+    elementwise = op.rule is not None and op.rule.elementwise
+    check = CHECKS.get(source.name)
 
     def boxed(*args: Any) -> Any:
         target = args[0]
         check_writable(target)
+        if check is not None:
+            check(*args)
+        if elementwise:
+            check_broadcast(args, target._a.shape)
         arrays, common = cast(args)
         if common is not None and rule_out == "cast":
             check_result_type(common, target.dtype)

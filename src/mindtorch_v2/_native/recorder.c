@@ -280,6 +280,12 @@ static PyObject *leave(Core *self, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
+static PyObject *clock_now(Core *self, PyObject *Py_UNUSED(ignored))
+{
+    int64_t now = core_now(self);
+    return now == -1 && PyErr_Occurred() ? NULL : PyLong_FromLongLong(now);
+}
+
 /* --- set-up ----------------------------------------------------------------------------------------------------------- */
 static PyObject *restart(Core *self, PyObject *args)
 {
@@ -385,6 +391,7 @@ static PyMethodDef methods[] = {
     {"enter_node", (PyCFunction)(void (*)(void))enter_node, METH_FASTCALL, "The engine evaluates or applies a node."},
     {"enter_scope", (PyCFunction)(void (*)(void))enter_scope, METH_FASTCALL, "A user scope begins."},
     {"leave", (PyCFunction)leave, METH_NOARGS, "The innermost open event of the calling thread ends."},
+    {"clock_now", (PyCFunction)clock_now, METH_NOARGS, "The time that a row would get."},
     {"watch", core_watch, METH_O, "Reports the memory of a fresh tensor on the CPU."},
     {"note_allocated", (PyCFunction)(void (*)(void))core_allocated, METH_FASTCALL, "Memory came to life."},
     {"note_freed", (PyCFunction)(void (*)(void))core_freed, METH_FASTCALL, "Memory is gone."},

@@ -168,7 +168,7 @@ op("where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", P
 op("where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", PROMOTE.of(*_BOTH), method=False)
 op("where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", method=False)
 op("where(Tensor condition) -> Tensor[]", method=False)
-op("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", SAME, inplace=True, out=True)
+op("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", PROMOTE, inplace=True, out=True)
 op("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", SAME, inplace=True, out=True)
 op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", PROMOTE, inplace=True, out=True)
 op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", PROMOTE, inplace=True, out=True)

@@ -51,7 +51,8 @@ def result_type(*operands: Any) -> dt.dtype:
     """PyTorch's common type of tensors and Python numbers.
 
     Operands count in three classes (tensors with dimensions, 0-dim tensors, numbers); a class decides only if
-    its category (bool < int < float < complex) is above that of the classes before it.
+    its category (bool < int < float < complex) is above that of the classes before it. A floating type keeps its width
+    when it becomes complex.
     """
     dims: dt.dtype | None = None
     zero: dt.dtype | None = None
@@ -71,7 +72,7 @@ def result_type(*operands: Any) -> dt.dtype:
         if out is None:
             out = d2
         elif d2.category > out.category:
-            out = dt.promote_types(out, d2)
+            out = out.to_complex() if out.is_floating_point else dt.promote_types(out, d2)
     assert out is not None
     return out
 

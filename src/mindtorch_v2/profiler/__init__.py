@@ -6,7 +6,10 @@ from ._config import kineto_available, supported_activities
 from ._enums import DeviceType, ProfilerAction, ProfilerActivity
 from ._enums import RecordScope as RecordScope
 from ._execution_trace import ExecutionTraceObserver
+from ._files import ProfileFileError as ProfileFileError
 from ._handlers import tensorboard_trace_handler
+from ._loaded import LoadedProfile as LoadedProfile
+from ._loaded import load as load
 from ._step_tracker import KinetoStepTracker as KinetoStepTracker
 from .profiler import _KinetoProfile as _KinetoProfile
 from .profiler import profile

@@ -88,6 +88,7 @@ class profile:
         self.store: EventStore | None = None        # what has been recorded; None until a window has ended
         self._options = self._make_options(record_shapes)
         self._session: Session | None = None
+        self._warming: Session | None = None
         self._events: EventList | None = None
         self._metadata: dict[str, str] = {}
         self._record_function_base: int | None = None
@@ -149,8 +150,21 @@ class profile:
         self.config(create_trace_id=True)
         self._stats.profiler_prepare_call_duration_us = _microseconds_since(started)
 
+    def _warm_up(self) -> None:
+        """Records without keeping anything. The first observed call of an operator also prepares later ones; that time
+        would otherwise be charged to the first recorded step. Called at every step, so that no more than one is held."""
+        self._end_warm_up()
+        self._warming = Session(self._options, warming=True)
+        self._warming.start()
+
+    def _end_warm_up(self) -> None:
+        session, self._warming = self._warming, None
+        if session is not None:
+            session.discard()
+
     def _start_trace(self, step: int = 0, record_function_base: int | None = None) -> None:
         """Begins to record; events get `step` as their step number until it changes."""
+        self._end_warm_up()
         if self._session is not None:
             self._session.discard()      # started again without a stop: the earlier window is given up
         started = time.perf_counter_ns()
@@ -169,6 +183,7 @@ class profile:
 
     def _stop_trace(self) -> bool:
         """Ends the window; False where none is open."""
+        self._end_warm_up()
         session, self._session = self._session, None
         if session is None:
             return False
@@ -185,9 +200,9 @@ class profile:
 
     def __del__(self) -> None:
         """Whoever drops a running profile has no use for it; the process need not go on paying."""
-        session = getattr(self, "_session", None)
-        if session is not None:
-            session.discard()
+        for session in (getattr(self, "_session", None), getattr(self, "_warming", None)):
+            if session is not None:
+                session.discard()
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Sequence[Any]) -> None:
         """Leaves out what the activities do from now on, or takes it in again."""

@@ -1,14 +1,16 @@
-"""From the recorder's lists to a store: done once, when a window ends, column by column."""
+"""From the recorder's tables to a store: copied when a window ends, turned into columns when someone asks for them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ._fields import Flag, Kind
-from ._recorder import DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Recorder, ThreadBuffer
+from ._interning import InputTable, Labels, ModuleTable
+from ._native_recorder import MEMORY, ROWS, NativeBuffer, NativeRecorder
+from ._python_recorder import DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Position, ThreadBuffer
 from ._store import EventStore, MemoryTable, Metadata, ModuleInfo, Options, StackTable, ThreadInfo, in_order, kept_ancestors
 
 NO_END = np.iinfo(np.int64).min
@@ -16,28 +18,39 @@ NO_END = np.iinfo(np.int64).min
 
 @dataclass
 class Span:
-    """What one thread recorded between two moments. Positions are those in the buffer's lists."""
+    """What one thread recorded between two moments."""
 
-    first_row: int
-    rows_at: int
-    details_at: int
-    ends_at: int
-    memory_at: int
+    start: Position
     carried: tuple[int, ...] = ()        # Python frames that ran already; they count from the window's start
-    last_row: int | None = None
-    memory_to: int | None = None
+    stop: Position | None = None
+
+
+@dataclass
+class Recorded:
+    """One thread's part of a window: a copy of what it recorded, not yet turned into columns."""
+
+    info: ThreadInfo
+    spans: list[Span]
+    detached: frozenset[int]             # rows closed by another thread
+    columns: Callable[[], dict[str, np.ndarray]]    # row, start_ns, end_ns (NO_END while open), label, parent (a row), ...
+    memory: Callable[[], dict[str, np.ndarray]]     # MEMORY_FIELDS, with `row` as a row
 
 
 @dataclass
 class Window:
-    """Everything that is needed to cut a session's events out of the recorder."""
+    """Everything that a session's events are made of. The tables may grow while it is kept, but do not change."""
 
     owner: int                           # number that marks this session's own steps
     start_ns: int
     stop_ns: int
     options: Options
-    spans: list[tuple[ThreadBuffer, list[Span]]]
-    stray_at: int
+    threads: list[Recorded]
+    stray: Callable[[], dict[str, np.ndarray]]   # frees by threads that are not recorded: MEMORY_FIELDS
+    labels: Labels
+    inputs: InputTable
+    modules: ModuleTable
+    stacks: Any
+    refused: int = 0                     # rows and memory records that were not taken in
     steps: list[tuple[int, int]] = field(default_factory=list)   # (time, step number), ascending
 
 
@@ -45,6 +58,78 @@ def _matrix(flat: Sequence[int], width: int) -> np.ndarray:
     return np.fromiter(flat, np.int64, len(flat)).reshape(-1, width)
 
 
+# --- copies of buffers --------------------------------------------------------------------------------------------------
+def recorded(buffer: Any, spans: list[Span]) -> Recorded:
+    """Copies what a window needs of a buffer. Quick: nothing is done per event."""
+    detached = frozenset(buffer.detached)
+    take = _from_native if isinstance(buffer, NativeBuffer) else _from_python
+    columns, memory = take(buffer, spans)
+    return Recorded(buffer.info, spans, detached, columns, memory)
+
+
+def _from_native(buffer: Any, spans: list[Span]) -> tuple[Callable[[], dict[str, np.ndarray]], ...]:
+    first = min([spans[0].start.row, *(row for s in spans for row in s.carried)])
+    numbered, rows = buffer.row_table(first, spans[-1].stop.row)
+    memories = [buffer.memory_table(s.start.memory_at, s.stop.memory_at)[1] for s in spans]
+
+    def columns() -> dict[str, np.ndarray]:
+        table = np.frombuffer(rows, ROWS)
+        return {"row": np.arange(numbered, numbered + len(table)), **{name: table[name] for name in ROWS.names}}
+
+    def memory() -> dict[str, np.ndarray]:
+        table = np.concatenate([np.frombuffer(m, MEMORY) for m in memories])
+        return {name: table[name] for name in MEMORY.names}
+    return columns, memory
+
+
+def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], dict[str, np.ndarray]], ...]:
+    start = Position(0, 0, 0, 0, 0, 0) if any(s.carried for s in spans) else spans[0].start
+    gone = buffer.gone
+    rows, details = buffer.rows[max(0, start.rows_at - gone[0]):], buffer.details[max(0, start.details_at - gone[1]):]
+    ends = buffer.ends[max(0, start.ends_at - gone[2]):]
+    memories: list[int] = []
+    for span in spans:
+        memories += buffer.memory[max(0, span.start.memory_at - gone[3]):max(0, span.stop.memory_at - gone[3])]
+
+    def columns() -> dict[str, np.ndarray]:
+        table = _matrix(rows, len(ROW_FIELDS))
+        if np.any(table[1:, 0] < table[:-1, 0]):      # a finaliser recorded something between two steps of a row
+            table = table[np.argsort(table[:, 0], kind="stable")]
+        made = {name: table[:, i] for i, name in enumerate(ROW_FIELDS)}
+        made["parent"] = _decoded(made["parent"])
+        extra = _matrix(details, len(DETAIL_FIELDS))
+        for i, name in enumerate(DETAIL_FIELDS[1:], 1):
+            made[name] = _spread(made["row"], extra[:, 0], extra[:, i], 0 if name == "forward_thread" else -1)
+        done = _matrix(ends, len(END_FIELDS))
+        made["end_ns"] = _spread(made["row"], done[:, 0], done[:, 1], NO_END)
+        return made
+
+    def memory() -> dict[str, np.ndarray]:
+        table = _matrix(memories, len(MEMORY_FIELDS))
+        made = {name: table[:, i] for i, name in enumerate(MEMORY_FIELDS)}
+        made["row"] = _decoded(made["row"])
+        return made
+    return columns, memory
+
+
+def stray_memory(recorder: Any, first: int) -> Callable[[], dict[str, np.ndarray]]:
+    """Copies the frees by threads that are not recorded, from the given number on."""
+    if isinstance(recorder, NativeRecorder):
+        _, found = recorder.stray_table(first)
+
+        def from_native() -> dict[str, np.ndarray]:
+            table = np.frombuffer(found, MEMORY)
+            return {name: table[name] for name in MEMORY.names}
+        return from_native
+    flat = recorder.stray_memory[first * len(MEMORY_FIELDS):]
+
+    def from_python() -> dict[str, np.ndarray]:
+        table = _matrix(flat, len(MEMORY_FIELDS))
+        return {name: table[:, i] for i, name in enumerate(MEMORY_FIELDS)}
+    return from_python
+
+
+# --- columns ------------------------------------------------------------------------------------------------------------
 def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct values, ascending, and where each value stands among them. The values are indices of tables, so
     marking a table of their range is much cheaper than sorting them."""
@@ -62,63 +147,56 @@ def _decoded(rows: np.ndarray) -> np.ndarray:
     return np.where(rows < -1, -2 - rows, rows)
 
 
+def _positions(numbers: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Where rows of these numbers stand among ascending numbers; -1 for those that do not."""
+    if not len(numbers):
+        return np.full(len(rows), -1, np.int64)
+    if numbers[-1] - numbers[0] == len(numbers) - 1:      # no gaps
+        place = rows.astype(np.int64) - numbers[0]
+        return np.where((place >= 0) & (place < len(numbers)), place, -1)
+    found = np.minimum(np.searchsorted(numbers, rows), len(numbers) - 1)
+    return np.where((rows >= 0) & (numbers[found] == rows), found, -1)
+
+
+def _spread(numbers: np.ndarray, rows: np.ndarray, values: np.ndarray, missing: int) -> np.ndarray:
+    """A column that has the values at the given rows."""
+    place = _positions(numbers, rows)
+    column = np.full(len(numbers), missing, np.int64)
+    column[place[place >= 0]] = values[place >= 0]
+    return column
+
+
 class _Thread:
     """The rows of one thread as columns, filtered, with parents as positions in them."""
 
-    def __init__(self, recorder: Recorder, window: Window, buffer: ThreadBuffer, spans: list[Span]) -> None:
-        self.window, self.buffer, self.spans = window, buffer, spans
-        table = _matrix(buffer.rows[self._first_position(spans):], len(ROW_FIELDS))
-        if np.any(table[1:, 0] < table[:-1, 0]):      # a finaliser recorded something between two steps of a row
-            table = table[np.argsort(table[:, 0], kind="stable")]
-        self.columns = {name: table[:, i] for i, name in enumerate(ROW_FIELDS)}
-        self.columns["parent"] = self._positions(_decoded(self.columns["parent"]))
-        kinds = _label_kinds(recorder, self.columns["label"])
-        self.columns["kind"] = kinds
-        self._set_details()
+    def __init__(self, window: Window, thread: Recorded) -> None:
+        self.window, self.thread, self.spans = window, thread, thread.spans
+        self.columns = thread.columns()
+        self.columns["parent"] = _positions(self.columns["row"], self.columns["parent"])
+        self.columns["kind"] = _label_kinds(window.labels, self.columns["label"])
         self._set_times()
-        self.keep = self._wanted(kinds)
-        self._nest()
-
-    @staticmethod
-    def _first_position(spans: list[Span]) -> int:
-        return 0 if any(s.carried for s in spans) else spans[0].rows_at
-
-    def _positions(self, rows: np.ndarray) -> np.ndarray:
-        """Where rows of these numbers stand in the columns; -1 for those that do not."""
-        numbers = self.columns["row"]
-        if not len(numbers):
-            return np.full(len(rows), -1, np.int64)
-        found = np.minimum(np.searchsorted(numbers, rows), len(numbers) - 1)
-        return np.where((rows >= 0) & (numbers[found] == rows), found, -1)
-
-    def _set_details(self) -> None:
-        first = 0 if any(s.carried for s in self.spans) else self.spans[0].details_at
-        table = _matrix(self.buffer.details[first:], len(DETAIL_FIELDS))
-        place = self._positions(table[:, 0])
-        for i, name in enumerate(DETAIL_FIELDS[1:], 1):
-            column = np.full(len(self.columns["row"]), 0 if name == "forward_thread" else -1, np.int64)
-            column[place[place >= 0]] = table[place >= 0, i]
-            self.columns[name] = column
+        self.available = 0               # rows of the window that are still there
+        self.keep = self._wanted(self.columns["kind"])
 
     def _set_times(self) -> None:
-        window = self.window
-        ends = np.full(len(self.columns["row"]), NO_END, np.int64)
-        done = _matrix(self.buffer.ends[self.spans[0].ends_at:], len(END_FIELDS))
-        place = self._positions(done[:, 0])
-        ends[place[place >= 0]] = done[place >= 0, 1]
+        window, ends = self.window, self.columns["end_ns"]
         is_open = (ends == NO_END) | (ends > window.stop_ns)
         self.columns["start_ns"] = np.maximum(self.columns["start_ns"], window.start_ns)
         self.columns["end_ns"] = np.maximum(np.where(is_open, window.stop_ns, ends), self.columns["start_ns"])
-        self.columns["flags"] = np.where(is_open, int(Flag.UNFINISHED), 0)
+        self.columns["flags"] = np.where(is_open, np.uint8(Flag.UNFINISHED), np.uint8(0))
         # A frame that ran before the window and after it is not unfinished work: it merely surrounds it.
-        self.columns["flags"][np.isin(self.columns["row"], [r for s in self.spans for r in s.carried])] = 0
+        carried = [r for s in self.spans for r in s.carried]
+        if carried:
+            self.columns["flags"][np.isin(self.columns["row"], carried)] = 0
 
     def _wanted(self, kinds: np.ndarray) -> np.ndarray:
         rows, options = self.columns["row"], self.window.options
         keep = np.zeros(len(rows), bool)
         for span in self.spans:
-            inside = rows >= span.first_row
-            keep |= inside if span.last_row is None else inside & (rows < span.last_row)
+            assert span.stop is not None
+            first, last = np.searchsorted(rows, (span.start.row, span.stop.row))
+            keep[first:last] = True
+            self.available += int(last - first)
             if span.carried:
                 keep |= np.isin(rows, span.carried)
         unwanted = []
@@ -127,15 +205,24 @@ class _Thread:
             unwanted += [] if options.with_modules else [Kind.MODULE]
         if not (options.with_stack and options.record_python_gc_info):
             unwanted.append(Kind.GC)
-        keep &= ~np.isin(kinds, [int(k) for k in unwanted])
+        left_out = np.zeros(len(Kind), bool)
+        left_out[[int(k) for k in unwanted]] = True
+        keep &= ~left_out[kinds]
         return keep & ((kinds != Kind.STEP) | (self.columns["sequence_nr"] == self.window.owner))
 
-    def _nest(self) -> None:
+    def lost(self) -> int:
+        """How many of the window's rows and memory records have been given up since."""
+        recorded = sum(s.stop.recorded - s.start.recorded for s in self.spans if s.stop is not None)
+        return recorded - self.available
+
+    def nest(self) -> None:
         """Parents among the kept rows. A row that outlives the one it was opened in leaves the nesting (a step stays:
         what it outlives leaves), so that what remains lies inside its parent."""
         columns, kinds = self.columns, self.columns["kind"]
         start, end = columns["start_ns"], np.append(columns["end_ns"], np.iinfo(np.int64).max)
-        loose = np.isin(columns["row"], list(self.buffer.detached))
+        loose = np.zeros(len(start), bool)
+        if self.thread.detached:
+            loose = np.isin(columns["row"], list(self.thread.detached))
         above = np.append(columns["parent"], -1)
         parent = columns["parent"]
         while True:
@@ -151,23 +238,20 @@ class _Thread:
         columns["flags"] = columns["flags"] | np.where(loose, int(Flag.ASYNC), 0)
         self.parent, self.nearest = np.where(loose, -1, parent), nearest
 
-    def memory(self) -> np.ndarray:
+    def memory(self) -> dict[str, np.ndarray]:
         """The window's memory records, with `row` as a position in the columns."""
-        width = len(MEMORY_FIELDS)
-        parts = [_matrix(self.buffer.memory[s.memory_at:s.memory_to], width) for s in self.spans]
-        table = np.concatenate(parts)
-        row = self.nearest[self._positions(_decoded(table[:, 4]))]
+        made = self.thread.memory()
+        row = self.nearest[_positions(self.columns["row"], made["row"])] if len(self.columns["row"]) else np.full(len(made["row"]), -1)
         ends, parent = np.append(self.columns["end_ns"], 0), np.append(self.parent, -1)
         # While a scope stays open that outlived what it was opened in, that is over: what surrounds it is meant.
-        while ((over := (row >= 0) & (ends[row] < table[:, 0])).any()):
+        while ((over := (row >= 0) & (ends[row] < made["time_ns"])).any()):
             row = np.where(over, parent[row], row)
-        table[:, 4] = row
-        return table
+        return {**made, "row": row}
 
 
-def _label_kinds(recorder: Recorder, labels: np.ndarray) -> np.ndarray:
-    used, place = _distinct(labels)
-    kinds = np.array([int(recorder.labels.label(int(n)).kind) for n in used], np.uint8)
+def _label_kinds(labels: Labels, column: np.ndarray) -> np.ndarray:
+    used, place = _distinct(column)
+    kinds = np.array([int(labels.label(int(n)).kind) for n in used], np.uint8)
     return kinds[place]
 
 
@@ -181,23 +265,44 @@ class _Strings:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
-def build_store(recorder: Recorder, window: Window, metadata: Metadata) -> EventStore:
-    """The events of a window. The recorder is only read."""
-    threads = [_Thread(recorder, window, buffer, spans) for buffer, spans in window.spans]
+def build_store(window: Window, metadata: Metadata) -> EventStore:
+    """The events of a window."""
+    threads = [_Thread(window, thread) for thread in window.threads]
+    dropped = window.refused + sum(thread.lost() for thread in threads) + _keep_within(threads, window.options)
+    for thread in threads:
+        thread.nest()
     columns, memory = _joined(threads)
-    memory = _with_strays(recorder, window, memory)
+    memory = _with_strays(window, memory)
     strings = _Strings()
-    _name(recorder, columns, strings)
-    columns["inputs"], inputs = _compacted(columns["inputs"], recorder.inputs.__getitem__, window.options.describes_inputs,
+    _name(window.labels, columns, strings)
+    columns["inputs"], inputs = _compacted(columns["inputs"], window.inputs.__getitem__, window.options.describes_inputs,
                                            columns["kind"])
-    columns["stack"], stacks = _stack_table(recorder, columns["stack"], strings, window.options)
-    columns["module"], modules = _module_table(recorder, columns["module"], window.options)
+    columns["stack"], stacks = _stack_table(window.stacks, columns["stack"], strings, window.options)
+    columns["module"], modules = _module_table(window.modules, columns["module"], window.options)
     columns["step"] = _steps(columns["start_ns"], window.steps)
     columns["sequence_nr"] = np.where(columns["kind"] == Kind.STEP, -1, columns["sequence_nr"])
     columns, memory["row"] = in_order(columns, memory["row"])
     return EventStore(columns, strings=list(strings.numbers), inputs=inputs, modules=modules, stacks=stacks,
-                      threads=[t.buffer.info for t in threads] or [ThreadInfo(1, 0, "MainThread")],
-                      memory=_memory_table(memory), metadata=metadata)
+                      threads=[t.thread.info for t in threads] or [ThreadInfo(1, 0, "MainThread")],
+                      memory=_memory_table(memory), metadata=replace(metadata, dropped_events=dropped))
+
+
+def _keep_within(threads: list[_Thread], options: Options) -> int:
+    """Leaves out what goes beyond the window's bound; how many rows that is."""
+    total = sum(int(thread.keep.sum()) for thread in threads)
+    excess = total - options.max_events if options.max_events else 0
+    if excess <= 0:
+        return 0
+    starts = np.concatenate([thread.columns["start_ns"][thread.keep] for thread in threads])
+    order = np.argsort(starts, kind="stable")
+    out = np.zeros(total, bool)
+    out[order[:excess] if options.keep == "newest" else order[total - excess:]] = True
+    at = 0
+    for thread in threads:
+        count = int(thread.keep.sum())
+        thread.keep[np.flatnonzero(thread.keep)[out[at:at + count]]] = False
+        at += count
+    return excess
 
 
 def _joined(threads: list[_Thread]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -216,20 +321,20 @@ def _joined(threads: list[_Thread]) -> tuple[dict[str, np.ndarray], dict[str, np
         columns["thread"].append(np.full(int(keep.sum()), number))
         base += int(keep.sum())
         table = thread.memory()
-        for i, n in enumerate(MEMORY_FIELDS):
-            memory[n].append(place[table[:, i]] if n == "row" else table[:, i])
-        memory["thread"].append(np.full(len(table), number))
+        for n in MEMORY_FIELDS:
+            memory[n].append(place[table[n]] if n == "row" else table[n])
+        memory["thread"].append(np.full(len(table["row"]), number))
     return {n: np.concatenate(c) for n, c in columns.items()}, {n: np.concatenate(c) for n, c in memory.items()}
 
 
-def _with_strays(recorder: Recorder, window: Window, memory: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _with_strays(window: Window, memory: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Adds frees by threads that are not recorded, of blocks that recorded ones allocated; in the order of time."""
     if not window.options.profile_memory:
         return {n: c[:0] for n, c in memory.items()}
-    table = _matrix(recorder.stray_memory[window.stray_at:], len(MEMORY_FIELDS))
-    table = table[np.isin(table[:, 1], memory["address"]) & (table[:, 0] <= window.stop_ns)]
-    added = {n: np.append(memory[n], table[:, i]) for i, n in enumerate(MEMORY_FIELDS)}
-    added["thread"] = np.append(memory["thread"], np.zeros(len(table), np.int64))
+    table = window.stray()
+    wanted = np.isin(table["address"], memory["address"]) & (table["time_ns"] <= window.stop_ns)
+    added = {n: np.append(memory[n], table[n][wanted]) for n in MEMORY_FIELDS}
+    added["thread"] = np.append(memory["thread"], np.zeros(int(wanted.sum()), np.int64))
     order = np.argsort(added["time_ns"], kind="stable")
     return {n: c[order].astype(np.int64) for n, c in added.items()}
 
@@ -247,10 +352,10 @@ def _memory_table(memory: dict[str, np.ndarray]) -> MemoryTable:
                         "device_index": np.where(device_type == 0, -1, index)})
 
 
-def _name(recorder: Recorder, columns: dict[str, np.ndarray], strings: _Strings) -> None:
+def _name(known: Labels, columns: dict[str, np.ndarray], strings: _Strings) -> None:
     """Replaces `label` by `name` and `overload`."""
     used, place = _distinct(columns.pop("label"))
-    labels = [recorder.labels.label(int(n)) for n in used]
+    labels = [known.label(int(n)) for n in used]
     names = np.array([strings(x.name) for x in labels], np.int32)
     overloads = np.array([-1 if x.overload is None else strings(x.overload) for x in labels], np.int32)
     columns["name"], columns["overload"] = names[place], overloads[place]
@@ -264,7 +369,7 @@ def _compacted(index: np.ndarray, get: Callable[[int], Any], described: bool, ki
     return place - missing, [get(int(n)) for n in used[missing:]]
 
 
-def _stack_table(recorder: Recorder, index: np.ndarray, strings: _Strings, options: Options) -> tuple[np.ndarray, StackTable]:
+def _stack_table(known: Any, index: np.ndarray, strings: _Strings, options: Options) -> tuple[np.ndarray, StackTable]:
     """The window's call stacks as a tree."""
     if not options.with_stack:
         return np.full(len(index), -1), StackTable()
@@ -274,17 +379,17 @@ def _stack_table(recorder: Recorder, index: np.ndarray, strings: _Strings, optio
     for number in used:
         node = -1
         if number >= 0:
-            for frame in reversed(recorder.stacks.frames(int(number))):
+            for frame in reversed(known.frames(int(number))):
                 node = nodes.setdefault((node, strings(frame)), len(nodes))
         heads.append(node)
     table = StackTable({"parent": [p for p, _ in nodes], "frame": [f for _, f in nodes]})
     return np.array(heads, np.int64)[place] if heads else index, table
 
 
-def _module_table(recorder: Recorder, index: np.ndarray, options: Options) -> tuple[np.ndarray, list[ModuleInfo]]:
+def _module_table(known: ModuleTable, index: np.ndarray, options: Options) -> tuple[np.ndarray, list[ModuleInfo]]:
     if not options.with_modules:
         return np.full(len(index), -1), []
-    infos = recorder.modules.infos
+    infos = known.infos
     used = {int(n) for n in np.unique(index) if n >= 0}
     for number in sorted(used, reverse=True):       # a caller's number is smaller than its callees'
         while infos[number].parent >= 0 and infos[number].parent not in used:

@@ -17,8 +17,8 @@ from .._storage import native as _native
 from .._tensor import Tensor
 from ._fields import Kind
 from ._interning import op_label
-from ._recorder import DEVICE_NUMBERS, STACKS, Position, Recorder, ThreadBuffer
-from ._stacks import INTERNAL, builtin_name, code_class, function_name, line_of
+from ._python_recorder import DEVICE_NUMBERS, Position, Recorder, ThreadBuffer
+from ._stacks import INTERNAL, builtin_name, code_class, function_name, is_shown, line_of
 from ._store import ThreadInfo
 
 _IMPORTS = 4      # bit that marks the import machinery, beside a code's class
@@ -85,7 +85,6 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
         def __getattr__(self, name: str) -> Any: ...
 
     def reset(self) -> None:
-        self.buffers = {}
         super().reset()
         self.renew(self.buffers)
 
@@ -147,8 +146,8 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
 class NativeTracer:
     """Traces threads with a profile hook in C."""
 
-    def __init__(self, recorder: NativeRecorder) -> None:
-        self.recorder = recorder
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder: Any = recorder
 
     def trace_thread(self, buffer: Any) -> None:
         """Traces the calling thread, whose buffer is given. Frames that already run become open rows."""
@@ -191,9 +190,7 @@ def make() -> Recorder | None:
     if _native is None or not _native.setup(Tensor, np.ndarray, _samples()):
         return None
     _same_clock = _clock_is_the_same()
-    made = NativeRecorder()
-    made.reset()
-    return made
+    return NativeRecorder()
 
 
 _same_clock = False

@@ -6,36 +6,40 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
+from .. import _observer
 from .._dispatch.modes import install_observer, remove_observer
 from . import _clock
-from ._build import Span, Window, build_store
+from ._build import Span, Window, build_store, recorded, stray_memory
 from ._fields import PYTHON_KINDS, Kind
-from ._recorder import MODULES, ROW_FIELDS, SHAPES, STACKS, Handle, Listener, ThreadBuffer, recorder
+from ._native_recorder import NativeRecorder, NativeTracer
+from ._recorder import MODULES, SHAPES, STACKS, Handle, Listener, Position, ThreadBuffer, recorder
 from ._store import EventStore, Metadata, Options
 from ._tracer import GarbageWatch, PythonTracer
 
 _lock = threading.RLock()     # held while a session starts or stops, never while an event is recorded
 _sessions: list[Session] = []
-_tracer: PythonTracer | None = None
+_tracer: PythonTracer | NativeTracer | None = None
 _garbage: GarbageWatch | None = None
 _numbers = itertools.count(1)
 
 
 class Session:
-    """One window. `start` and `stop` may be called on different threads; the thread that starts it is recorded."""
+    """One window. `start` and `stop` may be called on different threads; the thread that starts it is recorded. What a
+    `warming` one records is of no use to anyone: it exists so that calls are observed for the first time before it counts."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, warming: bool = False) -> None:
         self.options = options
+        self.warming = warming
         self.number = next(_numbers)
         self.running = False
         self.thread = 0
         self.start_ns = self.stop_ns = self.epoch_offset_ns = 0
         self._spans: dict[int, tuple[ThreadBuffer, list[Span]]] = {}
         self._collecting = False
-        self._stray_at = 0
+        self._stray_at = self._dropped_at = 0
         self._steps: list[tuple[int, int]] = []
 
     def start(self, step: int = 0) -> None:
@@ -49,7 +53,7 @@ class Session:
             clock = _clock.current()
             self.epoch_offset_ns = clock.epoch_offset()
             self.thread = recorder.adopt().info.number
-            self._stray_at = len(recorder.stray_memory)
+            self._stray_at, self._dropped_at = recorder.stray_count, recorder.dropped
             install_observer(recorder)
             self._open_spans()
             self.start_ns = recorder.now()
@@ -63,16 +67,14 @@ class Session:
         self._collecting = True
         for buffer in self._covered():
             carried = _open_frames(buffer) if self.options.with_stack else ()
-            sizes = len(buffer.rows), len(buffer.details), len(buffer.ends), len(buffer.memory)
-            span = Span(next(buffer.row_numbers), *sizes, carried)
+            span = Span(buffer.position(), carried)
             self._spans.setdefault(buffer.info.number, (buffer, []))[1].append(span)
 
     def _close_spans(self) -> None:
         for buffer in self._covered() if self._collecting else []:
             if buffer.info.number not in self._spans:      # a thread that came later: all it did is inside
-                self._spans[buffer.info.number] = (buffer, [Span(0, 0, 0, 0, 0)])
-            span = self._spans[buffer.info.number][1][-1]
-            span.memory_to, span.last_row = len(buffer.memory), next(buffer.row_numbers)
+                self._spans[buffer.info.number] = (buffer, [Span(Position(0, 0, 0, 0, 0, 0))])
+            self._spans[buffer.info.number][1][-1].stop = buffer.position()
         self._collecting = False
 
     def toggle(self, on: bool) -> None:
@@ -98,17 +100,26 @@ class Session:
     def stop(self, trace_id: str = "", user: Mapping[str, str] | None = None, use_device: str | None = None,
              record_function_base: int | None = None) -> EventStore:
         """Ends the window and gives its events. In a forked child, where nothing was recorded, they are none."""
+        return self.finish(trace_id, user, use_device, record_function_base)()
+
+    def finish(self, trace_id: str = "", user: Mapping[str, str] | None = None, use_device: str | None = None,
+               record_function_base: int | None = None) -> Callable[[], EventStore]:
+        """Ends the window. What it gives makes the events when called: nothing is done per event before."""
         with _lock:
             metadata = partial(self._metadata, trace_id, user, use_device, record_function_base)
             if not self._end():
-                return EventStore(metadata=metadata())
-            window = Window(self.number, self.start_ns, self.stop_ns, self.options, list(self._spans.values()),
-                            self._stray_at, self._steps)
+                return lambda: EventStore(metadata=metadata())
             try:
-                return build_store(recorder, window, metadata())
+                return partial(build_store, self._window(), metadata())
             finally:
                 self._spans = {}
                 _forget_unused()
+
+    def _window(self) -> Window:
+        threads = [recorded(buffer, [s for s in spans if s.stop is not None]) for buffer, spans in self._spans.values()]
+        return Window(self.number, self.start_ns, self.stop_ns, self.options, threads, stray_memory(recorder, self._stray_at),
+                      recorder.labels, recorder.inputs, recorder.modules, recorder.stacks, recorder.dropped - self._dropped_at,
+                      self._steps)
 
     def discard(self) -> None:
         """Ends the window without making anything of it."""
@@ -138,12 +149,12 @@ class Session:
 
 def any_running() -> bool:
     """Whether any thread is being recorded."""
-    return bool(_sessions)
+    return any(not session.warming for session in _sessions)
 
 
 def is_recording() -> bool:
     """Whether the calling thread is being recorded."""
-    return bool(_sessions) and recorder.thread_buffer() is not None
+    return any_running() and recorder.thread_buffer() is not None
 
 
 def add_listener(listener: Listener) -> None:
@@ -172,11 +183,7 @@ def _process_name() -> str:
 
 def _open_frames(buffer: ThreadBuffer) -> tuple[int, ...]:
     """The Python calls that are running on the thread."""
-    python = {int(k) for k in PYTHON_KINDS}
-    width = len(ROW_FIELDS)
-    wanted = {-2 - row for row in buffer.open if row < -1}
-    return tuple(buffer.rows[i] for i in range(0, len(buffer.rows), width)
-                 if buffer.rows[i] in wanted and int(recorder.labels.label(buffer.rows[i + 2]).kind) in python)
+    return tuple(row for row, label in buffer.open_rows() if recorder.labels.label(label).kind in PYTHON_KINDS)
 
 
 def _apply_options() -> None:
@@ -188,8 +195,11 @@ def _apply_options() -> None:
                          | (MODULES if modules or stacks else 0))
     recorder.all_threads = any(o.profile_all_threads for o in asked)
     recorder.watches_memory = any(o.profile_memory for o in asked)
+    _bound(asked)
+    if _observer.active is recorder:
+        install_observer(recorder)      # what it watches may have changed
     if stacks and _tracer is None:
-        _tracer = PythonTracer(recorder)
+        _tracer = NativeTracer(recorder) if isinstance(recorder, NativeRecorder) else PythonTracer(recorder)
         recorder.on_adopt = _tracer.trace_thread
         recorder.meet_again()
     elif not stacks and _tracer is not None:
@@ -202,6 +212,16 @@ def _apply_options() -> None:
     elif not garbage and _garbage is not None:
         _garbage.stop()
         _garbage = None
+
+
+def _bound(asked: list[Options]) -> None:
+    """Bounds the recorder where all sessions allow it. Where they differ, each cuts its own events to size when it ends."""
+    bounds = {(o.max_events, o.keep) for o in asked}
+    newest = {o.keep for o in asked} == {"newest"}
+    if len(bounds) == 1 or (newest and all(o.max_events for o in asked)):
+        recorder.bound(max(limit for limit, _ in bounds), newest)
+    else:
+        recorder.bound(0, False)
 
 
 def _forget_unused() -> None:

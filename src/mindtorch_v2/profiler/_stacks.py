@@ -5,6 +5,7 @@ import os
 import site
 import sys
 import sysconfig
+from collections.abc import Container
 from functools import cache
 from types import CodeType, FrameType
 from typing import Any
@@ -61,6 +62,17 @@ def code_class(code: CodeType) -> int:
     if found is None:
         found = CLASSES[code] = classify(code)
     return found
+
+
+def is_shown(frame: FrameType, shown: Container[FrameType]) -> bool:
+    """Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it (a hook, a
+    custom Function), perhaps through a library, but not what an import inside the package runs."""
+    kind, caller = code_class(frame.f_code), frame.f_back
+    if kind == INTERNAL:
+        return False
+    if caller is None or caller in shown:
+        return True
+    return kind == USER and code_class(caller.f_code) != USER and not caller.f_code.co_filename.startswith("<frozen importlib")
 
 
 def function_name(code: CodeType, line: int) -> str:

@@ -67,6 +67,8 @@ class Options:
     capture_overload_names: bool = False
     record_python_gc_info: bool = False
     trace_only: bool = False
+    max_events: int = 0          # how many events are kept at most; 0 for all
+    keep: str = "newest"         # which ones: "newest", or "oldest"
     activity_filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)   # "CPU" -> names, where given
 
     @property
@@ -89,6 +91,7 @@ class Metadata:
     use_device: str | None = None
     options: Options = Options()
     user: Mapping[str, str] = field(default_factory=dict)   # key -> JSON text, in the order of first insertion
+    dropped_events: int = 0      # rows and memory records that a bound kept out
     record_function_base: int | None = None   # events an ExecutionTraceObserver had counted at start; None without one
     device_properties: str = "[]"             # JSON text: a list of objects, as in a trace's "deviceProperties"
 

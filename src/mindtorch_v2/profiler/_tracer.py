@@ -8,8 +8,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ._fields import Kind
-from ._recorder import Recorder, ThreadBuffer
-from ._stacks import CLASSES, INTERNAL, USER, builtin_name, code_class, function_name
+from ._python_recorder import Recorder, ThreadBuffer
+from ._stacks import CLASSES, INTERNAL, builtin_name, function_name, is_shown
 
 ProfileFunction = Callable[[FrameType, str, Any], Any]
 # From 3.12 on, setting and unsetting a profile function makes the interpreter rewrite all code.
@@ -37,7 +37,7 @@ class PythonTracer:
             frames.append(frame)
             frame = frame.f_back
         for frame in reversed(frames):
-            if self._is_shown(frame, buffer.frames):
+            if is_shown(frame, buffer.frames):
                 name = function_name(frame.f_code, frame.f_lineno)
                 label = self.recorder.labels.number(name, Kind.PYTHON)
                 buffer.frames[frame] = self.recorder.push_python(buffer, label)
@@ -64,21 +64,10 @@ class PythonTracer:
             buffer.traced = False
             buffer.paused_by_ops = None
 
-    @staticmethod
-    def _is_shown(frame: FrameType, shown: dict[FrameType, int]) -> bool:
-        """Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it
-        (a hook, a custom Function), perhaps through a library, but not what an import inside the package runs."""
-        kind, caller = code_class(frame.f_code), frame.f_back
-        if kind == INTERNAL:
-            return False
-        if caller is None or caller in shown:
-            return True
-        return kind == USER and code_class(caller.f_code) != USER and not caller.f_code.co_filename.startswith("<frozen importlib")
-
     def call(self, buffer: ThreadBuffer, frame: FrameType) -> None:
         """A Python function begins."""
         code = frame.f_code
-        if not self._is_shown(frame, buffer.frames):
+        if not is_shown(frame, buffer.frames):
             return
         label = self._code_labels.get(code)
         if label is None:

@@ -8,7 +8,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from . import _autograd_profile
+from . import _autograd_profile, _storefile
 from ._actions import TRANSITIONS, WARNINGS
 from ._config import _ExperimentalConfig, device_of, parse_activities, supported_activities, warn_caller
 from ._enums import ProfilerAction, ProfilerActivity
@@ -138,6 +138,7 @@ class _KinetoProfile:
     def _cancel_trace(self) -> None:
         """Leaves the warm-up without recording: an earlier cycle stays readable, else the result is empty."""
         if self._finished is not None:
+            self._inner("ending the warm-up")._end_warm_up()
             self.profiler, self._finished = self._finished, None
         else:
             self.start_trace()
@@ -227,6 +228,10 @@ class _KinetoProfile:
     def validate(self) -> list[Any]:
         """Checks that the recorded numbers hold together; returns what does not."""
         return _validate.validate(self._store("validating"))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the recorded events to a compact file that `profiler.load` reads at once."""
+        _storefile.save(self._store("saving"), path)
 
 
 def _check_json(key: str, text: str) -> None:
@@ -334,6 +339,8 @@ class profile(_KinetoProfile):
             warn_caller(WARNINGS[previous, following])
         for name in TRANSITIONS.get((previous, following), ()):
             getattr(self, name)()
+        if following is ProfilerAction.WARMUP and self.profiler is not None:
+            self.profiler._warm_up()
 
     def _open_step(self) -> None:
         if self.record_steps and self.profiler is not None and self.profiler._session is not None:

@@ -197,7 +197,8 @@ def allclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -
 
 # --- choices ------------------------------------------------------------------------------------------------------------
 def _number_like(number: Any, tensor: Any, common: dt.dtype) -> Any:
-    return aten.to(aten.scalar_tensor(number, device=tensor.device), common)
+    kind = common if isinstance(number, complex) else None  # the default type would not hold it
+    return aten.to(aten.scalar_tensor(number, dtype=kind, device=tensor.device), common)
 
 
 @stepwise("where.ScalarOther")

@@ -9,12 +9,12 @@ import numpy as np
 
 from ... import _observer
 from ..._dispatch import aten
-from ..._dispatch.keys import GRAD, META
+from ..._dispatch.keys import GRAD, META, NPU
 from ..._dispatch.registry import composite, stepwise
 from ..._ops.movement_shapes import channels_last_strides, storage_extent
 from ..._shape import contiguous_strides
 from ..._storage import Storage, root_array
-from ..._tensor import Tensor, bump_version
+from ..._tensor import Tensor, bump_version, wrap
 from ..cpu import movement as kernels
 
 
@@ -105,6 +105,12 @@ def resize_(self: Any, size: Sequence[int], memory_format: Any) -> Any:
     bytes_strides = [s * array.itemsize for s in strides]
     if not self._ks & META and (offset + needed) * array.itemsize <= root.nbytes and root.flags.forc:
         self._a = np.ndarray(shape, array.dtype, root, offset * array.itemsize, bytes_strides)
+    elif self._ks & NPU:
+        kept = wrap(np.ndarray((root.nbytes // array.itemsize - offset,), array.dtype, root, offset * array.itemsize), self.dtype, NPU,
+                    self.device)
+        grown = aten.zeros((needed,), dtype=self.dtype, device=self.device)
+        aten.copy_(aten.narrow(grown, 0, 0, kept._a.size), kept)
+        self._a = np.ndarray(shape, array.dtype, grown._a, 0, bytes_strides)
     else:
         flat = _fresh(self, needed)
         if not self._ks & META:

@@ -20,7 +20,12 @@ Operand = Any  # an array, or a Python number where the declaration allows one
 
 
 # --- sums and products --------------------------------------------------------------------------------------------------
-def _check_alpha(self: Any, alpha: Any) -> None:
+def _factor(self: Any, alpha: Any, name: str) -> Any:
+    """The factor as a number; RuntimeError for one that the type of the result does not allow."""
+    if not isinstance(alpha, (int, float, complex)):
+        if getattr(alpha, "ndim", 0):
+            raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+        alpha = alpha.item()
     kind = getattr(self, "dtype", np.dtype(type(self))).kind
     if isinstance(alpha, bool):
         if kind != "b":
@@ -29,6 +34,7 @@ def _check_alpha(self: Any, alpha: Any) -> None:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     elif kind not in "c" and isinstance(alpha, complex):
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    return alpha
 
 
 def _fits(number: Any, like: np.ndarray) -> Any:
@@ -51,18 +57,17 @@ _add, _multiply, _subtract = _wrapping(np.add), _wrapping(np.multiply), _wrappin
 
 @kernel("add.Tensor", direct=np.add)
 def add(self: Operand, other: Operand, alpha: Any) -> Any:
-    if alpha == 1 and alpha is not True:
+    if alpha.__class__ is int and alpha == 1:
         return _add(self, other)
-    _check_alpha(self, alpha)
-    return _add(self, other * alpha)
+    return _add(self, other * _factor(self, alpha, "add"))
 
 
 def _scaled_into(self: np.ndarray, other: Operand, alpha: Any, ufunc: Any) -> None:
     """self += other * alpha, or with subtraction; large arrays without a large temporary."""
-    if alpha == 1 and alpha is not True:
+    if alpha.__class__ is int and alpha == 1:
         ufunc(self, other, out=self)
         return
-    _check_alpha(self, alpha)
+    alpha = _factor(self, alpha, "add_" if ufunc is np.add else "sub_")
     if self.size <= BLOCK or not isinstance(other, np.ndarray) or other.shape != self.shape:
         ufunc(self, other * alpha, out=self)
         return
@@ -88,8 +93,8 @@ def _no_bool_subtraction() -> RuntimeError:
 
 @check("sub.Tensor", "rsub.Scalar", "rsub.Tensor")
 def no_bool_operand(self: Any, other: Any, alpha: Any) -> None:
-    kinds = [x.dtype.name == "bool" for x in (self, other) if not isinstance(x, (bool, int, float, complex))]
-    if all(kinds) and len(kinds) == 2:
+    kinds = [isinstance(x, bool) if isinstance(x, (int, float, complex)) else x.dtype.name == "bool" for x in (self, other)]
+    if all(kinds):
         raise _no_bool_subtraction()
     if any(kinds):
         raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
@@ -98,11 +103,10 @@ def no_bool_operand(self: Any, other: Any, alpha: Any) -> None:
 
 @kernel("sub.Tensor")
 def sub(self: Operand, other: Operand, alpha: Any) -> Any:
+    if alpha.__class__ is not int or alpha != 1:
+        other = other * _factor(self, alpha, "sub")
     try:
-        if alpha == 1 and alpha is not True:
-            return _subtract(self, other)
-        _check_alpha(self, alpha)
-        return _subtract(self, other * alpha)
+        return _subtract(self, other)
     except TypeError:
         raise _no_bool_subtraction() from None
 
@@ -114,10 +118,10 @@ def rsub(self: np.ndarray, other: Operand, alpha: Any) -> Any:
 
 @inplace_kernel("sub.Tensor")
 def sub_into(self: np.ndarray, other: Operand, alpha: Any) -> None:
+    if self.dtype.kind == "b":
+        raise _no_bool_subtraction()
     try:
         _scaled_into(self, other, alpha, np.subtract)
-    except TypeError:
-        raise _no_bool_subtraction() from None
     except OverflowError:
         _scaled_into(self, _fits(other, self), alpha, np.subtract)
 
@@ -226,7 +230,7 @@ def pow_scalar(self: np.ndarray, exponent: Any) -> Any:
             return _POWERS[exponent](self)
         return np.power(self, np.asarray(exponent).astype(self.dtype))
     if kind == "b":
-        raise not_implemented("pow", self)
+        return self.copy() if exponent else np.ones_like(self)
     short = _POWERS.get(exponent)
     return short(self) if short is not None else np.power(self, exponent)
 
@@ -287,7 +291,7 @@ def xlogy(self: Operand, other: Operand) -> Any:
     return np.where(silent, product.dtype.type(0), product) if np.any(silent) else product
 
 
-@kernel("copysign.Tensor", "copysign.Scalar", ufunc=np.copysign)
+@kernel("copysign.Tensor", "copysign.Scalar")
 def copysign(self: np.ndarray, other: Operand) -> Any:
     if self.dtype.kind == "c":
         raise not_implemented("copysign_cpu", self)
@@ -313,8 +317,8 @@ def _compare(name: str, ufunc: Any, ordered: bool) -> None:
 
     def with_number(self: np.ndarray, other: Any) -> Any:
         kind = self.dtype.kind
-        if kind == "c" and ordered:
-            raise not_implemented(f"{name}_cpu", self)
+        if ordered and (kind == "c" or other.__class__ is complex):
+            raise not_implemented(f"{name}_cpu", self if kind == "c" else np.empty(0, "D" if self.dtype.char == "d" else "F"))
         if kind in "iu" and self.dtype.itemsize < 8:
             other = _fits(other, self)
         return ufunc(self, other)

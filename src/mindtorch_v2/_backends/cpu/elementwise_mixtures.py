@@ -11,7 +11,7 @@ from .select import select
 from .unsupported import not_implemented, type_word
 
 SMALL = 2048  # elements up to which two plain calls beat numpy's clip, which has more to prepare
-_CPP = {"?": "bool", "B": "unsigned char", "b": "signed char", "h": "short", "i": "int", "l": "long int", "q": "long int",
+_CPP = {"?": "bool", "B": "unsigned char", "b": "signed char", "h": "short int", "i": "int", "l": "long int", "q": "long int",
         "e": "c10::Half", "f": "float", "d": "double", "F": "c10::complex<float>", "D": "c10::complex<double>"}
 
 
@@ -52,8 +52,11 @@ def not_negative(self: np.ndarray) -> Any:
 def _check_clamp(self: np.ndarray, low: Any, high: Any) -> None:
     if low is None and high is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if self.dtype.kind == "c":
+    kind = self.dtype.kind
+    if kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
+    if kind == "b" and not isinstance(low, np.ndarray) and not isinstance(high, np.ndarray):
+        raise not_implemented(f"clamp{'_min' if high is None else '_max' if low is None else ''}_scalar_cpu", self)
 
 
 @kernel("clamp", "clamp.Tensor")
@@ -70,7 +73,7 @@ def clamp_into(self: np.ndarray, min: Any, max: Any) -> None:
 
 @kernel("clamp_min", "clamp_min.Tensor")
 def clamp_min(self: np.ndarray, min: Any) -> Any:
-    if self.dtype.kind == "c":
+    if self.dtype.kind in "bc":
         _check_clamp(self, min, None)
     if min.__class__ is not np.ndarray and min == 0:
         return not_negative(self)
@@ -106,18 +109,27 @@ def where(condition: np.ndarray, self: Any, other: Any) -> Any:
 
 
 # --- mixtures -----------------------------------------------------------------------------------------------------------
-def _check_lerp(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
+@check("lerp.Tensor")
+def one_type(self: Any, end: Any, weight: Any) -> None:
+    """A weight without dimensions takes part in the choice of the common type; all else must be of one type."""
     for name, given in (("end", end), ("weight", weight)):
-        if isinstance(given, np.ndarray) and given.dtype != self.dtype and not (name == "weight" and given.ndim == 0):
-            raise RuntimeError(f"expected dtype {_CPP[self.dtype.char]} for `{name}` but got dtype {_CPP[given.dtype.char]}")
+        if given.dtype is not self.dtype and not (name == "weight" and given.dim() == 0):
+            raise RuntimeError(f"expected dtype {_CPP[self.dtype.np.char]} for `{name}` but got dtype {_CPP[given.dtype.np.char]}")
+
+
+def _check_lerp(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
+    if end.dtype != self.dtype:
+        raise RuntimeError(f"expected dtype {_CPP[self.dtype.char]} for `end` but got dtype {_CPP[end.dtype.char]}")
     if self.dtype.kind in "biu":
-        raise not_implemented(f"lerp_kernel_{'tensor' if isinstance(weight, np.ndarray) else 'scalar'}", self)
+        raise not_implemented("lerp_kernel_scalar", self)
+    if isinstance(weight, complex) and self.dtype.kind == "f":
+        raise RuntimeError(f"value cannot be converted to type {_CPP[self.dtype.char]} without overflow")
 
 
 @kernel("lerp.Scalar")
 def lerp_scalar(self: np.ndarray, end: np.ndarray, weight: Any) -> Any:
     """start + weight * (end - start), counted from the nearer side so that both ends are exact."""
-    if self.dtype != end.dtype or self.dtype.kind in "biu":
+    if self.dtype != end.dtype or self.dtype.kind in "biu" or isinstance(weight, complex):
         _check_lerp(self, end, weight)
     span = np.subtract(end, self)
     if abs(weight) < 0.5:
@@ -127,7 +139,7 @@ def lerp_scalar(self: np.ndarray, end: np.ndarray, weight: Any) -> Any:
 
 @inplace_kernel("lerp.Scalar")
 def lerp_scalar_into(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
-    if self.dtype != end.dtype or self.dtype.kind in "biu":
+    if self.dtype != end.dtype or self.dtype.kind in "biu" or isinstance(weight, complex):
         _check_lerp(self, end, weight)
     if self.size <= BLOCK and abs(weight) < 0.5:
         np.add(self, np.multiply(np.subtract(end, self), weight), out=self)
@@ -146,8 +158,8 @@ def lerp_scalar_into(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
 
 @kernel("lerp.Tensor")
 def lerp_tensor(self: np.ndarray, end: np.ndarray, weight: np.ndarray) -> Any:
-    _check_lerp(self, end, weight)
-    weight = weight.astype(self.dtype, copy=False)
+    if self.dtype.kind in "biu":
+        raise not_implemented("lerp_kernel_tensor", self)
     span = np.subtract(end, self)
     return np.where(np.abs(weight) < 0.5, self + weight * span, end - span * (1 - weight))
 
@@ -159,6 +171,8 @@ def _whole_value(self: np.ndarray, value: Any) -> Any:
 
 @kernel("addcmul")
 def addcmul(self: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, value: Any) -> Any:
+    if self.dtype.kind == "b":
+        raise not_implemented("addcmul_cpu_out", self)
     product = np.multiply(tensor1, tensor2)
     return np.add(self, product if value == 1 else product * _whole_value(self, value))
 

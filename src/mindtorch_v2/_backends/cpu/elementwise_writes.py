@@ -11,7 +11,7 @@ from . import select
 from .unsupported import not_implemented, type_word
 
 _C_TYPES = {"?": "bool", "B": "uint8_t", "b": "int8_t", "h": "int16_t", "i": "int", "l": "int64_t", "q": "int64_t",
-            "e": "at::Half", "f": "float", "d": "double", "F": "c10::complex<float>", "D": "c10::complex<double>"}
+            "e": "c10::Half", "f": "float", "d": "double", "F": "c10::complex<float>", "D": "c10::complex<double>"}
 _CPP_TYPES = {"B": "unsigned char", "b": "signed char", "h": "short int", "i": "int", "l": "long int", "q": "long int",
               "e": "c10::Half", "f": "float", "d": "double", "F": "c10::complex<float>", "D": "c10::complex<double>"}
 

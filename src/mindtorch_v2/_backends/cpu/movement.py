@@ -169,7 +169,9 @@ def permute(self: Array, dims: Sequence[int]) -> Array:
 @kernel("expand")
 def expand(self: Array, size: Sequence[int], implicit: bool) -> Array:
     if len(size) < self.ndim:
-        raise RuntimeError(f"expand(torch.{_TYPE_NAMES[dt.BY_NUM[self.dtype.num].name]}Tensor{{{list(self.shape)}}}, size="
+        word = _TYPE_NAMES[dt.BY_NUM[self.dtype.num].name]
+        kind = f"CPU{word}Type" if self.dtype.kind in "bc" else f"torch.{word}Tensor"
+        raise RuntimeError(f"expand({kind}{{{list(self.shape)}}}, size="
                            f"{list(size)}): the number of sizes provided ({len(size)}) must be greater or equal to the number of "
                            f"dimensions in the tensor ({self.ndim})")
     shape, strides = expand_geometry(self.shape, self.strides, tuple(size))

@@ -6,6 +6,7 @@ import os
 from ... import _device
 from ..._dispatch.resolve import device_boxers
 from ..._tensor import DEVICE_OF_KEY
+from .allocator import _allocators
 from .copies import NPU
 from .runtime import connect, current_index
 
@@ -23,8 +24,9 @@ def activate() -> bool:
 
 
 def _after_fork_in_child() -> None:
-    """In the child the device is lost: the next use asks again, and learns why."""
-    device_boxers.pop(NPU, None)
+    """In the child the device is lost: memory that the parent keeps for reuse must not be handed out, so that the next use
+    asks the runtime, and learns why."""
+    _allocators.clear()
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -82,13 +82,9 @@ class Allocator:
         with self._lock:
             if self._dead:
                 self._sort_in()
-            block = self._find(pool, handle, size)
-            if block is None:
-                if self._deferred:
-                    self._finish_deferred(wait=False)
-                    block = self._find(pool, handle, size)
-                if block is None:
-                    block = self._grow(pool, handle, size, nbytes)
+            if self._deferred:
+                self._finish_deferred(wait=False)
+            block = self._find(pool, handle, size) or self._grow(pool, handle, size, nbytes)
             self._split(block, size)
             block.free, block.requested, block.used_by = False, nbytes, None
             self.statistics.block_taken(pool, block.size, nbytes)

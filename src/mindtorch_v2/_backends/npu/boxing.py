@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 import keyword
 import os
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,6 +26,7 @@ from .launcher import Entry, Rejected, entry_of, launch
 Boxed = Callable[..., Any]
 PROGRAMS: dict[str, Boxed] = {}
 _WRITTEN_ASIDE = {"native_batch_norm": (3, 4), "rrelu_with_noise": (1,), "rrelu_with_noise_": (1,)}   # beside the first argument
+_PACKAGE = __name__.partition(".")[0]
 _NUMBERS = (int, float, bool, complex)
 _running: dict[str, Boxed] = {}
 _warned: set[str] = set()
@@ -171,7 +173,9 @@ def _functional(op: Op) -> Boxed:
             outs: list[Any] = [new_tensor(specs.shape, specs.dtype, device)]
         else:
             outs = [None if s is None else new_tensor(s.shape, s.dtype, device) for s in specs]
-        if _has_work(given, outs):
+        if op.base == "sum" and not args[0]._a.size:
+            run("zero_", outs[0])
+        elif _has_work(given, outs):
             chosen = number_row if number_row is not None and given[number_at].__class__ in _NUMBERS else row
             chosen.launch(given, outs, device.index or 0, common, device)
         return outs[0] if isinstance(specs, Spec) else tuple(outs) if names is None else names(*outs)
@@ -295,7 +299,11 @@ def _tell(op: Op, why: str) -> None:
         raise NotImplementedError(f"{op.event} ({op.name}) cannot run on the NPU: {why}; MINDTORCH_NPU_FALLBACK=error forbids the CPU")
     if op.name not in _warned:
         _warned.add(op.name)
-        warnings.warn(f"{op.event} ({op.name}) runs on the CPU, with copies from and to the NPU: {why}", UserWarning, stacklevel=4)
+        level, frame = 1, sys._getframe(0)
+        while frame.f_back is not None and (frame.f_code.co_filename.startswith(f"<{_PACKAGE} op")
+                                            or (frame.f_globals.get("__name__") or "").partition(".")[0] == _PACKAGE):
+            level, frame = level + 1, frame.f_back
+        warnings.warn(f"{op.event} ({op.name}) runs on the CPU, with copies from and to the NPU: {why}", UserWarning, stacklevel=level)
 
 
 # --- memory ---------------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Finds and opens Ascend's libraries, or the simulator's where MINDTORCH_NPU_SIM=1 asks for it. The environment is only read.
 
 MINDTORCH_NPU_LIB   a folder (or several, separated as in PATH) to look into before all others
-MINDTORCH_NPU_SIM   1: use the simulator; it is built from its source at the first use
+MINDTORCH_NPU_SIM   1: use the simulator; it is built from its source at the first use, unless MINDTORCH_NPU_LIB is its library
 """
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class Libraries:
 def open_libraries() -> tuple[Libraries | None, str]:
     """The libraries, or None and the reason."""
     if wants_simulator():
-        from .simulator import build
-        path, why = build()
+        from .simulator import build, given_library
+        path, why = given_library() or build()
         if path is None:
             return None, why
         return Libraries([(str(path), ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL))], simulated=True), ""

@@ -42,6 +42,8 @@ ROWS: dict[str, str] = {
     "lt.Tensor": "LtTensor: self, other, out", "lt.Scalar": "LtTensor: self, other, out",
     "gt.Tensor": "GtTensor: self, other, out", "gt.Scalar": "GtScalar: self, other, out",
     "logical_not": "EqScalar: self, 0, out",
+    "isposinf": "EqScalar: self, float('inf'), out",
+    "isneginf": "EqScalar: self, float('-inf'), out",
     "where.self": "SWhere: condition, self, other, out",
     "where.ScalarOther": "SWhere: condition, self, other, out",
     "where.ScalarSelf": "SWhere: condition, self, other, out",

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import _device
 from ... import _dtype as dt
 from .boxing import program, run
 from .copies import cast, copy_, new_tensor, to_host
+from .launcher import Rejected
 
 
 @program("lerp.Scalar", "lerp.Tensor")
@@ -41,12 +43,32 @@ def logical_or(self: Any, other: Any) -> Any:
     return _either(_truth(self), _truth(other))
 
 
+@program("any", "any.dim", "any.dims")
+def any_(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    if not self._a.size:
+        raise Rejected("an input has no elements")
+    return run("amax", _truth(self), () if dim is None else (dim,) if isinstance(dim, int) else dim, keepdim)
+
+
+@program("all", "all.dim", "all.dims")
+def all_(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return run("logical_not", any_(run("logical_not", self), dim, keepdim))
+
+
 def _truth(t: Any) -> Any:
     return t if t.dtype is dt.bool_ else cast(t, dt.bool_)
 
 
 def _either(a: Any, b: Any) -> Any:
     return run("where.self", a, a, b)
+
+
+@program("addmv")
+def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
+    product = run("mv", mat, vec)
+    if alpha != 1:
+        product = run("mul.Tensor", product, alpha)
+    return product if beta == 0 else run("add.Tensor", product, self, beta)
 
 
 # --- losses -------------------------------------------------------------------------------------------------------------
@@ -100,10 +122,21 @@ def bernoulli_(self: Any, p: float, generator: Any) -> Any:
     return copy_(self, run("lt.Tensor", drawn, float(p)), False)
 
 
+# --- creation ---------------------------------------------------------------------------------------------------------------
+@program("scalar_tensor")
+def scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    return run("fill_.Scalar", new_tensor((), dtype or dt.get_default_dtype(), _device.resolve(device)), s)
+
+
 # --- numbers --------------------------------------------------------------------------------------------------------------
 @program("_local_scalar_dense")
 def local_scalar_dense(self: Any) -> Any:
     return to_host(self)._a.item()
+
+
+@program("equal")
+def equal(self: Any, other: Any) -> bool:
+    return self._a.shape == other._a.shape and bool(to_host(run("eq.Tensor", self, other))._a.all())
 
 
 @program("is_same_size")

@@ -10,8 +10,19 @@ _states: dict[int, list[int]] = {}      # device -> [seed, offset]
 _DEFAULT_SEED = 67280421310721
 
 
+_common = _DEFAULT_SEED                 # the seed of devices that were not seeded by themselves
+
+
 def _state(index: int) -> list[int]:
-    return _states.setdefault(index, [_DEFAULT_SEED, 0])
+    return _states.setdefault(index, [_common, 0])
+
+
+def seed_all(value: int) -> None:
+    """Starts all devices' numbers anew."""
+    global _common
+    with _lock:
+        _common = int(value) & 0xFFFFFFFFFFFFFFFF
+        _states.clear()
 
 
 def seed(index: int, value: int) -> None:

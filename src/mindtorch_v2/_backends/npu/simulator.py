@@ -20,6 +20,12 @@ def source_folder() -> pathlib.Path | None:
     return next((c for c in candidates if (c / "build.py").is_file()), None)
 
 
+def given_library() -> tuple[pathlib.Path, str] | None:
+    """A library that is already built (with a sanitizer, say), where MINDTORCH_NPU_LIB names one."""
+    given = pathlib.Path(os.environ.get("MINDTORCH_NPU_LIB", ""))
+    return (given, "") if given.name.startswith(NAME) and given.is_file() else None
+
+
 def _cache_folder() -> pathlib.Path:
     """A folder of the user's that can be written."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")

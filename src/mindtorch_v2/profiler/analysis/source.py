@@ -17,8 +17,8 @@ from .flows import Flows, find_flows
 from .tree import MEMORY_KIND, EventTree
 from .values import Kernel
 
-_DEVICE_NAMES = {Kind.RUNTIME: "runtime", Kind.DRIVER: "runtime", Kind.OVERHEAD: "overhead", Kind.KERNEL: "kernel", Kind.MEMCPY: "memcpy",
-                 Kind.MEMSET: "memset", Kind.DEVICE_SCOPE: "scope", Kind.SYNC: "sync", Kind.RANGE: "range"}
+_DEVICE_NAMES = {Kind.RUNTIME: "runtime", Kind.DRIVER: "runtime", Kind.OVERHEAD: "overhead", Kind.KERNEL: "kernel",
+                 Kind.MEMCPY: "memcpy", Kind.MEMSET: "memset", Kind.DEVICE_SCOPE: "scope", Kind.SYNC: "sync", Kind.RANGE: "range"}
 KIND_NAMES = {int(kind): "scope" if kind in (Kind.SCOPE, Kind.STEP) else _DEVICE_NAMES.get(kind, "op") for kind in Kind}
 KIND_NAMES[MEMORY_KIND] = "memory"
 _DEVICES = {member.value: member for member in DeviceType}
@@ -92,7 +92,8 @@ class EventSource:
         """What the entry launched on devices."""
         if not self.tree.has_device_entries:
             return []
-        return [Kernel(self.name[i], self.device_index(i), (self.end_ns[i] - self.start_ns[i]) / 1000) for i in self.tree.launched_by(entry)]
+        launched = self.tree.launched_by(entry)
+        return [Kernel(self.name[i], self.device_index(i), (self.end_ns[i] - self.start_ns[i]) / 1000) for i in launched]
 
     def device_index(self, entry: int) -> int:
         """The device that it ran on; on the CPU, as in PyTorch, the number of the process."""

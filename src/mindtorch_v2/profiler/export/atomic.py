@@ -2,18 +2,13 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
-try:  # the same files, several times faster
-    from isal.igzip import IGzipFile as _FastGzipFile
-except ImportError:
-    _FastGzipFile = None
-_GzipFile: Any = _FastGzipFile or gzip.GzipFile
+from .._files import GzipFile
 
 
 class TextOut(Protocol):
@@ -64,7 +59,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 def _text(raw: IO[bytes], name: str, gz: bool) -> Iterator[TextOut]:
     """A text layer over `raw`. The gzip header has no time in it, so that equal contents are equal files."""
     if gz:
-        with _GzipFile(filename=name, mode="wb", compresslevel=1, fileobj=raw, mtime=0) as packed:
+        with GzipFile(filename=name, mode="wb", compresslevel=1, fileobj=raw, mtime=0) as packed:
             yield _Encoder(packed)
     else:
         yield _Encoder(raw)
@@ -73,7 +68,7 @@ def _text(raw: IO[bytes], name: str, gz: bool) -> Iterator[TextOut]:
 class _Encoder:
     """`write` for text over a binary file; a lone surrogate (a name made from undecodable bytes) is written escaped."""
 
-    def __init__(self, out: IO[bytes] | gzip.GzipFile) -> None:
+    def __init__(self, out: IO[bytes]) -> None:
         self._out = out
 
     def write(self, text: str, /) -> int:

@@ -29,7 +29,7 @@ _SORT_DEVICES = 5_000_000
 _BASE_SECONDS = 7889238  # a quarter of a year: times since a multiple of it are short and exact in a double
 _CHUNK = 4096  # lines: about a megabyte, which stays in the processor's cache
 _OWN_KEYS = frozenset({"schemaVersion", "deviceProperties", "trace_id", "host_name", "displayTimeUnit", "use_device",
-                       "baseTimeNanoseconds", "traceEvents", "traceName"})
+                       "dropped_events", "baseTimeNanoseconds", "traceEvents", "traceName"})
 _FLAGS = ("profile_memory", "with_stack", "record_shapes", "with_modules", "with_flops")
 
 
@@ -82,6 +82,8 @@ class _Trace:
         flags = {flag: "1" for flag in _FLAGS if getattr(self.metadata.options, flag)}
         for key, text in (flags | dict(self.metadata.user)).items():
             yield f"{key} (metadata)" if key in _OWN_KEYS else key, _valid_json(text)
+        if self.metadata.dropped_events:
+            yield "dropped_events", str(self.metadata.dropped_events)
         if self.metadata.use_device:
             yield "use_device", quoted(self.metadata.use_device)
         yield "host_name", quoted(self.metadata.host_name)
@@ -160,8 +162,8 @@ class _Trace:
         first = np.flatnonzero(memory.device_type == device)[0] if records[0] < 0 else 0
         before = memory.total[first] - memory.nbytes[first]
         return [f'{{"ph":"C","name":"{label} memory","pid":'.encode() + self.pid + b',"tid":0,"ts":',
-                self._time(np.where(records < 0, self.metadata.start_ns, memory.time_ns[records])), b',"args":{"allocated bytes":',
-                Number(np.where(records < 0, before, memory.total[records])), b'}}']
+                self._time(np.where(records < 0, self.metadata.start_ns, memory.time_ns[records])),
+                b',"args":{"allocated bytes":', Number(np.where(records < 0, before, memory.total[records])), b'}}']
 
     # ---- Python calls ---------------------------------------------------------------------------------------
 
@@ -185,8 +187,9 @@ class _Trace:
         start = store.start_ns[rows]
         is_module = store.kind[rows] == Kind.MODULE
         segments: list[Segment] = [
-            b'{"ph":"X","cat":"python_function","name":"', Pick(self.slices.names, store.name[rows]), b'","pid":' + self.pid + b',"tid":',
-            Number(self.tracks.tids_of_rows(rows)), b',"ts":', self._time(start), b',"dur":', Micro(store.end_ns[rows] - start),
+            b'{"ph":"X","cat":"python_function","name":"', Pick(self.slices.names, store.name[rows]),
+            b'","pid":' + self.pid + b',"tid":', Number(self.tracks.tids_of_rows(rows)), b',"ts":', self._time(start),
+            b',"dur":', Micro(store.end_ns[rows] - start),
             b',"args":{"Python id":', Number(number), b',"Python parent id":', When(parent > 0, (Number(parent),)),
             When(parent == 0, (b"null",))]
         if is_module.any():

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class When:
     segments: tuple[Segment, ...]
 
 
-Segment = Union[bytes, Pick, Number, Micro, When]
+Segment = bytes | Pick | Number | Micro | When
 
 
 def format_rows(segments: Sequence[Segment], count: int) -> bytes:

@@ -51,8 +51,8 @@ class Slices:
     def host(self, tid: int, entries: np.ndarray, ev_idx: Number) -> list[Segment]:
         """Lines of what ran on the CPU. The ends of arrows follow the slice that they are attached to."""
         rows = self.tree.row[entries]
-        return [*self._slice(self.pid, tid, entries, rows), Number(entries + 1), *self._details(rows), b',"Ev Idx":', ev_idx, b"}}",
-                *self._forward_backward(self.pid, tid, entries), *self._launches(tid, entries)]
+        return [*self._slice(self.pid, tid, entries, rows), Number(entries + 1), *self._details(rows), b',"Ev Idx":', ev_idx,
+                b"}}", *self._forward_backward(self.pid, tid, entries), *self._launches(tid, entries)]
 
     def device(self, track: Track, entries: np.ndarray) -> list[Segment]:
         """Lines of what ran on one stream."""

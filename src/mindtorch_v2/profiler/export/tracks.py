@@ -72,7 +72,8 @@ class Tracks:
         store = self._tree.store
         entries = self._entries(on_device=True)
         thread = store.thread[self._tree.row[entries]]
-        return [Track(max(store.threads[i].device, 0), store.threads[i].os_id, entries[thread == i]) for i in np.unique(thread).tolist()]
+        found = [(store.threads[i], entries[thread == i]) for i in np.unique(thread).tolist()]
+        return [Track(max(stream.device, 0), stream.os_id, its_entries) for stream, its_entries in found]
 
 
 def _label(thread_name: str, process_name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from ... import _observer
 from ..._dispatch import aten
 from ..._dtype import int64
+from ._pin_memory import can_pin, pin
 from ._worker import EndOfStream, ExceptionWrapper, make_fetch, worker_loop
 
 STATUS_CHECK_SECONDS = 5.0
@@ -27,6 +28,7 @@ class BaseIterator:
         self._base_seed = int(aten.random_(aten.empty([], dtype=int64), generator=loader.generator).item())
         self._scope = f"enumerate(DataLoader)#{type(self).__name__}.__next__"
         self._yielded = 0
+        self._pins = loader.pin_memory and can_pin()
 
     def __iter__(self) -> BaseIterator:
         return self
@@ -44,7 +46,7 @@ class BaseIterator:
     def _next(self) -> Any:
         data = self._next_data()
         self._yielded += 1
-        return data
+        return pin(data) if self._pins else data
 
     def _next_data(self) -> Any:
         raise NotImplementedError

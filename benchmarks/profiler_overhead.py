@@ -1,0 +1,119 @@
+"""What does profiling cost while the program runs?
+
+The overhead is the time of a load under a profile less its time without one, per recorded event of the training steps and per
+operator of the tiny load. Bursts of both implementations, with and without a profile, take turns, and the shortest of each
+counts. Starting and stopping a profile is not part of a burst.
+"""
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import training_steps
+from common import implementations
+
+FLAGS: dict[str, dict[str, bool]] = {
+    "none": {}, "shapes": {"record_shapes": True}, "memory": {"profile_memory": True}, "stack": {"with_stack": True},
+    "all": {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True},
+}
+DEPTH = 30           # of the Python stack, where call stacks are recorded
+
+
+def tiny(torch: Any) -> Callable[[], None]:
+    """One operator on 4x4 elements."""
+    x = torch.ones(4, 4)
+    return lambda: x + x
+
+
+def python_calls(torch: Any) -> Callable[[], None]:
+    """A Python function that calls another and a function in C: nothing for the operators to do."""
+    values = [1, 2, 3]
+
+    def inner(n: int) -> int:
+        return len(values) + n
+
+    def outer() -> None:
+        inner(inner(1))
+    return outer
+
+
+def _burst(call: Callable[[], None], count: int) -> float:
+    """Microseconds per call."""
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    return (time.perf_counter() - start) / count * 1e6
+
+
+def _deep(depth: int, call: Callable[[], Any]) -> Any:
+    return call() if depth <= 0 else _deep(depth - 1, call)
+
+
+def events_per_call(torch: Any, call: Callable[[], None], flags: dict[str, bool]) -> float:
+    """How many events a profile shows of one call. The frames around the loop are in every profile."""
+    def recorded(count: int) -> int:
+        with torch.profiler.profile(**flags) as prof:
+            for _ in range(count):
+                call()
+        inner = prof.profiler
+        return len(inner.store) if hasattr(inner, "store") else len(inner.kineto_results.events())
+    return (recorded(12) - recorded(2)) / 10
+
+
+def overhead(build: Callable[[Any], Callable[[], None]], flags: dict[str, bool], count: int, rounds: int) -> dict[str, Any]:
+    """Microseconds per call without and with a profile, for each implementation, and the events of a call."""
+    calls = {name: (torch, build(torch)) for name, torch in implementations().items()}
+    times = {name: [float("inf"), float("inf")] for name in calls}
+
+    def measure() -> None:
+        for _ in range(rounds):
+            for name, (torch, call) in calls.items():
+                _burst(call, 3)
+                times[name][0] = min(times[name][0], _burst(call, count))
+                with torch.profiler.profile(**flags):
+                    _burst(call, 3)
+                    times[name][1] = min(times[name][1], _burst(call, count))
+    for _, call in calls.values():
+        _burst(call, 20)
+    gc.collect()
+    gc.disable()
+    try:
+        _deep(DEPTH - 8, measure)
+    finally:
+        gc.enable()
+    return {name: (*times[name], events_per_call(torch, call, flags)) for name, (torch, call) in calls.items()}
+
+
+def _row(what: str, found: dict[str, Any], per_event: bool, limit: float) -> dict[str, Any]:
+    costs = {name: (on - off) / (events if per_event else 1) for name, (off, on, events) in found.items()}
+    ratio = costs["mindtorch_v2"] / costs["torch"]
+    return {"what": what, "torch_us": round(costs["torch"], 3), "mindtorch_v2_us": round(costs["mindtorch_v2"], 3),
+            "ratio": round(ratio, 3), "at_most": limit, "ok": ratio <= limit,
+            "off_us": {n: round(f[0], 2) for n, f in found.items()}, "events": {n: f[2] for n, f in found.items()}}
+
+
+# load: (how it is built, calls in a burst, rounds, whether the cost is given per event)
+LOADS = {"x + x": (tiny, 400, 60, False), "MLP": (training_steps.mlp, 2, 150, True),
+         "transformer": (training_steps.transformer, 2, 12, True), "CNN": (training_steps.cnn, 2, 12, True)}
+# At most this times PyTorch's. Where no figure stands, PyTorch's own cost is the limit.
+LIMITS = {("x + x", "shapes"): 0.5, ("x + x", "memory"): 0.5, ("x + x", "stack"): 0.7, ("MLP", "none"): 0.3}
+
+
+def measure(loads: set[str] | None = None, flags: set[str] | None = None) -> list[dict[str, Any]]:
+    rows = []
+    for load, (build, count, rounds, per_event) in LOADS.items():
+        for name, asked in FLAGS.items():
+            if (not loads or load in loads) and (not flags or name in flags):
+                found = overhead(build, asked, count, rounds)
+                rows.append(_row(f"profiling {load}: {name}", found, per_event, LIMITS.get((load, name), 1.0)))
+    if not loads or "Python calls" in loads:
+        rows.append(_row("profiling Python calls: stack", overhead(python_calls, FLAGS["stack"], 400, 40), True, 0.6))
+    return rows
+
+
+if __name__ == "__main__":
+    words = set(sys.argv[1:])
+    print(*measure(words & {*LOADS, "Python calls"}, words & set(FLAGS)), sep="\n")

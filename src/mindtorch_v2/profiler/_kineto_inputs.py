@@ -1,0 +1,95 @@
+"""The arguments of events in a trace, back as descriptions."""
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+from ._fields import Kind
+from ._store import InputDescription
+
+_SHAPES, _STRIDES, _TYPES, _VALUES = "Input Dims", "Input Strides", "Input type", "Concrete Inputs"
+
+
+class InputTable:
+    """Descriptions, each once."""
+
+    def __init__(self) -> None:
+        self.descriptions: list[InputDescription] = []
+        self.has_shapes = False
+        self._known: dict[tuple[str, bool], int] = {}
+        self._pairs: dict[Any, Any] = {}
+
+    def number(self, args: dict[str, Any], kind: Kind) -> int:
+        """The number of the description of these arguments."""
+        key = repr(args), kind is Kind.OP
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = len(self.descriptions)
+            self.descriptions.append(self._described(args, kind is Kind.OP))
+        return found
+
+    def _described(self, args: dict[str, Any], is_operator: bool) -> InputDescription:
+        types = tuple(str(name) for name in _listed(args.pop(_TYPES, None)))
+        shapes, strides = (tuple(_dimensions(item) for item in _listed(args.pop(key, None))) for key in (_SHAPES, _STRIDES))
+        texts = _listed(args.pop(_VALUES, None))
+        self.has_shapes |= bool(shapes)
+        values = tuple(_value(text, i, types) if is_operator else _shown(text) for i, text in enumerate(texts))
+        length = max(len(types), len(shapes), len(values)) if shapes else 0
+        return InputDescription(_padded(shapes, length, ()), _padded(strides, length, ()), _padded(types, length, ""),
+                                _padded(values, length, None), tuple(self._pair(key, value) for key, value in args.items()))
+
+    def _pair(self, key: str, value: Any) -> tuple[str, Any]:
+        """Many kernels share most of their arguments: each pair is kept once."""
+        pair = key, _frozen(value)
+        return self._pairs.setdefault((key, type(pair[1]), pair[1]), pair)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _padded(values: tuple[Any, ...], length: int, missing: Any) -> tuple[Any, ...]:
+    return values + (missing,) * (length - len(values))
+
+
+def _dimensions(value: Any) -> tuple[Any, ...]:
+    """The dimensions of a tensor, or of each tensor of a list."""
+    if not isinstance(value, list):
+        return ()
+    return tuple(_dimensions(item) if isinstance(item, list) else item if type(item) is int else -1 for item in value)
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_frozen(item) for item in value)
+    if isinstance(value, dict):
+        return json.dumps(value, default=str)
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def _value(text: Any, place: int, types: tuple[str, ...]) -> Any:
+    """A value from its C++ spelling: "6", "1.", "True", "[2, 3]"; None for what is not shown."""
+    kind = types[place] if place < len(types) else ""
+    if not isinstance(text, str) or text == "" or kind not in ("", "Scalar", "ScalarList"):
+        return None
+    if text.startswith("[") and text.endswith("]"):
+        inner = text[1:-1].strip()
+        return tuple(_scalar(item.strip()) for item in inner.split(",")) if inner else ()
+    return _scalar(text)
+
+
+def _shown(text: Any) -> str | None:
+    """What a user gave to a scope, as it was given."""
+    return None if text == "" else str(text)
+
+
+def _scalar(text: str) -> Any:
+    if text in ("True", "False"):
+        return text == "True"
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    return text

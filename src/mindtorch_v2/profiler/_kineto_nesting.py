@@ -1,0 +1,44 @@
+"""Who encloses whom, from times alone."""
+from __future__ import annotations
+
+import numpy as np
+
+from ._fields import Kind
+
+
+def nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(end, parent, is it outside the nesting?) of rows in the order of (start, -end); those not in `nests` have no parent.
+
+    The parent is the innermost row of the same track that is open when a row begins. A row that outlives its parent by no more
+    than `slack_ns`, the error of a trace in whole microseconds, ends with it; one that outlives it by more leaves the nesting. (A
+    step stays: what it outlives leaves.)
+    """
+    start, end = columns["start_ns"].tolist(), columns["end_ns"].tolist()
+    is_step = (columns["kind"] == Kind.STEP).tolist()
+    track = columns["track"].tolist()
+    parent = [-1] * len(start)
+    loose = np.zeros(len(start), bool)
+    open_rows: dict[int, list[int]] = {}
+    for row in np.flatnonzero(nests).tolist():
+        begins, ends = start[row], end[row]
+        stack = open_rows.setdefault(track[row], [])
+        while stack and not (begins < end[stack[-1]] or begins == ends == end[stack[-1]]):
+            stack.pop()
+        if is_step[row]:
+            while stack and ends > end[stack[-1]] + slack_ns:
+                loose[stack.pop()] = True
+        if stack:
+            over = ends - end[stack[-1]]
+            if over > slack_ns:
+                loose[row] = True
+                continue
+            if over > 0:
+                end[row] = end[stack[-1]]
+            parent[row] = stack[-1]
+        stack.append(row)
+    parents = np.array(parent, np.int64) if parent else np.zeros(0, np.int64)
+    outside = np.append(loose, False)[parents]      # what began inside a row before that left the nesting
+    while outside.any():
+        parents = np.where(outside, np.append(parents, -1)[parents], parents)
+        outside = np.append(loose, False)[parents]
+    return np.array(end, np.int64), parents, loose

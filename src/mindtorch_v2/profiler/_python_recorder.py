@@ -1,0 +1,451 @@
+"""The observer: fixed-width rows, one list per thread, written while the program runs.
+
+There is one recorder in a process. It sits in the observer slot while a session records or a listener wants to see
+calls, and forgets everything when the last of them ends. A row is five integers, added in one indivisible step; its end
+follows as a pair in another list, and what only some rows have (arguments, stacks) in a third. Whatever interrupts a
+thread between two steps (the garbage collector running a finaliser, a signal handler) may therefore record events of its
+own. Nothing here locks, formats or keeps a tensor.
+"""
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NamedTuple, Protocol
+
+from . import _clock
+from ._fields import Kind
+from ._interning import InputTable, Labels, ModuleTable, op_label, op_numbers
+from ._stacks import StackSampler
+from ._store import ThreadInfo
+
+ROW_FIELDS = ("row", "start_ns", "label", "parent", "sequence_nr")
+DETAIL_FIELDS = ("row", "forward_thread", "inputs", "stack", "module")   # only for rows that have any of these
+END_FIELDS = ("row", "end_ns")
+MEMORY_FIELDS = ("time_ns", "address", "nbytes", "device", "row")   # device: type << 16 | index
+DEVICE_NUMBERS = {"cpu": 0, "cuda": 1, "meta": 14, "privateuseone": 20, "npu": 21}
+
+EVALUATE = "autograd::engine::evaluate_function: "
+SHAPES, STACKS, MODULES, LISTENERS = 1, 2, 4, 8   # bits of Recorder.detail: what makes a row cost more than its times
+_thread_numbers = itertools.count(1)
+_number_of_ident: dict[int, int] = {}
+
+
+class _Identity(threading.local):
+    """Who the calling thread is; made when it first asks, so numbers follow the order of first use."""
+
+    def __init__(self) -> None:
+        self.info = ThreadInfo(next(_thread_numbers), threading.get_native_id(), threading.current_thread().name)
+        _number_of_ident[threading.get_ident()] = self.info.number
+
+
+identity = _Identity()
+
+
+class Listener(Protocol):
+    """Something that wants to see every call as it happens (the execution trace)."""
+
+    def enter(self, kind: Kind, name: str, op: Any, args: tuple[Any, ...], sequence_nr: int, forward_thread: int) -> None:
+        """An event begins."""
+
+    def leave(self) -> None:
+        """The innermost event of the calling thread ends."""
+
+    def outputs(self, result: Any) -> None:
+        """What the innermost operator returned."""
+
+
+class Position(NamedTuple):
+    """A moment in a buffer: the number that the next row gets (or a smaller one that none has), how many rows had been
+    recorded, and where the next entries of its tables stand."""
+
+    row: int
+    recorded: int
+    rows_at: int
+    details_at: int
+    ends_at: int
+    memory_at: int
+
+
+class ThreadBuffer:
+    """What one thread recorded. `open` is its stack of open rows: a row number, or -2 - number where the row was
+    opened with a handle and will be closed by it. Row numbers grow but may have gaps. Positions count what has been given
+    up (`gone`) too."""
+
+    __slots__ = ("info", "row_numbers", "marks", "rows", "details", "ends", "open", "memory", "detached", "module",
+                 "module_stack", "op_stacks", "frames", "builtins", "traced", "paused_by_ops", "gone")
+
+    def __init__(self, info: ThreadInfo) -> None:
+        self.info = info
+        self.row_numbers = itertools.count()
+        self.marks = 0                      # numbers that no row got
+        self.gone = [0, 0, 0, 0]            # entries given up of rows, details, ends, memory
+        self.rows: list[int] = []           # flat, ROW_FIELDS
+        self.details: list[int] = []        # flat, DETAIL_FIELDS
+        self.ends: list[int] = []           # flat, END_FIELDS
+        self.open: list[int] = []
+        self.memory: list[int] = []         # flat, MEMORY_FIELDS
+        self.detached: set[int] = set()     # rows closed by another thread
+        self.module = -1
+        self.module_stack: list[tuple[Any, int, int]] = []   # (outermost module, module before, row)
+        self.op_stacks: dict[int, int] = {}         # open operator of the package -> its call stack
+        self.frames: dict[FrameType, int] = {}      # running Python function -> its row
+        self.builtins: dict[FrameType, int] = {}    # caller of a running function in C -> that function's row
+        self.traced = False
+        self.paused_by_ops: Any = None      # the thread's profile function, where it need not run inside operators
+
+    def position(self) -> Position:
+        """Where the next entries will stand."""
+        number = next(self.row_numbers)
+        lengths = [len(flat) + gone for flat, gone in zip((self.rows, self.details, self.ends, self.memory), self.gone)]
+        self.marks += 1
+        return Position(number, number - self.marks + 1, *lengths)
+
+    def open_rows(self) -> list[tuple[int, int]]:
+        """(row, label) of what is open with a handle, outermost first."""
+        labels = dict(zip(self.rows[::len(ROW_FIELDS)], self.rows[2::len(ROW_FIELDS)]))
+        return [(-2 - row, labels[-2 - row]) for row in self.open if row < -1 and -2 - row in labels]
+
+    def forget(self, limit: int) -> None:
+        """Gives up the oldest rows and memory records, so that `limit` of each are left."""
+        width = len(ROW_FIELDS)
+        cut = max(0, len(self.rows) - limit * width)
+        del self.rows[:cut]
+        self.gone[0] += cut
+        first = self.rows[0] if self.rows else 0
+        for place, flat, size in ((1, self.details, len(DETAIL_FIELDS)), (2, self.ends, len(END_FIELDS))):
+            kept = [x for i in range(0, len(flat), size) if flat[i] >= first for x in flat[i:i + size]]
+            self.gone[place] += len(flat) - len(kept)
+            flat[:] = kept
+        cut = max(0, len(self.memory) - limit * len(MEMORY_FIELDS))
+        del self.memory[:cut]
+        self.gone[3] += cut
+
+    def end(self, row: int, now: int) -> None:
+        """Ends a row that was opened with a handle, wherever it stands."""
+        if row < 0:                         # it was not kept
+            return
+        if self.open and self.open[-1] == -2 - row:
+            self.open.pop()
+        elif -2 - row in self.open:
+            self.open.remove(-2 - row)
+        else:
+            return
+        self.ends += (row, now)
+
+
+class Handle:
+    """An open row that may be closed out of order or by another thread."""
+
+    __slots__ = ("generation", "buffer", "row")
+
+    def __init__(self, generation: int, buffer: ThreadBuffer, row: int) -> None:
+        self.generation, self.buffer, self.row = generation, buffer, row
+
+
+class _Local(threading.local):
+    buffer: ThreadBuffer | None = None
+
+
+class Recorder:
+    """The Python recorder. Every `enter_*` that is observed is closed by `leave`, on the same thread."""
+
+    watches_memory = False
+    watches_modules = False
+    watches_outputs = False
+
+    def __init__(self) -> None:
+        self.generation = 0
+        self.listeners: tuple[Listener, ...] = ()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets everything that was recorded."""
+        self.generation += 1
+        self.detail = LISTENERS if self.listeners else 0
+        self.all_threads = False
+        self.now: Callable[[], int] = _clock.current().now
+        self.labels = Labels()
+        self.inputs = InputTable()
+        self.modules = ModuleTable()
+        self.stacks = StackSampler()
+        self.buffers: dict[int, ThreadBuffer] = {}     # thread number -> buffer of a thread that is recorded
+        self.stray_memory: list[int] = []              # frees by threads that are not
+        self._local = _Local()
+        self.on_adopt: Callable[[ThreadBuffer], None] | None = None
+        self._start_tables()
+
+    def _start_tables(self) -> None:
+        self.limit, self.newest = 0, False             # how many rows are kept, and which
+        self.dropped = self._stored = 0
+
+    def bound(self, limit: int, newest: bool) -> None:
+        """Keeps at most `limit` rows (0 for all): the newest, or those that came first."""
+        self.limit, self.newest = limit, newest
+
+    def _has_room(self, buffer: ThreadBuffer) -> bool:
+        """Makes room for a row of a bounded recorder; False where it is not to be kept."""
+        if not self.newest:
+            self._stored += 1
+            if self._stored > self.limit:
+                self.dropped += 1
+                return False
+        elif len(buffer.rows) >= 2 * len(ROW_FIELDS) * self.limit:
+            buffer.forget(self.limit)
+        return True
+
+    @property
+    def stray_count(self) -> int:
+        """How many frees by threads that are not recorded were noted."""
+        return len(self.stray_memory) // len(MEMORY_FIELDS)
+
+    def set_details(self, detail: int) -> None:
+        """What rows hold beside their times: SHAPES, STACKS, MODULES or-ed together."""
+        self.detail = detail | (LISTENERS if self.listeners else 0)
+        self.watches_modules = bool(detail & MODULES)
+        self.watches_outputs = bool(self.listeners)
+
+    # --- threads ----------------------------------------------------------------------------------------------------
+    def adopt(self) -> ThreadBuffer:
+        """Records the calling thread from now on."""
+        info = identity.info
+        buffer = self.buffers.get(info.number)
+        if buffer is None:
+            buffer = self.buffers[info.number] = self._make_buffer(info)
+        self._bind(buffer)
+        if self.on_adopt is not None:
+            self.on_adopt(buffer)
+        return buffer
+
+    def _make_buffer(self, info: ThreadInfo) -> ThreadBuffer:
+        return ThreadBuffer(info)
+
+    def _bind(self, buffer: ThreadBuffer) -> None:
+        """Makes a buffer the calling thread's."""
+        self._local.buffer = buffer
+
+    def _buffer(self) -> ThreadBuffer | None:
+        """The slow way to the calling thread's buffer, where it has not been seen since `release`."""
+        if self.all_threads or identity.info.number in self.buffers:
+            return self.adopt()
+        return None
+
+    def thread_buffer(self) -> ThreadBuffer | None:
+        """The calling thread's buffer, if it is recorded."""
+        return self._local.buffer or self._buffer()
+
+    def meet_again(self) -> None:
+        """Makes every thread pass by `adopt` once more."""
+        self._local = _Local()
+
+    def release(self, keep: set[int]) -> None:
+        """Stops recording all threads but those numbered in `keep`."""
+        if self.buffers.keys() - keep:
+            self.buffers = {n: b for n, b in self.buffers.items() if n in keep}
+            self.meet_again()
+
+    # --- events -----------------------------------------------------------------------------------------------------
+    def enter_op(self, op: Any, args: tuple[Any, ...], sequence_nr: int) -> None:
+        buffer = self._local.buffer or self._buffer()
+        detail = self.detail
+        if detail and detail & LISTENERS:
+            for listener in self.listeners:
+                listener.enter(Kind.OP, op.event, op, args, sequence_nr, 0)
+        if buffer is None:
+            return
+        label = op_numbers.get(op)
+        if label is None:
+            label = op_label(op)
+        opened = buffer.open
+        if self.limit and not self._has_room(buffer):
+            opened.append(-1)
+            return
+        row, parent = next(buffer.row_numbers), opened[-1] if opened else -1
+        if detail:
+            inputs = self.inputs.of_op(op, args) if detail & SHAPES else -1
+            stack = -1
+            if detail & STACKS:
+                stack = self._stack_of(buffer, parent)
+                if op.event.startswith("aten::"):
+                    if buffer.paused_by_ops is not None and not buffer.op_stacks:
+                        sys.setprofile(None)
+                    buffer.op_stacks[row] = stack
+            buffer.details += (row, 0, inputs, stack, buffer.module)
+        buffer.rows += (row, self.now(), label, parent, sequence_nr)
+        opened.append(row)
+
+    def enter_node(self, name: str, sequence_nr: int, forward_thread: int, inputs: tuple[Any, ...], is_backward: bool) -> None:
+        """`forward_thread` is the identifier that Python gave to the thread of the forward, or 0 where that is not known:
+        then it is taken to be the calling one. A name without the engine's prefix is the forward of a custom Function."""
+        if not is_backward and not name.startswith(EVALUATE):
+            self._enter(Kind.FUNCTION, name, inputs, sequence_nr)
+            return
+        number = self._thread_number(forward_thread, sequence_nr)
+        self._enter(Kind.BACKWARD if is_backward else Kind.NODE, name, inputs if is_backward else (), sequence_nr, number)
+
+    @staticmethod
+    def _thread_number(ident: int, sequence_nr: int) -> int:
+        """The number of the thread that ran a forward; 0 for what has none."""
+        number = _number_of_ident.get(ident, 0)
+        return identity.info.number if number == 0 and sequence_nr >= 0 else number
+
+    def enter_scope(self, name: str, args: str | None = None) -> None:
+        self._enter(Kind.SCOPE, name, args)
+
+    def enter_function(self, name: str, args: tuple[Any, ...] = (), keywords: dict[str, Any] | None = None,
+                       sequence_nr: int = -1) -> None:
+        """A named call that is shown like an operator."""
+        self._enter(Kind.FUNCTION, name, args, sequence_nr, keywords=keywords)
+
+    def _enter(self, kind: Kind, name: str, inputs: Any, sequence_nr: int = -1, forward_thread: int = 0,
+               keywords: dict[str, Any] | None = None) -> None:
+        buffer = self.thread_buffer()
+        if self.detail & LISTENERS:
+            self._tell(kind, name, inputs, sequence_nr, forward_thread)
+        if buffer is not None:
+            self._push(buffer, False, kind, name, inputs, sequence_nr, forward_thread, keywords)
+
+    def _tell(self, kind: Kind, name: str, inputs: Any, sequence_nr: int, forward_thread: int) -> None:
+        args = inputs if isinstance(inputs, tuple) else ()
+        for listener in self.listeners:
+            listener.enter(kind, name, None, args, sequence_nr, forward_thread)
+
+    def _push(self, buffer: ThreadBuffer, by_handle: bool, kind: Kind, name: str, inputs: Any, sequence_nr: int = -1,
+              forward_thread: int = 0, keywords: dict[str, Any] | None = None) -> int:
+        opened = buffer.open
+        if self.limit and not self._has_room(buffer):
+            if not by_handle:
+                opened.append(-1)
+            return -1
+        row, parent = next(buffer.row_numbers), opened[-1] if opened else -1
+        described = self._described(inputs, keywords)
+        stack = self._stack_of(buffer, parent) if self.detail & STACKS else -1
+        label = self.labels.number(name, kind)
+        if forward_thread or self.detail or described >= 0:
+            buffer.details += (row, forward_thread, described, stack, buffer.module)
+        buffer.rows += (row, self.now(), label, parent, sequence_nr)
+        opened.append(-2 - row if by_handle else row)
+        return row
+
+    def _described(self, inputs: Any, keywords: dict[str, Any] | None) -> int:
+        if isinstance(inputs, str):
+            return self.inputs.of_text(inputs)
+        return self.inputs.of_values(inputs, keywords) if self.detail & SHAPES and (inputs or keywords) else -1
+
+    def _stack_of(self, buffer: ThreadBuffer, parent: int) -> int:
+        """The call stack of a new row. What an operator of the package calls has the operator's: only the package's own
+        frames lie between them."""
+        inherited = buffer.op_stacks.get(parent)
+        return self.stacks.sample() if inherited is None else inherited
+
+    def leave(self) -> None:
+        now = self.now()
+        detail = self.detail
+        if detail and detail & LISTENERS:
+            for listener in self.listeners:
+                listener.leave()
+        buffer = self._local.buffer or self._buffer()
+        if buffer is None:
+            return
+        opened = buffer.open
+        if not opened:
+            return
+        row = opened.pop()
+        if row < -1:
+            # Scopes that were opened inside and not closed: they outlive this event and stay open.
+            opened.append(row)
+            place = next((i for i in range(len(opened) - 1, -1, -1) if opened[i] >= -1), None)
+            if place is None:
+                return
+            row = opened.pop(place)
+        if row == -1:                       # a row that was not kept
+            return
+        buffer.ends += (row, now)
+        if detail and detail & STACKS:
+            was_op = buffer.op_stacks.pop(row, None) is not None
+            if was_op and buffer.paused_by_ops is not None and not buffer.op_stacks:
+                sys.setprofile(buffer.paused_by_ops)
+
+    # --- rows with a handle -----------------------------------------------------------------------------------------
+    def open(self, kind: Kind, name: str, inputs: Any = None, keywords: dict[str, Any] | None = None,
+             sequence_nr: int = -1) -> Handle | None:
+        """Opens a row that `close` ends, in whatever order; None where the thread is not recorded."""
+        buffer = self.thread_buffer()
+        if self.detail & LISTENERS:
+            self._tell(kind, name, inputs, -1, 0)
+        if buffer is None:
+            return None
+        return Handle(self.generation, buffer, self._push(buffer, True, kind, name, inputs, sequence_nr, 0, keywords))
+
+    def close(self, handle: Handle | None) -> None:
+        """Ends a row, once; later calls do nothing, nor does one after the recorder has forgotten the row."""
+        now = self.now()
+        if self.detail & LISTENERS:
+            for listener in self.listeners:
+                listener.leave()
+        if handle is None or handle.generation != self.generation:
+            return
+        if handle.buffer.info.number != identity.info.number:
+            handle.buffer.detached.add(handle.row)
+        handle.buffer.end(handle.row, now)
+
+    # --- results, memory, modules -----------------------------------------------------------------------------------
+    def outputs(self, result: Any) -> None:
+        """What the innermost operator returned; asked for while `watches_outputs`."""
+        for listener in self.listeners:
+            listener.outputs(result)
+
+    def allocated(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
+        buffer = self._local.buffer or self._buffer()
+        if buffer is not None:
+            self._note_memory(buffer, address, nbytes, device_type, device_index)
+
+    def freed(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
+        buffer = self._local.buffer or self._buffer()
+        if buffer is not None:
+            self._note_memory(buffer, address, -nbytes, device_type, device_index)
+        elif self.watches_memory and not (self.limit and self.stray_count >= self.limit):
+            self.stray_memory += (self.now(), address, -nbytes, DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index, -1)
+
+    def _note_memory(self, buffer: ThreadBuffer, address: int, nbytes: int, device_type: str, device_index: int) -> None:
+        if self.watches_memory:
+            if self.limit and len(buffer.memory) >= 2 * len(MEMORY_FIELDS) * self.limit:
+                if not self.newest:
+                    self.dropped += 1
+                    return
+                buffer.forget(self.limit)
+            row = buffer.open[-1] if buffer.open else -1
+            device = DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index
+            buffer.memory += (self.now(), address, nbytes, device, row)
+
+    def enter_module(self, module: Any) -> None:
+        """An nn.Module is called; asked for while `watches_modules`."""
+        buffer = self.thread_buffer()
+        if buffer is None:
+            return
+        calls = buffer.module_stack
+        root = calls[-1][0] if calls else module
+        name = f"nn.Module: {type(module).__name__}_{self.modules.instance_number(module)}"
+        before, buffer.module = buffer.module, self.modules.enter(module, root, buffer.module)
+        calls.append((root, before, self.push_python(buffer, self.labels.number(name, Kind.MODULE))))
+
+    def leave_module(self) -> None:
+        """The innermost module call of the thread ends."""
+        buffer = self.thread_buffer()
+        if buffer is not None and buffer.module_stack:
+            _, buffer.module, row = buffer.module_stack.pop()
+            buffer.end(row, self.now())
+
+    def push_python(self, buffer: ThreadBuffer, label: int) -> int:
+        """Opens a row for a Python call."""
+        if self.limit and not self._has_room(buffer):
+            return -1
+        opened, row = buffer.open, next(buffer.row_numbers)
+        parent = opened[-1] if opened else -1
+        if buffer.module >= 0:
+            buffer.details += (row, 0, -1, -1, buffer.module)
+        buffer.rows += (row, self.now(), label, parent, -1)
+        opened.append(-2 - row)
+        return row

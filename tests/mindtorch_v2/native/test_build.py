@@ -1,0 +1,66 @@
+"""The native part can be absent or switched off, and survives a fork."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mindtorch_v2 import _native
+
+SRC = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(_native.__file__))))
+
+
+def _python(code: str, **environment: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": SRC, **environment}, capture_output=True,
+                          text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_switched_off() -> None:
+    said = _python("import mindtorch_v2 as t; from mindtorch_v2 import _native; print(_native.available(), _native.available(), "
+                   "t.relu(t.tensor([-1.0, 2.0])).tolist())", MINDTORCH_NATIVE="0")
+    assert said.split("\n")[0] == "False False [0.0, 2.0]" and "native" not in said
+
+
+def test_says_once_that_it_is_missing() -> None:
+    code = """
+import sys, warnings
+sys.modules["mindtorch_v2._native._kernels"] = None
+warnings.simplefilter("always")
+with warnings.catch_warnings(record=True) as said:
+    import mindtorch_v2 as t
+    x = t.randn(10, 10, requires_grad=True)
+    t.nn.functional.gelu(x).softmax(-1).sum().backward()
+    before = len(said)
+    from mindtorch_v2 import _native
+    print(before, _native.available(), _native.available(), len(said), "native kernels" in str(said[0].message))
+"""
+    assert _python(code, MINDTORCH_NATIVE="1").strip() == "0 False False 1 True"
+
+
+@pytest.mark.parametrize("variables, want", [({"OMP_NUM_THREADS": "1"}, "1"), ({"OMP_NUM_THREADS": "3"}, "3"),
+                                             ({"OMP_NUM_THREADS": "", "OPENBLAS_NUM_THREADS": "1"}, "1")])
+def test_number_of_threads_follows_the_environment(variables: dict[str, str], want: str) -> None:
+    assert _python("import mindtorch_v2 as t; print(t.get_num_threads())", **variables).strip() == want
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_fork_with_threads() -> None:
+    code = """
+import os, warnings
+warnings.simplefilter("ignore")
+import mindtorch_v2 as t
+t.set_num_threads(3)
+x = t.ones(1000, 1000)
+want = t.nn.functional.gelu(x).sum().item()
+for _ in range(5):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if t.nn.functional.gelu(x).sum().item() == want else 1)
+    assert os.waitpid(child, 0)[1] == 0
+print(t.nn.functional.gelu(x).sum().item() == want)
+"""
+    assert _python(code).strip() == "True"

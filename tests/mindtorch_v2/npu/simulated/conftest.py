@@ -1,0 +1,73 @@
+"""What the tests share: control over the simulator."""
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import mindtorch_v2 as torch
+
+
+class Simulator:
+    """The symbols that the simulator has beside the vendor's."""
+
+    def __init__(self) -> None:
+        from mindtorch_v2._backends.npu.runtime import runtime
+        self.library = runtime().libraries.opened[0][1]
+        self.library.simCounter.restype = ctypes.c_uint64
+        self.library.simCounter.argtypes = [ctypes.c_char_p]
+        self.library.simSetOpDelay.argtypes = [ctypes.c_char_p, ctypes.c_uint64]
+        self.library.simSetKernelDelay.argtypes = [ctypes.c_uint64]
+        self.library.simFaultKernel.argtypes = [ctypes.c_uint64, ctypes.c_int32, ctypes.c_char_p]
+
+    def count(self, name: str) -> int:
+        return self.library.simCounter(name.encode())
+
+    def delay(self, op: str, milliseconds: float) -> None:
+        """Makes every kernel of an operator take at least this long."""
+        self.library.simSetOpDelay(op.encode(), int(milliseconds * 1e6))
+
+
+@pytest.fixture(scope="session")
+def simulator():
+    assert torch.npu.is_available(), torch.npu.why_unavailable()
+    return Simulator()
+
+
+@pytest.fixture(autouse=True)
+def no_violations(simulator):
+    """No test may misuse the device in a way that only the simulator notices."""
+    before = simulator.count("violations")
+    yield
+    torch.npu.synchronize()
+    assert simulator.count("violations") == before
+
+
+@pytest.fixture
+def slow(simulator):
+    """`slow("Add", 50)`: additions take 50 ms until the test ends."""
+    used = []
+
+    def set_delay(op: str, milliseconds: float) -> None:
+        used.append(op)
+        simulator.delay(op, milliseconds)
+    yield set_delay
+    torch.npu.synchronize()
+    for op in used:
+        simulator.delay(op, 0)
+
+
+@pytest.fixture
+def run_script():
+    """Runs a script in a fresh process with the simulator and further settings; gives its output."""
+    def run(text: str, **settings: str) -> str:
+        source = str(pathlib.Path(torch.__file__).parents[1])
+        environment = {**os.environ, **settings, "PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])}
+        done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+    return run

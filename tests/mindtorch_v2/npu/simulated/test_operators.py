@@ -1,0 +1,149 @@
+"""Every row of the operator table gives what the CPU gives."""
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import ops
+from mindtorch_v2._backends.npu.boxing import PROGRAMS
+from mindtorch_v2.npu.checks import cases
+from mindtorch_v2.npu.selftest import difference
+
+ALL = list(cases())
+
+
+@pytest.mark.parametrize("case", ALL, ids=[f"{i}-{c.name}" for i, c in enumerate(ALL)])
+def test_agrees_with_the_cpu_without_running_there(case):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        worst, note = difference(case)
+    assert worst <= case.tolerance, note
+
+
+def test_every_row_names_an_operator_with_as_many_operands():
+    from mindtorch_v2._backends.npu import abi
+    for name, text in ops.ROWS.items():
+        for row in text.split("|"):
+            operator = row.partition(":")[0].strip()
+            assert operator in abi.OPERATORS, name
+
+
+def test_programs_are_ops():
+    from mindtorch_v2._ops.table import OPS
+    assert set(PROGRAMS) <= set(OPS)
+
+
+def test_an_op_without_a_kernel_runs_on_the_cpu_with_one_warning():
+    x = torch.randn(8).npu()
+    with pytest.warns(UserWarning, match=r"aten::cumsum .* runs on the CPU"):
+        y = x.cumsum(0)
+    assert y.device == torch.device("npu:0")
+    assert torch.allclose(y.cpu(), x.cpu().cumsum(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x.cumsum(0)
+
+
+def test_a_switch_makes_running_on_the_cpu_an_error(monkeypatch):
+    monkeypatch.setenv("MINDTORCH_NPU_FALLBACK", "error")
+    with pytest.raises(NotImplementedError, match=r"aten::cumprod .* cannot run on the NPU"):
+        torch.ones(3, device="npu").cumprod(0)
+
+
+def test_in_place_ops_on_the_cpu_write_back():
+    x = torch.arange(4.0).npu()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x.cumsum_(0)
+        x[torch.tensor([0, 1]).npu()] = 7.0
+    assert x.tolist() == [7.0, 7.0, 3.0, 6.0]
+
+
+def test_types_that_the_device_lacks_run_on_the_cpu():
+    x = torch.ones(3, dtype=torch.complex64).npu()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert (x * 2j).cpu().tolist() == [2j] * 3
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1, 1, 1, 1, 1, 1)])
+def test_unusual_shapes(shape):
+    x = torch.ones(shape).npu()
+    assert torch.equal((x + x * 2).cpu(), torch.ones(shape) * 3)
+    assert x.sum().item() == x.numel()
+
+
+def test_results_into_given_tensors():
+    x, y = torch.randn(3, 4), torch.randn(3, 4)
+    out = torch.empty(0, device="npu")
+    torch.add(x.npu(), y.npu(), out=out)
+    assert torch.equal(out.cpu(), x + y)
+    with pytest.raises(RuntimeError):
+        torch.add(x.npu(), y.npu(), out=torch.empty(3, 4))
+
+
+def test_views_reach_the_right_elements():
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    d = x.npu()
+    for view in (lambda t: t[1], lambda t: t[:, 1:, ::2], lambda t: t.permute(2, 0, 1), lambda t: t.transpose(1, 2)[..., 1],
+                 lambda t: t.unsqueeze(1).expand(2, 5, 3, 4), lambda t: t.as_strided((2, 2), (5, 3), 2), lambda t: t.diagonal(0, 1, 2)):
+        assert torch.equal(view(d).cpu(), view(x))
+        assert torch.equal((view(d) + 1).cpu(), view(x) + 1)
+    d[:, 1] = -1.0
+    d[0, 0, 2:].mul_(10)
+    x[:, 1] = -1.0
+    x[0, 0, 2:].mul_(10)
+    assert torch.equal(d.cpu(), x)
+
+
+def test_types_are_promoted_as_on_the_cpu():
+    values = [torch.tensor([1, 2]), torch.tensor([True, False]), torch.tensor([0.5, 1.5]), torch.tensor([1, 2], dtype=torch.int32),
+              torch.tensor([1.0, 2.0], dtype=torch.float16), torch.tensor(2), torch.tensor(2.5)]
+    for a in values:
+        for b in values:
+            here, there = a + b, a.npu() + b.npu()
+            assert here.dtype is there.dtype
+            assert np.array_equal(here.numpy(), there.cpu().numpy())
+        for number in (2, 2.5, True):
+            assert (a * number).dtype is (a.npu() * number).dtype
+            assert torch.equal((a * number), (a.npu() * number).cpu())
+
+
+def test_in_place_results_that_do_not_fit_are_errors():
+    x = torch.tensor([1, 2]).npu()
+    with pytest.raises(RuntimeError, match="result type Float can't be cast"):
+        x.mul_(1.5)
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        torch.ones(1, device="npu").add_(torch.ones(3, device="npu"))
+
+
+def test_mixed_devices_are_an_error():
+    x = torch.ones(3)
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device, but found at least two devices, npu:0 and cpu!"):
+        x.npu() + x
+    with pytest.raises(RuntimeError, match="npu:0 and npu:1"):
+        x.to("npu:0") + x.to("npu:1")
+    assert (x.npu() + torch.tensor(2.0)).tolist() == [3.0] * 3   # a number is welcome anywhere
+
+
+def test_random_numbers_follow_the_seed():
+    torch.npu.manual_seed(3)
+    a = torch.rand(1000, device="npu")
+    b = torch.rand(1000, device="npu")
+    torch.npu.manual_seed(3)
+    assert torch.equal(a, torch.rand(1000, device="npu"))
+    assert not torch.equal(a, b)
+    assert 0.45 < a.cpu().mean().item() < 0.55 and a.cpu().min().item() >= 0
+    torch.manual_seed(5)
+    c = torch.randn(1000, device="npu")
+    torch.manual_seed(5)
+    assert torch.equal(c, torch.randn(1000, device="npu"))
+    kept = torch.nn.functional.dropout(torch.ones(10000, device="npu"), 0.25)
+    assert 0.72 < (kept.cpu() != 0).float().mean().item() < 0.78
+    state = torch.npu.get_rng_state()
+    d = torch.rand(4, device="npu")
+    torch.npu.set_rng_state(state)
+    assert torch.equal(d, torch.rand(4, device="npu"))
