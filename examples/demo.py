@@ -10,7 +10,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import nn
 from mindtorch_v2.profiler import profile, record_function, schedule
 
-CONTEXT, WIDTH, HEADS, LAYERS, BATCH, STEPS = 48, 96, 4, 2, 12, 1000
+CONTEXT, WIDTH, HEADS, LAYERS, BATCH, STEPS = 48, 96, 4, 2, 12, 700
 WARM, RECORDED = 50, 4  # the profile waits until training runs evenly, then records a few steps
 TEXT = (pathlib.Path(__file__).parent / "data" / "harbour.txt").read_text()
 ALPHABET = sorted(set(TEXT))
@@ -99,7 +99,7 @@ def train(model: LanguageModel, data: torch.Tensor) -> tuple[list[float], profil
 def report(prof: profile) -> None:
     """What the recorded steps say, and what to do with the files."""
     print(f"\n{RECORDED} training steps by operator:")
-    print(prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=12, max_name_column_width=40))
+    print(prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=12, max_name_column_width=58))
     print("The same by module:")
     print(prof.module_report().table())
     print(f"""{OUT}/trace.json.gz  every event in time: open https://ui.perfetto.dev and drop the file on the page

@@ -184,4 +184,3 @@ def test_batch_norm(sim: Sim, shape, training: bool) -> None:
     dx = scale * (g - (gb.reshape(per) + hat * gw.reshape(per)) / n) if training else scale * g
     for got, expected in zip(grads, (dx, gw, gb)):
         np.testing.assert_allclose(got.read(), expected, rtol=1e-3, atol=1e-4)
-    assert FLOAT == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simlib import BF16, BOOL, DOUBLE, FLOAT, FLOAT16, INT32, INT64, UINT8, Scalar, Sim
+from simlib import BF16, BOOL, DOUBLE, FLOAT, FLOAT16, INT32, INT64, UINT8, Sim
 
 RNG = np.random.default_rng
 
@@ -230,7 +230,7 @@ def test_nll_loss(sim: Sim, reduction: int) -> None:
     x, target = normal((5, 3)), np.array([0, 2, -100, 1, 1])
     weight = np.array([0.5, 1.0, 2.0], np.float32)
     kept = target != -100
-    w = np.where(kept, weight[target], 0)
+    w = np.where(kept, weight[np.where(kept, target, 0)], 0)
     losses = -x[np.arange(5), np.where(kept, target, 0)] * w
     expected = [losses, losses.sum() / w.sum(), losses.sum()][reduction]
     out, total = sim.buffer(np.shape(expected)), sim.buffer(())
@@ -290,4 +290,3 @@ def test_adamw(sim: Sim, amsgrad: bool, maximize: bool) -> None:
         p -= lr / (1 - b1**step) * m / denominator
     np.testing.assert_allclose(buffers[0].read(), p, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(buffers[2].read(), v, rtol=1e-5, atol=1e-7)
-    assert Scalar(1).dtype == INT64

@@ -1,19 +1,18 @@
 """The backward pass: nodes run in the reverse order of their creation, each when all its gradients have arrived."""
 from __future__ import annotations
 
-import functools
-import warnings
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from sys import getrefcount
 from typing import Any
 
 from .. import _observer
-from .._native import native_module
 from .._dispatch import aten, modes
-from .._dispatch.registry import KERNELS, load_family
-from .._tensor import Parameter, Tensor, wrap
-from .accumulate import accumulate, owns_memory
+from .._native import native_module
+from .._tensor import Parameter, Tensor
+from .accumulate import accumulate
+from .conform import add_gradients, conform
+from .evaluate import apply_guarded, apply_post_hooks, apply_pre_hooks, run_hooked
 from .hooks import run_hooks
 from .node import Node, Slot, edge_of
 
@@ -34,13 +33,6 @@ def names_of(node: Node) -> tuple[str, str]:
 
 def target_of(edge: Any) -> Any:
     return edge.node if edge.__class__ is Slot else edge
-
-
-def add_gradients(old: Tensor, new: Tensor, create_graph: bool, sole: bool) -> Tensor:
-    """The sum of two gradients; in place where only the engine holds the first (`sole`)."""
-    if sole and not create_graph and old._a.shape == new._a.shape and old.dtype is new.dtype and owns_memory(old):
-        return aten.add_(old, new)
-    return aten.add(old, new)
 
 
 class Pass:
@@ -197,16 +189,16 @@ class Pass:
                     self.arrived(edge)
             return
         if observer is None:
-            grads = _apply_guarded(node, g)
+            grads = apply_guarded(node, g)
         else:
             inputs = tuple(g) if g.__class__ is list else (g,)
             observer.enter_node(names_of(node)[1], node.seq, node.forward_thread, inputs, True)
             try:
-                grads = _apply_guarded(node, g)
+                grads = apply_guarded(node, g)
             finally:
                 observer.leave()
         if node.post_hooks:
-            grads = _apply_post_hooks(node, grads, g)
+            grads = apply_post_hooks(node, grads, g)
         if not self.keep:
             node.release()
         del g
@@ -234,123 +226,6 @@ class Pass:
         if not found or self.needed is None:
             return False
         return not any(e is not None and target_of(e) in self.needed for e in node.next)
-
-
-def _apply_guarded(node: Node, g: Any) -> Any:
-    """What a node makes of its gradients, with anomaly mode's checks where it is on."""
-    if node.specs is not None and g.__class__ is list:
-        g = tuple(g)
-    if node.trace is None and not modes.state.anomaly:
-        return node.apply(g)
-    return _apply_with_anomaly(node, g)
-
-
-def apply_pre_hooks(node: Node, g: Any) -> Any:
-    """Hooks on the gradients of a node's outputs, and `retain_grad`."""
-    if g.__class__ is not list:
-        if node.pre_hooks and 0 in node.pre_hooks:
-            g = run_hooks(node.pre_hooks[0], g)
-        if node.node_pre_hooks:
-            g = _node_pre_hooks(node, (g,))[0]
-        if node.retains and 0 in node.retains:
-            _retain(node.retains[0], g)
-        return g
-    for nr, hooks in (node.pre_hooks or {}).items():
-        if g[nr] is not None:
-            g[nr] = run_hooks(hooks, g[nr])
-    if node.node_pre_hooks:
-        g = list(_node_pre_hooks(node, tuple(g)))
-    for nr, ref in (node.retains or {}).items():
-        if g[nr] is not None:
-            _retain(ref, g[nr])
-    return g
-
-
-def _node_pre_hooks(node: Node, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-    for hook in list(node.node_pre_hooks.values()):
-        made = hook(grads)
-        if made is not None:
-            grads = made if isinstance(made, tuple) else (made,)
-    return grads
-
-
-def _retain(ref: Any, grad: Tensor) -> None:
-    tensor = ref()
-    if tensor is not None:
-        tensor._grad = aten.clone(grad) if tensor._grad is None else aten.add(tensor._grad, grad)
-
-
-def _apply_post_hooks(node: Node, grads: Any, g: Any) -> Any:
-    outputs = tuple(g) if g.__class__ is list else (g,)
-    for hook in list(node.post_hooks.values()):
-        made = hook(tuple(grads), outputs)
-        if made is not None:
-            grads = made if isinstance(made, tuple) else (made,)
-    return grads
-
-
-def _apply_with_anomaly(node: Node, g: Any) -> Any:
-    try:
-        grads = node.apply(g)
-    except Exception:
-        _warn_origin(node)
-        raise
-    if modes.state.anomaly and modes.state.check_nan:
-        for i, grad in enumerate(grads):
-            if isinstance(grad, Tensor) and grad.dtype.inexact and bool(aten.isnan(grad).any()):
-                _warn_origin(node)
-                raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
-    return grads
-
-
-def _warn_origin(node: Node) -> None:
-    if node.trace:
-        warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{node.trace}", stacklevel=2)
-    else:
-        warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward "
-                      "pass for more information.", stacklevel=2)
-
-
-def conform(node: Node, index: int, edge: Any, grad: Tensor) -> Tensor:
-    """The gradient in the shape and type of what it belongs to: broadcasting undone, casts undone."""
-    if edge.__class__ is Slot:
-        shape, dtype, _ = edge.node.specs[edge.nr]
-    elif isinstance(edge, Tensor):
-        shape, dtype = edge._a.shape, edge.dtype
-    else:
-        shape, dtype = edge.shape, edge.dtype
-    if not isinstance(grad, Tensor):
-        raise TypeError(f"Function {node.name()} returned an invalid gradient at index {index} - expected a Tensor or None, got "
-                        f"{type(grad).__name__}")
-    if grad._a.shape != shape:
-        grad = _unbroadcast(node, index, grad, shape)
-    if grad.dtype is not dtype:
-        if grad.dtype.is_complex and not dtype.is_complex:
-            grad = aten.real(grad)
-        if grad.dtype is not dtype:
-            grad = aten.to(grad, dtype)
-    return grad
-
-
-def _unbroadcast(node: Node, index: int, grad: Tensor, shape: tuple[int, ...]) -> Tensor:
-    have = grad._a.shape
-    lead = len(have) - len(shape)
-    dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and have[i + lead] != 1)]
-    fits = lead >= 0 and all(n in (1, have[i + lead]) for i, n in enumerate(shape))
-    if not fits:
-        raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {index} - got {list(have)} but expected "
-                           f"shape compatible with {list(shape)}")
-    if grad._ks == 1 and not modes.SPACE["_mode"] & 0x60 and not modes.state.grad:
-        # Nobody watches and nothing is recorded: the kernel itself, without two calls through the dispatcher.
-        return wrap(_sum_kernel()(grad._a, tuple(dims), True, None).reshape(shape), grad.dtype)
-    grad = aten.sum(grad, dims, True)
-    return aten.view(grad, list(shape)) if lead else grad
-
-
-@functools.cache
-def _sum_kernel() -> Any:
-    load_family("reduction")
-    return KERNELS["cpu", "sum.dim_IntList"]
 
 
 def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph: bool, create_graph: bool,
@@ -410,17 +285,6 @@ def _run_in_python(root: Any, grad: Tensor, keep_graph: bool, create_graph: bool
     work.count((target,))
     work.heap.append((0, 0, target))
     run_plain(work)
-
-
-def run_hooked(node: Node, g: Any, keep_graph: bool) -> list[Any]:
-    """The gradients that a node with hooks gives: hooks before, the node, hooks after."""
-    g = apply_pre_hooks(node, g)
-    grads = _apply_guarded(node, g)
-    if node.post_hooks:
-        grads = _apply_post_hooks(node, grads, g)
-    if not keep_graph:
-        node.release()
-    return list(grads)
 
 
 def run_plain(work: Pass) -> None:

@@ -280,7 +280,10 @@ _allocators: dict[int, Allocator] = {}
 def allocator_of(index: int) -> Allocator:
     """The allocator of a device."""
     found = _allocators.get(index)
-    return found if found is not None else _allocators.setdefault(index, Allocator(index))
+    if found is None:
+        bind(index)   # refuses devices that are not there
+        found = _allocators.setdefault(index, Allocator(index))
+    return found
 
 
 def device_array(shape: tuple[int, ...], kind: np.dtype[Any], index: int, strides: Any = None, extent: int | None = None) -> np.ndarray:

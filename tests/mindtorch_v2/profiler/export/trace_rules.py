@@ -61,8 +61,8 @@ def assert_no_partial_overlap(events: list[dict[str, Any]]) -> None:
 
 def assert_flows_are_paired(events: list[dict[str, Any]]) -> None:
     """Every arrow has both ends, each at the start of a slice of its track."""
-    starts = {(e["tid"], e["ts"]) for e in events if e["ph"] == "X"}
+    starts = {(e["pid"], e["tid"], e["ts"]) for e in events if e["ph"] == "X"}
     flows = [e for e in events if e["ph"] in "sf"]
-    assert all((e["tid"], e["ts"]) in starts for e in flows)
-    begins, ends = [sorted(e["id"] for e in flows if e["ph"] == ph) for ph in "sf"]
+    assert all((e["pid"], e["tid"], e["ts"]) in starts for e in flows)
+    begins, ends = [sorted((e["cat"], e["id"]) for e in flows if e["ph"] == ph) for ph in "sf"]
     assert begins == ends and len(set(begins)) == len(begins)

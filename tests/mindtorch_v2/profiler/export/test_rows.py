@@ -1,0 +1,107 @@
+"""Lines made from columns: the native writer and its twin give the same bytes."""
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mindtorch_v2.profiler.export import chrome_trace, rows
+from mindtorch_v2.profiler.export.rows import Micro, Number, Pick, Texts, When
+
+from ..hand_made import E, M, make_store
+
+native = pytest.mark.skipif(not rows.is_native(), reason="the native writer is not built, or switched off")
+int64 = st.integers(-2**63, 2**63 - 1)
+
+
+def twin(segments, count):
+    return b",\n".join(line.encode() for line in rows._lines(segments, count))
+
+
+@native
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(int64, st.integers(-2**62, 2**62), st.integers(0, 3), st.booleans(), st.booleans()), max_size=40),
+       st.lists(st.text(st.characters(max_codepoint=127), max_size=30), min_size=4, max_size=4))
+def test_native_and_twin_agree(values, texts):
+    numbers, times, picks, outer, inner = [np.array(column) for column in zip(*values)] or [np.zeros(0, int)] * 5 if values else [np.zeros(0, int)] * 5
+    segments = (b'{"%d":', Number(numbers), When(outer, (b"!", Pick(Texts(texts), picks), When(inner, (b"?", Micro(times))), b"%")), Micro(times), b"}")
+    assert rows.format_rows(segments, len(values)) == twin(segments, len(values))
+
+
+@pytest.mark.parametrize("value, text", [(0, b"0"), (-1, b"-1"), (2**63 - 1, b"9223372036854775807"), (-2**63, b"-9223372036854775808"),
+                                         (99, b"99"), (100, b"100"), (101, b"101")])
+def test_numbers(value, text):
+    assert rows.format_rows([Number(np.array([value]))], 1) == text
+
+
+@pytest.mark.parametrize("ns, text", [(0, b"0.000"), (1, b"0.001"), (1_999, b"1.999"), (4203669604595407, b"4203669604595.407"), (-1, b"-1.999")])
+def test_microseconds(ns, text):
+    assert rows.format_rows([Micro(np.array([ns]))], 1) == text == rows.microseconds(ns).encode()
+
+
+def test_no_columns_and_no_rows():
+    assert rows.format_rows([b"a%"], 3) == b"a%,\na%,\na%" and rows.format_rows([b"a", Number(np.zeros(0, int))], 0) == b""
+
+
+@native
+@pytest.mark.parametrize("segments, count", [
+    (((1, np.array([1], np.int32), b"ab", np.array([0, 2])),), 1), (((1, np.array([-1], np.int32), b"ab", np.array([0, 2])),), 1),
+    (((1, np.array([0], np.int32), b"ab", np.array([0, 3])),), 1), (((1, np.array([0], np.int32), b"ab", np.array([2, 1])),), 1),
+    (((1, np.array([0], np.int32), b"", b""),), 1), (((2, np.array([1, 2])),), 1), (((2, np.array([1])),), 2), (((4, b"\1", 1),), 1),
+    (((4, b"\1", -1), (0, b"")), 1), (((9, b""),), 1), ((5,), 1), (((0,),), 1), (((0, 3),), 1), ((("x", b""),), 1), (((0, b"x"),) * 99, 1), ((), -1)])
+def test_the_native_writer_refuses_what_makes_no_sense(segments, count):
+    with pytest.raises((ValueError, IndexError, TypeError, BufferError)):
+        rows._native.format_rows(segments, count, b",")
+
+
+@native
+def test_whole_traces_agree(tmp_path, monkeypatch):
+    store = make_store([*(E(f'op "{n % 7}"\\', n * 10, n * 10 + 5, seq=n % 3 - 1) for n in range(50))], [M(n * 10 + 1, n, 8) for n in range(9)])
+    chrome_trace.write(store, tmp_path / "t.json")
+    with_native = (tmp_path / "t.json").read_bytes()
+    monkeypatch.setattr(rows, "_native", None)
+    chrome_trace.write(store, tmp_path / "t.json")
+    assert (tmp_path / "t.json").read_bytes() == with_native
+
+
+@pytest.mark.parametrize("setting", ["0", "1"])
+def test_the_switch(setting):
+    code = "from mindtorch_v2.profiler.export import rows; print(rows.is_native())"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env={**__import__("os").environ, "MINDTORCH_NATIVE": setting},
+                          capture_output=True, text=True, check=True)
+    assert setting == "1" or done.stdout.strip() == "False"
+
+
+class Terminal:
+    def __init__(self, is_terminal):
+        self.is_terminal, self.text = is_terminal, ""
+
+    def isatty(self):
+        return self.is_terminal
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_progress_is_shown_on_terminals_only(tmp_path, monkeypatch, is_terminal):
+    from mindtorch_v2.profiler.export import progress
+    terminal = Terminal(is_terminal)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    store = make_store([E("a", n, n) for n in range(30)])
+    chrome_trace.write(store, tmp_path / "t.json")
+    assert terminal.text == ""          # it took less than a second
+    for constant in ("_QUIET_SECONDS", "_BETWEEN_SECONDS"):
+        monkeypatch.setattr(progress, constant, 0.0)
+    monkeypatch.setattr(chrome_trace, "_CHUNK", 3)
+    chrome_trace.write(store, tmp_path / "t.json")
+    assert len(json.loads((tmp_path / "t.json").read_text())["traceEvents"]) > 30
+    assert ("\rwriting t.json: 50%" in terminal.text and terminal.text.endswith(" \r")) if is_terminal else terminal.text == ""
