@@ -11,7 +11,7 @@ NATIVE = "src/mindtorch_v2/_native"
 FLAGS = ["-O3", "-std=c11", "-Wall", "-Wextra", "-Wno-psabi", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
          "-fvisibility=hidden", "-pthread"]
 KERNEL_SOURCES = ["module.c", "arrays.c", "threads.c", "activations.c", "softmax.c", "layer_norm.c", "reductions.c", "copies.c",
-                  "optimizers.c", "losses.c", "pooling.c"]
+                  "optimizers.c", "losses.c", "pooling.c", "convolutions.c"]
 RECORDER_SOURCES = ["recorder.c", "recorder_buffer.c", "recorder_inputs.c", "recorder_maps.c", "recorder_memory.c", "recorder_rows.c",
                     "recorder_stacks.c", "recorder_tracer.c"]
 
@@ -22,5 +22,6 @@ setup(ext_modules=[
     Extension("mindtorch_v2._native._engine", [f"{NATIVE}/engine.c"], extra_compile_args=FLAGS, optional=True),
     Extension("mindtorch_v2._native._recorder", [f"{NATIVE}/{name}" for name in RECORDER_SOURCES], depends=[f"{NATIVE}/recorder.h"],
               define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, optional=True),
+    Extension("mindtorch_v2._native._npu_launch", [f"{NATIVE}/npu_launch.c"], extra_compile_args=FLAGS, optional=True),
     Extension("mindtorch_v2._native._trace_writer", [f"{NATIVE}/trace_writer.c"], extra_compile_args=FLAGS, optional=True),
 ])

@@ -20,7 +20,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fPIC", "-fvisibility=hidden", "-pthread"]
 SANITIZERS = {"address": ["-fsanitize=address,undefined"], "thread": ["-fsanitize=thread"]}
-LIBRARY_NAMES = ("ascendcl", "opapi", "nnopbase", "acl_op_compiler", "mspti", "ascend_hal")
+LIBRARY_NAMES = (
+    "ascendcl", "opapi", "nnopbase", "acl_op_compiler", "mspti", "ascend_hal", "hccl", "ge_runner", "graph",
+    "acl_tdt_channel",
+)  # fmt: skip
 
 
 def variant_name(sanitize: str | None, without_mspti: bool) -> str:

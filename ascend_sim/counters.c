@@ -6,7 +6,7 @@ Counters counters;
 static const struct { const char *name; size_t offset; } names[] = {
 #define FIELD(f) {#f, offsetof(Counters, f)}
     FIELD(allocs), FIELD(frees), FIELD(alloc_bytes), FIELD(live_bytes), FIELD(peak_bytes), FIELD(pinned_allocs),
-    FIELD(pinned_frees), FIELD(launches), FIELD(kernels_done), FIELD(copies), FIELD(memsets), FIELD(tasks_skipped),
+    FIELD(pinned_frees), FIELD(launches), FIELD(kernels_started), FIELD(kernels_done), FIELD(copies), FIELD(memsets), FIELD(tasks_skipped),
     FIELD(faults), FIELD(violations), FIELD(tensors_live), FIELD(scalars_live), FIELD(arrays_live),
     FIELD(lists_live), FIELD(executors_live), FIELD(streams_made), FIELD(events_made), FIELD(records),
     FIELD(host_calls),

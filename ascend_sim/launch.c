@@ -3,6 +3,7 @@
 #include "op_macros.h"
 
 #define MARK_BYTES 64
+#define POINTERS "szIJBLS" /* roles passed by pointer that are not tensors */
 
 enum {
 #define OP(Name, unit, types, check, run, variant, ...) OP_##Name,
@@ -67,6 +68,10 @@ static size_t operand_bytes(char role, RawArg raw) {
             const TensorList *list = raw.p;
             return sizeof *list + list->n * (sizeof(Tensor *) + sizeof(Tensor));
         }
+        case 'S': {
+            const ScalarList *list = raw.p;
+            return sizeof *list + list->n * (sizeof(Scalar *) + sizeof(Scalar));
+        }
         default: return 0;
     }
 }
@@ -83,6 +88,15 @@ static char *copy_operand(Executor *e, int index, char role, RawArg raw, char *r
             list->v[i] = &copies[i];
         }
         e->tensors += (uint32_t)from->n;
+    } else if (role == 'S') {
+        const ScalarList *from = raw.p;
+        ScalarList *list = (ScalarList *)room;
+        Scalar *copies = (Scalar *)(room + sizeof *list + from->n * sizeof(Scalar *));
+        list->n = from->n;
+        for (uint64_t i = 0; i < from->n; i++) {
+            copies[i] = *from->v[i];
+            list->v[i] = &copies[i];
+        }
     } else {
         size_t exact = role == 'B' ? sizeof(BoolArray) + ((const BoolArray *)raw.p)->n : bytes;
         memcpy(room, raw.p, exact);
@@ -141,7 +155,7 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor) 
     size_t bytes = sizeof(Executor);
     for (int i = 0; i < argc; i++) {
         char role = op->roles[i];
-        bool pointer = is_tensor(role) || strchr("szIJBL", role) != NULL;
+        bool pointer = is_tensor(role) || strchr(POINTERS, role) != NULL;
         if (pointer && raw[i].p == NULL && !is_optional(role)) {
             return fail(NN_NULL_PARAM, "aclnn%s: argument %d must not be null", op->name, i);
         }
@@ -152,11 +166,11 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor) 
     char *room = (char *)(e + 1);
     for (int i = 0; i < argc; i++) {
         char role = op->roles[i];
-        if (operand_bytes(role, is_tensor(role) || strchr("szIJBL", role) ? raw[i] : (RawArg){.p = NULL}) > 0) {
+        if (operand_bytes(role, is_tensor(role) || strchr(POINTERS, role) ? raw[i] : (RawArg){.p = NULL}) > 0) {
             room = copy_operand(e, i, role, raw[i], room);
         } else if (role == 'd' || role == 'f') {
             e->args[i].d = raw[i].d;
-        } else if (!is_tensor(role) && strchr("szIJBL", role) == NULL) {
+        } else if (!is_tensor(role) && strchr(POINTERS, role) == NULL) {
             e->args[i].i = raw[i].i;
         }
     }
@@ -181,9 +195,10 @@ static Executor *duplicate(const Executor *e) { /* for repeatable executors: the
     ptrdiff_t shift = (char *)copy - (char *)e;
     for (int i = 0; i < e->argc; i++) {
         char role = e->op->roles[i];
-        if ((!is_tensor(role) && strchr("szIJBL", role) == NULL) || e->args[i].t == NULL) continue;
+        if ((!is_tensor(role) && strchr(POINTERS, role) == NULL) || e->args[i].t == NULL) continue;
         copy->args[i].t = (Tensor *)((char *)e->args[i].t + shift);
-        for (uint64_t k = 0; role == 'L' && k < e->args[i].list->n; k++) {
+        bool list = role == 'L' || role == 'S'; /* both are a count and pointers into the same allocation */
+        for (uint64_t k = 0; list && k < e->args[i].list->n; k++) {
             copy->args[i].list->v[k] = (Tensor *)((char *)e->args[i].list->v[k] + shift);
         }
     }
@@ -264,6 +279,7 @@ int executor_run(Stream *stream, Task *task) {
         memcpy(mark, &task->task_id, sizeof task->task_id);
         memcpy(workspace, mark, sizeof mark);
     }
+    count(&counters.kernels_started, 1);
     device_delay(delay_for_kernel(e->op->name));
     int code = fault_for_kernel(e->op->name, e->problem, sizeof e->problem);
     if (code == 0) code = e->op->run(e);
@@ -326,7 +342,7 @@ API const char *simOpName(int32_t index) { return index >= 0 && index < op_count
 
 API int32_t simOpSignature(int32_t index, char *codes, size_t size) {
     if (index < 0 || index >= op_count || size == 0) return ACL_INVALID_PARAM;
-    static const char from[] = "inopmkszIJBLluwbqdfD", to[] = "ttttttssIIBLluib?dfD";
+    static const char from[] = "inopmkszIJBLSluwbqdfD", to[] = "ttttttssIIBLSluib?dfD";
     const char *roles = op_infos[index].roles;
     size_t n = 0;
     for (; roles[n] != '\0' && n + 1 < size; n++) codes[n] = to[strchr(from, roles[n]) - from];

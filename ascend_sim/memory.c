@@ -149,7 +149,7 @@ Place memory_place(const void *pointer, size_t bytes, int *device, char *why, si
             snprintf(why, why_size, "device address %p is %s", pointer,
                      was_freed(address) ? "used after free" : "in no allocated block");
             place = PLACE_FREED;
-        } else if (address + bytes > block->address + block->span) {
+        } else if (address + bytes > block->address + block->size) {
             snprintf(why, why_size, "%zu bytes at %p run past the end of a block of %zu bytes", bytes, pointer,
                      block->size);
             place = PLACE_FREED;
@@ -175,7 +175,7 @@ Block *memory_use(uintptr_t low, uintptr_t high, int device, char *why, size_t w
             snprintf(why, why_size, "device address %p is %s", (void *)low,
                      was_freed(low) ? "used after free" : "in no allocated block");
             block = NULL;
-        } else if (high > block->address + block->span) {
+        } else if (high > block->address + block->size) {
             snprintf(why, why_size, "access up to %p runs past the block [%p, +%zu]", (void *)high,
                      (void *)block->address, block->size);
             block = NULL;

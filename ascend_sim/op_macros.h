@@ -38,6 +38,7 @@
 #define TYPE_J const IntArray *
 #define TYPE_B const BoolArray *
 #define TYPE_L const TensorList *
+#define TYPE_S const ScalarList *
 #define TYPE_l int64_t
 #define TYPE_u uint64_t
 #define TYPE_w int32_t
@@ -58,6 +59,7 @@
 #define MEMBER_J p
 #define MEMBER_B p
 #define MEMBER_L p
+#define MEMBER_S p
 #define MEMBER_l i
 #define MEMBER_u i
 #define MEMBER_w i

@@ -36,6 +36,7 @@ typedef union {
     IntArray *ints;
     BoolArray *bools;
     TensorList *list;
+    ScalarList *scalars;
     int64_t i;
     double d;
 } Arg;

@@ -7,13 +7,6 @@
 #define SQRT1_2 0.70710678118654752440
 #define INV_SQRT_2PI 0.39894228040143267794
 
-typedef struct {
-    int n_in, n_scalars;
-    const Tensor *in[3];
-    const Scalar *scalars[2];
-    const Tensor *out;
-} Operands;
-
 static Operands operands_of(const Executor *e) {
     Operands o = {0};
     for (int i = 0; i < e->argc; i++) {
@@ -43,7 +36,8 @@ static Operands operands_of(const Executor *e) {
     CASE(EW_MINIMUM, a != a ? a : b != b ? b : a < b ? a : b)
 
 #define COMMON_CASES(T)                                                                                              \
-    CASE(EW_ADD, a + s * b) CASE(EW_ADDS, a + u * s) CASE(EW_SUB, a - s * b) CASE(EW_SUBS, a - u * s)                \
+    CASE(EW_ADD, a + s * b) CASE(EW_ADDS, a + u * s) CASE(EW_SUB, a - s * b) CASE(EW_RSUB, b - s * a) CASE(EW_SUBS, a - u * s)                \
+    CASE(EW_RSUBS, s - u * a)                                                                                        \
     CASE(EW_MUL, a * b) CASE(EW_MULS, a * s) CASE(EW_NEG, -a)                                                        \
     CASE(EW_RELU, a < 0 ? 0 : a) CASE(EW_THRESHOLD_GRAD, b > s ? a : 0)                                              \
     CASE(EW_CLAMP, a != a ? a : a < s ? (s > u ? u : s) : a > u ? u : a)                                             \
@@ -115,6 +109,8 @@ static void loop_i64(int op, int64_t n, const T_ *x, const T_ *y, const T_ *z, T
         CASE(EW_FLOOR, a)
         CASE(EW_CEIL, a)
         CASE(EW_ISFINITE, 1)
+        CASE(EW_BITAND, a & b)
+        CASE(EW_BITOR, a | b)
         CASE(EW_POWS, int_power(a, s))
         CASE(EW_POW, int_power(a, b))
         default: break;
@@ -124,9 +120,9 @@ static void loop_i64(int op, int64_t n, const T_ *x, const T_ *y, const T_ *z, T
 
 typedef struct { double d[2]; int64_t i[2]; } ScalarValues;
 
-static ScalarValues scalars_of(const Executor *e, const Operands *o) {
+static ScalarValues scalars_of(int op, const Operands *o) {
     ScalarValues v = {{1, 1}, {1, 1}};
-    if (e->op->variant == EW_CLAMP) v = (ScalarValues){{-INFINITY, INFINITY}, {INT64_MIN, INT64_MAX}};
+    if (op == EW_CLAMP) v = (ScalarValues){{-INFINITY, INFINITY}, {INT64_MIN, INT64_MAX}};
     for (int k = 0; k < o->n_scalars; k++) {
         if (o->scalars[k] == NULL) continue;
         v.d[k] = o->scalars[k]->d;
@@ -135,11 +131,10 @@ static ScalarValues scalars_of(const Executor *e, const Operands *o) {
     return v;
 }
 
-static int run_chunks(const Executor *e, const Operands *o, ComputeType ct) {
+static int run_chunks(int op, const Operands *o, ComputeType ct) {
     _Alignas(64) char buffers[4][CHUNK * 8];
     View in[3], out = view_of(o->out);
-    ScalarValues s = scalars_of(e, o);
-    int op = e->op->variant;
+    ScalarValues s = scalars_of(op, o);
     for (int k = 0; k < o->n_in; k++) in[k] = view_as(o->in[k], o->out->shape, o->out->ndim);
     for (int64_t start = 0; start < o->out->numel; start += CHUNK) {
         int64_t n = o->out->numel - start < CHUNK ? o->out->numel - start : CHUNK;
@@ -167,16 +162,18 @@ static ComputeType type_for(const Operands *o) {
     return ct;
 }
 
+void elementwise_apply(int op, const Operands *o) { run_chunks(op, o, type_for(o)); }
+
 int run_elementwise(Executor *e) {
     Operands o = operands_of(e);
-    return run_chunks(e, &o, type_for(&o));
+    return run_chunks(e->op->variant, &o, type_for(&o));
 }
 
 int run_float_elementwise(Executor *e) { /* integers are computed as float */
     Operands o = operands_of(e);
     ComputeType ct = type_for(&o);
     if (ct == CT_I64) ct = o.out->dtype == DT_DOUBLE ? CT_F64 : CT_F32;
-    return run_chunks(e, &o, ct);
+    return run_chunks(e->op->variant, &o, ct);
 }
 
 int run_compare(Executor *e) { /* the type of the result says nothing about the comparison */
@@ -185,5 +182,5 @@ int run_compare(Executor *e) { /* the type of the result says nothing about the 
     for (int k = 0; k < o.n_scalars; k++) {
         if (ct == CT_I64 && dtype_is_float(o.scalars[k]->dtype)) ct = CT_F64;
     }
-    return run_chunks(e, &o, ct);
+    return run_chunks(e->op->variant, &o, ct);
 }

@@ -59,6 +59,8 @@ int check_reduce_typed(Executor *e) {
     return check_dims(e, e->args[1].ints, e->args[2].i != 0, out);
 }
 
+int check_reduce_all(Executor *e) { return need_shape(e, e->args[1].t, NULL, 0, "the output"); }
+
 static double reduce_real(int op, const float *f, const double *d, int64_t n) {
     double total = op == RED_MAX ? -INFINITY : op == RED_MIN ? INFINITY : op == RED_ALL ? 1 : 0;
     double lanes[4] = {0};
@@ -102,7 +104,8 @@ int run_reduce(Executor *e) {
     const Tensor *in = e->args[0].t, *out = e->args[e->argc - 1].t;
     if (out->numel == 0) return ACL_OK;
     if (in->numel == 0 && (op == RED_MAX || op == RED_MIN)) return run_fail(e, "no elements to reduce");
-    Rows rows = rows_of(in, reduced_mask(in, e->args[1].ints));
+    uint32_t everything = (1u << MAX_DIMS) - 1;
+    Rows rows = rows_of(in, e->argc == 2 ? everything : reduced_mask(in, e->args[1].ints));
     const Tensor *types[1] = {in};
     ComputeType ct = compute_type(types, 1);
     if (ct == CT_I64 && dtype_is_float(out->dtype)) ct = CT_F64;
@@ -119,6 +122,36 @@ int run_reduce(Executor *e) {
         }
     }
     free(buffer);
+    return ACL_OK;
+}
+
+/* ---- running sums -------------------------------------------------------------------------------------------------------- */
+int check_cumsum(Executor *e) {
+    const Tensor *in = e->args[0].t, *out = e->args[3].t;
+    if (normal_dim(e->args[1].i, in->ndim) < 0) return nn_fail(e, "dim %lld is out of range", (long long)e->args[1].i);
+    if (e->args[2].i != out->dtype) return nn_fail(e, "dtype and output differ");
+    return need_same(e, in, out, "input and output");
+}
+
+int run_cumsum(Executor *e) {
+    const Tensor *in = e->args[0].t, *out = e->args[3].t;
+    if (out->numel == 0) return ACL_OK;
+    uint32_t mask = in->ndim == 0 ? 0 : 1u << normal_dim(e->args[1].i, in->ndim);
+    Rows from = rows_of(in, mask), to = rows_of(out, mask);
+    View source = view_of(&from.t), target = view_of(&to.t);
+    bool whole = !dtype_is_float(in->dtype) && !dtype_is_float(out->dtype);
+    double sum = 0, value;
+    int64_t total = 0, item;
+    for (int64_t i = 0; i < in->numel; i++) {
+        if (i % from.inner == 0) sum = (double)(total = 0);
+        if (whole) {
+            total += *(const int64_t *)view_load(&source, i, 1, CT_I64, &item);
+            view_store(&target, i, 1, CT_I64, &total);
+        } else {
+            sum += *(const double *)view_load(&source, i, 1, CT_F64, &value);
+            view_store(&target, i, 1, CT_F64, &sum);
+        }
+    }
     return ACL_OK;
 }
 

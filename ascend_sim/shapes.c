@@ -53,7 +53,7 @@ int need_same(const Executor *e, const Tensor *a, const Tensor *b, const char *w
 
 int need_shape(const Executor *e, const Tensor *t, const int64_t *shape, int ndim, const char *what) {
     Tensor wanted = {.ndim = ndim};
-    memcpy(wanted.shape, shape, (size_t)ndim * sizeof *shape);
+    if (ndim > 0) memcpy(wanted.shape, shape, (size_t)ndim * sizeof *shape);
     if (same_shape(t, &wanted)) return ACL_OK;
     return nn_fail(e, "%s has the shape %s, expected %s", what, shape_text(t), shape_text(&wanted));
 }
@@ -67,19 +67,16 @@ int check_none(Executor *e) {
 int check_broadcast(Executor *e) {
     const Tensor *in[MAX_ARGS], *out = NULL;
     int n = 0;
-    bool inplace = false;
     for (int i = 0; i < e->argc; i++) {
         char role = e->op->roles[i];
         if (role == 'i' || role == 'm') in[n++] = e->args[i].t;
         if (role == 'o' || role == 'm') out = e->args[i].t;
-        inplace |= role == 'm';
     }
     int64_t shape[MAX_DIMS];
     int ndim;
     if (!broadcast_shapes(in, n, shape, &ndim)) {
         return nn_fail(e, "the shapes %s and %s do not broadcast", shape_text(in[0]), shape_text(in[n - 1]));
     }
-    (void)inplace;
     return need_shape(e, out, shape, ndim, "the output");
 }
 

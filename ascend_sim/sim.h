@@ -178,7 +178,7 @@ static inline void *device_pointer(const void *p) { return (char *)p + memory_de
 /* ---- counters (read by tests) -------------------------------------------------------------------------------------- */
 typedef struct {
     _Atomic uint64_t allocs, frees, alloc_bytes, live_bytes, peak_bytes, pinned_allocs, pinned_frees;
-    _Atomic uint64_t launches, kernels_done, copies, memsets, tasks_skipped, faults, violations;
+    _Atomic uint64_t launches, kernels_started, kernels_done, copies, memsets, tasks_skipped, faults, violations;
     _Atomic uint64_t tensors_live, scalars_live, arrays_live, lists_live, executors_live;
     _Atomic uint64_t streams_made, events_made, records, host_calls;
 } Counters;

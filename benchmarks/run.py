@@ -9,11 +9,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import dispatch  # noqa: E402
 import import_time  # noqa: E402
+import profiler_files  # noqa: E402
 import training_steps  # noqa: E402
 
 
 def main() -> int:
-    rows = [r for module in (import_time, dispatch, training_steps) for r in module.measure()]
+    rows = [r for module in (import_time, dispatch, profiler_files, training_steps) for r in module.measure()]
     print(f"{'what':36} {'torch us':>12} {'here us':>12} {'ratio':>7} {'at most':>8}")
     for r in rows:
         print(f"{r['what']:36} {r['torch_us']:12.2f} {r['mindtorch_v2_us']:12.2f} {r['ratio']:7.2f} {r['at_most']:8.2f}"

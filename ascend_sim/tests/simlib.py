@@ -21,7 +21,7 @@ NUMPY_TYPES = {
 }  # fmt: skip
 ACL_TYPES = {np.dtype(value): key for key, value in NUMPY_TYPES.items()}
 ARGUMENT_TYPES = {
-    "t": C.c_void_p, "s": C.c_void_p, "I": C.c_void_p, "B": C.c_void_p, "L": C.c_void_p, "l": C.c_int64,
+    "t": C.c_void_p, "s": C.c_void_p, "I": C.c_void_p, "B": C.c_void_p, "L": C.c_void_p, "S": C.c_void_p, "l": C.c_int64,
     "u": C.c_uint64, "i": C.c_int32, "b": C.c_int8, "?": C.c_bool, "d": C.c_double, "f": C.c_float, "D": C.c_int32,
 }  # fmt: skip
 
@@ -261,6 +261,9 @@ class Sim:
         if code == "L":
             members = (C.c_void_p * max(len(value), 1))(*[self.tensor(item) for item in value])
             return self.lib.aclCreateTensorList(members, C.c_uint64(len(value))), self.lib.aclDestroyTensorList
+        if code == "S":
+            members = (C.c_void_p * max(len(value), 1))(*[self.scalar(item) for item in value])
+            return self.lib.aclCreateScalarList(members, C.c_uint64(len(value))), self.lib.aclDestroyScalarList
         return value, None
 
     def prepare(self, name: str, *values: Any) -> tuple[int, int, int | None]:

@@ -14,6 +14,15 @@ def filled(sim: Sim, value: float, n: int = 64):
     return sim.upload(np.full(n, value, np.float32))
 
 
+def release_after(sim: Sim, stream: int, tasks: int) -> None:
+    """Lets a held stream go once it has so many tasks; runs in a thread of its own."""
+    sim.check(sim.lib.aclrtSetDevice(0))
+    pending = C.c_uint64()
+    while pending.value < tasks:
+        sim.check(sim.lib.simStreamPending(C.c_void_p(stream), C.byref(pending)))
+    sim.release(stream)
+
+
 def test_a_launch_returns_before_its_kernel_ran(sim: Sim) -> None:
     x, out, stream = filled(sim, 1), filled(sim, 0), sim.stream()
     sim.hold(stream)
@@ -131,9 +140,11 @@ def test_pinned_copies_are_asynchronous_and_pageable_ones_are_not(sim: Sim) -> N
     sim.hold(stream)
     sim.memcpy_async(device, pinned, size, H2D, stream)
     assert sim.stream_busy(stream)
-    threading.Timer(0.05, lambda: (sim.lib.aclrtSetDevice(0), sim.release(stream))).start()
+    release_when_queued = threading.Thread(target=release_after, args=(sim, stream, 2))
+    release_when_queued.start()
     sim.memcpy_async(device, pageable.ctypes.data, size, H2D, stream)  # returns when the stream reached it
     assert not sim.stream_busy(stream)
+    release_when_queued.join()
     back = sim.malloc_host(size)
     sim.hold(stream)
     sim.memcpy_async(back, device, size, D2H, stream)

@@ -300,6 +300,8 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = Non
 
 def arange(start: Any = None, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
     """The numbers from `start` up to, not including, `end`."""
+    if end is None and step.__class__ is int and step == 1:
+        return aten.overload("arange")(start, **options)
     if end is None:
         start, end = 0, start
     return aten.overload("arange.start_step")(0 if start is None else start, end, step, **options)

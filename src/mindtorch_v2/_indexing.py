@@ -1,16 +1,17 @@
 """`x[...]`: an index expression becomes select, slice, unsqueeze and index calls, as PyTorch makes them."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from sys import maxsize
 from typing import Any
 
 import numpy as np
 
 from ._creation import as_tensor
 from ._dispatch import aten
+from ._dtype import int64
 from ._tensor import Tensor
-
-_INT_TYPES = (int, np.integer)
 
 
 def getitem(self: Tensor, key: Any) -> Tensor:
@@ -91,55 +92,68 @@ def select(t: Tensor, dim: int, index: int) -> Tensor:
 
 
 def _as_tuple(key: Any) -> tuple[Any, ...]:
-    if isinstance(key, tuple):
+    if key.__class__ is tuple or isinstance(key, tuple):
         return key
+    if key.__class__ is list and len(key) < 32 and any(
+            x is None or x is Ellipsis or isinstance(x, (Tensor, slice, Sequence, np.ndarray)) for x in key):
+        warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+                      "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+                      "x[torch.tensor(seq)], which will result either in an error or a different result", stacklevel=3)
+        return tuple(key)
     return (key,)
 
 
+def _prepared(item: Any) -> Any:
+    """An int, bool, slice, None or Ellipsis as it is; anything else as an index tensor."""
+    if item is None or item is Ellipsis or isinstance(item, (slice, int)):
+        return item
+    if isinstance(item, np.integer):
+        return int(item)
+    index = _index_tensor(item)
+    if index._a.ndim == 0 and index.dtype.name != "uint8":
+        return index.item() if not _is_mask(index) else bool(index)
+    return index
+
+
+def _is_mask(index: Tensor) -> bool:
+    return index.dtype.category == 0 or index.dtype.name == "uint8"
+
+
 def _consumes(item: Any) -> int:
-    """How many dimensions of the tensor an index item uses up."""
-    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+    """How many dimensions of the tensor a prepared index item uses up."""
+    if item is None or item is Ellipsis or item.__class__ is bool:
         return 0
-    if isinstance(item, Tensor) and item.dtype.category == 0:
-        return item.dim()
-    if isinstance(item, np.ndarray) and item.dtype == np.bool_:
-        return item.ndim
-    if isinstance(item, (list, tuple)) and not isinstance(item, Tensor):
-        array = np.asarray([x.item() if isinstance(x, Tensor) and x.dim() == 0 else x for x in item])
-        return array.ndim if array.dtype == np.bool_ else 1
-    return 1
+    return item.dim() if isinstance(item, Tensor) and _is_mask(item) else 1
 
 
 def _apply_basic(self: Tensor, key: tuple[Any, ...]) -> tuple[Tensor, list[Any], bool]:
     """Applies the parts that are views; returns the view, the list of index tensors (empty if none) and whether it changed."""
-    used = sum(_consumes(item) for item in key)
+    items = [_prepared(item) for item in key]
+    used = sum(map(_consumes, items))
     if used > self.dim():
         raise IndexError(f"too many indices for tensor of dimension {self.dim()}")
     view, dim, changed = self, 0, False
     tensors: dict[int, Any] = {}
-    for item in key:
-        if item is Ellipsis:
-            dim += self.dim() - used
-        elif item is None:
-            view, changed = aten.unsqueeze(view, dim), True
-            dim += 1
-        elif isinstance(item, slice):
+    for item in items:
+        if item.__class__ is slice:
             made = _slice(view, dim, item)
             changed = changed or made is not view
             view = made
             dim += 1
-        elif isinstance(item, (bool, np.bool_)):
+        elif item is Ellipsis:
+            dim += self.dim() - used
+        elif item is None:
             view, changed = aten.unsqueeze(view, dim), True
-            tensors[dim] = as_tensor([bool(item)])
             dim += 1
-        elif isinstance(item, _INT_TYPES):
-            view, changed = select(view, dim, int(item)), True
-        elif isinstance(item, Tensor) and item.dim() == 0 and item.dtype.category == 1:
-            view, changed = select(view, dim, int(item.item())), True
+        elif item.__class__ is bool:
+            view, changed = aten.unsqueeze(view, dim), True
+            tensors[dim] = as_tensor([item])
+            dim += 1
+        elif isinstance(item, int):
+            view, changed = select(view, dim, item), True
         else:
-            index = _index_tensor(item)
-            tensors[dim] = index
-            dim += index.dim() if index.dtype.category == 0 else 1
+            tensors[dim] = item
+            dim += _consumes(item)
     return view, _index_list(tensors), changed
 
 
@@ -149,35 +163,29 @@ def _slice(view: Tensor, dim: int, item: slice) -> Tensor:
     if step <= 0:
         raise ValueError("step must be greater than zero")
     start = 0 if item.start is None else int(item.start)
-    stop = n if item.stop is None else int(item.stop)
+    stop = maxsize if item.stop is None else int(item.stop)
     if start == 0 and stop >= n and step == 1:
         return view
     return aten.slice(view, dim, start, stop, step)
 
 
 def _index_tensor(item: Any) -> Tensor:
+    """An index tensor from a tensor, an array or a list of numbers or truth values."""
+    if not isinstance(item, (Tensor, Sequence, np.ndarray)):
+        kind = type(item)
+        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {name})")
     if isinstance(item, Tensor):
-        if item.dtype.category not in (0, 1):
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        return item
-    if isinstance(item, (list, tuple, np.ndarray, range)):
-        index = as_tensor(_plain(item) if not isinstance(item, np.ndarray) else item)
-        if index.numel() == 0 and index.dtype.category > 1:
-            index = index.to(_long())
-        if index.dtype.category > 1:
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        return index
-    raise TypeError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-                    f"{type(item).__name__})")
-
-
-def _long() -> Any:
-    from ._dtype import int64
-    return int64
-
-
-def _plain(item: Sequence[Any]) -> list[Any]:
-    return [x.item() if isinstance(x, Tensor) and x.dim() == 0 else x.tolist() if isinstance(x, Tensor) else x for x in item]
+        index = item
+    elif isinstance(item, np.ndarray):
+        index = as_tensor(item)
+    else:
+        index = as_tensor(item if isinstance(item, str) else list(item))
+        if index.dtype.category > 1:  # a list says nothing of its type; PyTorch takes it for positions
+            index = index.to(int64)
+    if index.dtype.category > 1:
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    return index
 
 
 def _index_list(tensors: dict[int, Any]) -> list[Any]:
@@ -191,4 +199,4 @@ def _index_list(tensors: dict[int, Any]) -> list[Any]:
 
 
 def _span(t: Any) -> int:
-    return t.dim() if t is not None and t.dtype.category == 0 else 1
+    return t.dim() if t is not None and _is_mask(t) else 1

@@ -21,7 +21,7 @@ def norm(input: Tensor, p: Any = "fro", dim: int | Sequence[int] | None = None, 
     elif p == "fro" and dims is not None and len(dims) > 2:
         raise ValueError(f"Expected dim to have at most two elements, but got {len(dims)}")
     else:
-        result = aten.linalg_vector_norm(input, 2.0 if p in ("fro", None) else p, dims, keepdim, dtype=dtype)
+        result = aten.linalg_vector_norm(input, 2 if p in ("fro", None) else p, dims, keepdim, dtype=dtype)
     return result if out is None else aten.copy_(out, result)
 
 

@@ -1,6 +1,7 @@
 """What tensors that share memory have in common: a version counter, and the block while memory is watched."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,21 @@ def root_array(array: np.ndarray) -> np.ndarray:
     while isinstance(base, np.ndarray):
         array, base = base, base.base
     return array
+
+
+def restride(array: np.ndarray, shape: Sequence[int], strides: Sequence[int], dtype: Any = None) -> np.ndarray:
+    """A view from the first element of `array` on, with strides in bytes that stay inside its memory. The memory's owner stays
+    in sight, as `root_array` needs."""
+    flags = array.flags
+    if flags.c_contiguous or flags.f_contiguous:
+        return np.ndarray(shape, dtype or array.dtype, array, 0, strides)
+    root = root_array(array)
+    if not root.flags.forc:
+        first = np.lib.stride_tricks.as_strided(array, (1,), (array.itemsize,))
+        return np.lib.stride_tricks.as_strided(first if dtype is None else first.view(dtype), shape, strides,
+                                               writeable=bool(flags.writeable))
+    offset = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    return np.ndarray(shape, dtype or array.dtype, root, offset, strides)
 
 
 def watch(tensor: Any, observer: _observer.Observer) -> None:

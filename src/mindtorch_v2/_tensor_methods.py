@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _device
+from . import _device, _observer
 from . import _dtype as dt
 from ._autograd.engine import run_backward
 from ._autograd.hooks import RemovableHandle
 from ._autograd.node import edge_of, node_and_nr
+from ._backends.composite.shown_steps import ones_like
 from ._dispatch import aten, modes
 from ._dispatch.keys import GRAD
 from ._storage import Storage, root_array
@@ -124,8 +125,8 @@ def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = Non
              inputs: Any = None) -> None:
     """Computes the gradients of the leaves that this tensor depends on, and adds them to their `grad`."""
     if gradient is None and inputs is None and self._ks & 9 == 9 and self._a.size == 1 and self.dtype.is_floating_point \
-            and not modes.SPACE["_mode"] & 0x60:
-        run_backward((self,), [_seed(self)],
+            and not modes.SPACE["_mode"] & 0x40:
+        run_backward((self,), [_seed(self) if _observer.active is None else ones_like(self)],
                      create_graph if retain_graph is None else retain_graph, create_graph)
         return
     from .autograd import backward as run

@@ -17,6 +17,7 @@ def snippets(page: pathlib.Path) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, found.start(1)), found[1]) for found in re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S)]
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_snippets_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -12,23 +12,13 @@ from .._native import native_module
 from .._tensor import Parameter, Tensor
 from .accumulate import accumulate
 from .conform import add_gradients, conform
-from .evaluate import apply_guarded, apply_post_hooks, apply_pre_hooks, run_hooked
+from .evaluate import EVALUATE, apply_guarded, apply_post_hooks, apply_pre_hooks, names_of, run_hooked
 from .hooks import run_hooks
 from .node import Node, Slot, edge_of
 
 _LEAF_PRIORITY = -(1 << 62)  # leaves run as soon as they are ready
-_EVALUATE = "autograd::engine::evaluate_function: "
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
-_EVALUATE_LEAF = _EVALUATE + _ACCUMULATE
-_names: dict[type, tuple[str, str]] = {}   # class of a node -> the names of its two events
-
-
-def names_of(node: Node) -> tuple[str, str]:
-    """The names of a node's evaluation and of its application."""
-    found = _names.get(node.__class__)
-    if found is None:
-        found = _names[node.__class__] = _EVALUATE + node.name(), node.name()
-    return found
+_EVALUATE_LEAF = EVALUATE + _ACCUMULATE
 
 
 def target_of(edge: Any) -> Any:
@@ -232,7 +222,7 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
                  inputs: Sequence[Tensor] = (), capture_only: bool = False) -> list[Tensor | None]:
     """Runs a backward pass from `tensors`. With `inputs`, only what leads to them is computed; with `capture_only` their
     gradients are returned (None where unused) instead of accumulated."""
-    if len(tensors) == 1 and not inputs and _observer.active is None and not modes.state.anomaly:
+    if len(tensors) == 1 and not inputs and (_native is not None or _observer.active is None) and not modes.state.anomaly:
         only = list(grads)
         del grads
         _run_from_one(tensors[0], only, keep_graph, create_graph)
@@ -265,7 +255,8 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
 
 
 def _run_from_one(tensor: Tensor, grads: list[Tensor], keep_graph: bool, create_graph: bool) -> None:
-    """`run_backward` from a single tensor, with nothing to capture or observe. Takes the gradient out of `grads`."""
+    """`run_backward` from a single tensor, with nothing to capture. Takes the gradient out of `grads`. Of the two loops only the
+    native one reports to an observer."""
     root = edge_of(tensor)
     before = modes.set_grad(create_graph)
     try:
@@ -379,4 +370,4 @@ def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[T
 
 _native: Any = native_module("_engine")
 if _native is not None:
-    _native.configure(Tensor, Slot, accumulate, conform, add_gradients, run_hooked)
+    _native.configure(Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer))

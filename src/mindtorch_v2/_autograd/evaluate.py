@@ -4,10 +4,14 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from .. import _observer
 from .._dispatch import aten, modes
 from .._tensor import Tensor
 from .hooks import run_hooks
 from .node import Node
+
+EVALUATE = "autograd::engine::evaluate_function: "
+_names: dict[type, tuple[str, str]] = {}   # class of a node -> the names of its two events
 
 
 def apply_guarded(node: Node, g: Any) -> Any:
@@ -85,10 +89,26 @@ def _warn_origin(node: Node) -> None:
                       "pass for more information.", stacklevel=2)
 
 
+def names_of(node: Node) -> tuple[str, str]:
+    """The names of the events of a node's evaluation and of its application."""
+    found = _names.get(node.__class__)
+    if found is None:
+        found = _names[node.__class__] = EVALUATE + node.name(), node.name()
+    return found
+
+
 def run_hooked(node: Node, g: Any, keep_graph: bool) -> list[Any]:
-    """The gradients that a node with hooks gives: hooks before, the node, hooks after."""
+    """The gradients that a node with hooks gives: hooks before, the node (inside its event), hooks after."""
     g = apply_pre_hooks(node, g)
-    grads = apply_guarded(node, g)
+    observer = _observer.active
+    if observer is None:
+        grads = apply_guarded(node, g)
+    else:
+        observer.enter_node(names_of(node)[1], node.seq, node.forward_thread, tuple(g) if g.__class__ is list else (g,), True)
+        try:
+            grads = apply_guarded(node, g)
+        finally:
+            observer.leave()
     if node.post_hooks:
         grads = apply_post_hooks(node, grads, g)
     if not keep_graph:

@@ -136,6 +136,9 @@ class CopySlices(Node):
     inner: Node
     place: Place
 
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
     def apply(self, g: Any) -> Any:
         whole = aten.copy_(self.place.empty_base(g), g)
         part = self.place.inside(whole)

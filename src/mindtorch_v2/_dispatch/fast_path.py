@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .registry import DIRECT, COMPOSITES, KERNELS, SHOWN, STEPWISE
+from .registry import COMPOSITES, DIRECT, KERNELS, SHOWN, STEPWISE
 
 if TYPE_CHECKING:
     from .codegen import Writer

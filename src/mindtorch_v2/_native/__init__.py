@@ -15,7 +15,7 @@ on the number of threads. The C files, one a family:
     each_type.h        compiles the .inc files for float and double, and again for machines with AVX2
     vecmath.inc        exp and Phi as the compiler can vectorise them
     rows.inc           sums and maxima of rows
-    activations, softmax, layer_norm, reductions, copies, optimizers, losses, pooling
+    activations, softmax, layer_norm, reductions, copies, optimizers, losses, pooling, convolutions
 """
 from __future__ import annotations
 

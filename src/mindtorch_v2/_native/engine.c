@@ -8,8 +8,10 @@
 #include <stdint.h>
 
 /* What the Python side lends; see configure(). */
-static PyObject *tensor_type, *slot_type, *accumulate, *conform, *add_gradients, *run_hooked;
+static PyObject *tensor_type, *slot_type, *accumulate, *conform, *add_gradients, *run_hooked, *names_of, *observer_slot;
 static PyObject *s_next, *s_node, *s_nr, *s_specs, *s_hooked, *s_apply, *s_saved, *s_seq, *s_a, *s_shape, *s_dtype;
+static PyObject *s_enter_node, *s_leave, *s_active, *s_thread, *s_pre_hooks, *s_retains;
+static PyObject *minus_one, *zero, *nothing, *leaf_evaluation, *leaf_name;
 
 typedef struct {
     PyObject *target;   /* owned; NULL marks a free place */
@@ -318,8 +320,43 @@ static PyObject *conformed(PyObject *node, Py_ssize_t index, PyObject *edge, int
     return made;
 }
 
+/* --- events --------------------------------------------------------------------------------------------------------- */
+/* Who watches the process (borrowed), or NULL. */
+static PyObject *observer_now(void) {
+    PyObject *found = PyDict_GetItemWithError(observer_slot, s_active);
+    return found == Py_None ? NULL : found;
+}
+
+static int enter(PyObject *observer, PyObject *name, PyObject *seq, PyObject *thread, PyObject *inputs, int is_backward) {
+    PyObject *args[] = {observer, name, seq, thread, inputs, is_backward ? Py_True : Py_False};
+    PyObject *made = PyObject_VectorcallMethod(s_enter_node, args, 6, NULL);
+    Py_XDECREF(made);
+    return made == NULL ? -1 : 0;
+}
+
+/* Ends the innermost event, also where an error is on its way. */
+static int leave(PyObject *observer, int result) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *made = PyObject_CallMethodNoArgs(observer, s_leave);
+    Py_XDECREF(made);
+    if (made != NULL || type != NULL) {
+        PyErr_Restore(type, value, traceback);
+        return result;
+    }
+    return -1;
+}
+
+/* Enters the application of a node to its gradients. */
+static int enter_application(PyObject *observer, PyObject *name, PyObject *seq, PyObject *thread, PyObject *gradient) {
+    PyObject *inputs = PyTuple_Check(gradient) ? Py_NewRef(gradient) : PyTuple_Pack(1, gradient);
+    int result = inputs == NULL ? -1 : enter(observer, name, seq, thread, inputs, 1);
+    Py_XDECREF(inputs);
+    return result;
+}
+
 /* --- running -------------------------------------------------------------------------------------------------------- */
-static int run_leaf(Pass *pass, PyObject *leaf, PyObject *gradient) {
+static int run_leaf_plainly(Pass *pass, PyObject *leaf, PyObject *gradient) {
     PyObject *args[] = {leaf, gradient, pass->create ? Py_True : Py_False, Py_REFCNT(gradient) == 1 ? Py_True : Py_False};
     PyObject *made = PyObject_Vectorcall(accumulate, args, 4, NULL);
     Py_DECREF(gradient);
@@ -327,8 +364,48 @@ static int run_leaf(Pass *pass, PyObject *leaf, PyObject *gradient) {
     return made == NULL ? -1 : 0;
 }
 
+static int run_leaf(Pass *pass, PyObject *leaf, PyObject *gradient) {
+    PyObject *observer = observer_now();
+    if (observer == NULL) {
+        return run_leaf_plainly(pass, leaf, gradient);
+    }
+    Py_INCREF(observer);
+    int result = enter(observer, leaf_evaluation, minus_one, zero, nothing, 0);
+    if (result == 0) {
+        result = enter_application(observer, leaf_name, minus_one, zero, gradient);
+        if (result == 0) {
+            result = leave(observer, run_leaf_plainly(pass, leaf, gradient));
+        } else {
+            Py_DECREF(gradient);
+        }
+        result = leave(observer, result);
+    } else {
+        Py_DECREF(gradient);
+    }
+    Py_DECREF(observer);
+    return result;
+}
+
+/* A node's application inside its event. */
+static PyObject *apply_observed(PyObject *node, PyObject *gradient, PyObject *observer) {
+    PyObject *names = PyObject_CallOneArg(names_of, node);
+    PyObject *seq = names == NULL ? NULL : PyObject_GetAttr(node, s_seq);
+    PyObject *thread = seq == NULL ? NULL : PyObject_GetAttr(node, s_thread);
+    PyObject *made = NULL;
+    if (thread != NULL && enter_application(observer, PyTuple_GET_ITEM(names, 1), seq, thread, gradient) == 0) {
+        made = PyObject_CallMethodOneArg(node, s_apply, gradient);
+        if (leave(observer, 0) < 0) {
+            Py_CLEAR(made);
+        }
+    }
+    Py_XDECREF(names);
+    Py_XDECREF(seq);
+    Py_XDECREF(thread);
+    return made;
+}
+
 /* The gradients that a node gives, as a list (new) or NULL with an error set; steals `gradient`. */
-static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient) {
+static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient, PyObject *observer) {
     PyObject *hooked = PyObject_GetAttr(node, s_hooked);
     if (hooked == NULL) {
         Py_DECREF(gradient);
@@ -347,7 +424,7 @@ static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient) {
             return NULL;
         }
     }
-    PyObject *made = PyObject_CallMethodOneArg(node, s_apply, gradient);
+    PyObject *made = observer != NULL ? apply_observed(node, gradient, observer) : PyObject_CallMethodOneArg(node, s_apply, gradient);
     Py_DECREF(gradient);
     if (made != NULL && !PyList_CheckExact(made)) {
         Py_SETREF(made, PySequence_List(made));
@@ -393,18 +470,13 @@ static int hand_on(Pass *pass, PyObject *node, PyObject *next, PyObject *gradien
     return 0;
 }
 
-static int run_target(Pass *pass, Py_ssize_t entry) {
-    PyObject *target = pass->entries[entry].target;
-    PyObject *gradient = pass->entries[entry].gradient;
-    pass->entries[entry].gradient = NULL;
-    if (pass->entries[entry].is_leaf) {
-        return gradient == NULL ? 0 : run_leaf(pass, target, gradient);
-    }
+/* Applies a node and hands its gradients on. `gradient` (stolen) may be NULL. */
+static int run_node(Pass *pass, PyObject *target, PyObject *gradient, PyObject *observer) {
     PyObject *next = PyObject_GetAttr(target, s_next);
     PyObject *gradients = NULL;
     int result = next == NULL ? -1 : 0;
     if (result == 0 && gradient != NULL) {
-        gradients = apply_node(pass, target, gradient);
+        gradients = apply_node(pass, target, gradient, observer);
         result = gradients == NULL ? -1 : 0;
     } else {
         Py_XDECREF(gradient);
@@ -414,6 +486,51 @@ static int run_target(Pass *pass, Py_ssize_t entry) {
     }
     Py_XDECREF(gradients);
     Py_XDECREF(next);
+    return result;
+}
+
+static int is_true(PyObject *node, PyObject *attribute) {
+    PyObject *value = PyObject_GetAttr(node, attribute);
+    int answer = value == NULL ? -1 : PyObject_IsTrue(value);
+    Py_XDECREF(value);
+    return answer;
+}
+
+/* Enters the evaluation of a node. One whose outputs are hooked carries no number. */
+static int enter_evaluation(PyObject *node, PyObject *observer) {
+    PyObject *names = PyObject_CallOneArg(names_of, node);
+    PyObject *thread = names == NULL ? NULL : PyObject_GetAttr(node, s_thread);
+    int hooked = thread == NULL ? -1 : is_true(node, s_hooked);
+    if (hooked == 1 && (hooked = is_true(node, s_pre_hooks)) == 0) {
+        hooked = is_true(node, s_retains);
+    }
+    PyObject *seq = hooked < 0 ? NULL : hooked ? Py_NewRef(minus_one) : PyObject_GetAttr(node, s_seq);
+    int result = seq == NULL ? -1 : enter(observer, PyTuple_GET_ITEM(names, 0), seq, thread, nothing, 0);
+    Py_XDECREF(names);
+    Py_XDECREF(thread);
+    Py_XDECREF(seq);
+    return result;
+}
+
+static int run_target(Pass *pass, Py_ssize_t entry) {
+    PyObject *target = pass->entries[entry].target;
+    PyObject *gradient = pass->entries[entry].gradient;
+    pass->entries[entry].gradient = NULL;
+    if (pass->entries[entry].is_leaf) {
+        return gradient == NULL ? 0 : run_leaf(pass, target, gradient);
+    }
+    PyObject *observer = gradient == NULL ? NULL : observer_now();
+    if (observer == NULL) {
+        return run_node(pass, target, gradient, NULL);
+    }
+    Py_INCREF(observer);
+    int result = enter_evaluation(target, observer);
+    if (result == 0) {
+        result = leave(observer, run_node(pass, target, gradient, observer));
+    } else {
+        Py_DECREF(gradient);
+    }
+    Py_DECREF(observer);
     return result;
 }
 
@@ -453,16 +570,18 @@ static PyObject *run(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(configure_doc, "configure(tensor_type, slot_type, accumulate, conform, add_gradients, run_hooked): what run() works with.");
+PyDoc_STRVAR(configure_doc, "configure(tensor_type, slot_type, accumulate, conform, add_gradients, run_hooked, names_of, observer_slot): what\n"
+                            "run() works with. `observer_slot` is the dict in which \"active\" is the observer or None.");
 
 static PyObject *configure(PyObject *module, PyObject *const *args, Py_ssize_t n) {
-    PyObject **places[] = {&tensor_type, &slot_type, &accumulate, &conform, &add_gradients, &run_hooked};
+    PyObject **places[] = {&tensor_type, &slot_type, &accumulate, &conform, &add_gradients, &run_hooked, &names_of,
+                            &observer_slot};
     (void)module;
-    if (n != 6 || !PyType_Check(args[0])) {
-        PyErr_SetString(PyExc_TypeError, "configure() takes a type and five more objects");
+    if (n != 8 || !PyType_Check(args[0]) || !PyDict_Check(args[7])) {
+        PyErr_SetString(PyExc_TypeError, "configure() takes a type, six more objects and a dict");
         return NULL;
     }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 8; i++) {
         PyObject *old = *places[i];
         *places[i] = Py_NewRef(args[i]);
         Py_XDECREF(old);
@@ -482,6 +601,9 @@ PyMODINIT_FUNC PyInit__engine(void) {
     struct { PyObject **place; const char *text; } names[] = {
         {&s_next, "next"}, {&s_node, "node"}, {&s_nr, "nr"}, {&s_specs, "specs"}, {&s_hooked, "hooked"}, {&s_apply, "apply"},
         {&s_saved, "saved"}, {&s_seq, "seq"}, {&s_a, "_a"}, {&s_shape, "shape"}, {&s_dtype, "dtype"},
+        {&s_enter_node, "enter_node"}, {&s_leave, "leave"}, {&s_active, "active"}, {&s_thread, "forward_thread"},
+        {&s_pre_hooks, "pre_hooks"}, {&s_retains, "retains"}, {&leaf_name, "torch::autograd::AccumulateGrad"},
+        {&leaf_evaluation, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         *names[i].place = PyUnicode_InternFromString(names[i].text);
@@ -489,5 +611,8 @@ PyMODINIT_FUNC PyInit__engine(void) {
             return NULL;
         }
     }
-    return PyModule_Create(&definition);
+    minus_one = PyLong_FromLong(-1);
+    zero = PyLong_FromLong(0);
+    nothing = PyTuple_New(0);
+    return minus_one == NULL || zero == NULL || nothing == NULL ? NULL : PyModule_Create(&definition);
 }

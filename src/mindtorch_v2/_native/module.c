@@ -5,7 +5,8 @@
 #include <structmember.h>
 
 static const KernelEntry *const FAMILIES[] = {ACTIVATION_KERNELS, SOFTMAX_KERNELS, LAYER_NORM_KERNELS, REDUCTION_KERNELS,
-                                              COPY_KERNELS, OPTIMIZER_KERNELS, LOSS_KERNELS, POOLING_KERNELS};
+                                              COPY_KERNELS, OPTIMIZER_KERNELS, LOSS_KERNELS, POOLING_KERNELS,
+                                              CONVOLUTION_KERNELS};
 #define FAMILY_COUNT (sizeof FAMILIES / sizeof *FAMILIES)
 
 bool has_avx2;

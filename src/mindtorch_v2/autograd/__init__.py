@@ -21,6 +21,7 @@ from .._autograd.grad_mode import (
 from .._autograd.grad_mode import (
     set_grad_enabled as set_grad_enabled,
 )
+from .._backends.composite.shown_steps import ones_like as _ones_like
 from .._dispatch import aten as _aten
 from .._dispatch.modes import SPACE as _SPACE
 from .._tensor import Tensor
@@ -56,7 +57,8 @@ def _gradients(outputs: Sequence[Tensor], given: Sequence[Any]) -> list[Tensor]:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if not out.is_floating_point():
                 raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-            grad = _aten.ones_like(out) if _SPACE["_mode"] & 0x60 or not out._ks & 1 else _wrap(_np.ones(out._a.shape, out._a.dtype))
+            grad = (_aten.ones_like(out) if not out._ks & 1 or _SPACE["_mode"] & 0x40 else _wrap(_np.ones(out._a.shape, out._a.dtype))
+                    if not _SPACE["_mode"] & 0x20 else _ones_like(out))
         elif not isinstance(grad, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
         elif grad.shape != out.shape:

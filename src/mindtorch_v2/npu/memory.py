@@ -103,7 +103,8 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     index = index_of(device)
     rule, thick = "|" + "-" * _WIDTH + "|", "|" + "=" * _WIDTH + "|"
     lines = [thick, "|" + f"NPU memory summary, device ID {index}".center(_WIDTH) + "|", rule,
-             "|" + f"  NPU OOMs: {stats.get('num_ooms', 0)}".ljust(37) + f"|  Malloc retries: {stats.get('num_alloc_retries', 0)}".ljust(38) + "|",
+             "|" + f"  NPU OOMs: {stats.get('num_ooms', 0)}".ljust(37)
+             + f"|  Malloc retries: {stats.get('num_alloc_retries', 0)}".ljust(38) + "|",
              thick, "|" + "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ".ljust(_WIDTH) + "|"]
     for title, group, is_bytes in _LINES:
         lines.append(rule)

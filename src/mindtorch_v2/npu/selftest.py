@@ -74,7 +74,7 @@ def timings() -> list[str]:
     x = aten.ones([16], device="npu")
     host = aten.ones([16])
     event = npu.Event(enable_timing=True)
-    timed = {"launch of a small addition": lambda: x + x, "launch and wait": lambda: (x + x, npu.synchronize()),
+    timed = {"launch of a small addition": lambda: x + x, "launch and wait": lambda: (x + x).device and npu.synchronize(),
              "record of a timing event": event.record, "copy of 64 bytes to the device": lambda: host.to("npu"),
              "copy of 64 bytes from the device": x.cpu}
     lines = [f"  {name:<34} {time_of(run):8.1f} us" for name, run in timed.items()]
@@ -106,7 +106,8 @@ def main() -> int:
     if rt.simulated:
         print("  THIS IS THE SIMULATOR: the times below say nothing about hardware")
     missing = missing_operators()
-    print(f"operators in the libraries: {len(abi.OPERATORS) - len(missing)} of {len(abi.OPERATORS)}; missing: {', '.join(missing) or 'none'}")
+    there = len(abi.OPERATORS) - len(missing)
+    print(f"operators in the libraries: {there} of {len(abi.OPERATORS)}; missing: {', '.join(missing) or 'none'}")
     agreed, lines = check_operators()
     print(f"operators compared with the CPU: {agreed} cases agree ({len(ops.ROWS)} rows in the table)")
     print("\n".join(lines) if lines else "  all agree, none ran on the CPU")

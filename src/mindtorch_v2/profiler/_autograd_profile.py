@@ -171,7 +171,7 @@ class profile:
         self.entered = True
         self._metadata = {}
         self._record_function_base = record_function_base
-        self._session = Session(self._options)
+        self._session = Session(self._options, use_device=self.use_device)
         self._session.start(step)
         self.profiling_start_time_ns = self._session.start_ns
         self._stats.profiler_enable_call_duration_us = _microseconds_since(started)

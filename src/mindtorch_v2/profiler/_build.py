@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._devices import add_device_rows
 from ._fields import Flag, Kind
 from ._interning import InputTable, Labels, ModuleTable
 from ._native_recorder import MEMORY, ROWS, NativeBuffer, NativeRecorder
@@ -52,6 +53,7 @@ class Window:
     stacks: Any
     refused: int = 0                     # rows and memory records that were not taken in
     steps: list[tuple[int, int]] = field(default_factory=list)   # (time, step number), ascending
+    device: Any = None                   # what ran on devices, where that was asked for
 
 
 def _matrix(flat: Sequence[int], width: int) -> np.ndarray:
@@ -281,9 +283,12 @@ def build_store(window: Window, metadata: Metadata) -> EventStore:
     columns["module"], modules = _module_table(window.modules, columns["module"], window.options)
     columns["step"] = _steps(columns["start_ns"], window.steps)
     columns["sequence_nr"] = np.where(columns["kind"] == Kind.STEP, -1, columns["sequence_nr"])
+    infos = [t.thread.info for t in threads] or [ThreadInfo(1, 0, "MainThread")]
+    if (columns["kind"] == Kind.RUNTIME).any():
+        columns, infos = add_device_rows(columns, strings, infos, window.device, metadata.use_device or "npu")
     columns, memory["row"] = in_order(columns, memory["row"])
     return EventStore(columns, strings=list(strings.numbers), inputs=inputs, modules=modules, stacks=stacks,
-                      threads=[t.thread.info for t in threads] or [ThreadInfo(1, 0, "MainThread")],
+                      threads=infos,
                       memory=_memory_table(memory), metadata=replace(metadata, dropped_events=dropped))
 
 

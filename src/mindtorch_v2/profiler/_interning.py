@@ -57,6 +57,7 @@ class Labels:
 
 _SCALARS = (bool, int, float, complex, str)
 _LAYOUT_CODES = {"contiguous_format": 0, "preserve_format": 1, "channels_last": 2, "channels_last_3d": 3, "strided": 0}
+_INT64_CODE = 4
 _NUMBER_TYPES = {bool: "bool", int: "long int", float: "double", complex: "c10::complex<double>"}
 
 
@@ -118,6 +119,27 @@ def _describe_list(values: Any) -> _Argument:
     return _Argument((), (), "", None)   # lists of optional tensors (indices) and of other objects
 
 
+# What PyTorch's Python functions pass on where the caller said nothing and the schema has None: shown values by op and argument.
+_FILLED_IN = {("randint", "dtype"): _INT64_CODE, ("randperm", "dtype"): _INT64_CODE, ("contiguous", "memory_format"): 0,
+              ("empty_strided", "layout"): 0}
+
+
+def _of_schema(op: Any, args: tuple[Any, ...]) -> list[_Argument]:
+    """The arguments of an operator as PyTorch shows them: with what its Python functions fill in, without the generator
+    that was not given (it has overloads without one), lists of optional tensors without their contents."""
+    base, found = op.name.partition(".")[0], []
+    for param, value in zip(op.schema.params, args, strict=False):
+        if value is None and param.type == "Generator" and "generator" in op.name:
+            continue
+        if value is None:
+            value = False if param.name == "pin_memory" and base != "_to_copy" else _FILLED_IN.get((base, param.name))
+        elif param.type == "float" and type(value) is int:
+            value = float(value)
+        hidden = f"Tensor?[] {param.name}" in op.schema.text
+        found.append(_Argument((), (), "", None) if hidden else _describe(value, param.is_tensor))
+    return found
+
+
 class InputTable:
     """Descriptions of arguments, each kept once. No tensor is kept."""
 
@@ -133,8 +155,7 @@ class InputTable:
         key = (op, *map(_key_of, args))
         found = self._numbers.get(key)
         if found is None:
-            tensors = [p.is_tensor for p in op.schema.params]
-            found = self._add(key, [_describe(a, t) for a, t in zip(args, tensors, strict=False)], ())
+            found = self._add(key, _of_schema(op, args), ())
         return found
 
     def of_values(self, values: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:

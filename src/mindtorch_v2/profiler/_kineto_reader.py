@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ._fields import DEVICE_KINDS, Kind
+from ._fields import DEVICE_KINDS, PYTHON_KINDS, Kind
 from ._files import ProfileFileError
 from ._json_stream import read_trace
 from ._kineto_inputs import InputTable
-from ._kineto_store import Collected, build
+from ._kineto_store import ROW, Collected, build
 from ._store import EventStore
 
 _EXACT_BELOW = 1 << 43        # microseconds with three decimals are exact in a double below this
+_BLOCK = 1 << 16
 _LIMIT = 1 << 62              # nanoseconds: beyond lies nothing that a trace could mean
 _STEP_PREFIX = "ProfilerStep#"
 _NODE_PREFIX = "autograd::engine::evaluate_function: "
@@ -45,7 +46,7 @@ def load_trace(path: str | os.PathLike[str]) -> EventStore:
             collector = _read(path, exact=True)
         try:
             return build(collector.collected())
-        except (OverflowError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             raise ProfileFileError(path, f"has numbers that make no sense ({error})") from error
 
 
@@ -91,8 +92,8 @@ class _Collector:
         self.categories: set[str] = set()
         self.times: list[Any] = []
         self.durations: list[Any] = []
-        self.rows: list[tuple[int, ...]] = []                 # see _take_slice
-        self.memory: list[tuple[int, ...]] = []
+        self.rows = _Numbers(len(ROW))
+        self.memory = _Numbers(6)
         self.memory_times: list[Any] = []
         self.window: list[Any] = []                           # times that lie inside the window
         self.process: Any = None
@@ -130,15 +131,15 @@ class _Collector:
             self.process = self.process if self.process is not None else event["pid"]
         external, number, forward, correlation = (take("External id", -1), take("Sequence number", -1), take("Fwd thread id", 0),
                                                   take("correlation", -1))
-        for key in ("Ev Idx", "Record function id"):
-            take(key, None)
+        take("Ev Idx", None)
+        take("Record function id", None)
         stack, module, unfinished = take("Call stack", ""), take("Module Hierarchy", ""), take("finished", True) is False
         self.times.append(ts)
         self.durations.append(event.get("dur", 0))
-        self.rows.append((
+        self.rows.add((
             self.strings.setdefault(_text(name), len(self.strings)), self.tracks.setdefault(track, len(self.tracks)), kind,
-            _integer(external), _integer(number), _integer(forward), _integer(correlation), unfinished,
-            self.inputs.number(args, kind) if args and kind not in (Kind.PYTHON, Kind.BUILTIN, Kind.MODULE, Kind.GC) else -1,
+            external, number, forward, correlation, unfinished,
+            self.inputs.number(args, kind) if args and kind not in PYTHON_KINDS else -1,
             self.stacks.setdefault(stack, len(self.stacks)) if stack else -1,
             self.modules.setdefault(module, len(self.modules)) if module else -1))
 
@@ -147,9 +148,8 @@ class _Collector:
             args = event["args"]
             track = (event["pid"], event["tid"], False)
             self.memory_times.append(event["ts"])
-            self.memory.append((_integer(args["Addr"]), _integer(args["Bytes"]), _integer(args.get("Total Allocated", -1)),
-                                _integer(args["Device Type"]), _integer(args.get("Device Id", -1)),
-                                self.tracks.setdefault(track, len(self.tracks))))
+            self.memory.add((args["Addr"], args["Bytes"], args.get("Total Allocated", -1), args["Device Type"],
+                             args.get("Device Id", -1), self.tracks.setdefault(track, len(self.tracks))))
         elif event["name"].startswith(("Iteration Start", "Record Window End")):
             self.window.append(event["ts"])
 
@@ -166,13 +166,42 @@ class _Collector:
     def collected(self) -> Collected:
         start, duration = nanoseconds(self.times), nanoseconds(self.durations)
         whole = all(type(value) is int for value in self.times)
-        rows = np.array(self.rows, np.int64).reshape(len(self.rows), 11).T
-        memory = np.array(self.memory, np.int64).reshape(len(self.memory), 6).T
+        rows, memory = self.rows.columns(), self.memory.columns()
         return Collected(
             head=self.head, strings=self.strings, tracks=list(self.tracks), names=self.names, inputs=self.inputs,
             process=self.process, stacks=list(self.stacks), modules=list(self.modules), categories=self.categories,
             start=start, end=start + np.maximum(duration, 0), rows=rows, memory=memory,
             memory_time=nanoseconds(self.memory_times), window=nanoseconds(self.window), resolution_ns=1000 if whole else 1)
+
+
+class _Numbers:
+    """Rows of whole numbers, packed a block at a time: as Python's numbers they would take several times the memory."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._blocks: list[np.ndarray] = []
+        self._rows: list[tuple[Any, ...]] = []
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        self._rows.append(row)
+        if len(self._rows) == _BLOCK:
+            self._pack()
+
+    def _pack(self) -> None:
+        rows = self._rows
+        try:
+            block = np.array(rows)
+        except ValueError:      # a list among the numbers
+            block = np.zeros(0)
+        if block.dtype.kind != "i":
+            block = np.array([[_integer(value) for value in row] for row in rows], np.int64)
+        self._blocks.append(block)
+        self._rows = []
+
+    def columns(self) -> np.ndarray:
+        if self._rows:
+            self._pack()
+        return np.concatenate(self._blocks).T if self._blocks else np.zeros((self._width, 0), np.int64)
 
 
 def _refined(kind: Kind, name: Any) -> Kind:
@@ -194,8 +223,8 @@ def _text(value: Any) -> str:
 
 def _integer(value: Any) -> int:
     """A number that identifies something; some writers put such numbers into strings."""
-    if type(value) is int:
-        return value
+    if isinstance(value, int):
+        return int(value)
     if isinstance(value, str):
         return int(value, 0)
     raise TypeError(f"{value!r} is no whole number")

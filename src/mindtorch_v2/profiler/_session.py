@@ -8,11 +8,13 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from .. import _observer
 from .._dispatch.modes import install_observer, remove_observer
 from . import _clock
 from ._build import Span, Window, build_store, recorded, stray_memory
+from ._devices import described, watch_of
 from ._fields import PYTHON_KINDS, Kind
 from ._native_recorder import NativeRecorder, NativeTracer
 from ._recorder import MODULES, SHAPES, STACKS, Handle, Listener, Position, ThreadBuffer, recorder
@@ -30,8 +32,12 @@ class Session:
     """One window. `start` and `stop` may be called on different threads; the thread that starts it is recorded. What a
     `warming` one records is of no use to anyone: it exists so that calls are observed for the first time before it counts."""
 
-    def __init__(self, options: Options, warming: bool = False) -> None:
+    def __init__(self, options: Options, warming: bool = False, use_device: str | None = None) -> None:
         self.options = options
+        self.use_device = use_device
+        self._watch: Any = None          # of the device's launches
+        self._first_launch = 0
+        self._device: Any = None         # what ran on devices, once the window has ended
         self.warming = warming
         self.number = next(_numbers)
         self.running = False
@@ -54,6 +60,9 @@ class Session:
             self.epoch_offset_ns = clock.epoch_offset()
             self.thread = recorder.adopt().info.number
             self._stray_at, self._dropped_at = recorder.stray_count, recorder.dropped
+            self._watch = watch_of(self.use_device)
+            if self._watch is not None:
+                self._first_launch = self._watch.start()
             install_observer(recorder)
             self._open_spans()
             self.start_ns = recorder.now()
@@ -119,7 +128,7 @@ class Session:
         threads = [recorded(buffer, [s for s in spans if s.stop is not None]) for buffer, spans in self._spans.values()]
         return Window(self.number, self.start_ns, self.stop_ns, self.options, threads, stray_memory(recorder, self._stray_at),
                       recorder.labels, recorder.inputs, recorder.modules, recorder.stacks, recorder.dropped - self._dropped_at,
-                      self._steps)
+                      self._steps, self._device)
 
     def discard(self) -> None:
         """Ends the window without making anything of it."""
@@ -135,6 +144,9 @@ class Session:
         self.running = False
         self.stop_ns = recorder.now()
         self._close_spans()
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            self._device = watch.stop(self._first_launch)
         _sessions.remove(self)
         if not _sessions and not recorder.listeners:
             remove_observer()
@@ -143,8 +155,10 @@ class Session:
 
     def _metadata(self, trace_id: str, user: Mapping[str, str] | None, use_device: str | None,
                   record_function_base: int | None) -> Metadata:
+        notes, properties = ({}, "[]") if self._device is None else (described(self._device, use_device or ""), self._device.properties)
         return Metadata(self.start_ns, self.stop_ns, self.epoch_offset_ns, os.getpid(), _process_name(),
-                        socket.gethostname(), trace_id, use_device, self.options, dict(user or {}), record_function_base)
+                        socket.gethostname(), trace_id, use_device, self.options, {**(user or {}), **notes},
+                        record_function_base=record_function_base, device_properties=properties)
 
 
 def any_running() -> bool:

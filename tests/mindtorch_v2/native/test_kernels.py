@@ -11,7 +11,7 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _native
-from mindtorch_v2._backends.cpu import foreach, movement_elements, pool_arrays, sums
+from mindtorch_v2._backends.cpu import attention, conv_arrays, foreach, movement_elements, pool_arrays, sums
 from mindtorch_v2._dispatch.registry import INPLACE, KERNELS, load_family
 from mindtorch_v2._ops.pooling_shapes import pool_windows
 
@@ -19,7 +19,8 @@ for _family in ("elementwise", "activation", "normalization", "reduction", "embe
     load_family(_family)
 
 HELPERS: dict[str, Any] = {"sum_over": sums.sum_over, "contiguous_copy": movement_elements.contiguous_copy, "max_pool": pool_arrays.max_pool,
-                           "scatter_positions": pool_arrays.scatter_positions, "sgd_step": foreach._sgd, "adam_step": foreach._adam}
+                           "scatter_positions": pool_arrays.scatter_positions, "sgd_step": foreach._sgd, "adam_step": foreach._adam,
+                           "unroll": conv_arrays.unroll, "fold": conv_arrays.fold, "exp_rows": attention._exp_rows}
 Run = Callable[..., Any]
 TYPES = ["float32", "float64"]
 SIZES = [0, 1, 2, 7, 8, 31, 33, 1023, 1025, 5000]
@@ -352,13 +353,46 @@ def test_max_pool(run: Run, dtype: str, kernel: Any, stride: Any, padding: int, 
     _close(run("scatter_positions", g, positions, (2, 3, 11, 13), 2, True), want.reshape(x.shape), dtype)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("kernel, stride, padding, dilation", [((3, 3), (1, 1), (1, 1), (1, 1)), ((2, 3), (2, 1), (0, 2), (1, 2)),
+                                                               ((1, 5), (1, 3), (2, 4), (2, 1)), ((3, 1), (3, 2), (0, 0), (2, 3))])
+@pytest.mark.parametrize("batch_inside", [False, True])
+def test_columns_of_images(run: Run, dtype: str, kernel: Any, stride: Any, padding: Any, dilation: Any, batch_inside: bool) -> None:
+    x = _random((2, 3, 9, 7), dtype)
+    out = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip((9, 7), kernel, stride, padding, dilation))
+    (ph, pw), want = padding, np.zeros((2, 3, *kernel, *out))
+    padded = np.pad(x, ((0, 0), (0, 0), (ph, ph), (pw, pw)))
+    for kh, kw, oh, ow in np.ndindex(*kernel, *out):
+        want[:, :, kh, kw, oh, ow] = padded[:, :, oh * stride[0] + kh * dilation[0], ow * stride[1] + kw * dilation[1]]
+    columns = run("unroll", x, kernel, out, stride, padding, dilation, batch_inside)
+    np.testing.assert_array_equal(columns, want.transpose(1, 2, 3, 0, 4, 5) if batch_inside else want)
+    g = _random((2, 3, math.prod(kernel), math.prod(out)), dtype, 1)
+    spread = np.zeros(padded.shape)
+    for (kh, kw, oh, ow), share in zip(np.ndindex(*kernel, *out), g.reshape(2, 3, -1).transpose(2, 0, 1)):
+        spread[:, :, oh * stride[0] + kh * dilation[0], ow * stride[1] + kw * dilation[1]] += share
+    _close(run("fold", g, (9, 7), kernel, out, stride, padding, dilation), spread[:, :, ph:ph + 9, pw:pw + 7], dtype)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_rows_of_attention(run: Run, dtype: str) -> None:
+    x = _random((3, 5, 40), dtype)
+    x[1, 2], x[0, 0, 3] = -np.inf, -np.inf
+    got = x.copy()
+    sums, tops = run("exp_rows", got)
+    want_tops = np.where(np.isneginf(x).all(-1, keepdims=True), 0, x.max(-1, keepdims=True))
+    np.testing.assert_array_equal(tops, want_tops)
+    want = np.exp(x.astype(np.float64) - want_tops)
+    _close(got, want, dtype)
+    _close(sums, np.where(want.sum(-1, keepdims=True) == 0, 1, want.sum(-1, keepdims=True)), dtype)
+
+
 # --- what is declined, and threads --------------------------------------------------------------------------------------------
 needs_native = pytest.mark.skipif(not _native._kernels, reason="no native kernels")
 
 
 @needs_native
 def test_every_name_in_the_table_exists() -> None:
-    assert set(_native.OPS.values()) | set(HELPERS) | {"exp_rows"} == set(_native._kernels.NAMES)
+    assert set(_native.OPS.values()) | set(HELPERS) == set(_native._kernels.NAMES)
     for op in _native.OPS:
         assert isinstance(_registered(op), _native._kernels.Kernel), op
     assert all(isinstance(f, _native._kernels.Kernel) for f in HELPERS.values())

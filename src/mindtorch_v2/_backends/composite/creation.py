@@ -36,7 +36,7 @@ def zeros(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
 
 @composite("ones")
 def ones(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
-    return _filled(size, 1, dtype or dt.get_default_dtype(), device, "ones")
+    return _filled(size, 1.0, dtype or dt.get_default_dtype(), device, "ones")
 
 
 def _filled(size: Sequence[int], value: Any, kind: dt.dtype, device: Any, name: str = "full") -> Any:
@@ -101,7 +101,7 @@ def zeros_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_
 
 @composite("ones_like")
 def ones_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Any:
-    return _filled_like(self, 1, dtype, device, memory_format)
+    return _filled_like(self, 1.0, dtype, device, memory_format)
 
 
 @composite("full_like")
@@ -130,7 +130,7 @@ def new_zeros(self: Any, size: Sequence[int], dtype: dt.dtype | None, layout: An
 
 @composite("new_ones")
 def new_ones(self: Any, size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
-    return aten.fill_(aten.new_empty(self, size, dtype=dtype, device=device), 1)
+    return aten.fill_(aten.new_empty(self, size, dtype=dtype, device=device), 1.0)
 
 
 @composite("new_full")

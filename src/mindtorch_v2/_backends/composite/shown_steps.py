@@ -11,13 +11,19 @@ from typing import Any
 import numpy as np
 
 from ... import _dtype as dt
+from ... import _observer
+from ..._dispatch import aten
+from ..._dispatch.keys import NO_GRAD, OUTPUTS, SPECIAL
+from ..._dispatch.modes import SPACE, sequence, state
 from ..._dispatch.registry import COMPOSITES, shown
 from ..._ops.table import Op, find
+from ..._shape import contiguous_strides
 from ..._tensor import wrap
 
 Kernel = Callable[..., np.ndarray]
 
 _TRANSPOSE, _RESOLVE, _EXPAND, _MM = find("transpose.int"), find("resolve_conj"), find("expand"), find("mm")
+_ONES_LIKE, _EMPTY_LIKE, _EMPTY_STRIDED, _FILL = find("ones_like"), find("empty_like"), find("empty_strided"), find("fill_.Scalar")
 
 
 @shown("t")
@@ -26,6 +32,15 @@ def t(observer: Any, number: int, kernel: Kernel, self: Any) -> np.ndarray:
     if n > 2:
         return kernel(self._a)
     observer.enter_op(_TRANSPOSE, (self, 0, 1 if n == 2 else 0), -1)
+    try:
+        return kernel(self._a)
+    finally:
+        observer.leave()
+
+
+@shown("detach")
+def detach(observer: Any, number: int, kernel: Kernel, self: Any) -> np.ndarray:
+    observer.enter_node("detach", -1, 0, (), False)
     try:
         return kernel(self._a)
     finally:
@@ -110,3 +125,25 @@ def matmul(observer: Any, number: int, kernel: Kernel, self: Any, other: Any) ->
         return mm(observer, number, kernel, self, other)
     finally:
         observer.leave()
+
+
+def ones_like(out: Any) -> Any:
+    """`aten.ones_like(out)` for a tensor on the CPU, with the events of its steps around one numpy call."""
+    observer = _observer.active
+    array = out._a
+    if observer is None or SPACE["_mode"] & (SPECIAL | OUTPUTS) or SPACE["_watch"] is not None or not array.flags.c_contiguous:
+        return aten.ones_like(out)
+    number = -1 if SPACE["_mode"] & NO_GRAD and not state.grad else sequence[0]
+    observer.enter_op(_ONES_LIKE, (out, None, None, None, None, None), number)
+    try:
+        observer.enter_op(_EMPTY_LIKE, (out, None, None, None, None, None), -1)
+        observer.enter_op(_EMPTY_STRIDED, (array.shape, contiguous_strides(array.shape), out.dtype, None, out.device, None), -1)
+        made = wrap(np.empty(array.shape, array.dtype), out.dtype)
+        observer.leave()
+        observer.leave()
+        observer.enter_op(_FILL, (made, 1.0), -1)
+        made._a.fill(1)
+        observer.leave()
+    finally:
+        observer.leave()
+    return made

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._dispatch.registry import kernel
+from ..._native import accelerated
 from .sums import sum_over
 
 _TILE = 1 << 17   # scores held at once when the inputs are large
@@ -94,6 +95,21 @@ def _mask_view(mask: np.ndarray | None, q: np.ndarray, keys: int) -> np.ndarray 
     return np.broadcast_to(mask, (b, h * g, n, keys)).reshape(b, h, g, n, keys)
 
 
+@accelerated("exp_rows")
+def _exp_rows(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Replaces scores by exp(scores - the largest of the row); returns the rows' sums and the largest, as columns.
+
+    Rows with every key hidden become zeros; their sum is given as 1, their largest as 0.
+    """
+    top = scores.max(axis=-1, keepdims=True)
+    top[np.isneginf(top)] = 0
+    scores -= top
+    np.exp(scores, out=scores)
+    sums = sum_over(scores, scores.ndim - 1, True)
+    sums[sums == 0] = 1
+    return sums, top
+
+
 @kernel("_scaled_dot_product_flash_attention_for_cpu")
 def flash_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, dropout_p: float, is_causal: bool,
                     attn_mask: np.ndarray | None, scale: float | None) -> tuple[np.ndarray, np.ndarray]:
@@ -109,14 +125,7 @@ def flash_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, dropo
     grouped_out, grouped_sums = _grouped(out, heads), sums_out.reshape(b, heads, h // heads, n)
     for tile in _tiles(q, keys, is_causal):
         scores = _scores(q[tile.rows], tile.of_keys(k), tile.of_mask(mask), is_causal, tile.first)
-        top = scores.max(axis=-1, keepdims=True)
-        if mask is not None:
-            top[np.isneginf(top)] = 0
-        scores -= top
-        np.exp(scores, out=scores)
-        sums = sum_over(scores, scores.ndim - 1, keepdims=True)
-        if mask is not None:
-            sums[sums == 0] = 1  # rows with every key hidden give zeros
+        sums, top = _exp_rows(scores)
         part = np.matmul(scores, tile.of_keys(v))
         part /= sums
         grouped_out[tile.rows] = part

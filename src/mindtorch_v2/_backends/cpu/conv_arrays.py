@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
+from types import FunctionType
 from typing import Any
 
 import numpy as np
+
+from ..._native import accelerated
 
 Ints = Sequence[int]
 COLUMN_BYTES = 1 << 25   # columns are made for as many images at a time as fit into this
@@ -53,6 +56,12 @@ def window_view(padded: np.ndarray, kernel: Ints, out: Ints, stride: Ints, dilat
     return np.ndarray((n, c, *kernel, *out), padded.dtype, padded, 0, (batch, channel, *taps, *moves))
 
 
+@accelerated("unroll")
+def unroll(x: np.ndarray, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints, batch_inside: bool) -> np.ndarray:
+    """The columns (N, C, *kernel, *out) of images, or (C, *kernel, N, *out) with `batch_inside`."""
+    return window_view(pad_space(x, padding), kernel, out, stride, dilation, batch_inside).copy()
+
+
 def tap_slices(kernel: Ints, out: Ints, stride: Ints, dilation: Ints) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
     """For every kernel position, the slices of a padded array that it reads for all outputs."""
     for tap in product(*map(range, kernel)):
@@ -68,14 +77,13 @@ def batch_chunks(batch: int, column_elements: int, itemsize: int) -> Iterator[sl
 # --- forward ------------------------------------------------------------------------------------------------------------
 def correlate(x: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
     """The convolution itself; `out` are the spatial sizes of the result."""
-    padded = pad_space(x, padding)
     batch, kernel, length = x.shape[0], weight.shape[2:], prod(out)
     if prod(kernel) == 1 and max(stride) == 1:
-        return _multiply(weight, padded, groups).reshape(batch, weight.shape[0], *out)
+        return _multiply(weight, pad_space(x, padding), groups).reshape(batch, weight.shape[0], *out)
     result = np.empty((batch, weight.shape[0], length), x.dtype)
     together = length < SHORT_ROW and batch > 1
     for part in batch_chunks(batch, x.shape[1] * prod(kernel) * length, x.itemsize):
-        columns = window_view(padded[part], kernel, out, stride, dilation, together).copy()
+        columns = unroll(x[part], kernel, out, stride, padding, dilation, together)
         if together:
             _multiply_together(weight, columns, groups, result[part])
         else:
@@ -118,7 +126,9 @@ def input_gradient(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Int
     if grad.shape[1] <= channels:  # fewer columns to make from the gradient than to add up from the product
         mirrored = np.ascontiguousarray(_swap_channels(weight, groups)[inside((slice(None, None, -1),) * len(kernel))])
         return correlate(grad, mirrored, size, stride, [r - p for r, p in zip(reach, padding)], dilation, groups)
-    return _add_up_flat(grad, weight, size, padding, dilation, groups)
+    if isinstance(fold, FunctionType):
+        return _add_up_flat(grad, weight, size, padding, dilation, groups)
+    return _add_up(grad, weight, size, stride, padding, dilation, groups)
 
 
 def _swap_channels(weight: np.ndarray, groups: int) -> np.ndarray:
@@ -165,31 +175,38 @@ def _add_up_flat(grad: np.ndarray, weight: np.ndarray, size: Ints, padding: Ints
     return total
 
 
+@accelerated("fold")
+def fold(columns: np.ndarray, size: Ints, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints) -> np.ndarray:
+    """The transpose of `unroll`: columns (N, C, kernel positions, output positions) added up to images of this size."""
+    n, channels = columns.shape[:2]
+    total = np.zeros((n, channels, *(s + 2 * p for s, p in zip(size, padding))), columns.dtype)
+    columns = columns.reshape(n, channels, prod(kernel), *out)
+    for i, (_, window) in enumerate(tap_slices(kernel, out, stride, dilation)):
+        total[inside(window)] += columns[:, :, i]
+    return crop_space(total, padding)
+
+
 def _add_up(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
             groups: int) -> np.ndarray:
     """For any stride: every kernel position adds its share to the inputs it read."""
     n, out, kernel = grad.shape[0], grad.shape[2:], weight.shape[2:]
     channels = weight.shape[1] * groups
-    total = np.zeros((n, channels, *(s + 2 * p for s, p in zip(size, padding))), grad.dtype)
+    total = np.empty((n, channels, *size), grad.dtype)
     for part in batch_chunks(n, channels * prod(kernel) * prod(out), grad.itemsize):
-        columns = _column_gradient(grad[part], weight, groups)
-        columns = columns.reshape(columns.shape[0], channels, prod(kernel), *out)
-        for i, (_, window) in enumerate(tap_slices(kernel, out, stride, dilation)):
-            total[part][inside(window)] += columns[:, :, i]
-    return crop_space(total, padding)
+        total[part] = fold(_column_gradient(grad[part], weight, groups), size, kernel, out, stride, padding, dilation)
+    return total
 
 
 # --- transpose with respect to the weight -------------------------------------------------------------------------------
 def weight_gradient(grad: np.ndarray, x: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints,
                     groups: int) -> np.ndarray:
     """The gradient of `correlate` with respect to a weight of this shape."""
-    padded = pad_space(x, padding)
     n, o, *out = grad.shape
     kernel = shape[2:]
     depth = prod(shape[1:])
     total = np.zeros((groups, depth, o // groups), grad.dtype)
     for part in batch_chunks(n, x.shape[1] * prod(kernel) * prod(out), x.itemsize):
-        columns = window_view(padded[part], kernel, out, stride, dilation, True)
+        columns = unroll(x[part], kernel, out, stride, padding, dilation, True)
         rows = (part.stop - part.start) * prod(out)
         gradient = grad[part].swapaxes(0, 1).reshape(groups, o // groups, rows)
         total += np.matmul(columns.reshape(groups, depth, rows), gradient.swapaxes(1, 2))

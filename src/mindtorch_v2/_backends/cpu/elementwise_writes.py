@@ -7,6 +7,7 @@ import numpy as np
 
 from ..._dispatch.registry import inplace_kernel, kernel
 from ..._shape import broadcast_shapes
+from ..._storage import restride
 from . import select
 from .unsupported import not_implemented, type_word
 
@@ -115,8 +116,8 @@ def conj(self: np.ndarray) -> Any:
 def view_as_real(self: np.ndarray) -> np.ndarray:
     if self.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    real = self.real
-    return np.lib.stride_tricks.as_strided(real, (*real.shape, 2), (*real.strides, real.itemsize))
+    half = self.itemsize // 2
+    return restride(self, (*self.shape, 2), (*self.strides, half), np.dtype(f"f{half}"))
 
 
 @kernel("view_as_complex")

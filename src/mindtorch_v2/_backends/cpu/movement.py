@@ -17,7 +17,7 @@ from ..._ops.movement_shapes import (
     storage_extent,
 )
 from ..._shape import infer_size, normalize_dim, normalize_dims
-from ..._storage import root_array
+from ..._storage import restride, root_array
 from ..._tensor import contiguous_format, preserve_format
 from .movement_elements import BEFORE, contiguous_copy  # importing it registers the rest of the family
 
@@ -26,14 +26,6 @@ _ndarray = np.ndarray
 _TYPE_NAMES = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
                "float32": "Float", "float64": "Double", "bool": "Bool", "complex64": "ComplexFloat",
                "complex128": "ComplexDouble"}
-
-
-def restride(array: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
-    """A view from the first element of `array` on, with strides in bytes that stay inside its memory."""
-    flags = array.flags
-    if flags.c_contiguous or flags.f_contiguous:
-        return _ndarray(shape, array.dtype, array, 0, strides)
-    return numpy_as_strided(array, shape, strides)
 
 
 # --- other shapes -----------------------------------------------------------------------------------------------------------

@@ -271,7 +271,7 @@ def fallback(op: Op, why: str) -> Boxed:
         _tell(op, why)
         if not cpu:
             cpu.append(resolve.box_cpu(op))
-        given = [_device.CPU if isinstance(x, _device.device) else moved(x) for x in args]
+        given: list[Any] = [_device.CPU if isinstance(x, _device.device) else moved(x) for x in args]
         result = cpu[0](*given)
         for i in written:
             if isinstance(args[i], Tensor) and args[i]._ks & NPU:

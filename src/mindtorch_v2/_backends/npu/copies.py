@@ -64,7 +64,7 @@ class PinnedPool:
 
     def _settle(self) -> None:
         """Makes memory available whose copies are done."""
-        still = deque()
+        still: deque[tuple[int, int, list[tuple[int, int]]]] = deque()
         while self._waiting:
             address, size, used = self._waiting.popleft()
             left = [(e, i) for e, i in used if not streams.event_done(e, i)]
@@ -102,10 +102,10 @@ def _transfer(target: np.ndarray, source: np.ndarray, kind: int, index: int, hos
     stream = streams.stream_at(index)
     watcher = timeline.active
     if watcher is not None:
-        watcher.begin("Memcpy", stream)
+        watcher.begin("aclrtMemcpyAsync", stream)
     code = rt.aclrtMemcpyAsync(address_of(target), target.nbytes, address_of(source), source.nbytes, kind, stream.handle)
     if watcher is not None:
-        watcher.end("Memcpy", stream)
+        watcher.end("aclrtMemcpyAsync", stream)
     rt.check(code, "copying memory")
     if wait:
         stream.synchronize()

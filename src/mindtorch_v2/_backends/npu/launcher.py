@@ -5,14 +5,16 @@ This is the form in ctypes, which works with any Python; `_native/npu_launch.c` 
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ... import _dtype as dt
+from ..._native import native_module
 from . import abi, streams, timeline
-from .allocator import address_of, allocator_of, memory_of
+from .allocator import DeviceMemory, address_of, allocator_of, memory_of
 from .runtime import Runtime, bind, runtime, thread
 
 _TYPE_OF = {d: abi.DATA_TYPES[d.name] for d in dt.ALL}
@@ -26,10 +28,11 @@ class Rejected(Exception):
 class Entry:
     """An operator of the libraries."""
 
-    __slots__ = ("name", "code", "first", "second")
+    __slots__ = ("name", "code", "first", "second", "first_address", "second_address")
 
     def __init__(self, name: str, code: str, first: Any, second: Any) -> None:
         self.name, self.code, self.first, self.second = name, code, first, second
+        self.first_address, self.second_address = _address(first), _address(second)
 
 
 _entries: dict[str, Entry | None] = {}
@@ -109,14 +112,52 @@ class _Results(ctypes.Structure):
 
 
 # --- launching ----------------------------------------------------------------------------------------------------------
+_CREATORS = ("aclCreateTensor", "aclDestroyTensor", "aclCreateScalar", "aclDestroyScalar", "aclCreateIntArray", "aclDestroyIntArray",
+             "aclCreateBoolArray", "aclDestroyBoolArray", "aclCreateTensorList", "aclDestroyTensorList")
+_shim: Any = None               # the launcher in C, once it knows the libraries; False where there is none
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _configured() -> Any:
+    """The launcher in C, told about the libraries; False where it was not built or is switched off."""
+    global _shim
+    found = native_module("_npu_launch") if os.environ.get("MINDTORCH_NPU_SHIM", "1") != "0" else None
+    if found is not None:
+        rt = runtime()
+        found.configure(tuple(_address(getattr(rt, name)) for name in _CREATORS), DeviceMemory, _TYPE_OF, Rejected)
+    _shim = found or False
+    return _shim
+
+
 def launch(entry: Entry, operands: tuple[Any, ...], index: int) -> None:
     """Puts one operator into the current stream of device `index`. It has not run when this returns."""
+    shim = _configured() if _shim is None else _shim
+    if not shim:
+        launch_in_python(entry, operands, index)
+        return
+    if thread.bound != index:
+        bind(index)
+    stream = streams.stream_at(index)
+    phase, status = shim.launch(entry.code, entry.first_address, entry.second_address, operands, stream.handle,
+                                lambda nbytes: allocator_of(index).take(nbytes, stream), timeline.active, entry.name, stream)
+    if phase:
+        rt = runtime()
+        if phase == 1 and status in abi.INVALID_OPERAND:
+            raise Rejected(rt.recent_error() or f"code {status}")
+        raise rt.error(status, f"aclnn{entry.name}{'GetWorkspaceSize' if phase == 1 else ''}")
+
+
+def launch_in_python(entry: Entry, operands: tuple[Any, ...], index: int) -> None:
+    """The same with ctypes."""
     rt = runtime()
     if thread.bound != index:
         bind(index)
     made: list[tuple[str, Any]] = []
     try:
-        raw = []
+        raw: list[Any] = []
         for code, x in zip(entry.code, operands):
             if x is None:
                 raw.append(None)

@@ -128,8 +128,8 @@ class WrappedHook:
 # --- the call -----------------------------------------------------------------------------------------------------------
 def call_watched(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls a module with everything that watches it."""
-    observer: Any = _observer.active
-    if observer is None or not getattr(observer, "watches_modules", False):
+    observer = _observer.active
+    if observer is None or not observer.watches_modules:
         return _call_with_hooks(module, args, kwargs)
     observer.enter_module(module)
     try:

@@ -173,7 +173,7 @@ class FunctionEvent(FormattedTimesMixin):
     linked_correlation_id = _looked_up("linked_correlation_id", lambda source, entry: int(source.tree.owner[entry]) + 1)
     extra_meta = _looked_up("extra_meta", lambda source, entry: None)
     event_metadata: EventMetadata | None = _looked_up("event_metadata", lambda source, entry: None)
-    _metadata_json = _looked_up("_metadata_json", lambda source, entry: None)
+    _metadata_json = _looked_up("_metadata_json", lambda source, entry: "")
     python_id = _looked_up("python_id", lambda source, entry: -1)
     python_parent_id = _looked_up("python_parent_id", lambda source, entry: -1)
     python_module_id = _looked_up("python_module_id", lambda source, entry: -1)

@@ -71,7 +71,7 @@ def summarize_views(source: EventSource, entries: np.ndarray) -> Summary:
 
     names = [len(tree.name_of_id[i]) for i in distinct(tree.name_id)]
     shapes = [len(str(plain_shapes(store.inputs[i].shapes))) for i in distinct(tree.column(store.columns["inputs"], -1))
-              if store.inputs[i].shapes]
+              if store.inputs[i].shapes and options.describes_inputs]
     overloads = distinct(tree.column(store.overload, -1)) if options.capture_overload_names else []
     nodes = distinct(tree.column(store.stack, -1))
     device_ns = _device_total(tree, entries) if device else 0

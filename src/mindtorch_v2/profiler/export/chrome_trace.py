@@ -126,8 +126,8 @@ class _Trace:
         """Names of the process, the devices, and their tracks."""
         stamp = self._stamp(self.metadata.start_ns)
 
-        def process(pid: int, label: str, order: int) -> list[str]:
-            return [line("process_name", pid, 0, {"name": self.metadata.process_name}),
+        def process(pid: int, label: str, order: int, name: str = "") -> list[str]:
+            return [line("process_name", pid, 0, {"name": name or self.metadata.process_name}),
                     line("process_labels", pid, 0, {"labels": label}), line("process_sort_index", pid, 0, {"sort_index": order})]
 
         def line(name: str, pid: int, tid: int, args: dict[str, Any]) -> str:
@@ -137,11 +137,19 @@ class _Trace:
         lines = process(pid, "CPU", pid)
         tracks = [(pid, tid, name) for tid, name in self.tracks.names.items()]
         for device in sorted({stream.device for stream in self.tracks.streams}):
-            lines += process(device, f"{(self.metadata.use_device or 'device').upper()} {device}", _SORT_DEVICES + device)
+            lines += process(device, *self._device_names(device))
         tracks += [(stream.device, stream.os_id, stream.name) for stream in self.tracks.streams]
         for pid, tid, name in tracks:
             lines += [line("thread_name", pid, tid, {"name": name}), line("thread_sort_index", pid, tid, {"sort_index": tid})]
         return lines
+
+    def _device_names(self, device: int) -> tuple[str, int, str]:
+        """The label of a device, its place among the tracks, and its name where it does not go by the process's."""
+        kind = (self.metadata.use_device or "device").upper()
+        if kind != "NPU":
+            return f"{kind} {device}", _SORT_DEVICES + device, ""
+        simulated = " (simulated)" if "(simulated)" in self.metadata.device_properties else ""
+        return f"Ascend NPU{simulated}", _SORT_DEVICES + device, f"NPU {device}"
 
     # ---- memory ---------------------------------------------------------------------------------------------
 

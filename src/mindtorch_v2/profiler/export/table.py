@@ -66,7 +66,7 @@ def device_attribute(name: str) -> str:
     """A metric's name with any accelerator's own name replaced by `device`, the attribute that holds it."""
     for alias in _DEVICE_ALIASES:
         name = name.replace(alias, "device")
-    return name
+    return name.replace("npu_", "device_")   # with the line, as "npu" is a part of "input"
 
 
 def _capped(width: int, limit: int | None) -> int:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -28,7 +29,7 @@ def twin(segments, count):
 @given(st.lists(st.tuples(int64, st.integers(-2**62, 2**62), st.integers(0, 3), st.booleans(), st.booleans()), max_size=40),
        st.lists(st.text(st.characters(max_codepoint=127), max_size=30), min_size=4, max_size=4))
 def test_native_and_twin_agree(values, texts):
-    numbers, times, picks, outer, inner = [np.array(column) for column in zip(*values)] or [np.zeros(0, int)] * 5 if values else [np.zeros(0, int)] * 5
+    numbers, times, picks, outer, inner = [np.array(column) for column in zip(*values)] if values else [np.zeros(0, int)] * 5
     segments = (b'{"%d":', Number(numbers), When(outer, (b"!", Pick(Texts(texts), picks), When(inner, (b"?", Micro(times))), b"%")), Micro(times), b"}")
     assert rows.format_rows(segments, len(values)) == twin(segments, len(values))
 
@@ -72,7 +73,7 @@ def test_whole_traces_agree(tmp_path, monkeypatch):
 @pytest.mark.parametrize("setting", ["0", "1"])
 def test_the_switch(setting):
     code = "from mindtorch_v2.profiler.export import rows; print(rows.is_native())"
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env={**__import__("os").environ, "MINDTORCH_NATIVE": setting},
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env={**os.environ, "MINDTORCH_NATIVE": setting},
                           capture_output=True, text=True, check=True)
     assert setting == "1" or done.stdout.strip() == "False"
 

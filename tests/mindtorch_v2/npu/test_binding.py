@@ -1,0 +1,115 @@
+"""What can be said about the binding without a device."""
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+import sys
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import abi, clocks, loader, ops
+
+
+def test_every_operator_has_a_known_code():
+    assert len(abi.OPERATORS) == 86
+    for name, code in abi.OPERATORS.items():
+        assert re.fullmatch(r"[tsIBLluib?dfD]+", code), name
+
+
+def test_widths_that_earlier_bindings_got_wrong():
+    assert abi.OPERATORS["Subs"] == "tsst"                        # with alpha
+    assert abi.OPERATORS["ConvolutionBackward"][9] == "i"         # groups: 32 bits
+    assert abi.OPERATORS["Convolution"][8] == "l"                 # groups: 64 bits
+    assert abi.OPERATORS["EmbeddingDenseBackward"][2:4] == "uu"
+    assert abi.OPERATORS["InplaceUniform"][-2:] == "uu"
+
+
+def test_records_have_the_vendors_layout():
+    assert struct.calcsize(abi.RECORD_LAYOUTS[abi.KIND_KERNEL]) == 52
+    for kind, size in abi.RECORD_SIZES.items():
+        assert struct.calcsize(abi.RECORD_LAYOUTS[kind]) <= size
+
+
+def test_rows_have_as_many_operands_as_their_operators():
+    from mindtorch_v2._backends.npu.boxing import Row
+    from mindtorch_v2._ops.table import find
+
+    class Anything:
+        """Stands for every argument of a row."""
+        _a = property(lambda self: self)
+        shape = (2, 3)
+        ndim = size = 2
+        dtype = "float32"
+        device = "npu"
+        index = 0
+
+        def __bool__(self):
+            return True
+
+        def __iter__(self):
+            return iter(())
+
+        def __rmod__(self, other):
+            return 0
+
+        __mod__ = __rand__ = __and__ = __rmod__
+
+        def __eq__(self, other):
+            return True
+
+        __hash__ = None
+    anything = Anything()
+    quiet = {"cube": lambda: 0, "draw": lambda t, g: (0, 0), "class_weights": lambda w, s: w, "as_type": lambda v, t: v,
+             "only": lambda fits, x: x, "zeros": lambda x: ()}
+    before, ops.HELPERS = ops.HELPERS, {**ops.HELPERS, **quiet}
+    try:
+        for name, text in ops.ROWS.items():
+            op = find(name)
+            count = 0 if op.writes else len(op.schema.returns)
+            for part in text.split("|"):
+                row = Row(part, op, count)
+                operands = row.operands(*[anything] * (len(op.schema.params) + count))
+                assert len(operands) == len(abi.OPERATORS[row.name]), name
+    finally:
+        ops.HELPERS = before
+
+
+def test_the_search_leaves_stubs_out_and_changes_nothing(monkeypatch, tmp_path):
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(tmp_path))
+    monkeypatch.setenv("ASCEND_TOOLKIT_HOME", str(tmp_path / "stub"))
+    monkeypatch.setenv("MINDTORCH_NPU_LIB", f"{tmp_path / 'a'}:{tmp_path / 'b'}")
+    folders = loader.search_folders()
+    assert folders[:3] == [tmp_path / "a", tmp_path / "b", tmp_path / "lib64"]
+    assert not any("stub" in f.parts for f in folders)
+
+
+def test_clocks_are_aligned_by_pairs():
+    def pair(host, error):
+        device = (host - 5_000_000) / (1 + 40e-6)
+        return clocks.Pair(host - error, device, device, host + error)
+    groups = [[pair(1_000_000 + i * 1000, 300 + i) for i in range(8)], [pair(1_000_000_000 + i * 1000, 300 + i) for i in range(8)]]
+    found = clocks.Alignment(groups)
+    assert found.bound <= 300
+    middle = 500_000_000
+    assert found.host((middle - 5_000_000) / (1 + 40e-6)) == pytest.approx(middle, abs=found.bound)
+    assert found.slope * 1e6 == pytest.approx(40, abs=1)
+
+
+def test_without_a_library_everything_answers():
+    script = ("import mindtorch_v2 as torch; n = torch.npu; assert not n.is_available() and n.device_count() == 0 and n.memory_stats() == {}\n"
+              "n.empty_cache(); n.manual_seed_all(1); print(n.why_unavailable())\n"
+              "try: n.synchronize()\nexcept RuntimeError as error: print(error)")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False,
+                          env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("libascendcl.so") == 2
+
+
+def test_asking_for_the_device_names_the_reason():
+    if not torch.npu.is_available():
+        with pytest.raises(RuntimeError, match="device 'npu' is not usable"):
+            torch.ones(1, device="npu")
+        with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available"):
+            torch.ones(1).pin_memory()

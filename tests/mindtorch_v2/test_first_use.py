@@ -1,0 +1,37 @@
+"""Ops may be used for the first time by several threads at once."""
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+PROGRAM = """
+import sys, threading
+sys.setswitchinterval(1e-6)
+import mindtorch_v2 as torch
+
+errors, together = [], threading.Barrier(4)
+
+def work():
+    together.wait()
+    try:
+        x = torch.randn(3, 3, requires_grad=True)
+        (x @ x).softmax(-1).mean().backward()
+        torch.linalg.inv(torch.eye(3)).sort()
+    except Exception as error:
+        errors.append(repr(error))
+
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(errors)
+"""
+
+
+def test_threads_that_need_the_same_family():
+    env = {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parents[2] / "src")}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
