@@ -9,7 +9,7 @@ enum {
     EW_ABS, EW_RECIPROCAL, EW_POWS, EW_POW, EW_SIN, EW_COS, EW_ERF, EW_TANH, EW_TANH_GRAD, EW_SIGMOID,
     EW_SIGMOID_GRAD, EW_RELU, EW_THRESHOLD_GRAD, EW_GELU, EW_GELU_GRAD, EW_SILU, EW_SILU_GRAD, EW_MAXIMUM,
     EW_MINIMUM, EW_CLAMP, EW_ADDCMUL, EW_ADDCDIV, EW_FLOOR, EW_CEIL, EW_SIGN, EW_LOG1P, EW_EXPM1, EW_LERPS,
-    EW_LEAKY_RELU, EW_RSUB, EW_RSUBS, EW_BITAND, EW_BITOR,
+    EW_LEAKY_RELU, EW_RSUB, EW_RSUBS, EW_BITAND, EW_BITOR, EW_BITANDS, EW_BITORS, EW_LEAKY_RELU_GRAD,
     EW_EQ, EW_EQS, EW_NE, EW_NES, EW_LT, EW_LTS, EW_LE, EW_LES, EW_GT, EW_GTS, EW_GE, EW_GES, EW_AND, EW_OR, EW_NOT,
     EW_ISFINITE,
 };
@@ -33,6 +33,9 @@ KERNEL(check_foreach); KERNEL(run_foreach); KERNEL(run_where); KERNEL(check_mask
 KERNEL(run_copy); KERNEL(check_permute); KERNEL(run_permute); KERNEL(check_stack); KERNEL(run_stack); KERNEL(check_repeat); KERNEL(run_repeat);
 KERNEL(check_flip); KERNEL(run_flip); KERNEL(check_masked_fill_scalar); KERNEL(run_masked_fill_scalar);
 KERNEL(check_equal); KERNEL(run_equal); KERNEL(run_is_close); KERNEL(check_mse_loss); KERNEL(run_mse_loss);
+KERNEL(check_index); KERNEL(run_index); KERNEL(check_scatter); KERNEL(run_scatter);
+KERNEL(check_max_pool_mask); KERNEL(run_max_pool_mask); KERNEL(check_max_pool_mask_backward);
+KERNEL(run_max_pool_mask_backward);
 KERNEL(check_mse_loss_backward); KERNEL(run_mse_loss_backward); KERNEL(check_cat); KERNEL(run_cat);
 KERNEL(run_fill); KERNEL(check_arange); KERNEL(run_arange); KERNEL(check_triangle); KERNEL(run_triangle);
 KERNEL(check_reduce); KERNEL(check_reduce_typed); KERNEL(check_reduce_all);

@@ -31,6 +31,7 @@ static Operands operands_of(const Executor *e) {
     CASE(EW_SILU_GRAD, a * (1 / (1 + F(exp)(-b))) * (1 + b * (1 - 1 / (1 + F(exp)(-b)))))                            \
     CASE(EW_FLOOR, F(floor)(a)) CASE(EW_CEIL, F(ceil)(a)) CASE(EW_LOG1P, F(log1p)(a)) CASE(EW_EXPM1, F(expm1)(a))    \
     CASE(EW_ADDCDIV, a + s * (b / c)) CASE(EW_LERPS, a + s * (b - a)) CASE(EW_LEAKY_RELU, a > 0 ? a : a * s)         \
+    CASE(EW_LEAKY_RELU_GRAD, b > 0 ? a : a * s)                                                                      \
     CASE(EW_ISFINITE, isfinite(a) != 0)                                                                              \
     CASE(EW_ABS, F(fabs)(a)) CASE(EW_MAXIMUM, a != a ? a : b != b ? b : a > b ? a : b)                               \
     CASE(EW_MINIMUM, a != a ? a : b != b ? b : a < b ? a : b)
@@ -111,6 +112,8 @@ static void loop_i64(int op, int64_t n, const T_ *x, const T_ *y, const T_ *z, T
         CASE(EW_ISFINITE, 1)
         CASE(EW_BITAND, a & b)
         CASE(EW_BITOR, a | b)
+        CASE(EW_BITANDS, a & s)
+        CASE(EW_BITORS, a | s)
         CASE(EW_POWS, int_power(a, s))
         CASE(EW_POW, int_power(a, b))
         default: break;

@@ -120,3 +120,51 @@ int run_max_pool_backward(Executor *e) {
     free(own_i);
     return code;
 }
+
+/* ---- the form with a bit mask: the mask is opaque to clients, and the backward finds the maxima again ------------------------ */
+int check_max_pool_mask(Executor *e) {
+    int code = check_pooling(e, e->args[0].t, e->args[6].t, &e->args[1], e->args[5].i != 0);
+    return code != 0 ? code : need_types(e, e->args[7].t, BIT(DT_INT8), "the mask");
+}
+
+int run_max_pool_mask(Executor *e) {
+    const Tensor *in = e->args[0].t, *out = e->args[6].t;
+    if (out->numel == 0) return ACL_OK;
+    Pooling p = pooling_of(in, out, &e->args[1]);
+    void *own_x, *own_y;
+    const float *x = dense_f32(in, &own_x);
+    float *y = out_f32(out, &own_y);
+    int64_t index, windows = p.out[0] * p.out[1];
+    for (int64_t i = 0; i < out->numel; i++) {
+        const float *plane = x + i / windows * p.in[0] * p.in[1];
+        pool_window(&p, plane, i % windows / p.out[1], i % p.out[1], &y[i], &index);
+    }
+    out_done(out, CT_F32, y, own_y);
+    free(own_x);
+    return ACL_OK;
+}
+
+int check_max_pool_mask_backward(Executor *e) {
+    int code = check_pooling(e, e->args[1].t, e->args[0].t, &e->args[3], e->args[7].i != 0);
+    return code != 0 ? code : need_same(e, e->args[1].t, e->args[8].t, "gradInput");
+}
+
+int run_max_pool_mask_backward(Executor *e) {
+    const Tensor *grad = e->args[0].t, *in = e->args[1].t, *out = e->args[8].t;
+    if (out->numel == 0) return ACL_OK;
+    Pooling p = pooling_of(in, grad, &e->args[3]);
+    void *own_g, *own_x, *own_dx;
+    const float *dy = dense_f32(grad, &own_g), *x = dense_f32(in, &own_x);
+    float *dx = out_f32(out, &own_dx), value;
+    memset(dx, 0, (size_t)out->numel * sizeof *dx);
+    int64_t index, windows = p.out[0] * p.out[1], points = p.in[0] * p.in[1];
+    for (int64_t i = 0; i < grad->numel; i++) {
+        int64_t plane = i / windows * points;
+        pool_window(&p, x + plane, i % windows / p.out[1], i % p.out[1], &value, &index);
+        dx[plane + index] += dy[i];
+    }
+    out_done(out, CT_F32, dx, own_dx);
+    free(own_g);
+    free(own_x);
+    return ACL_OK;
+}

@@ -63,7 +63,7 @@ static int check_probability(Executor *e, double p) {
 int check_dropout_mask(Executor *e) {
     int64_t numel = 1;
     for (uint64_t i = 0; i < e->args[0].ints->n; i++) numel *= e->args[0].ints->v[i];
-    const Tensor *out = e->args[4].t;
+    const Tensor *out = e->args[e->argc - 1].t;
     if (out->numel < mask_bytes(numel)) {
         return nn_fail(e, "the mask has %lld bytes, %lld are needed", (long long)out->numel,
                        (long long)mask_bytes(numel));
@@ -72,7 +72,7 @@ int check_dropout_mask(Executor *e) {
 }
 
 int run_dropout_gen_mask(Executor *e) {
-    const Tensor *out = e->args[4].t;
+    const Tensor *out = e->args[e->argc - 1].t;
     double drop = e->args[1].d;
     View v = view_of(out);
     for (int64_t byte = 0; byte < out->numel; byte++) {

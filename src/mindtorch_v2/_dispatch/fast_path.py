@@ -46,23 +46,20 @@ class FastPath:
         add = self.w.lines.append
         self.write_keys()
         cond = " and _ok" if self.number else self.type_condition()
+        add("    while 1:")
+        add(f"        if _ks == 1{cond}:")
+        pad = " " * 12
+        self.write_call(pad)
+        if not self.inplace:
+            self.write_wrap(pad, keys="1")
+            add(f"{pad}return _t")
+            if self.records():
+                add(f"        if _ks == 9{cond}:")
+                self.write_call(pad)
+                self.write_wrap(pad, keys="9")
+                self.write_record(pad)
+                add(f"{pad}return _t")
         self.write_modes(cond)
-        add(f"    if _ks == 1{cond}:")
-        self.write_call("        ")
-        if self.inplace:
-            return
-        self.write_wrap("        ", keys="1")
-        add("        return _t")
-        if self.records():
-            add(f"    if _ks == 9{cond}:")
-            self.write_call("        ")
-            self.write_wrap("        ", keys="9")
-            if any(p.type == "ScalarType" for p in self.w.params):  # x.sum(dtype=torch.int64) cannot be differentiated
-                add("        if not _d.inexact:")
-                add("            _t._ks = 1")
-                add("            return _t")
-            self.write_record("        ")
-            add("        return _t")
 
     # --- what the mode word says --------------------------------------------------------------------------------------
     def shows_steps(self) -> bool:
@@ -71,38 +68,38 @@ class FastPath:
         return name in STEPWISE or name in COMPOSITES or (source is not None and source.name in COMPOSITES)
 
     def write_modes(self, cond: str) -> None:
-        """Settles the gradient mode, and runs the same cases as below with an observer told about them."""
+        """Ends the loop over the plain cases: it runs again once the thread's gradient mode is settled. Then the same cases
+        with an observer told about them. Comparing comes before masking, which takes three times as long."""
         add = self.w.lines.append
+        add("        if _ks & 48 != 16: break")
+        add("        _ks = _ks & ~16 if _state.grad else _ks & ~24")
         if self.shows_steps() and self.op.name not in SHOWN:
-            add("    if _ks & 16: _ks = _ks & ~16 if _state.grad else _ks & ~24")
             return
-        add("    if _ks & 48:")
-        add("        if not _ks & 32: _ks = _ks & ~16 if _state.grad else _ks & ~24")
-        add("        elif (_w := _obs) is not None:")
-        add("            _q = _seq[0]")
-        add("            if _ks & 16:")
-        add("                if _state.grad: _ks &= ~16")
-        add("                else:")
-        add("                    _ks &= ~24")
-        add("                    _q = -1")
+        add("    if _ks & 32 and (_w := _obs) is not None:")
+        add("        _q = _seq[0]")
+        add(f"        if _ks != 33{' and _ks != 41' if self.records() else ''} and _ks & 16:")
+        add("            if _state.grad: _ks &= ~16")
+        add("            else:")
+        add("                _ks &= ~24")
+        add("                _q = -1")
         keys = "(_ks == 33 or _ks == 41)" if self.records() else "_ks == 33"
-        add(f"            if {keys}{cond}:")
-        self.write_observed("                ")
-        add(f"            return _dispatch(_OP, _ks, ({self.w.args()}))")
+        # What a step allocates is to be reported inside it: the general path does that.
+        steps = " and _watch is None" if self.shows_steps() and not self.op.is_view and not self.inplace else ""
+        add(f"        if {keys}{cond}{steps}:")
+        self.write_observed(" " * 12)
 
     def write_observed(self, pad: str) -> None:
         """One case for calls with and without a gradient to record. Memory is reported when the tensor has its storage."""
         add = self.w.lines.append
-        if self.shows_steps() and not self.op.is_view and not self.inplace:
-            add(f"{pad}if _watch is not None: return _dispatch(_OP, _ks, ({self.w.args()}))  # a step is to get the memory")
         add(f"{pad}_w.enter_op(_OP, ({self.w.args()}), _q)")
         add(f"{pad}try:")
         inner = pad + "    "
         self.write_call(inner, observed=True)
         if not self.inplace:
-            self.write_wrap(inner, keys="_ks ^ 32")
+            self.write_wrap(inner, keys="1")
             if self.records():
                 add(f"{inner}if _ks == 41:")
+                add(f"{inner}    _t._ks = 9")
                 self.write_record(inner + "    ", observed=True)
             self.write_watch(inner)
             add(f"{inner}return _t")
@@ -265,7 +262,7 @@ class FastPath:
     def write_record(self, pad: str, observed: bool = False) -> None:
         add = self.w.lines.append
         by_name = {p.name: n for p, n in zip(self.w.params, self.w.names)}
-        if observed and any(p.type == "ScalarType" for p in self.w.params):
+        if any(p.type == "ScalarType" for p in self.w.params):  # x.sum(dtype=torch.int64) cannot be differentiated
             add(f"{pad}if not _d.inexact:")
             self.write_constant(pad + "    ", observed)
         edges = self.write_edges(pad, by_name)

@@ -29,13 +29,14 @@ class FastPathOfSeveral(FastPath):
     def write(self) -> None:
         add = self.w.lines.append
         self.write_keys()
-        self.write_modes("")
-        add("    if _ks == 1" + (" or _ks == 9:" if self.records() else ":"))
-        self.write_outputs("        ")
+        add("    while 1:")
+        add("        if _ks == 1" + (" or _ks == 9:" if self.records() else ":"))
+        self.write_outputs(" " * 12)
         if self.records():
-            add("        if _ks == 9:")
-            self.write_record("            ")
-        add(f"        return _NT({self.made})")
+            add("            if _ks == 9:")
+            self.write_record(" " * 16)
+        add(f"            return _NT({self.made})")
+        self.write_modes("")
 
     def write_outputs(self, pad: str) -> None:
         """Runs the kernel and makes tensors of what it returns."""

@@ -35,6 +35,7 @@ typedef struct {
     Py_ssize_t ready, heap_room;
     int64_t order;
     int keep, create;
+    PyObject *observer, *enter, *leave; /* owned: the observer that was asked last, and its methods */
 } Pass;
 
 #define LEAF_PRIORITY INT64_MIN
@@ -99,6 +100,9 @@ static void free_pass(Pass *pass) {
     PyMem_Free(pass->entries);
     PyMem_Free(pass->places);
     PyMem_Free(pass->heap);
+    Py_XDECREF(pass->observer);
+    Py_XDECREF(pass->enter);
+    Py_XDECREF(pass->leave);
 }
 
 /* --- the queue of what is ready ------------------------------------------------------------------------------------ */
@@ -321,38 +325,78 @@ static PyObject *conformed(PyObject *node, Py_ssize_t index, PyObject *edge, int
 }
 
 /* --- events --------------------------------------------------------------------------------------------------------- */
-/* Who watches the process (borrowed), or NULL. */
-static PyObject *observer_now(void) {
+/* Whether someone watches the process, and then how to report to them; -1 with an error set. */
+static int is_observed(Pass *pass) {
     PyObject *found = PyDict_GetItemWithError(observer_slot, s_active);
-    return found == Py_None ? NULL : found;
+    if (found == NULL || found == Py_None) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    if (found != pass->observer) {
+        PyObject *enter = PyObject_GetAttr(found, s_enter_node), *leave = enter == NULL ? NULL : PyObject_GetAttr(found, s_leave);
+        if (leave == NULL) {
+            Py_XDECREF(enter);
+            return -1;
+        }
+        Py_XSETREF(pass->observer, Py_NewRef(found));
+        Py_XSETREF(pass->enter, enter);
+        Py_XSETREF(pass->leave, leave);
+    }
+    return 1;
 }
 
-static int enter(PyObject *observer, PyObject *name, PyObject *seq, PyObject *thread, PyObject *inputs, int is_backward) {
-    PyObject *args[] = {observer, name, seq, thread, inputs, is_backward ? Py_True : Py_False};
-    PyObject *made = PyObject_VectorcallMethod(s_enter_node, args, 6, NULL);
+static int enter(Pass *pass, PyObject *name, PyObject *seq, PyObject *thread, PyObject *inputs, int is_backward) {
+    PyObject *args[] = {name, seq, thread, inputs, is_backward ? Py_True : Py_False};
+    PyObject *made = PyObject_Vectorcall(pass->enter, args, 5, NULL);
     Py_XDECREF(made);
     return made == NULL ? -1 : 0;
 }
 
-/* Ends the innermost event, also where an error is on its way. */
-static int leave(PyObject *observer, int result) {
+/* Ends the innermost event, also where an error is on its way; gives `result` back, or -1. */
+static int leave(Pass *pass, int result) {
+    if (result == 0) {
+        PyObject *made = PyObject_CallNoArgs(pass->leave);
+        Py_XDECREF(made);
+        return made == NULL ? -1 : 0;
+    }
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *made = PyObject_CallMethodNoArgs(observer, s_leave);
+    PyObject *made = PyObject_CallNoArgs(pass->leave);
     Py_XDECREF(made);
-    if (made != NULL || type != NULL) {
-        PyErr_Restore(type, value, traceback);
-        return result;
-    }
+    PyErr_Restore(type, value, traceback);
     return -1;
 }
 
 /* Enters the application of a node to its gradients. */
-static int enter_application(PyObject *observer, PyObject *name, PyObject *seq, PyObject *thread, PyObject *gradient) {
+static int enter_application(Pass *pass, PyObject *name, PyObject *seq, PyObject *thread, PyObject *gradient) {
     PyObject *inputs = PyTuple_Check(gradient) ? Py_NewRef(gradient) : PyTuple_Pack(1, gradient);
-    int result = inputs == NULL ? -1 : enter(observer, name, seq, thread, inputs, 1);
+    int result = inputs == NULL ? -1 : enter(pass, name, seq, thread, inputs, 1);
     Py_XDECREF(inputs);
     return result;
+}
+
+/* What the events of a node say: its names (borrowed), number and thread (new). */
+static int describe(PyObject *node, PyObject **names, PyObject **seq, PyObject **thread) {
+    static PyObject *known; /* class of a node -> names */
+    if (known == NULL && (known = PyDict_New()) == NULL) {
+        return -1;
+    }
+    *names = PyDict_GetItemWithError(known, (PyObject *)Py_TYPE(node));
+    if (*names == NULL) {
+        PyObject *made = PyErr_Occurred() ? NULL : PyObject_CallOneArg(names_of, node);
+        if (made == NULL || PyDict_SetItem(known, (PyObject *)Py_TYPE(node), made) < 0) {
+            Py_XDECREF(made);
+            return -1;
+        }
+        *names = made;
+        Py_DECREF(made); /* the dict holds it, as long as the process lives */
+    }
+    *seq = PyObject_GetAttr(node, s_seq);
+    *thread = *seq == NULL ? NULL : PyObject_GetAttr(node, s_thread);
+    if (*thread == NULL) {
+        Py_CLEAR(*seq);
+        return -1;
+    }
+    return 0;
 }
 
 /* --- running -------------------------------------------------------------------------------------------------------- */
@@ -365,47 +409,43 @@ static int run_leaf_plainly(Pass *pass, PyObject *leaf, PyObject *gradient) {
 }
 
 static int run_leaf(Pass *pass, PyObject *leaf, PyObject *gradient) {
-    PyObject *observer = observer_now();
-    if (observer == NULL) {
+    int observed = is_observed(pass);
+    if (observed == 0) {
         return run_leaf_plainly(pass, leaf, gradient);
     }
-    Py_INCREF(observer);
-    int result = enter(observer, leaf_evaluation, minus_one, zero, nothing, 0);
+    int result = observed < 0 ? -1 : enter(pass, leaf_evaluation, minus_one, zero, nothing, 0);
+    if (result < 0) {
+        Py_DECREF(gradient);
+        return -1;
+    }
+    result = enter_application(pass, leaf_name, minus_one, zero, gradient);
     if (result == 0) {
-        result = enter_application(observer, leaf_name, minus_one, zero, gradient);
-        if (result == 0) {
-            result = leave(observer, run_leaf_plainly(pass, leaf, gradient));
-        } else {
-            Py_DECREF(gradient);
-        }
-        result = leave(observer, result);
+        result = leave(pass, run_leaf_plainly(pass, leaf, gradient));
     } else {
         Py_DECREF(gradient);
     }
-    Py_DECREF(observer);
-    return result;
+    return leave(pass, result);
 }
 
 /* A node's application inside its event. */
-static PyObject *apply_observed(PyObject *node, PyObject *gradient, PyObject *observer) {
-    PyObject *names = PyObject_CallOneArg(names_of, node);
-    PyObject *seq = names == NULL ? NULL : PyObject_GetAttr(node, s_seq);
-    PyObject *thread = seq == NULL ? NULL : PyObject_GetAttr(node, s_thread);
-    PyObject *made = NULL;
-    if (thread != NULL && enter_application(observer, PyTuple_GET_ITEM(names, 1), seq, thread, gradient) == 0) {
+static PyObject *apply_observed(Pass *pass, PyObject *node, PyObject *gradient) {
+    PyObject *names, *seq, *thread, *made = NULL;
+    if (describe(node, &names, &seq, &thread) < 0) {
+        return NULL;
+    }
+    if (enter_application(pass, PyTuple_GET_ITEM(names, 1), seq, thread, gradient) == 0) {
         made = PyObject_CallMethodOneArg(node, s_apply, gradient);
-        if (leave(observer, 0) < 0) {
+        if (leave(pass, made == NULL ? -1 : 0) < 0) {
             Py_CLEAR(made);
         }
     }
-    Py_XDECREF(names);
-    Py_XDECREF(seq);
-    Py_XDECREF(thread);
+    Py_DECREF(seq);
+    Py_DECREF(thread);
     return made;
 }
 
 /* The gradients that a node gives, as a list (new) or NULL with an error set; steals `gradient`. */
-static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient, PyObject *observer) {
+static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient, int observed) {
     PyObject *hooked = PyObject_GetAttr(node, s_hooked);
     if (hooked == NULL) {
         Py_DECREF(gradient);
@@ -424,7 +464,7 @@ static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient, PyOb
             return NULL;
         }
     }
-    PyObject *made = observer != NULL ? apply_observed(node, gradient, observer) : PyObject_CallMethodOneArg(node, s_apply, gradient);
+    PyObject *made = observed ? apply_observed(pass, node, gradient) : PyObject_CallMethodOneArg(node, s_apply, gradient);
     Py_DECREF(gradient);
     if (made != NULL && !PyList_CheckExact(made)) {
         Py_SETREF(made, PySequence_List(made));
@@ -471,12 +511,12 @@ static int hand_on(Pass *pass, PyObject *node, PyObject *next, PyObject *gradien
 }
 
 /* Applies a node and hands its gradients on. `gradient` (stolen) may be NULL. */
-static int run_node(Pass *pass, PyObject *target, PyObject *gradient, PyObject *observer) {
+static int run_node(Pass *pass, PyObject *target, PyObject *gradient, int observed) {
     PyObject *next = PyObject_GetAttr(target, s_next);
     PyObject *gradients = NULL;
     int result = next == NULL ? -1 : 0;
     if (result == 0 && gradient != NULL) {
-        gradients = apply_node(pass, target, gradient, observer);
+        gradients = apply_node(pass, target, gradient, observed);
         result = gradients == NULL ? -1 : 0;
     } else {
         Py_XDECREF(gradient);
@@ -497,18 +537,18 @@ static int is_true(PyObject *node, PyObject *attribute) {
 }
 
 /* Enters the evaluation of a node. One whose outputs are hooked carries no number. */
-static int enter_evaluation(PyObject *node, PyObject *observer) {
-    PyObject *names = PyObject_CallOneArg(names_of, node);
-    PyObject *thread = names == NULL ? NULL : PyObject_GetAttr(node, s_thread);
-    int hooked = thread == NULL ? -1 : is_true(node, s_hooked);
+static int enter_evaluation(Pass *pass, PyObject *node) {
+    PyObject *names, *seq, *thread;
+    if (describe(node, &names, &seq, &thread) < 0) {
+        return -1;
+    }
+    int hooked = is_true(node, s_hooked);
     if (hooked == 1 && (hooked = is_true(node, s_pre_hooks)) == 0) {
         hooked = is_true(node, s_retains);
     }
-    PyObject *seq = hooked < 0 ? NULL : hooked ? Py_NewRef(minus_one) : PyObject_GetAttr(node, s_seq);
-    int result = seq == NULL ? -1 : enter(observer, PyTuple_GET_ITEM(names, 0), seq, thread, nothing, 0);
-    Py_XDECREF(names);
-    Py_XDECREF(thread);
-    Py_XDECREF(seq);
+    int result = hooked < 0 ? -1 : enter(pass, PyTuple_GET_ITEM(names, 0), hooked ? minus_one : seq, thread, nothing, 0);
+    Py_DECREF(seq);
+    Py_DECREF(thread);
     return result;
 }
 
@@ -519,19 +559,15 @@ static int run_target(Pass *pass, Py_ssize_t entry) {
     if (pass->entries[entry].is_leaf) {
         return gradient == NULL ? 0 : run_leaf(pass, target, gradient);
     }
-    PyObject *observer = gradient == NULL ? NULL : observer_now();
-    if (observer == NULL) {
-        return run_node(pass, target, gradient, NULL);
+    int observed = gradient == NULL ? 0 : is_observed(pass);
+    if (observed == 0) {
+        return run_node(pass, target, gradient, 0);
     }
-    Py_INCREF(observer);
-    int result = enter_evaluation(target, observer);
-    if (result == 0) {
-        result = leave(observer, run_node(pass, target, gradient, observer));
-    } else {
+    if (observed < 0 || enter_evaluation(pass, target) < 0) {
         Py_DECREF(gradient);
+        return -1;
     }
-    Py_DECREF(observer);
-    return result;
+    return leave(pass, run_node(pass, target, gradient, 1));
 }
 
 PyDoc_STRVAR(run_doc, "run(edge, gradients, keep_graph, create_graph): a backward pass from one edge.\n\n"

@@ -67,6 +67,7 @@ class Allocator:
         self.statistics = Statistics()
         self.limit: float | None = None
         self._free: dict[tuple[int, int], list[tuple[int, int, Block]]] = {}    # (pool, stream) -> by size and address
+        self._quick: dict[tuple[int, int], list[Block]] = {}    # (size, stream) -> idle blocks, not yet joined with neighbours
         self._segments: dict[int, int] = {}          # address -> size
         self._dead: deque[Block] = deque()           # given back, not yet sorted in; appending needs no lock
         self._deferred: deque[tuple[int, Block]] = deque()   # (event, block) of blocks that other streams used
@@ -84,9 +85,15 @@ class Allocator:
                 self._sort_in()
             if self._deferred:
                 self._finish_deferred(wait=False)
-            block = self._find(pool, handle, size) or self._grow(pool, handle, size, nbytes)
-            self._split(block, size)
-            block.free, block.requested, block.used_by = False, nbytes, None
+            quick = self._quick.get((size, handle))
+            if quick:
+                block = quick.pop()
+            else:
+                block = self._find(pool, handle, size) or self._find_joined(pool, handle, size) \
+                    or self._grow(pool, handle, size, nbytes)
+                self._split(block, size)
+                block.free = False
+            block.requested = nbytes
             self.statistics.block_taken(pool, block.size, nbytes)
         memory = _at(block.address)
         memory.block, memory.allocator, memory.address, memory.nbytes = block, self, block.address, nbytes
@@ -99,14 +106,20 @@ class Allocator:
         place = bisect_left(free, (size,))
         if place == len(free):
             return None
-        block = free.pop(place)[2]
-        if block.before is not None or block.after is not None:
-            self._note_split(block, -1)
-        return block
+        return free.pop(place)[2]
 
-    def _note_split(self, block: Block, sign: int) -> None:
-        self.statistics.add("inactive_split", block.pool, sign)
-        self.statistics.add("inactive_split_bytes", block.pool, sign * block.size)
+    def _find_joined(self, pool: int, stream: int, size: int) -> Block | None:
+        """Looks again after joining idle blocks."""
+        if not self._quick:
+            return None
+        self._join_quick()
+        return self._find(pool, stream, size)
+
+    def _join_quick(self) -> None:
+        quick, self._quick = self._quick, {}
+        for blocks in quick.values():
+            for block in blocks:
+                self._make_free(block)
 
     def _split(self, block: Block, size: int) -> None:
         rest = block.size - size
@@ -117,7 +130,6 @@ class Allocator:
         if block.after is not None:
             block.after.before = tail
         block.after, block.size = tail, size
-        self._note_split(tail, 1)
         insort(self._free.setdefault((block.pool, block.stream), []), (tail.size, tail.address, tail))
 
     def _grow(self, pool: int, stream: int, size: int, nbytes: int) -> Block:
@@ -181,10 +193,15 @@ class Allocator:
         while dead:
             block = dead.popleft()
             self.statistics.block_given_back(block.pool, block.size, block.requested)
-            if block.used_by and not is_closed():
+            if block.used_by is None:
+                key = block.size, block.stream
+                found = self._quick.get(key)
+                if found is None:
+                    self._quick[key] = [block]
+                else:
+                    found.append(block)
+            elif not is_closed():
                 self._defer(block)
-            else:
-                self._make_free(block)
 
     def _defer(self, block: Block) -> None:
         bind(self.index)
@@ -195,6 +212,7 @@ class Allocator:
             block.waiting += 1
             self._deferred.append((event, block))
         block.used_by = None
+        self.statistics.deferred(block.pool, block.size, 1)
 
     def _finish_deferred(self, wait: bool) -> None:
         """Frees blocks whose streams have passed; with `wait`, all of them."""
@@ -210,20 +228,17 @@ class Allocator:
             self._events.append(event)
             block.waiting -= 1
             if not block.waiting:
+                self.statistics.deferred(block.pool, block.size, -1)
                 self._make_free(block)
         self._deferred = still
 
     def _make_free(self, block: Block) -> None:
-        self.statistics.block_idle(block.pool, block.size)
         free = self._free.setdefault((block.pool, block.stream), [])
         for other in (block.before, block.after):
             if other is not None and other.free:
-                self._note_split(other, -1)
                 free.pop(bisect_left(free, (other.size, other.address)))
                 block = _merged(block, other)
         block.free = True
-        if block.before is not None or block.after is not None:
-            self._note_split(block, 1)
         insort(free, (block.size, block.address, block))
 
     def release_cached(self) -> None:
@@ -237,6 +252,7 @@ class Allocator:
         rt = runtime()
         if self._deferred:
             self._finish_deferred(wait=True)
+        self._join_quick()
         if any(self._free.values()):   # kernels that still run may use what is about to go
             self.statistics.all_stream_syncs += 1
             rt.check(rt.aclrtSynchronizeDevice(), "waiting for the device")
@@ -255,6 +271,10 @@ class Allocator:
         with self._lock:
             self._sort_in()
             self._finish_deferred(wait=False)
+            self._join_quick()
+            rests = [[b.size for (p, _), free in self._free.items() if p == pool for _, _, b in free if b.before or b.after]
+                     for pool in (SMALL, LARGE)]
+            self.statistics.set_splits([len(r) for r in rests], [sum(r) for r in rests])
 
 
 def _merged(block: Block, other: Block) -> Block:

@@ -17,8 +17,8 @@ from ..._ops.creation_sizes import counted_sizes, explain_sizes
 from ..._ops.movement_shapes import channels_last_strides, storage_extent
 from ..._ops.rules import Spec, as_float, result_type
 from ..._ops.table import OPS, Op, find
-from ..._tensor import Tensor, bump_version, wrap
-from . import copies, ops
+from ..._tensor import Parameter, Tensor, bump_version, wrap
+from . import abi, copies, ops
 from .allocator import device_array
 from .copies import NPU, new_tensor, to_device, to_host
 from .launcher import Entry, Rejected, entry_of, launch
@@ -28,6 +28,8 @@ PROGRAMS: dict[str, Boxed] = {}
 _WRITTEN_ASIDE = {"native_batch_norm": (3, 4), "rrelu_with_noise": (1,), "rrelu_with_noise_": (1,)}   # beside the first argument
 _PACKAGE = __name__.partition(".")[0]
 _NUMBERS = (int, float, bool, complex)
+_TENSORS = (Tensor, Parameter)
+_BOOL = dt.bool_
 _running: dict[str, Boxed] = {}
 _warned: set[str] = set()
 
@@ -81,7 +83,7 @@ def box(op: Op) -> Boxed:
 class Row:
     """A row made callable: `operands(*arguments, *outputs)` gives what the operator takes."""
 
-    __slots__ = ("name", "operands", "_entry")
+    __slots__ = ("name", "operands", "wraps", "_entry")
 
     def __init__(self, text: str, op: Op, outputs: int) -> None:
         self.name, _, body = text.partition(":")
@@ -92,6 +94,11 @@ class Row:
         ast.parse(source, mode="eval")
         self.operands = eval(source, dict(ops.HELPERS))
         self._entry: Entry | None = None
+        # Whether an operand may have to be made of a number: rows that name one where the operator wants a tensor.
+        scalars = {p.name for p in op.schema.params if p.type == "Scalar" or p.name in op.numbers}
+        listed = [part.strip() for part in body.split(",")]
+        self.wraps = any(c == "t" and part in scalars and part not in op.numbers
+                         for c, part in zip(abi.OPERATORS[self.name], listed))
 
     def launch(self, args: Sequence[Any], outs: Sequence[Any], index: int, kind: dt.dtype | None, device: Any) -> None:
         entry = self._entry
@@ -106,6 +113,15 @@ class Row:
                                  for c, x in zip(entry.code, operands))
                 break
         launch(entry, operands, index)
+
+
+    def launch_plain(self, args: Sequence[Any], out: Any, index: int) -> None:
+        """The same where every operand that should be a tensor is one."""
+        entry = self._entry
+        if entry is None or self.wraps:
+            self.launch(args, (out,), index, args[0].dtype, out._dev)
+        else:
+            launch(entry, self.operands(*args, out), index)
 
 
 def _rows(op: Op, text: str, outputs: int) -> tuple[Row, Row | None, int]:
@@ -164,8 +180,17 @@ def _functional(op: Op) -> Boxed:
     outputs = len(op.schema.returns)
     row, number_row, number_at = _rows(op, ops.ROWS[op.name], outputs)
     device_of, cast, names = _placement(op), _caster(op), resolve.return_type(op)
+    quick, is_bool = _quick(op, number_at), op.rule is not None and op.rule.out == "bool"
 
     def boxed(*args: Any) -> Any:
+        if quick is not None and (plain := quick(args)):
+            lead, device = plain
+            chosen = number_row if number_at >= 0 and args[number_at].__class__ in _NUMBERS else row
+            if chosen is not None:
+                out = wrap(device_array(lead._a.shape, _BOOL.np if is_bool else lead._a.dtype, device.index or 0),
+                           _BOOL if is_bool else lead.dtype, NPU, device)
+                chosen.launch_plain(args, out, device.index or 0)
+                return out
         device = device_of(args)
         specs = resolve.output_specs(op, args)
         given, common = cast(args)
@@ -180,6 +205,41 @@ def _functional(op: Op) -> Boxed:
             chosen.launch(given, outs, device.index or 0, common, device)
         return outs[0] if isinstance(specs, Spec) else tuple(outs) if names is None else names(*outs)
     return boxed
+
+
+def _quick(op: Op, number_at: int) -> Callable[[Sequence[Any]], Any] | None:
+    """For elementwise ops: a function that gives (a tensor that looks like the result, device) where all tensors have one type,
+    shape and device, so that nothing has to be cast or spread; else None."""
+    rule = op.rule
+    if rule is None or not rule.elementwise:
+        return None
+    tensors = [i for i, p in enumerate(op.schema.params) if p.is_tensor]
+    numbers = [i for i in resolve.casting_positions(op) if i not in tensors]
+    first, rest, to_float = tensors[0], tensors[1:], rule.cast == "float"
+    if op.schema.params[first].optional or first == number_at or op.base == "where":
+        return None
+
+    def plain(args: Sequence[Any]) -> Any:
+        lead = args[first]
+        if lead.__class__ not in _TENSORS:
+            return None
+        kind, shape, device = lead.dtype, lead._a.shape, lead._dev
+        inexact = kind.is_floating_point
+        if (to_float and not inexact) or not lead._a.size:
+            return None
+        for i in rest:
+            x = args[i]
+            if x.__class__ in _TENSORS:
+                if x.dtype is not kind or x._a.shape != shape or (x._dev is not device and x._dev != device):
+                    return None
+            elif i != number_at or not inexact or (x.__class__ is not float and x.__class__ is not int):
+                return None
+        for i in numbers:
+            x = args[i]
+            if x is not None and not (inexact and (x.__class__ is float or x.__class__ is int)):
+                return None
+        return lead, device
+    return plain
 
 
 def _has_work(args: Sequence[Any], outs: Sequence[Any]) -> bool:

@@ -18,10 +18,10 @@ class Statistics:
     def __init__(self) -> None:
         self.counts: dict[str, list[list[int]]] = {g: [[0, 0, 0, 0] for _ in range(3)] for g in GROUPS}
         self.retries = self.ooms = self.device_allocs = self.device_frees = self.all_stream_syncs = 0
-        # The two that change with every allocation are reached without a lookup.
-        self._allocation, self._bytes = self.counts["allocation"], self.counts["allocated_bytes"]
-        self._requested = self.counts["requested_bytes"]
-        self._active, self._active_bytes = self.counts["active"], self.counts["active_bytes"]
+        # Those that change with every allocation are reached without a lookup.
+        groups = [self.counts[g] for g in ("allocation", "allocated_bytes", "requested_bytes")]
+        self._rows = [[(g[pool], g[ALL]) for g in groups] for pool in (SMALL, LARGE)]
+        self._deferred = [[0, 0], [0, 0]]       # per pool: blocks and bytes that were given back and are still in use
 
     def add(self, group: str, pool: int, amount: int) -> None:
         """Counts a change of a quantity, in its pool and overall."""
@@ -30,26 +30,38 @@ class Statistics:
         _change(rows[ALL], amount)
 
     def block_taken(self, pool: int, size: int, requested: int) -> None:
-        for rows, amount in ((self._allocation, 1), (self._bytes, size), (self._requested, requested), (self._active, 1),
-                             (self._active_bytes, size)):
-            for row in (rows[pool], rows[ALL]):
-                row[2] += amount
-                now = row[0] = row[0] + amount
-                if now > row[1]:
-                    row[1] = now
+        for (mine, whole), amount in zip(self._rows[pool], (1, size, requested)):
+            mine[2] += amount
+            now = mine[0] = mine[0] + amount
+            if now > mine[1]:
+                mine[1] = now
+            whole[2] += amount
+            now = whole[0] = whole[0] + amount
+            if now > whole[1]:
+                whole[1] = now
 
     def block_given_back(self, pool: int, size: int, requested: int) -> None:
-        for rows, amount in ((self._allocation, 1), (self._bytes, size), (self._requested, requested)):
-            for row in (rows[pool], rows[ALL]):
-                row[3] += amount
-                row[0] -= amount
+        for (mine, whole), amount in zip(self._rows[pool], (1, size, requested)):
+            mine[3] += amount
+            mine[0] -= amount
+            whole[3] += amount
+            whole[0] -= amount
 
-    def block_idle(self, pool: int, size: int) -> None:
-        """No stream uses the block any more."""
-        for rows, amount in ((self._active, 1), (self._active_bytes, size)):
-            for row in (rows[pool], rows[ALL]):
-                row[3] += amount
-                row[0] -= amount
+    def deferred(self, pool: int, size: int, sign: int) -> None:
+        """A block that was given back is still used by a stream, or no longer is."""
+        self._deferred[pool][0] += sign
+        self._deferred[pool][1] += sign * size
+
+    def set_splits(self, counts: list[int], sizes: list[int]) -> None:
+        """Free pieces of segments that are in use; they are counted when somebody asks."""
+        for group, values in (("inactive_split", counts), ("inactive_split_bytes", sizes)):
+            for pool in (SMALL, LARGE):
+                self.add(group, pool, values[pool] - self.counts[group][pool][_CURRENT])
+        for active, allocated, part in (("active", "allocation", 0), ("active_bytes", "allocated_bytes", 1)):
+            for pool in (SMALL, LARGE, ALL):
+                waiting = sum(d[part] for d in self._deferred) if pool == ALL else self._deferred[pool][part]
+                row, source = self.counts[active][pool], self.counts[allocated][pool]
+                row[:] = source[0] + waiting, max(source[1], source[0] + waiting), source[2], source[3] - waiting
 
     def current(self, group: str) -> int:
         return self.counts[group][ALL][_CURRENT]
