@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Build libascend_sim.so with the system C compiler.
 
-    python ascend_sim/build.py                     optimised library
-    python ascend_sim/build.py --sanitize address  with AddressSanitizer and UBSan (or: thread)
-    python ascend_sim/build.py --without-mspti     without the MSPTI symbols, as on a machine that lacks the library
-    python ascend_sim/build.py --cann-root DIR     also lay out DIR/lib64 with links under the vendor's library names
+python ascend_sim/build.py                     optimised library
+python ascend_sim/build.py --sanitize address  with AddressSanitizer and UBSan (or: thread)
+python ascend_sim/build.py --without-mspti     without the MSPTI symbols, as on a machine that lacks the library
+python ascend_sim/build.py --cann-root DIR     also lay out DIR/lib64 with links under the vendor's library names
 """
 
 from __future__ import annotations

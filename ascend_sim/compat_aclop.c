@@ -83,6 +83,8 @@ API int32_t aclopCompileAndExecute(const char *op) {
                 op ? op : "?");
 }
 
+API int32_t aclopCompileAndExecuteV2(const char *op) { return aclopCompileAndExecute(op); }
+
 API int32_t MsprofRegisterCallback(void) { return ACL_OK; }
 API int32_t MsprofReportApi(void) { return ACL_OK; }
 API int32_t MsprofReportCompactInfo(void) { return ACL_OK; }

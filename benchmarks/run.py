@@ -1,27 +1,70 @@
-"""Runs every benchmark and prints one table of ratios to PyTorch, measured in this run. JSON goes to benchmarks/out/."""
+"""Runs every benchmark, prints one table of ratios to PyTorch measured in this run, and renews docs/overhead.md.
+
+    run.py             everything
+    run.py NAME ...    some files only ("dispatch", "training_steps", ...); docs/overhead.md is left alone
+"""
 from __future__ import annotations
 
+import datetime
+import importlib
 import json
 import pathlib
+import platform
 import sys
+from typing import Any
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
 
-import dispatch  # noqa: E402
-import import_time  # noqa: E402
-import profiler_files  # noqa: E402
-import training_steps  # noqa: E402
+QUESTIONS = [p.stem for p in sorted(HERE.glob("*.py")) if p.stem not in ("run", "common") and "def measure" in p.read_text()]
+METHOD = """PyTorch 2.13.0 and this package run in one process (imports: in fresh interpreters), one thread each, in short rounds that
+alternate between the two; the best round of each counts. A ratio below 1 means that this package is faster. `make bench` renews
+this page; figures in JSON go to `benchmarks/out/results.json`."""
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The rows as aligned text."""
+    wide = max((len(r["what"]) for r in rows), default=4)
+    lines = [f"{'what':{wide}} {'torch us':>12} {'here us':>12} {'ratio':>7} {'at most':>8}"]
+    for r in rows:
+        lines.append(f"{r['what']:{wide}} {r['torch_us']:12.3f} {r['mindtorch_v2_us']:12.3f} {r['ratio']:7.3f} {r['at_most']:8.3f}"
+                     f"{'' if r['ok'] else '  above'}")
+    return "\n".join(lines)
+
+
+def machine() -> str:
+    name = next((line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), platform.processor())
+    import numpy
+    return f"{name}, Python {platform.python_version()}, numpy {numpy.__version__}, {platform.system()}"
+
+
+def _lines(path: str) -> list[str]:
+    file = pathlib.Path(path)
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def page(results: dict[str, list[dict[str, Any]]]) -> str:
+    """docs/overhead.md: the date, the machine, the method, and a table for each question."""
+    parts = [f"# Overhead and speed\n\nMeasured on {datetime.date.today().isoformat()}: {machine()}.\n\n{METHOD}"]
+    for name, rows in results.items():
+        question = (importlib.import_module(name).__doc__ or name).splitlines()[0]
+        parts.append(f"## {question}\n`benchmarks/{name}.py`\n\n```\n{table(rows)}\n```")
+    return "\n\n".join(parts) + "\n"
 
 
 def main() -> int:
-    rows = [r for module in (import_time, dispatch, profiler_files, training_steps) for r in module.measure()]
-    print(f"{'what':36} {'torch us':>12} {'here us':>12} {'ratio':>7} {'at most':>8}")
-    for r in rows:
-        print(f"{r['what']:36} {r['torch_us']:12.2f} {r['mindtorch_v2_us']:12.2f} {r['ratio']:7.2f} {r['at_most']:8.2f}"
-              f"{'' if r['ok'] else '  too slow'}")
-    out = pathlib.Path(__file__).parent / "out"
+    names = sys.argv[1:] or QUESTIONS
+    results: dict[str, list[dict[str, Any]]] = {}
+    for name in names:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        results[name] = importlib.import_module(name).measure()
+    rows = [r for found in results.values() for r in found]
+    print(table(rows))
+    out = HERE / "out"
     out.mkdir(exist_ok=True)
-    (out / "results.json").write_text(json.dumps(rows, indent=1) + "\n")
+    (out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    if not sys.argv[1:]:
+        (HERE.parent / "docs" / "overhead.md").write_text(page(results))
     return 0 if all(r["ok"] for r in rows) else 1
 
 

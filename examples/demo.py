@@ -10,7 +10,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import nn
 from mindtorch_v2.profiler import profile, record_function, schedule
 
-CONTEXT, WIDTH, HEADS, LAYERS, BATCH, STEPS = 48, 96, 4, 2, 12, 700
+CONTEXT, WIDTH, HEADS, LAYERS, BATCH, STEPS = 48, 96, 4, 2, 12, 600
 WARM, RECORDED = 50, 4  # the profile waits until training runs evenly, then records a few steps
 TEXT = (pathlib.Path(__file__).parent / "data" / "harbour.txt").read_text()
 ALPHABET = sorted(set(TEXT))

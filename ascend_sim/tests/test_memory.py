@@ -199,7 +199,7 @@ def test_fragmented_memory_is_out_of_memory_too(in_process) -> None:
 
 def test_random_allocations_never_overlap(sim: Sim) -> None:
     rng, live = np.random.default_rng(0), {}
-    for step in range(2000):
+    for _ in range(2000):
         if live and rng.random() < 0.45:
             address = list(live)[rng.integers(len(live))]
             sim.free(address)

@@ -71,8 +71,8 @@ def test_convolution_backward(sim: Sim, shape, kernel, stride, padding, dilation
     def loss(x, w, b):
         return (convolve(x, w, b, stride, padding, dilation, groups) * g).sum()
 
+    arrays = [x.astype(np.float64), w.astype(np.float64), b.astype(np.float64)]
     for index, name in enumerate("xwb"):
-        arrays = [x.astype(np.float64), w.astype(np.float64), b.astype(np.float64)]
         direction = np.random.default_rng(9).normal(size=arrays[index].shape)
         slope = directional(lambda a, i=index: loss(*[*arrays[:i], a, *arrays[i + 1 :]]), arrays[index], direction)
         np.testing.assert_allclose((outs[index].read() * direction).sum(), slope, rtol=2e-4, atol=2e-3, err_msg=name)

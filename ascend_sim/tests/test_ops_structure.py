@@ -145,9 +145,7 @@ def test_mm(sim: Sim, m: int, n: int, k: int) -> None:
     np.testing.assert_allclose(out.read(), a @ b, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "left, right", [((5,), (5,)), ((4, 5), (5,)), ((5,), (5, 3)), ((2, 4, 5), (5, 3)), ((2, 1, 4, 5), (3, 5, 2))]
-)
+@pytest.mark.parametrize("left, right", [((5,), (5,)), ((4, 5), (5,)), ((5,), (5, 3)), ((2, 4, 5), (5, 3)), ((2, 1, 4, 5), (3, 5, 2))])
 def test_matmul_broadcasts(sim: Sim, left, right) -> None:
     a, b = normal(left), normal(right, 1)
     out = sim.buffer(np.shape(a @ b))

@@ -8,11 +8,12 @@ import numpy as _np
 
 from . import _dtype, _ops
 from ._constructors import TYPED as _TYPED
-from ._creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
+from ._creation import as_tensor, asarray, from_numpy, frombuffer, tensor
 from ._device import device
 from ._device import get_default as get_default_device
 from ._device import set_default as set_default_device
 from ._dispatch import aten as _aten
+from ._dlpack import from_dlpack
 from ._dtype import bool_ as bool  # noqa: A004 - torch.bool
 from ._dtype import (
     complex64,

@@ -15,7 +15,10 @@ def construct(cls: type, *args: Any, **kwargs: Any) -> Any:
     """What calling the class does: a parameter over given data, or an uninitialised or copied float tensor."""
     if issubclass(cls, Parameter):
         return make_parameter(cls, *args, **kwargs)
-    made = make_legacy(dt.get_default_dtype(), *args, **kwargs)
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        made = shallow_alias(args[0])
+    else:
+        made = make_legacy(dt.get_default_dtype(), *args, **kwargs)
     if cls is not Tensor:
         made.__class__ = cls  # type: ignore[assignment]
     return made
@@ -27,6 +30,8 @@ def make_parameter(cls: type, data: Any = None, requires_grad: bool = True) -> A
         data = wrap(np.empty(0, dt.get_default_dtype().np))
     if not isinstance(data, Tensor):
         raise TypeError(f"Parameter data must be a Tensor, got {type(data).__name__}")
+    if requires_grad and not data.dtype.inexact:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     out = shallow_alias(data)
     out.__class__ = cls
     return out.requires_grad_(requires_grad) if requires_grad else out
@@ -45,12 +50,15 @@ def make_legacy(dtype: dt.dtype, *args: Any, **kwargs: Any) -> Tensor:
     if len(args) == 1 and isinstance(args[0], _tensor.Size):
         return wrap(np.empty(args[0], dtype.np))
     if len(args) == 1:
+        if isinstance(args[0], (bool, float, complex)) or args[0] is None:
+            raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
         from ._creation import tensor
         return tensor(args[0], dtype=dtype)
-    raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})")
+    raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)}), but "
+                    "expected one of:\n * (tuple of ints size)\n * (Tensor other)\n * (object data)")
 
 
-class _TypedConstructor:
+class TypedConstructor:
     """`torch.FloatTensor` and its kin: makes tensors of one type, and answers isinstance for them."""
 
     def __init__(self, dtype: dt.dtype) -> None:
@@ -68,4 +76,4 @@ class _TypedConstructor:
 
 
 _tensor.legacy_constructor = construct
-TYPED = {f"{type_word(d)}Tensor": _TypedConstructor(d) for d in dt.ALL}
+TYPED = {f"{type_word(d)}Tensor": TypedConstructor(d) for d in dt.ALL}

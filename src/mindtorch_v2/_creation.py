@@ -94,7 +94,7 @@ def _infer(value: Any) -> dt.dtype:
         return dt.get_default_dtype()
     found: dt.dtype | None = None
     for v in value:
-        if isinstance(v, str):
+        if isinstance(v, str) and found is None:
             raise ValueError("too many dimensions 'str'")
         kind = _infer(v)
         found = kind if found is None else dt.promote_types(found, kind)
@@ -284,11 +284,6 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     elif not requires_grad and made.requires_grad:
         made = made.detach()
     return made
-
-
-def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor over the memory of an object that speaks DLPack."""
-    return from_numpy(np.from_dlpack(ext_tensor))
 
 
 def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,

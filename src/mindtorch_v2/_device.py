@@ -22,7 +22,10 @@ class device:
         elif isinstance(type, int) and not isinstance(type, bool):
             type, index = "npu", type
         elif not isinstance(type, str):
-            raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+            raise TypeError(f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but expected one "
+                            "of:\n * (torch.device device)\n * (str type, int index = -1)")
+        if index is not None and not isinstance(index, int):
+            raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
         if ":" in type:
             if index is not None:
                 raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
@@ -33,6 +36,8 @@ class device:
         if type not in TYPES:
             if type in FOREIGN:
                 raise RuntimeError(f"mindtorch_v2 has no {type!r} devices; it runs on: {', '.join(TYPES)}")
+            if not type.replace("_", "").isalpha():
+                raise RuntimeError(f"Invalid device string: '{type}'")
             raise RuntimeError(f"Expected one of {', '.join(TYPES)} device type at start of device string: {type}")
         object.__setattr__(self, "type", type)
         object.__setattr__(self, "index", index)

@@ -70,7 +70,9 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: dtype) -> None:
     """Sets the type of floating-point literals. Raises TypeError for anything but a floating type."""
     global _default
-    if not isinstance(d, dtype) or not d.is_floating_point:
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
     _default = d
 
@@ -133,12 +135,12 @@ class finfo(_Limits):
     def __init__(self, d: dtype | None = None) -> None:
         d = d or _default
         if d.category < 2:
-            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo', got {d!r}")
+            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
         super().__init__(d.to_real())
         info = np.finfo(d.to_real().np)
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
         self.tiny = self.smallest_normal = float(info.tiny)
-        self.resolution = float(info.resolution)
+        self.resolution = 10.0 ** -info.precision
 
     def __repr__(self) -> str:
         return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
@@ -149,8 +151,10 @@ class iinfo(_Limits):
     """Numerical limits of an integer type: max, min, bits."""
 
     def __init__(self, d: dtype) -> None:
+        if d.category == 0:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
         if d.category != 1:
-            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{d!r}'")
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         super().__init__(d)
         info = np.iinfo(d.np)
         self.max, self.min = int(info.max), int(info.min)

@@ -49,7 +49,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 def typename(obj: Any) -> str:
-    return obj.type() if isinstance(obj, Tensor) else f"{type(obj).__module__}.{type(obj).__qualname__}"
+    if isinstance(obj, Tensor):
+        return obj.type()
+    kind = type(obj)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def get_num_threads() -> int:

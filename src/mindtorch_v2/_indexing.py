@@ -161,7 +161,7 @@ def _slice(view: Tensor, dim: int, item: slice) -> Tensor:
     n = view._a.shape[dim]
     step = 1 if item.step is None else int(item.step)
     if step <= 0:
-        raise ValueError("step must be greater than zero")
+        raise ValueError("slice step cannot be zero" if step == 0 else "step must be greater than zero")
     start = 0 if item.start is None else int(item.start)
     stop = maxsize if item.stop is None else int(item.stop)
     if start == 0 and stop >= n and step == 1:

@@ -14,14 +14,15 @@ from ._tensor import Tensor, wrap
 class Generator:
     """A stream of random numbers. The same seed gives the same numbers as PyTorch's CPU generator."""
 
-    __slots__ = ("_stream", "_device", "__weakref__")
+    __slots__ = ("_stream", "_device", "_offset", "__weakref__")
 
     def __init__(self, device: Any = "cpu") -> None:
         where = _device.resolve(device)
-        if where.type != "cpu":
+        if where.type not in ("cpu", "npu"):
             raise RuntimeError(f"Device type {where.type.upper()} is not supported for torch.Generator() api.")
         self._stream = CPUGenerator()
         self._device = where
+        self._offset = 0        # numbers drawn since the seed, on a device
 
     @property
     def device(self) -> _device.device:
@@ -30,7 +31,16 @@ class Generator:
     def manual_seed(self, seed: Any) -> Generator:
         """Restarts the stream from a seed; returns the generator."""
         self._stream.manual_seed(seed)
+        self._offset = 0
         return self
+
+    def draw_on_device(self, count: int) -> tuple[int, int]:
+        """The seed, and where among its numbers the next `count` begin. A device computes them."""
+        if self._device.type == "cpu":
+            raise RuntimeError("Expected a 'npu' device type for generator but found 'cpu'")
+        before = self._offset
+        self._offset += (count + 3) // 4 * 4
+        return self._stream.initial_seed() & 0x7FFFFFFFFFFFFFFF, before
 
     def seed(self) -> int:
         """Restarts the stream from a seed that the operating system gives, and returns the seed."""
@@ -75,7 +85,11 @@ default_generator = Generator()
 
 def stream_of(generator: Generator | None) -> CPUGenerator:
     """The numbers behind a generator argument; None means the default generator."""
-    return default_generator._stream if generator is None else generator._stream
+    if generator is None:
+        return default_generator._stream
+    if generator._device.type != "cpu":
+        raise RuntimeError(f"Expected a 'cpu' device type for generator but found '{generator._device.type}'")
+    return generator._stream
 
 
 def manual_seed(seed: Any) -> Generator:

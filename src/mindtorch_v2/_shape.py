@@ -10,7 +10,11 @@ class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple whose slices and sums stay Sizes."""
 
     def __new__(cls, sizes: Iterable[int] = ()) -> Size:
-        return tuple.__new__(cls, sizes)
+        made = tuple.__new__(cls, sizes)
+        for i, n in enumerate(made):
+            if n.__class__ is not int and not hasattr(n, "__index__"):
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(n).__name__}')")
+        return made
 
     def numel(self) -> int:
         return prod(self)

@@ -85,9 +85,14 @@ class Tensor(metaclass=_TensorMeta):
             return tuple.__new__(Size, self._a.shape)
         shape = self._a.shape
         if not -len(shape) <= dim < len(shape):
-            n = len(shape) or 1
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+            raise self._no_dimension(dim)
         return shape[dim]
+
+    def _no_dimension(self, dim: int) -> IndexError:
+        n = self._a.ndim
+        if not n:
+            return IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        return IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
 
     def dim(self) -> int:
         return self._a.ndim
@@ -107,7 +112,11 @@ class Tensor(metaclass=_TensorMeta):
         """Steps in elements between neighbours along each dimension."""
         item = self._a.itemsize
         strides = tuple([s // item for s in self._a.strides]) if self._a.size else contiguous_strides(self._a.shape)
-        return strides if dim is None else strides[dim]
+        if dim is None:
+            return strides
+        if not -len(strides) <= dim < len(strides):
+            raise self._no_dimension(dim)
+        return strides[dim]
 
     def storage_offset(self) -> int:
         """The position of the first element in the storage, in elements."""

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from . import _device, _observer
+from . import _device, _dlpack, _observer
 from . import _dtype as dt
 from ._autograd.engine import run_backward
 from ._autograd.hooks import RemovableHandle
 from ._autograd.node import edge_of, node_and_nr
 from ._backends.composite.shown_steps import ones_like
+from ._constructors import TypedConstructor, make_legacy
+from ._creation import from_numpy
 from ._dispatch import aten, modes
 from ._dispatch.keys import GRAD
+from ._dispatch.resolve import type_word
 from ._storage import Storage, root_array
 from ._tensor import Parameter, Tensor, shallow_alias, wrap
 
@@ -57,6 +60,8 @@ Tensor.requires_grad = property(_get_requires_grad, _set_requires_grad)  # type:
 @method
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Marks a leaf as one whose gradient is wanted; returns it."""
+    if requires_grad and not self.dtype.inexact:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
     _set_requires_grad(self, requires_grad)
     return self
 
@@ -96,10 +101,13 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
         return
     if not isinstance(value, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
-    if value.dtype is not self.dtype:
-        raise RuntimeError(f"assigned grad has data of a different type: got {value.dtype}, expected {self.dtype}")
     if value._a.shape != self._a.shape:
-        raise RuntimeError(f"assigned grad has data of a different size: got {list(value.shape)}, expected {list(self.shape)}")
+        raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. "
+                           "Please ensure that the gradient and the tensor are the same size")
+    if value.dtype is not self.dtype:
+        raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype.cpp_name}' to a tensor with grad_dtype "
+                           f"'{type_word(self.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+                           "dtype).")
     self._grad = value
 
 
@@ -230,6 +238,13 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
 
 
 @method
+def __array_wrap__(self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """What numpy's functions of a tensor give: a tensor again."""
+    array = np.asarray(array)
+    return from_numpy(array.astype(np.uint8) if array.dtype == np.bool_ else array)
+
+
+@method
 def tolist(self: Tensor) -> Any:
     """Nested lists of Python numbers; a number for a 0-dim tensor."""
     return _host_array(self).tolist()
@@ -237,14 +252,19 @@ def tolist(self: Tensor) -> Any:
 
 @method
 def __dlpack__(self: Tensor, *, stream: Any = None, **options: Any) -> Any:
-    if self._ks & GRAD:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    return _host_array(self).__dlpack__(**options)
+    """A capsule over this tensor's memory, for another library."""
+    return _dlpack.pack(self, stream, **options)
 
 
 @method
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
-    return (1, 0)
+    return _dlpack.device_of(self)
+
+
+@method
+def new(self: Tensor, *args: Any) -> Tensor:
+    """A tensor of this one's type: of a shape, uninitialised, or with the given values."""
+    return make_legacy(self.dtype, *args).to(self.device)
 
 
 @method
@@ -259,7 +279,7 @@ def __bool__(self: Tensor) -> bool:
 
 def _number(self: Tensor) -> Any:
     if self._a.size != 1:
-        raise RuntimeError(f"a Tensor with {self._a.size} elements cannot be converted to Scalar")
+        raise ValueError("only one element tensors can be converted to Python scalars")
     return aten.item(self)
 
 
@@ -270,7 +290,12 @@ def __int__(self: Tensor) -> int:
 
 @method
 def __float__(self: Tensor) -> float:
-    return float(_number(self))
+    value = _number(self)
+    if isinstance(value, complex):
+        if value.imag:
+            raise RuntimeError("value cannot be converted to type double without overflow")
+        return value.real
+    return float(value)
 
 
 @method
@@ -331,7 +356,7 @@ def _copied_array(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
 @method
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if self._gf is not None:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. If "
+        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
                            "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
                            "https://github.com/pytorch/pytorch/pull/103001")
     if id(self) in memo:
@@ -360,10 +385,6 @@ def _rebuild(array: np.ndarray, cls: str, requires_grad: bool) -> Tensor:
 
 @method
 def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
-    if self._gf is not None:
-        raise RuntimeError("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
-                           "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor before "
-                           "serializing (e.g., putting it on the queue).")
     return _rebuild, (_host_array(self), type(self).__name__, self.requires_grad)
 
 
@@ -414,10 +435,11 @@ def is_shared(self: Tensor) -> bool:
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The legacy type name, or a copy in another type."""
-    from ._dispatch.resolve import type_word
     if dtype is None:
         return f"torch.{'npu.' if self._ks & 4 else ''}{type_word(self.dtype)}Tensor"
-    if isinstance(dtype, str):
+    if isinstance(dtype, TypedConstructor):
+        dtype = dtype.dtype
+    elif isinstance(dtype, str):
         found = [d for d in dt.ALL if f"torch.{type_word(d)}Tensor" == dtype]
         if not found:
             raise ValueError(f"invalid type: '{dtype}'")

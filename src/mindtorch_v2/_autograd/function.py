@@ -65,6 +65,9 @@ class CustomNode(Node):
     def name(self) -> str:
         return type(self).__name__
 
+    def output_of(self, place: int) -> int:
+        return self.saved_outputs[place]
+
     def saved_now(self) -> tuple[Any, ...]:
         values = list(unpack(self))
         for i, nr in enumerate(self.saved_outputs):

@@ -10,7 +10,7 @@ from .._dispatch.dispatcher import run_below_autograd
 from .._dispatch.keys import GRAD
 from .._ops.table import Op
 from .._tensor import Tensor, shallow_alias
-from .node import Node, Slot, edge_of
+from .node import Node, Slot, edge_of, function_name
 from .record import collect_edges, finish_node, new_node, save, tensor_fact
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def check_inplace(t: Tensor) -> None:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
         if t._view_kind == "multi" and base._ks & GRAD and t._gf is not None:
             edge = t._gf
-            name, nr = (edge.node.name(), edge.nr) if edge.__class__ is Slot else (edge.name(), 0)
-            raise RuntimeError(f"Output {nr} of {name} is a view and is being modified inplace. This view is the output of a function "
+            node, nr = (edge.node, edge.nr) if edge.__class__ is Slot else (edge, 0)
+            raise RuntimeError(f"Output {nr} of {function_name(node)} is a view and is being modified inplace. This view is the output of a function "
                                "that returns multiple views. Such functions do not allow the output views to be modified inplace. You "
                                "should replace the inplace operation by an out-of-place one.")
 

@@ -54,6 +54,11 @@ class Node:
     def name(self) -> str:
         return type(self).__name__
 
+    def output_of(self, place: int) -> int:
+        """Which output the saved value at a place is; -1 for an input."""
+        name = self.saved_names[place]
+        return int(name[6:] or 0) if name in self.derivative.results else -1
+
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         return tuple(_public_edge(e) for e in self.next)
@@ -185,7 +190,7 @@ def unpack(node: Node) -> tuple[Any, ...]:
         if kind is Tensor or kind is Parameter:
             storage = v._st
             if storage is not None and storage.version != (0 if versions is None else versions[i]):
-                raise _changed(node, v, storage.version, 0 if versions is None else versions[i])
+                raise _changed(node, i, storage.version, 0 if versions is None else versions[i])
         elif kind is Packed:
             return _unpack_packed(node, saved)
         i += 1  # noqa: SIM113 - this runs for every node of every pass
@@ -214,15 +219,23 @@ def _output_again(node: Node, alias: Tensor, name: str) -> Tensor:
     return out
 
 
-def _changed(node: Node, t: Tensor, now: int, expected: int) -> RuntimeError:
+def function_name(node: Node) -> str:
+    """What errors call the function behind a node: `Exp` for ExpBackward0."""
+    return node.name().partition("Backward")[0]
+
+
+def _changed(node: Node, place: int, now: int, expected: int) -> RuntimeError:
+    t = node.saved[place] if node.saved else None
+    assert isinstance(t, Tensor)
     word = f"torch.{type_word(t.dtype)}Tensor"
     made = ""
+    nr = node.output_of(place)
     if t._gf is not None:
         where, nr = node_and_nr(t)
-        made = f", which is output {nr} of {where.name()},"
-    elif "result" in node.saved_names:
-        made = f", which is output 0 of {node.name()},"
+        made = f", which is output {nr} of {function_name(where)},"
+    elif nr >= 0:
+        made = f", which is output {nr} of {function_name(node)},"
     return RuntimeError(f"one of the variables needed for gradient computation has been modified by an inplace operation: [{word} "
                         f"{list(t._a.shape)}]{made} is at version {now}; expected version {expected} instead. Hint: enable anomaly "
                         "detection to find the operation that failed to compute its gradient, with "
-                        "torch.autograd.set_detect_anomaly(True).")
+                        "torch.autograd.set_detect_anomaly(True, check_nan=False).")

@@ -22,7 +22,7 @@ from . import modes
 from .dispatcher import dispatch_with_keyset
 from .out_form import call_with_out
 from .registry import COMPOSITES, DIRECT, INPLACE, KERNELS, SHOWN, UFUNCS, load_family
-from .resolve import explain, key_of_device, return_type
+from .resolve import check_writable, explain, key_of_device, return_type
 
 SPACE = modes.SPACE
 _PY_TYPES = {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128}
@@ -49,19 +49,24 @@ def as_dtype(value: Any) -> dt.dtype:
         raise TypeError(f"dtype must be torch.dtype, not {type(value).__name__}") from None
 
 
-def bad_tensor_argument(op: Op, args: tuple[Any, ...]) -> TypeError:
-    """The error for the first argument that should have been a tensor."""
+def bad_method_argument(op: Op, args: tuple[Any, ...]) -> TypeError:
+    """The same for a method, whose arguments are counted without self."""
+    return bad_tensor_argument(op, args, 0)
+
+
+def bad_tensor_argument(op: Op, args: tuple[Any, ...], first: int = 1) -> TypeError:
+    """The error for the first argument that should have been a tensor; arguments are counted from `first`."""
     for i, (p, x) in enumerate(zip(op.schema.params, args)):
         if not p.is_tensor or (x is None and p.optional) or (isinstance(x, Tensor) and not p.is_list):
             continue
         if p.is_list:
             if not isinstance(x, (list, tuple)):
-                return wrong_argument(op.base, p.name, i + 1, "tuple of Tensors", x)
+                return wrong_argument(op.base, p.name, i + first, "tuple of Tensors", x)
             for k, t in enumerate(x):
                 if not isinstance(t, Tensor):
                     return TypeError(f"expected Tensor as element {k} in argument {i}, but got {type(t).__name__}")
         elif not (p.name in op.numbers and isinstance(x, (int, float, complex))):
-            return wrong_argument(op.base, "input" if p.name == "self" else p.name, i + 1, "Tensor", x)
+            return wrong_argument(op.base, "input" if p.name == "self" else p.name, i + first, "Tensor", x)
     return TypeError(f"{op.base}(): arguments do not fit {op.text}")
 
 
@@ -81,9 +86,9 @@ def want_grad(t: Tensor) -> None:
     t.requires_grad_(True)
 
 
-SPACE.update(_one=1, _alias=shallow_alias, _want_grad=want_grad, _wrap=wrap,
+SPACE.update(_one=1, _check_writable=check_writable, _alias=shallow_alias, _want_grad=want_grad, _wrap=wrap,
              _Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
-             _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument,
+             _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument, _bad_method=bad_method_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
              _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=np.copyto,
              _ident=threading.get_ident)
@@ -209,7 +214,8 @@ class Writer:
             self.composite_body()
         else:
             self.leaf_body()
-        body = [line.replace("raise _bad(", "return NotImplemented  # (") if self.form == "operator" else line for line in self.lines]
+        answer = {"operator": "return NotImplemented  # (", "method": "raise _bad_method("}.get(self.form, "raise _bad(")
+        body = [line.replace("raise _bad(", answer) for line in self.lines]
         return "\n".join([head, *body])
 
     def identifier(self) -> str:

@@ -210,6 +210,8 @@ class FastPath:
     def write_call(self, pad: str, observed: bool = False) -> None:
         add = self.w.lines.append
         args = self.w.args()
+        if self.inplace:  # only memory that another array owns can be repeated or read-only
+            add(f"{pad}if {self.first}._a.base is not None: _check_writable({self.first})")
         add(f"{pad}try:")
         if observed and self.shows_steps():
             add(f"{pad}    _r = _SHOWN(_w, _q, {'_KI' if self.inplace else '_K'}, {args})")
@@ -248,8 +250,9 @@ class FastPath:
             add(f"{pad}_s = {f}._st")
             add(f"{pad}if _s is None: _s = {f}._st = _Storage()")
             add(f"{pad}_t._st = _s")
-            add(f"{pad}_t._base = {f} if {f}._base is None else {f}._base")
-            add(f"{pad}_t._attr_version = _s.version")
+            if self.op.no_grad is None:  # what leaves the graph, as detach does, is no view for autograd
+                add(f"{pad}_t._base = {f} if {f}._base is None else {f}._base")
+                add(f"{pad}_t._attr_version = _s.version")
         elif keys == "9":
             add(f"{pad}_t._st = None")
             add(f"{pad}_t._base = None")

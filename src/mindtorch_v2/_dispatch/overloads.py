@@ -105,7 +105,8 @@ def resolver(name: str, overloads: list[Op], form: str) -> Any:
                     if op not in calls:
                         calls[op] = make_call(op, form)
                     return calls[op]
-        got = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
+        shown = args[1:] if form == "method" else args
+        got = ", ".join([type(a).__name__ for a in shown] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
         known = "\n".join(f" * {op.text[op.text.index('('):op.text.index(' -> ')]}" for op in overloads)
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{known}")
 

@@ -178,13 +178,14 @@ def return_type(op: Op) -> Any:
     return named(op)
 
 
-def share_storage(view: Tensor, source: Tensor) -> Tensor:
-    """Ties a fresh view to the storage and base of what it views."""
+def share_storage(view: Tensor, source: Tensor, tracked: bool = True) -> Tensor:
+    """Ties a fresh view to the storage of what it views, and if autograd is to know it as a view, to its base."""
     if source._st is None:
         source._st = Storage()
     view._st = source._st
-    view._base = source if source._base is None else source._base
-    view._attr_version = source._st.version
+    if tracked:
+        view._base = source if source._base is None else source._base
+        view._attr_version = source._st.version
     if source._dev is not None:
         view._dev = source._dev
     return view
@@ -192,14 +193,15 @@ def share_storage(view: Tensor, source: Tensor) -> Tensor:
 
 def _box_view(op: Op, kernel: Boxed, key: int) -> Boxed:
     unwrap = _unwrapper(op)
+    tracked = op.no_grad is None  # what leaves the graph, as detach does, is no view for autograd
 
     def boxed(*args: Any) -> Any:
         source = args[0]
         key = source._ks & DEVICES
         result = kernel(*unwrap(args))
         if result.__class__ is list or result.__class__ is tuple:
-            return tuple([share_storage(wrap(r, None, key), source) for r in result])
-        return share_storage(wrap(result, None, key), source)
+            return tuple([share_storage(wrap(r, None, key), source, tracked) for r in result])
+        return share_storage(wrap(result, None, key), source, tracked)
     return boxed
 
 

@@ -336,7 +336,7 @@ static PyObject *bound(Core *self, PyObject *args)
 static PyObject *stray_table(Core *self, PyObject *args)
 {
     long long from;
-    return PyArg_ParseTuple(args, "L", &from) ? table_copy(&self->stray, from, -1) : NULL;
+    return PyArg_ParseTuple(args, "L", &from) ? table_parts(&self->stray, from, -1) : NULL;
 }
 
 static PyObject *get_stray_count(Core *self, void *closure)
@@ -444,6 +444,7 @@ static PyObject *setup(PyObject *module, PyObject *args)
 }
 
 static PyMethodDef functions[] = {
+    {"split_rows", split_rows, METH_O, "The rows of parts of a table as one bytearray per column."},
     {"setup", setup, METH_VARARGS, "setup(Tensor, ndarray, samples): whether arrays can be read directly."},
     {NULL, NULL, 0, NULL},
 };

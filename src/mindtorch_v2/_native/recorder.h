@@ -28,9 +28,10 @@ typedef struct {
     int32_t device, row;
 } MemoryRow;
 
-/* Elements of one size in chunks that never move. Elements are numbered from 0; the oldest chunks may be given up. */
+/* Elements of one size in chunks that never move. Elements are numbered from 0; the oldest chunks may be given up. A chunk is a
+ * bytearray, so that who wants to read it shares it instead of copying. */
 typedef struct {
-    char **chunk;
+    PyObject **chunk;
     Py_ssize_t held, room;
     int64_t first;            /* the first element that is kept; a multiple of the chunk's size */
     int64_t next;             /* what the next element will be numbered */
@@ -43,7 +44,7 @@ void *table_add(Table *table);                     /* NULL without memory; no Py
 void *table_at(const Table *table, int64_t number); /* NULL where it is not kept */
 bool table_is_full(const Table *table);            /* whether the next element begins a chunk */
 void table_drop_chunk(Table *table);
-PyObject *table_copy(const Table *table, int64_t from, int64_t to);  /* (first number, bytes) */
+PyObject *table_parts(const Table *table, int64_t from, int64_t to); /* (first number, [(chunk, first element, elements), ...]) */
 void table_clear(Table *table);
 
 /* Byte strings to numbers. */
@@ -138,6 +139,7 @@ extern struct Names {
 } names;
 
 /* rows */
+PyObject *split_rows(PyObject *module, PyObject *parts);
 int64_t core_now(Core *core);                                  /* -1 with a Python error set */
 int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequence_nr, int32_t forward_thread, int32_t inputs, int32_t stack,
                     bool by_handle, bool is_op, int64_t now); /* the row; -1 if dropped; -2 with a Python error set */

@@ -104,13 +104,13 @@ static PyObject *open_rows(Buffer *self, PyObject *Py_UNUSED(ignored))
 static PyObject *row_table(Buffer *self, PyObject *args)
 {
     long long from, to = -1;
-    return PyArg_ParseTuple(args, "L|L", &from, &to) ? table_copy(&self->rows, from, to) : NULL;
+    return PyArg_ParseTuple(args, "L|L", &from, &to) ? table_parts(&self->rows, from, to) : NULL;
 }
 
 static PyObject *memory_table(Buffer *self, PyObject *args)
 {
     long long from, to = -1;
-    return PyArg_ParseTuple(args, "L|L", &from, &to) ? table_copy(&self->memory, from, to) : NULL;
+    return PyArg_ParseTuple(args, "L|L", &from, &to) ? table_parts(&self->memory, from, to) : NULL;
 }
 
 static PyObject *get_next_row(Buffer *self, void *closure)
@@ -137,7 +137,7 @@ static PyMethodDef methods[] = {
      "push(label, sequence_nr, forward_thread, inputs, wants_stack, by_handle): opens a row; its number, or -1 if it is dropped."},
     {"end", (PyCFunction)(void (*)(void))end, METH_FASTCALL, "Ends a row that was opened with a handle, wherever it stands."},
     {"open_rows", (PyCFunction)open_rows, METH_NOARGS, "(row, label) of what is open with a handle, outermost first."},
-    {"row_table", (PyCFunction)row_table, METH_VARARGS, "row_table(from, to): (number of the first row, bytes of all)."},
+    {"row_table", (PyCFunction)row_table, METH_VARARGS, "row_table(from, to): the number of the first row, and (chunk, first element, elements) of each part."},
     {"memory_table", (PyCFunction)memory_table, METH_VARARGS, "As row_table, of the memory records."},
     {NULL, NULL, 0, NULL},
     {NULL, NULL, 0, NULL},

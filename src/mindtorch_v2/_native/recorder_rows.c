@@ -22,17 +22,25 @@ static bool add_chunk(Table *table)
 {
     if (table->held == table->room) {
         Py_ssize_t room = table->room ? 2 * table->room : 8;
-        char **grown = realloc(table->chunk, (size_t)room * sizeof *grown);   /* the list of chunks, not the chunks */
+        PyObject **grown = realloc(table->chunk, (size_t)room * sizeof *grown);   /* the list of chunks, not the chunks */
         if (!grown)
             return false;
         table->chunk = grown;
         table->room = room;
     }
-    char *made = malloc(table->width << table->shift);
-    if (!made)
+    PyObject *made = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(table->width << table->shift));
+    if (!made) {
+        PyErr_Clear();
         return false;
+    }
     table->chunk[table->held++] = made;
     return true;
+}
+
+static char *element(const Table *table, int64_t place)
+{
+    size_t inside = (size_t)place & (((size_t)1 << table->shift) - 1);
+    return PyByteArray_AS_STRING(table->chunk[place >> table->shift]) + inside * table->width;
 }
 
 void *table_add(Table *table)
@@ -41,28 +49,24 @@ void *table_add(Table *table)
     if ((place >> table->shift) >= table->held && !add_chunk(table))
         return NULL;
     table->next++;
-    size_t inside = (size_t)place & (((size_t)1 << table->shift) - 1);
-    return table->chunk[place >> table->shift] + inside * table->width;
+    return element(table, place);
 }
 
 void *table_at(const Table *table, int64_t number)
 {
-    if (number < table->first || number >= table->next)
-        return NULL;
-    int64_t place = number - table->first;
-    size_t inside = (size_t)place & (((size_t)1 << table->shift) - 1);
-    return table->chunk[place >> table->shift] + inside * table->width;
+    return number < table->first || number >= table->next ? NULL : element(table, number - table->first);
 }
 
 void table_drop_chunk(Table *table)
 {
-    free(table->chunk[0]);
+    PyObject *oldest = table->chunk[0];
     table->held--;
     memmove(table->chunk, table->chunk + 1, (size_t)table->held * sizeof *table->chunk);
     table->first += (int64_t)1 << table->shift;
+    Py_DECREF(oldest);
 }
 
-PyObject *table_copy(const Table *table, int64_t from, int64_t to)
+PyObject *table_parts(const Table *table, int64_t from, int64_t to)
 {
     if (to < 0 || to > table->next)
         to = table->next;
@@ -70,27 +74,82 @@ PyObject *table_copy(const Table *table, int64_t from, int64_t to)
         from = table->first;
     if (from > to)
         from = to;
-    PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)((size_t)(to - from) * table->width));
-    if (!bytes)
-        return NULL;
-    char *target = PyByteArray_AS_STRING(bytes);
+    PyObject *parts = PyList_New(0);
     int64_t size = (int64_t)1 << table->shift;
-    for (int64_t number = from; number < to;) {
-        int64_t whole = size - (number - table->first) % size;
-        int64_t count = whole < to - number ? whole : to - number;
-        memcpy(target, table_at(table, number), (size_t)count * table->width);
-        target += (size_t)count * table->width;
+    for (int64_t number = from; parts && number < to;) {
+        int64_t place = number - table->first, inside = place % size;
+        int64_t count = size - inside < to - number ? size - inside : to - number;
+        PyObject *part = Py_BuildValue("(OLL)", table->chunk[place >> table->shift], (long long)inside, (long long)count);
+        if (!part || PyList_Append(parts, part) < 0)
+            Py_CLEAR(parts);
+        Py_XDECREF(part);
         number += count;
     }
-    return Py_BuildValue("(LN)", (long long)from, bytes);
+    return parts ? Py_BuildValue("(LN)", (long long)from, parts) : NULL;
 }
 
 void table_clear(Table *table)
 {
     for (Py_ssize_t i = 0; i < table->held; i++)
-        free(table->chunk[i]);
+        Py_DECREF(table->chunk[i]);
     free(table->chunk);
     table_init(table, table->width, table->shift);
+}
+
+/* --- columns ---------------------------------------------------------------------------------------------------------- */
+enum { LONG_COLUMNS = 3, SHORT_COLUMNS = 6 };
+
+static int split_part(PyObject *part, char *column[], int64_t at, int64_t *count)
+{
+    PyObject *chunk;
+    long long first, rows;
+    if (!PyArg_ParseTuple(part, "O!LL", &PyByteArray_Type, &chunk, &first, &rows))
+        return -1;
+    if (first < 0 || rows < 0 || (first + rows) * (long long)sizeof(Row) > PyByteArray_GET_SIZE(chunk)) {
+        PyErr_SetString(PyExc_ValueError, "a part lies outside its chunk");
+        return -1;
+    }
+    *count = rows;
+    const Row *row = (const Row *)PyByteArray_AS_STRING(chunk) + first;
+    for (int64_t i = at; column && i < at + rows; i++, row++) {
+        const int64_t wide[LONG_COLUMNS] = {row->start_ns, row->end_ns, row->sequence_nr};
+        const int32_t narrow[SHORT_COLUMNS] = {row->label, row->parent, row->inputs, row->stack, row->module, row->forward_thread};
+        for (int k = 0; k < LONG_COLUMNS; k++)
+            ((int64_t *)column[k])[i] = wide[k];
+        for (int k = 0; k < SHORT_COLUMNS; k++)
+            ((int32_t *)column[LONG_COLUMNS + k])[i] = narrow[k];
+    }
+    return 0;
+}
+
+PyObject *split_rows(PyObject *module, PyObject *parts)
+{
+    /* split_rows([(chunk, first row, rows), ...]): the rows as one bytearray per column, in the order of Row. */
+    (void)module;
+    char *column[LONG_COLUMNS + SHORT_COLUMNS];
+    int64_t total = 0, count;
+    if (!PyList_Check(parts)) {
+        PyErr_SetString(PyExc_TypeError, "expected a list");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(parts); i++, total += count)
+        if (split_part(PyList_GET_ITEM(parts, i), NULL, 0, &count) < 0)
+            return NULL;
+    PyObject *made = PyTuple_New(LONG_COLUMNS + SHORT_COLUMNS);
+    for (int k = 0; made && k < LONG_COLUMNS + SHORT_COLUMNS; k++) {
+        PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(total * (k < LONG_COLUMNS ? 8 : 4)));
+        if (!bytes) {
+            Py_DECREF(made);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(made, k, bytes);
+        column[k] = PyByteArray_AS_STRING(bytes);
+    }
+    int64_t at = 0;
+    for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(parts); i++, at += count)
+        if (split_part(PyList_GET_ITEM(parts, i), column, at, &count) < 0)
+            Py_CLEAR(made);
+    return made;
 }
 
 /* --- the clock -------------------------------------------------------------------------------------------------------- */

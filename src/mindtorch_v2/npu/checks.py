@@ -82,6 +82,11 @@ def _elementwise(x: Tensor, y: Tensor, positive: Tensor) -> Iterator[Case]:
     yield _op("where.self", mask, x, y)
     yield _op("masked_fill.Scalar", x, mask, -1.0)
     yield _op("masked_fill_.Scalar", aten.clone(x), mask, -1.0)
+    yield _op("leaky_relu", x, 0.1)
+    yield _op("leaky_relu_backward", x, y, 0.1, False)
+    yield _op("sgn", x)
+    yield Case("logsigmoid", lambda put: aten.log_sigmoid(put(x)))
+    yield _op("log_sigmoid_backward", x, y, aten.exp(-aten.abs(y)))
     yield _op("gelu_backward", x, y)
     yield _op("silu_backward", x, y)
     yield _op("tanh_backward", x, y)
@@ -102,6 +107,14 @@ def _reductions(x: Tensor) -> Iterator[Case]:
         yield _op("amax", x, [dim])
         yield _op("max.dim", x, dim)
         yield _op("argmax", x, dim)
+    for name in ("min.dim", "argmin"):
+        yield _op(name, x, 1)
+    yield _op("amin", x, [0], True)
+    yield _op("min", x)
+    yield _op("argmax", x)
+    for order in (1, 2, float("inf")):
+        yield _op("linalg_vector_norm", x, order)
+        yield _op("linalg_vector_norm", x, order, [1], True)
     yield _op("sum", x)
     yield _op("sum", aten.arange(10))
     yield _op("max", x)
@@ -123,6 +136,8 @@ def _products() -> Iterator[Case]:
 def _movement(x: Tensor) -> Iterator[Case]:
     index = tensor([2, 0, 2])
     yield _op("cat", [x, x + 1], 1)
+    yield Case("index.Tensor", lambda put: put(x)[:, put(tensor([[2, 0], [-1, 2]]))])
+    yield Case("_index_put_impl_", lambda put: put(x).clone().index_put_((put(tensor([2, 0, -2])),), put(aten.ones([3, 6])), True))
     yield _op("tril", x, 1)
     yield _op("triu", x)
     yield _op("index_select", x, 0, index)
@@ -150,6 +165,7 @@ def _layers(x: Tensor) -> Iterator[Case]:
               tolerance=1e-4)
     filters = _randn(8, 6, 3, 3, seed=9)
     yield _op("convolution", image, filters, _randn(8, seed=1), [1, 1], [1, 1], [1, 1], False, [0, 0], 1, tolerance=1e-4)
+    yield _op("convolution", image, _randn(6, 4, 3, 3, seed=3), None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1, tolerance=1e-4)
     grad = _randn(3, 8, 5, 5, seed=2)
     yield _op("convolution_backward", grad, image, filters, [8], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, True],
               tolerance=1e-3)

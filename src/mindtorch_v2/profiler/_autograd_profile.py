@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from .analysis.function_event_avg import FunctionEventAvg
 from .export import chrome_trace
 
 logger = logging.getLogger("mindtorch_v2.autograd.profiler")
+_building = threading.RLock()     # held while a store is made, so that it is made once
 
 
 @dataclass
@@ -85,7 +87,8 @@ class profile:
         self.profiler_kind = ProfilerState.KINETO
         self.profiling_start_time_ns = self.profiling_end_time_ns = 0
         self.trace_id = ""
-        self.store: EventStore | None = None        # what has been recorded; None until a window has ended
+        self._store: EventStore | None = None
+        self._unbuilt: Callable[[], EventStore] | None = None     # makes the store of the last window
         self._options = self._make_options(record_shapes)
         self._session: Session | None = None
         self._warming: Session | None = None
@@ -125,6 +128,7 @@ class profile:
                        profile_all_threads=config.profile_all_threads,
                        capture_overload_names=config.capture_overload_names,
                        record_python_gc_info=config.record_python_gc_info, trace_only=trace_only,
+                       max_events=config.max_events or 0, keep=config.keep,
                        activity_filters={a.name: tuple(n) for a, n in self.activity_filters.items()})
 
     # --- the window -------------------------------------------------------------------------------------------------
@@ -188,9 +192,14 @@ class profile:
         if session is None:
             return False
         started = time.perf_counter_ns()
-        store = session.stop(self.trace_id, self._metadata, self.use_device, self._record_function_base)
-        kept = self.store if self.acc_events else None
-        self.store = store if kept is None else concat([kept, store])
+        made = session.finish(self.trace_id, self._metadata, self.use_device, self._record_function_base)
+        with _building:
+            if self.acc_events and self.has_results:
+                kept, before = self._store, self._unbuilt
+                self._unbuilt = lambda: concat([before() if before is not None else kept, made()])
+            else:
+                self._unbuilt = made
+            self._store = None
         self._events = None
         self.profiling_end_time_ns = session.stop_ns
         stats = self._stats
@@ -216,6 +225,24 @@ class profile:
         return self._session is not None
 
     # --- results ----------------------------------------------------------------------------------------------------
+    @property
+    def store(self) -> EventStore | None:
+        """What has been recorded, made when first asked for; None until a window has ended."""
+        if self._unbuilt is not None:
+            with _building:
+                if self._unbuilt is not None:
+                    self._store, self._unbuilt = self._unbuilt(), None
+        return self._store
+
+    @store.setter
+    def store(self, store: EventStore | None) -> None:
+        self._store, self._unbuilt = store, None
+
+    @property
+    def has_results(self) -> bool:
+        """Whether a window has ended."""
+        return self._store is not None or self._unbuilt is not None
+
     @property
     def kineto_results(self) -> ProfilerResult | None:
         """Low-level access to the events of a finished window."""

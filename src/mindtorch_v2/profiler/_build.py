@@ -10,7 +10,7 @@ import numpy as np
 from ._devices import add_device_rows
 from ._fields import Flag, Kind
 from ._interning import InputTable, Labels, ModuleTable
-from ._native_recorder import MEMORY, ROWS, NativeBuffer, NativeRecorder
+from ._native_recorder import NativeBuffer, NativeRecorder, joined_memory, split_rows
 from ._python_recorder import DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Position, ThreadBuffer
 from ._store import EventStore, MemoryTable, Metadata, ModuleInfo, Options, StackTable, ThreadInfo, in_order, kept_ancestors
 
@@ -72,16 +72,12 @@ def recorded(buffer: Any, spans: list[Span]) -> Recorded:
 def _from_native(buffer: Any, spans: list[Span]) -> tuple[Callable[[], dict[str, np.ndarray]], ...]:
     first = min([spans[0].start.row, *(row for s in spans for row in s.carried)])
     numbered, rows = buffer.row_table(first, spans[-1].stop.row)
-    memories = [buffer.memory_table(s.start.memory_at, s.stop.memory_at)[1] for s in spans]
+    memories = [part for s in spans for part in buffer.memory_table(s.start.memory_at, s.stop.memory_at)[1]]
 
     def columns() -> dict[str, np.ndarray]:
-        table = np.frombuffer(rows, ROWS)
-        return {"row": np.arange(numbered, numbered + len(table)), **{name: table[name] for name in ROWS.names}}
-
-    def memory() -> dict[str, np.ndarray]:
-        table = np.concatenate([np.frombuffer(m, MEMORY) for m in memories])
-        return {name: table[name] for name in MEMORY.names}
-    return columns, memory
+        made = split_rows(rows)
+        return {"row": np.arange(numbered, numbered + len(made["label"])), **made}
+    return columns, lambda: joined_memory(memories)
 
 
 def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], dict[str, np.ndarray]], ...]:
@@ -117,12 +113,8 @@ def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], 
 def stray_memory(recorder: Any, first: int) -> Callable[[], dict[str, np.ndarray]]:
     """Copies the frees by threads that are not recorded, from the given number on."""
     if isinstance(recorder, NativeRecorder):
-        _, found = recorder.stray_table(first)
-
-        def from_native() -> dict[str, np.ndarray]:
-            table = np.frombuffer(found, MEMORY)
-            return {name: table[name] for name in MEMORY.names}
-        return from_native
+        _, parts = recorder.stray_table(first)
+        return lambda: joined_memory(parts)
     flat = recorder.stray_memory[first * len(MEMORY_FIELDS):]
 
     def from_python() -> dict[str, np.ndarray]:
@@ -154,7 +146,7 @@ def _positions(numbers: np.ndarray, rows: np.ndarray) -> np.ndarray:
     if not len(numbers):
         return np.full(len(rows), -1, np.int64)
     if numbers[-1] - numbers[0] == len(numbers) - 1:      # no gaps
-        place = rows.astype(np.int64) - numbers[0]
+        place = rows - int(numbers[0])
         return np.where((place >= 0) & (place < len(numbers)), place, -1)
     found = np.minimum(np.searchsorted(numbers, rows), len(numbers) - 1)
     return np.where((rows >= 0) & (numbers[found] == rows), found, -1)
@@ -181,11 +173,13 @@ class _Thread:
         self.keep = self._wanted(self.columns["kind"])
 
     def _set_times(self) -> None:
-        window, ends = self.window, self.columns["end_ns"]
-        is_open = (ends == NO_END) | (ends > window.stop_ns)
-        self.columns["start_ns"] = np.maximum(self.columns["start_ns"], window.start_ns)
-        self.columns["end_ns"] = np.maximum(np.where(is_open, window.stop_ns, ends), self.columns["start_ns"])
-        self.columns["flags"] = np.where(is_open, np.uint8(Flag.UNFINISHED), np.uint8(0))
+        window, starts, ends = self.window, self.columns["start_ns"], self.columns["end_ns"]
+        self.columns["flags"] = np.zeros(len(starts), np.uint8)
+        if len(starts) and (starts.min() < window.start_ns or ends.min() < window.start_ns or ends.max() > window.stop_ns):
+            is_open = (ends == NO_END) | (ends > window.stop_ns)
+            self.columns["start_ns"] = np.maximum(starts, window.start_ns)
+            self.columns["end_ns"] = np.maximum(np.where(is_open, window.stop_ns, ends), self.columns["start_ns"])
+            self.columns["flags"][is_open] = Flag.UNFINISHED
         # A frame that ran before the window and after it is not unfinished work: it merely surrounds it.
         carried = [r for s in self.spans for r in s.carried]
         if carried:
@@ -222,6 +216,10 @@ class _Thread:
         what it outlives leaves), so that what remains lies inside its parent."""
         columns, kinds = self.columns, self.columns["kind"]
         start, end = columns["start_ns"], np.append(columns["end_ns"], np.iinfo(np.int64).max)
+        self.nearest: np.ndarray | None = None      # for each row the nearest kept one; None where all are kept
+        if self.keep.all() and not self.thread.detached and not (end[:-1] > end[columns["parent"]]).any():
+            self.parent = columns["parent"]
+            return
         loose = np.zeros(len(start), bool)
         if self.thread.detached:
             loose = np.isin(columns["row"], list(self.thread.detached))
@@ -243,7 +241,9 @@ class _Thread:
     def memory(self) -> dict[str, np.ndarray]:
         """The window's memory records, with `row` as a position in the columns."""
         made = self.thread.memory()
-        row = self.nearest[_positions(self.columns["row"], made["row"])] if len(self.columns["row"]) else np.full(len(made["row"]), -1)
+        row = _positions(self.columns["row"], made["row"])
+        if self.nearest is not None:
+            row = self.nearest[row]
         ends, parent = np.append(self.columns["end_ns"], 0), np.append(self.parent, -1)
         # While a scope stays open that outlived what it was opened in, that is over: what surrounds it is meant.
         while ((over := (row >= 0) & (ends[row] < made["time_ns"])).any()):
@@ -252,9 +252,14 @@ class _Thread:
 
 
 def _label_kinds(labels: Labels, column: np.ndarray) -> np.ndarray:
-    used, place = _distinct(column)
-    kinds = np.array([int(labels.label(int(n)).kind) for n in used], np.uint8)
-    return kinds[place]
+    if not len(column):
+        return np.zeros(0, np.uint8)
+    low = int(column.min())
+    kinds = np.zeros(int(column.max()) - low + 1, np.uint8)
+    kinds[column - low] = 1                      # which labels there are
+    for place in np.flatnonzero(kinds):
+        kinds[place] = labels.label(int(place) + low).kind
+    return kinds[column - low]
 
 
 class _Strings:
@@ -282,11 +287,15 @@ def build_store(window: Window, metadata: Metadata) -> EventStore:
     columns["stack"], stacks = _stack_table(window.stacks, columns["stack"], strings, window.options)
     columns["module"], modules = _module_table(window.modules, columns["module"], window.options)
     columns["step"] = _steps(columns["start_ns"], window.steps)
-    columns["sequence_nr"] = np.where(columns["kind"] == Kind.STEP, -1, columns["sequence_nr"])
+    steps = columns["kind"] == Kind.STEP
+    if steps.any():
+        columns["sequence_nr"] = np.where(steps, -1, columns["sequence_nr"])
     infos = [t.thread.info for t in threads] or [ThreadInfo(1, 0, "MainThread")]
     if (columns["kind"] == Kind.RUNTIME).any():
         columns, infos = add_device_rows(columns, strings, infos, window.device, metadata.use_device or "npu")
     columns, memory["row"] = in_order(columns, memory["row"])
+    for column in columns.values():
+        column.flags.writeable = False           # the store takes over what has the right type
     return EventStore(columns, strings=list(strings.numbers), inputs=inputs, modules=modules, stacks=stacks,
                       threads=infos,
                       memory=_memory_table(memory), metadata=replace(metadata, dropped_events=dropped))
@@ -313,23 +322,29 @@ def _keep_within(threads: list[_Thread], options: Options) -> int:
 def _joined(threads: list[_Thread]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """The kept rows and the memory records of all threads, with row numbers of the joined table."""
     names = ("start_ns", "end_ns", "label", "kind", "sequence_nr", "forward_thread", "inputs", "stack", "module", "flags")
-    empty = np.zeros(0, np.int64)
-    columns: dict[str, list[np.ndarray]] = {n: [empty] for n in (*names, "parent", "thread")}
-    memory: dict[str, list[np.ndarray]] = {n: [empty] for n in (*MEMORY_FIELDS, "thread")}
+    columns: dict[str, list[np.ndarray]] = {n: [] for n in (*names, "parent", "thread")}
+    memory: dict[str, list[np.ndarray]] = {n: [] for n in (*MEMORY_FIELDS, "thread")}
     base = 0
     for number, thread in enumerate(threads):
-        keep = thread.keep
-        place = np.append(np.where(keep, np.cumsum(keep) - 1 + base, -1), -1)
-        for n in names:
-            columns[n].append(thread.columns[n][keep])
-        columns["parent"].append(place[thread.parent][keep])
-        columns["thread"].append(np.full(int(keep.sum()), number))
-        base += int(keep.sum())
+        keep, count = thread.keep, int(thread.keep.sum())
         table = thread.memory()
+        row, parent = table["row"], thread.parent
+        if count < len(keep) or base:
+            place = np.append(np.where(keep, np.cumsum(keep) - 1 + base, -1), -1)
+            row, parent = place[row], place[parent]
+        for n in names:
+            columns[n].append(thread.columns[n][keep] if count < len(keep) else thread.columns[n])
+        columns["parent"].append(parent[keep] if count < len(keep) else parent)
+        columns["thread"].append(np.full(count, number, np.int32))
+        base += count
         for n in MEMORY_FIELDS:
-            memory[n].append(place[table[n]] if n == "row" else table[n])
-        memory["thread"].append(np.full(len(table["row"]), number))
-    return {n: np.concatenate(c) for n, c in columns.items()}, {n: np.concatenate(c) for n, c in memory.items()}
+            memory[n].append(row if n == "row" else table[n])
+        memory["thread"].append(np.full(len(row), number, np.int32))
+    return {n: _one(c) for n, c in columns.items()}, {n: _one(c) for n, c in memory.items()}
+
+
+def _one(parts: list[np.ndarray]) -> np.ndarray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
 def _with_strays(window: Window, memory: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -347,7 +362,7 @@ def _with_strays(window: Window, memory: dict[str, np.ndarray]) -> dict[str, np.
 def _memory_table(memory: dict[str, np.ndarray]) -> MemoryTable:
     device_type, index = memory["device"] >> 16, memory["device"] & 0xFFFF
     total = np.zeros(len(device_type), np.int64)
-    for device in np.unique(memory["device"]):
+    for device in np.unique(memory["device"]) if len(total) else ():
         mine = memory["device"] == device
         nbytes = memory["nbytes"][mine]
         first = nbytes[np.unique(memory["address"][mine], return_index=True)[1]]
@@ -362,12 +377,15 @@ def _name(known: Labels, columns: dict[str, np.ndarray], strings: _Strings) -> N
     used, place = _distinct(columns.pop("label"))
     labels = [known.label(int(n)) for n in used]
     names = np.array([strings(x.name) for x in labels], np.int32)
+    # Indices of a few labels are gathered much faster than the labels themselves are looked up.
     overloads = np.array([-1 if x.overload is None else strings(x.overload) for x in labels], np.int32)
     columns["name"], columns["overload"] = names[place], overloads[place]
 
 
 def _compacted(index: np.ndarray, get: Callable[[int], Any], described: bool, kinds: np.ndarray) -> tuple[np.ndarray, list[Any]]:
     """Input descriptions that this window refers to. What a user gave to a scope is kept in any case."""
+    if not len(index) or index.max() < 0:
+        return index, []
     index = index if described else np.where(kinds == Kind.SCOPE, index, -1)
     used, place = _distinct(index)
     missing = int(len(used) > 0 and used[0] < 0)
@@ -411,5 +429,7 @@ def _steps(start: np.ndarray, steps: list[tuple[int, int]]) -> np.ndarray:
     """The step in which each event began."""
     if not steps:
         return np.zeros(len(start), np.int32)
+    if len(steps) == 1:
+        return np.full(len(start), steps[0][1], np.int32)
     times, numbers = np.array(steps, np.int64).T
     return numbers[np.maximum(np.searchsorted(times, start, side="right") - 1, 0)]

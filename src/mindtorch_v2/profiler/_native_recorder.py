@@ -22,9 +22,22 @@ from ._stacks import INTERNAL, builtin_name, code_class, function_name, is_shown
 from ._store import ThreadInfo
 
 _IMPORTS = 4      # bit that marks the import machinery, beside a code's class
-ROWS = np.dtype([("start_ns", "i8"), ("end_ns", "i8"), ("sequence_nr", "i8"), ("label", "i4"), ("parent", "i4"), ("inputs", "i4"),
-                 ("stack", "i4"), ("module", "i4"), ("forward_thread", "i4")])
+COLUMNS = {"start_ns": np.int64, "end_ns": np.int64, "sequence_nr": np.int64, "label": np.int32, "parent": np.int32,
+           "inputs": np.int32, "stack": np.int32, "module": np.int32, "forward_thread": np.int32}     # of a row, in order
 MEMORY = np.dtype([("time_ns", "i8"), ("address", "i8"), ("nbytes", "i8"), ("device", "i4"), ("row", "i4")])
+
+
+def split_rows(parts: list[Any]) -> dict[str, np.ndarray]:
+    """The columns of parts of a table of rows."""
+    found = zip(COLUMNS.items(), _native.split_rows(parts))
+    return {name: np.frombuffer(column, dtype) for (name, dtype), column in found}
+
+
+def joined_memory(parts: list[Any]) -> dict[str, np.ndarray]:
+    """The columns of parts of a table of memory records."""
+    tables = [np.frombuffer(chunk, MEMORY, count, first * MEMORY.itemsize) for chunk, first, count in parts]
+    table = np.concatenate(tables) if tables else np.zeros(0, MEMORY)
+    return {name: table[name] for name in MEMORY.fields or ()}
 
 
 def _samples() -> list[tuple[Any, ...]]:

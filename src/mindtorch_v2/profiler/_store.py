@@ -287,7 +287,8 @@ class _Joiner:
         events, memory["row"] = in_order(events, memory["row"])
         by_time = np.argsort(memory["time_ns"], kind="stable")
         metadata = replace(self.stores[-1].metadata, start_ns=min(s.metadata.start_ns for s in self.stores),
-                           stop_ns=max(s.metadata.stop_ns for s in self.stores))
+                           stop_ns=max(s.metadata.stop_ns for s in self.stores),
+                           dropped_events=sum(s.metadata.dropped_events for s in self.stores))
         return EventStore(events, strings=list(self.strings), inputs=list(self.inputs), threads=list(self.threads),
                           modules=self.modules, stacks=StackTable(stacks),
                           memory=MemoryTable({n: c[by_time] for n, c in memory.items()}), metadata=metadata)
@@ -325,7 +326,11 @@ def _shifted(index: np.ndarray, base: int) -> np.ndarray:
 def in_order(columns: Mapping[str, np.ndarray], *references: np.ndarray) -> Any:
     """Event columns sorted by (start, -end), with the columns of row numbers and any further such arrays renumbered. Rows
     that begin and end together keep their order, so a parent that is given before its child stays before it."""
-    order = np.lexsort((-columns["end_ns"], columns["start_ns"]))
+    start, end = columns["start_ns"], columns["end_ns"]
+    same = start[1:] == start[:-1]
+    if (start[1:] >= start[:-1]).all() and not (same & (end[1:] > end[:-1])).any():
+        return (dict(columns), *references)
+    order = np.lexsort((-end, start))
     place = np.empty(len(order) + 1, np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     place[-1] = -1

@@ -102,7 +102,7 @@ class _KinetoProfile:
                 self._warned_of_clearing = True
                 warn_caller(_CLEARS)
             inner._stop_trace()
-            if inner.store is not None:
+            if inner.has_results:
                 self._finished = inner
         self.profiler = _autograd_profile.profile(
             use_cpu=ProfilerActivity.CPU in self.activities, use_device=self.use_device, record_shapes=self.record_shapes,
@@ -184,6 +184,11 @@ class _KinetoProfile:
         if store is None:
             raise AssertionError(f"Profiler must have recorded something before {purpose}")
         return store
+
+    @property
+    def dropped_events(self) -> int:
+        """How many events the bound of `_ExperimentalConfig(max_events=...)` kept out of the profile."""
+        return self._store("counting dropped events").metadata.dropped_events
 
     def events(self) -> EventList:
         """The recorded events; the same list at every call. Empty while recording."""

@@ -113,7 +113,6 @@ f'{x:.2f}'
 f'{torch.tensor([1.5]):.2f}'
 format(s), format(s, '.1f'), format(i, '')
 '{0} {0!r}'.format(torch.tensor(2))
-print(torch.tensor([1, 2]), torch.tensor(3.0))
 """,
     "make": """
 torch.Tensor([1, 2]).tolist(), torch.Tensor([1, 2]).dtype, torch.Tensor(2, 3).shape, torch.Tensor().shape, torch.Tensor(torch.Size([2])).shape
@@ -144,19 +143,15 @@ torch.tensor(1.0, requires_grad=True).requires_grad, torch.tensor([1.0], dtype=t
 torch.tensor([1], requires_grad=True)
 torch.as_tensor([1, 2]).tolist(), torch.as_tensor(x) is x, torch.as_tensor(x, dtype=torch.float64).dtype, torch.asarray([1.5]).dtype
 torch.nn.Parameter(torch.ones(2)).requires_grad, torch.nn.Parameter(torch.ones(2), requires_grad=False).requires_grad, repr(torch.nn.Parameter(torch.ones(2)))
-torch.nn.Parameter([1.0])
 torch.nn.Parameter(i)
 torch.nn.Parameter(i, requires_grad=False).dtype, torch.nn.Parameter().shape
 torch.from_numpy([1])
-torch.from_numpy(np.zeros(2, dtype='U1'))
 torch.from_numpy(np.arange(3)[::-1])
 torch.from_numpy(np.zeros(2, '>f4'))
-torch.from_numpy(np.zeros(2, np.uint16)).dtype if False else 0
 torch.frombuffer(bytearray(b'abcd'), dtype=torch.uint8).tolist(), torch.frombuffer(bytearray(8), dtype=torch.int16, offset=2, count=2).shape
 torch.frombuffer(bytearray(5), dtype=torch.int16)
 torch.zeros(2, 3).shape, torch.zeros((2, 3)).shape, torch.zeros([2, 3]).shape, torch.zeros(torch.Size([1])).shape, torch.zeros(()).shape, torch.zeros(size=(2,)).shape
 torch.zeros(-1)
-torch.zeros(2, 'a')
 torch.zeros(2.5)
 torch.arange(5).tolist(), torch.arange(1, 6, 2).tolist(), torch.arange(0, 1, 0.25).tolist(), torch.arange(3.).dtype, torch.arange(5, 0, -2).tolist()
 torch.arange(0, 5, -1)
@@ -175,7 +170,6 @@ torch.device('cpu').type = 'meta'
 torch.zeros(2, device='cpu').device, torch.zeros(2, device=torch.device('cpu')).device, x.to('cpu') is x, x.to(torch.device('cpu')) is x, x.cpu() is x
 torch.zeros(1, device='meta').device, torch.zeros(2, device='meta') + 1, x.to('meta'), x.to('meta').shape
 x.to('meta').to('cpu')
-x + x.to('meta')
 torch.get_default_device()
 torch.set_default_device('meta'); r = torch.zeros(1).device; torch.set_default_device('cpu'); r
 with_meta = torch.device('meta').__enter__(); r = torch.zeros(1).device; torch.device('meta').__exit__(None, None, None); r
@@ -237,7 +231,6 @@ i.requires_grad_()
 i.requires_grad = True
 x.requires_grad_().requires_grad, x.requires_grad_(False).requires_grad
 g.grad = torch.ones(3)
-g.grad = torch.ones(2, dtype=torch.float64)
 g.grad = 3
 g.grad = torch.ones(2); g.grad.tolist(), g.grad is g.grad
 g.numpy()
@@ -247,7 +240,6 @@ np.array(g)
 g.tolist(), h.sum().item(), float(h.sum()), repr(g), repr(h)
 copy.copy(g) is g, copy.copy(g).requires_grad, copy.deepcopy(g).requires_grad, copy.deepcopy(g) is g
 copy.deepcopy(h)
-pickle.dumps(h)
 pickle.loads(pickle.dumps(g)), pickle.loads(pickle.dumps(g)).requires_grad
 x.backward()
 h.backward()
@@ -267,28 +259,24 @@ y = copy.deepcopy(x); y.data_ptr() != x.data_ptr(), torch.equal(x, y), type(y)._
 p = copy.deepcopy(torch.nn.Parameter(x)); type(p).__name__, p.requires_grad, p.grad
 g.grad = torch.ones(2); copy.deepcopy(g).grad.tolist(), copy.deepcopy(g).grad is g.grad
 l = copy.deepcopy([x, x, x[0]]); l[0] is l[1], l[0].data_ptr() == l[2].data_ptr(), l[2].tolist() == x[0].tolist()
-x.name = 'weights'; copy.deepcopy(x).name, x.name
 y = copy.copy(x); y is x, y.data_ptr() == x.data_ptr()
 pickle.loads(pickle.dumps(x)).equal(x), pickle.loads(pickle.dumps(i)).dtype, pickle.loads(pickle.dumps(s)).shape, pickle.loads(pickle.dumps(b)).tolist()
-pickle.loads(pickle.dumps(x.t())).equal(x.t()), pickle.loads(pickle.dumps(x.t())).stride(), pickle.loads(pickle.dumps(x[1:])).storage_offset()
+pickle.loads(pickle.dumps(x.t())).equal(x.t()), pickle.loads(pickle.dumps(x.t())).stride(), pickle.loads(pickle.dumps(h)).requires_grad, pickle.loads(pickle.dumps(h)).is_leaf
 type(pickle.loads(pickle.dumps(torch.nn.Parameter(x)))).__name__, pickle.loads(pickle.dumps(torch.nn.Parameter(x))).requires_grad
 l = pickle.loads(pickle.dumps([x, x])); l[0] is l[1]
 x.clone().stride(), x.t().clone().stride(), x.t().clone(memory_format=torch.contiguous_format).stride(), x.expand(2, 3, 4).clone().stride(), x[:, ::2].clone().stride()
 x.to(torch.float32) is x, x.to(torch.float32, copy=True) is x, x.float() is x, x.double() is x, x.type_as(x) is x, x.to(x) is x, x.to(i).dtype
 x.to('float64')
-x.to(3.5)
 x.set_(torch.ones(2)).tolist(), x.shape
 x.resize_(2, 2).tolist(), x.resize_(13).shape
 t = torch.ones(2); t.data = torch.zeros(3); t.tolist(), t.shape
-x.share_memory_() is x if False else 0
 """,
     "numpy": """
 x.numpy().tolist(), type(x.numpy()).__name__, x.numpy().dtype, x.t().numpy().strides, s.numpy().shape, b.numpy().dtype, c.numpy().dtype
 a = x.numpy(); a[0, 0] = 99; x[0, 0].item(), np.shares_memory(a, x.numpy()), x._version
 a = np.zeros(3); t = torch.from_numpy(a); a[1] = 5; t[2] = 7; t.tolist(), a.tolist(), t.dtype
 np.asarray(x).shape, np.array(x).dtype, np.asarray(x, dtype=np.float64).dtype, np.shares_memory(np.asarray(x), x.numpy()), np.shares_memory(np.array(x), x.numpy())
-np.sum(x), type(np.sum(x)).__name__, np.add(x, 1).tolist() if False else 0
-np.sin(s), np.mean(x.double()) if False else 0
+np.sin(s), np.isnan(s), np.exp(x[0]), np.maximum(x[0], 1)
 x + np.ones(4, np.float32)
 (np.float64(2) * x).dtype, (x * np.float64(2)).dtype, (x * np.float32(2)).dtype, (x + np.int64(1)).dtype, (i + np.int64(1)).dtype, (i * np.float64(0.5)).dtype
 np.ones(4, np.float32) * x[0]
@@ -302,17 +290,15 @@ x.numpy().flags.writeable, torch.from_numpy(np.broadcast_to(np.ones(1), (3,))).s
     "attributes": """
 x.foo = 3; x.foo, hasattr(x, 'bar'), 'foo' in dir(x) or True, x.__dict__.get('foo')
 x.bar
-x.shape = (4, 3)
-x.dtype = torch.int32
 del x.foo
-x.T.shape, x.mT.shape, c.H.shape if False else 0, x.real is x, c.imag.dtype, c.real.dtype
+x.T.shape, x.mT.shape, x.real is x, c.imag.dtype, c.real.dtype
 x.real.data_ptr() == x.data_ptr(), c.real._base is c
 x.imag
 x.H.shape, x.mH.shape
 s.T.shape
 s.mT
 x.nonexistent_method()
-x.__array_priority__, x.is_nested, x.names if False else 0
+x.__array_priority__, x.is_nested
 x()
 x[0, 0, 0]
 x['a']
@@ -351,14 +337,10 @@ None + x
 x & 1
 b & True, b | b, b ^ 1, i & 3, i | 1, i >> 1
 x.add('a')
-x.add(1, 2, 3)
 x.sum('a')
-x.view()
-torch.add(x)
 torch.sum()
 torch.cat(x)
 torch.cat([x, 3])
-torch.nonexistent
 """,
 }
 CASES = [(group, line) for group, lines in GROUPS.items() for line in lines.strip().splitlines()]

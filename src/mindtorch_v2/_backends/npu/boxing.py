@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import _device
 from ... import _dtype as dt
 from ..._dispatch import resolve
@@ -191,6 +193,7 @@ def _functional(op: Op) -> Boxed:
                            _BOOL if is_bool else lead.dtype, NPU, device)
                 chosen.launch_plain(args, out, device.index or 0)
                 return out
+        args = _plain_numbers(args)
         device = device_of(args)
         specs = resolve.output_specs(op, args)
         given, common = cast(args)
@@ -242,6 +245,11 @@ def _quick(op: Op, number_at: int) -> Callable[[Sequence[Any]], Any] | None:
     return plain
 
 
+def _plain_numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Numbers of numpy's become Python's."""
+    return tuple([x.item() if isinstance(x, np.generic) else x for x in args])
+
+
 def _has_work(args: Sequence[Any], outs: Sequence[Any]) -> bool:
     """False where there is nothing to compute. Results of an empty input that are not empty are for the CPU to tell."""
     if not any(t is not None and t._a.size for t in outs):
@@ -258,10 +266,18 @@ def _inplace(op: Op, source: Op) -> Boxed:
     device_of, cast = _placement(op), _caster(op)
     elementwise = source.rule is not None and source.rule.elementwise
     is_bool = source.rule is not None and source.rule.out == "bool"
+    quick = None if is_bool else _quick(source, number_at)
 
     def boxed(*args: Any) -> Any:
         target = args[0]
         resolve.check_writable(target)
+        if quick is not None and (plain := quick(args)) and plain[0] is target:
+            chosen = number_row if number_at >= 0 and args[number_at].__class__ in _NUMBERS else row
+            if chosen is not None:
+                chosen.launch_plain(args, target, plain[1].index or 0)
+                bump_version(target)
+                return target
+        args = _plain_numbers(args)
         device = device_of(args)
         spec = resolve.output_specs(source, args)
         if not is_bool:

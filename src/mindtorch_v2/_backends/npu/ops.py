@@ -12,7 +12,7 @@ from typing import Any
 from ... import _dtype as dt
 from ..._tensor import wrap
 from . import abi, random
-from .copies import NPU, cast, new_tensor
+from .copies import NPU, cast, dense, new_tensor
 from .launcher import Rejected
 from .runtime import runtime
 
@@ -73,7 +73,7 @@ ROWS: dict[str, str] = {
     "amax": "Amax: self, dim or every(self), keepdim, out",
     "max": "Amax: self, every(self), False, out",
     "max.dim": "MaxDim: self, dim, keepdim, out0, out1",
-    "argmax": "ArgMax: only(dim is not None, self), dim, keepdim, out",
+    "argmax": "ArgMax: flat(only(not keepdim, self)) if dim is None else self, dim or 0, keepdim, out",
     # movement and creation
     "cat": "Cat: [as_type(t, out) for t in tensors if t._a.size], place(dim, out), out",
     "tril": "Tril: self, diagonal, out",
@@ -96,6 +96,8 @@ ROWS: dict[str, str] = {
     "native_batch_norm_backward": "BatchNormBackward: grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, "
                                   "train, eps, output_mask, out0, out1, out2",
     "mkldnn_convolution": "Convolution: self, weight, bias, stride, padding, dilation, False, zeros(stride), groups, out, cube()",
+    "slow_conv_transpose2d": "Convolution: self, weight, bias, stride, padding, dilation, True, output_padding, 1, out, cube()",
+    "slow_conv_transpose3d": "Convolution: self, weight, bias, stride, padding, dilation, True, output_padding, 1, out, cube()",
     "convolution_backward": "ConvolutionBackward: grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, "
                             "output_padding, groups, output_mask, cube(), out0, out1, out2",
     "nll_loss_forward": "NLLLoss: self, target, class_weights(weight, self), reduction, ignore_index, out0, out1",
@@ -118,6 +120,12 @@ def only(fits: bool, operand: Any) -> Any:
 def every(t: Any) -> tuple[int, ...]:
     """All dimensions."""
     return tuple(range(t._a.ndim))
+
+
+def flat(t: Any) -> Any:
+    """The elements in one dimension."""
+    whole = t if t._a.flags.c_contiguous else dense(t)
+    return wrap(whole._a.reshape(-1), t.dtype, NPU, t.device)
 
 
 def place(dim: int, t: Any) -> int:
@@ -171,7 +179,7 @@ def draw(t: Any, generator: Any) -> tuple[int, int]:
     return random.draw(t, generator)
 
 
-HELPERS = {"only": only, "every": every, "place": place, "zeros": zeros, "no_row": no_row, "cube": cube, "as_type": as_type,
+HELPERS = {"only": only, "flat": flat, "every": every, "place": place, "zeros": zeros, "no_row": no_row, "cube": cube, "as_type": as_type,
            "class_weights": class_weights, "draw": draw}
 
 

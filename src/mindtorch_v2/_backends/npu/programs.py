@@ -3,10 +3,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ... import _device
 from ... import _dtype as dt
+from ..._dispatch.resolve import return_type
+from ..._ops.table import find
+from ..._tensor import wrap
+from . import ops
 from .boxing import program, run
-from .copies import cast, copy_, new_tensor, to_host
+from .copies import NPU, cast, copy_, dense, new_tensor, to_host
 from .launcher import Rejected
 
 
@@ -69,6 +75,112 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
     if alpha != 1:
         product = run("mul.Tensor", product, alpha)
     return product if beta == 0 else run("add.Tensor", product, self, beta)
+
+
+# --- elementwise ------------------------------------------------------------------------------------------------------------
+@program("leaky_relu")
+def leaky_relu(self: Any, negative_slope: Any) -> Any:
+    return run("where.self", run("gt.Scalar", self, 0), self, run("mul.Tensor", self, negative_slope))
+
+
+@program("leaky_relu_backward")
+def leaky_relu_backward(grad_output: Any, self: Any, negative_slope: Any, self_is_result: bool) -> Any:
+    return run("where.self", run("gt.Scalar", self, 0), grad_output, run("mul.Tensor", grad_output, negative_slope))
+
+
+@program("sign", "sgn")
+def sign(self: Any) -> Any:
+    _only_floating(self)
+    above, below = (cast(run(f"{name}.Tensor", self, 0), self.dtype) for name in ("gt", "lt"))
+    return run("add.Tensor", run("sub.Tensor", above, below, 1), run("mul.Tensor", self, 0), 1)   # the last for NaN
+
+
+@program("log_sigmoid_forward")
+def log_sigmoid_forward(self: Any) -> Any:
+    away = run("exp", run("neg", run("abs", self)))
+    out = run("sub.Tensor", run("clamp_max", self, 0), run("log", run("add.Tensor", away, 1, 1)), 1)
+    return out, new_tensor((0,), self.dtype, self.device)
+
+
+@program("log_sigmoid_backward")
+def log_sigmoid_backward(grad_output: Any, self: Any, buffer: Any) -> Any:
+    return run("mul.Tensor", grad_output, run("sigmoid", run("neg", self)))
+
+
+def _only_floating(t: Any) -> None:
+    if not t.dtype.is_floating_point:
+        raise Rejected(f"not for {t.dtype}")
+
+
+# --- reductions -------------------------------------------------------------------------------------------------------------
+@program("min", "amin")
+def amin(self: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    _only_floating(self)
+    return run("neg", run("amax", run("neg", self), dim, keepdim))
+
+
+@program("min.dim")
+def min_dim(self: Any, dim: int, keepdim: bool) -> Any:
+    _only_floating(self)
+    values, places = run("max.dim", run("neg", self), dim, keepdim)
+    return return_type(find("min.dim"))(run("neg", values), places)
+
+
+@program("argmin")
+def argmin(self: Any, dim: int | None, keepdim: bool) -> Any:
+    _only_floating(self)
+    return run("argmax", run("neg", self), dim, keepdim)
+
+
+@program("linalg_vector_norm")
+def vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    _only_floating(self)
+    if dtype not in (None, self.dtype) or not self._a.size:
+        raise Rejected("another type, or no elements")
+    dims = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if order == 2:
+        return run("sqrt", run("sum.dim_IntList", run("mul.Tensor", self, self), dims, keepdim, None))
+    if order == 1:
+        return run("sum.dim_IntList", run("abs", self), dims, keepdim, None)
+    if order == float("inf"):
+        return run("amax", run("abs", self), dims, keepdim)
+    raise Rejected(f"norms of order {order} have no device form")
+
+
+# --- indexing ---------------------------------------------------------------------------------------------------------------
+def _single_index(self: Any, indices: Any) -> tuple[int, Any]:
+    """Where the only index stands, and the index in one dimension with negative places counted from the end."""
+    given = [(d, i) for d, i in enumerate(indices) if i is not None]
+    if len(given) != 1 or given[0][1].dtype is not dt.int64 or not given[0][1]._ks & NPU or not given[0][1]._a.size:
+        raise Rejected("several indices, masks or indices on the CPU have no device form")
+    dim, index = given[0]
+    flat = ops.flat(index)
+    size = self._a.shape[dim]
+    return dim, run("where.self", run("lt.Scalar", flat, 0), run("add.Tensor", flat, size, 1), flat)
+
+
+@program("index.Tensor")
+def index(self: Any, indices: Any) -> Any:
+    dim, flat = _single_index(self, indices)
+    picked = run("index_select", self, dim, flat)
+    shape = self._a.shape
+    return wrap(picked._a.reshape(shape[:dim] + indices[dim]._a.shape + shape[dim + 1:]), self.dtype, NPU, self.device)
+
+
+@program("_index_put_impl_")
+def index_put(self: Any, indices: Any, values: Any, accumulate: bool, unsafe: bool) -> Any:
+    if not accumulate or not values._ks & NPU or values.dtype is not self.dtype:
+        raise Rejected("only sums of values on the device have a device form")
+    dim, flat = _single_index(self, indices)
+    shape = self._a.shape
+    full = shape[:dim] + indices[dim]._a.shape + shape[dim + 1:]
+    if values._a.shape != full:
+        raise Rejected("values that are spread have no device form")
+    whole = values if values._a.flags.c_contiguous else dense(values)
+    joined = shape[:dim] + flat._a.shape + shape[dim + 1:]
+    places = np.broadcast_to(flat._a.reshape((-1,) + (1,) * (len(shape) - dim - 1)), joined)
+    added = run("scatter_add", self, dim, wrap(places, dt.int64, NPU, self.device), wrap(whole._a.reshape(joined), self.dtype, NPU, self.device))
+    return copy_(self, added, False)
 
 
 # --- losses -------------------------------------------------------------------------------------------------------------

@@ -27,8 +27,10 @@ class EventList(list):
     Slices, sums and copies are EventLists too. `str()` is the table.
     """
 
-    def __init__(self, *args: Any, use_device: str | None = None, profile_memory: bool = False, with_flops: bool = False) -> None:
+    def __init__(self, *args: Any, use_device: str | None = None, profile_memory: bool = False, with_flops: bool = False,
+                 dropped_events: int = 0) -> None:
         super().__init__(*args)
+        self._dropped_events = dropped_events
         self._use_device = use_device
         self._profile_memory = profile_memory
         self._with_flops = with_flops
@@ -90,7 +92,8 @@ class EventList(list):
         by: dict[str, Any] = {"by_shape": group_by_input_shapes, "stack_n": group_by_stack_n, "by_overload": group_by_overload_name}
         views = self._views()
         rows = average_entries(*views, **by) if views is not None else average_events(self, **by)
-        made = _KeyAverages(rows, use_device=self._use_device, profile_memory=self._profile_memory, with_flops=self._with_flops)
+        made = _KeyAverages(rows, use_device=self._use_device, profile_memory=self._profile_memory, with_flops=self._with_flops,
+                            dropped_events=self._dropped_events)
         return made._made_of(self, group_by_input_shapes, group_by_stack_n)
 
     def _views(self) -> tuple[EventSource, np.ndarray] | None:
@@ -106,17 +109,19 @@ class EventList(list):
     def table(self, sort_by: str | None = None, row_limit: int | None = 100, max_src_column_width: int | None = 75,
               max_name_column_width: int | None = 55, max_shapes_column_width: int | None = 80, header: str | None = None,
               top_level_events_only: bool = False, time_unit: str | None = None) -> str:
-        """PyTorch's table, followed by a line with the number of events and their total time.
+        """PyTorch's table, followed by a line with the number of events and their total time, and by one that says how many a
+        bound kept out, where it did.
 
         `sort_by` names any attribute (`cpu_time_total`, `self_cpu_time_total`, `count`, `cpu_memory_usage`...), largest
         first; metrics named after an accelerator are those of the device. See `export.table.build_table`.
         """
         views = self._views()
-        return build_table(
+        text = build_table(
             self, sort_by=sort_by, row_limit=row_limit, max_src_column_width=max_src_column_width,
             max_name_column_width=max_name_column_width, max_shapes_column_width=max_shapes_column_width, header=header,
             top_level_events_only=top_level_events_only, time_unit=time_unit, with_flops=self._with_flops,
             profile_memory=self._profile_memory, summary=summarize_views(*views) if views is not None and len(self) else None)
+        return f"{text}Dropped events: {self._dropped_events}\n" if self._dropped_events else text
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """The simple form of a trace: a JSON array of the elements. `profile.export_chrome_trace` writes the full one."""
@@ -198,4 +203,4 @@ def key_averages(source: EventStore | EventTree, group_by_input_shape: bool = Fa
 def _flags(tree: EventTree) -> dict[str, Any]:
     metadata = tree.store.metadata
     return {"use_device": metadata.use_device, "profile_memory": metadata.options.profile_memory,
-            "with_flops": metadata.options.with_flops}
+            "with_flops": metadata.options.with_flops, "dropped_events": metadata.dropped_events}

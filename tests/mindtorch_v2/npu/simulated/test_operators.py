@@ -147,3 +147,36 @@ def test_random_numbers_follow_the_seed():
     d = torch.rand(4, device="npu")
     torch.npu.set_rng_state(state)
     assert torch.equal(d, torch.rand(4, device="npu"))
+
+
+def test_generators_of_the_device():
+    g = torch.Generator(device="npu").manual_seed(7)
+    a = torch.randn(100, device="npu", generator=g)
+    b = torch.randn(100, device="npu", generator=g)
+    assert not torch.equal(a, b)
+    assert torch.equal(a, torch.randn(100, device="npu", generator=g.manual_seed(7)))
+    with pytest.raises(RuntimeError, match="Expected a 'npu' device type for generator but found 'cpu'"):
+        torch.randn(3, device="npu", generator=torch.Generator())
+    with pytest.raises(RuntimeError, match="Expected a 'cpu' device type for generator but found 'npu'"):
+        torch.randn(3, generator=g)
+
+
+def test_the_launcher_in_python_does_the_same(monkeypatch):
+    from mindtorch_v2._backends.npu import launcher
+    from mindtorch_v2.npu.selftest import check_operators
+    monkeypatch.setattr(launcher, "_shim", False)
+    agreed, lines = check_operators()
+    assert not lines and agreed == len(ALL)
+
+
+def test_the_launcher_in_c_is_in_use_where_it_was_built():
+    from mindtorch_v2._backends.npu import launcher
+    from mindtorch_v2._native import native_module
+    torch.ones(1, device="npu")
+    assert bool(launcher._shim) == (native_module("_npu_launch") is not None)
+
+
+def test_numbers_of_numpy():
+    x = torch.ones(3, device="npu")
+    for number in (np.float32(2), np.float64(2), np.int64(2)):
+        assert (x * number).tolist() == [2.0] * 3

@@ -1,0 +1,64 @@
+"""The DLPack protocol. numpy packs and unpacks; this module speaks for tensors and says what cannot be exchanged."""
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from . import _device
+from ._creation import from_numpy
+from ._tensor import Tensor
+
+
+class DLDeviceType(IntEnum):
+    """DLPack's numbers for kinds of devices; memory is exchanged on the CPU only."""
+
+    kDLCPU = 1
+    kDLExtDev = 12
+
+
+class _Capsule:
+    """Lets numpy take a bare capsule, for which it wants an object that speaks the protocol."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return DLDeviceType.kDLCPU, 0
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of an object that speaks DLPack, or of a capsule. `copy` True gives it memory of its own."""
+    if not hasattr(ext_tensor, "__dlpack__"):
+        if type(ext_tensor).__name__ != "PyCapsule":
+            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
+                               "might have already constructed a tensor from it once.")
+        ext_tensor = _Capsule(ext_tensor)
+    where = None if device is None else _device.resolve(device)
+    made = from_numpy(np.from_dlpack(ext_tensor))
+    if where is not None and where.type != "cpu":
+        if copy is False:
+            raise ValueError(f"cannot move DLPack tensor from device cpu to {where} without copying. Set copy=None or copy=True.")
+        return made.to(where)
+    return made.clone() if copy else made
+
+
+def pack(tensor: Tensor, stream: Any = None, **options: Any) -> Any:
+    """What `Tensor.__dlpack__` gives: a capsule over the tensor's memory."""
+    if tensor.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if not tensor.is_cpu:
+        raise BufferError(f"Cannot pack tensors on {tensor.device}")
+    assert stream is None, "stream should be None on cpu."
+    return tensor._a.__dlpack__(**options)
+
+
+def device_of(tensor: Tensor) -> tuple[DLDeviceType, int]:
+    """What `Tensor.__dlpack_device__` gives."""
+    if tensor.is_cpu:
+        return DLDeviceType.kDLCPU, 0
+    raise ValueError(f"Unknown device type {tensor.device.type} for Dlpack")

@@ -1,0 +1,102 @@
+"""Was the device busy? Busy and idle time, overlap of copies with kernels, launch delays, and who waited for whom."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._fields import WORK_KINDS, Kind
+from .._store import EventStore
+from .tree import EventTree
+
+_QUEUED_ENOUGH = 0.5     # a step is bound by the device if at least this part of its work was waiting in a stream
+
+
+@dataclass(frozen=True)
+class DeviceUse:
+    """What one device did in a window; times in nanoseconds.
+
+    busy_ns      at least one stream worked
+    idle_ns      nothing did, between the first and the last piece of work
+    kernel_ns    at least one kernel ran; copy_ns: at least one copy
+    overlap_ns   a copy and a kernel ran at the same time
+    parallel_ns  more than one stream worked at the same time
+    delay_ns     from the beginning of a launch to that of its work: median over all work
+    queued       the part of the work that began when an earlier piece of its stream ended: it had been waiting
+    """
+
+    device: int
+    work: int
+    busy_ns: int
+    idle_ns: int
+    kernel_ns: int
+    copy_ns: int
+    overlap_ns: int
+    parallel_ns: int
+    delay_ns: int
+    queued: float
+
+    @property
+    def bound(self) -> str:
+        """"device" if the host ran ahead and the device was the slower of the two, else "host"."""
+        return "device" if self.queued >= _QUEUED_ENOUGH else "host"
+
+
+def device_use(source: EventStore | EventTree, step: int | None = None) -> list[DeviceUse]:
+    """One entry per device that did something, in the order of their numbers; of one step only, if that is given."""
+    store = EventTree.of(source).store
+    chosen = np.isin(store.kind, [int(k) for k in WORK_KINDS])
+    if step is not None:
+        chosen &= store.step == step
+    rows = np.flatnonzero(chosen)
+    devices = np.array([thread.device for thread in store.threads] or [-1])[store.thread[rows]]
+    return [_use_of(store, rows[devices == device], int(device)) for device in np.unique(devices)]
+
+
+def _use_of(store: EventStore, rows: np.ndarray, device: int) -> DeviceUse:
+    start, end = store.start_ns[rows], store.end_ns[rows]
+    is_kernel = store.kind[rows] == Kind.KERNEL
+    busy, kernels, copies = (covered(start[m], end[m]) for m in (np.ones(len(rows), bool), is_kernel, ~is_kernel))
+    streams = [covered(start[m], end[m]) for s in np.unique(store.thread[rows]) for m in [store.thread[rows] == s]]
+    launched = store.launcher[rows] >= 0
+    delays = (start - store.start_ns[store.launcher[rows]])[launched]
+    return DeviceUse(device, len(rows), busy, int(end.max() - start.min()) - busy, kernels, copies, kernels + copies - busy,
+                     _shared(start, end, store.thread[rows], sum(streams) - busy), int(np.median(delays)) if len(delays) else 0,
+                     _queued(store, rows, delays, launched))
+
+
+def covered(start: np.ndarray, end: np.ndarray) -> int:
+    """The length of the union of intervals."""
+    if not len(start):
+        return 0
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], end[order]
+    reach = np.maximum.accumulate(end)
+    begins = np.append(True, start[1:] > reach[:-1])
+    groups = np.append(np.flatnonzero(begins)[1:] - 1, len(start) - 1)
+    return int((reach[groups] - start[begins]).sum())
+
+
+def _shared(start: np.ndarray, end: np.ndarray, thread: np.ndarray, surplus: int) -> int:
+    """How long more than one stream worked; with two streams that is what their busy times exceed the device's by."""
+    if len(np.unique(thread)) <= 2:
+        return surplus
+    times = np.concatenate([start, end])
+    change = np.concatenate([np.ones(len(start), np.int64), -np.ones(len(end), np.int64)])
+    order = np.lexsort((change, times))
+    running = np.cumsum(change[order])[:-1]
+    return int(np.diff(times[order])[running > 1].sum())
+
+
+def _queued(store: EventStore, rows: np.ndarray, delays: np.ndarray, launched: np.ndarray) -> float:
+    """The part of the launched work that was in its stream before the piece ahead of it had ended."""
+    if not len(delays):
+        return 0.0
+    mine = rows[launched]
+    waiting = 0
+    for stream in np.unique(store.thread[mine]):
+        of_stream = mine[store.thread[mine] == stream]
+        of_stream = of_stream[np.argsort(store.start_ns[of_stream], kind="stable")]
+        call_end = store.end_ns[store.launcher[of_stream[1:]]]
+        waiting += int((call_end < store.end_ns[of_stream[:-1]]).sum())
+    return waiting / len(mine)
