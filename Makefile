@@ -44,8 +44,8 @@ oracle: .venv-bench/.done ## record PyTorch's answers anew (makes its own enviro
 
 .venv-interop/.done: pyproject.toml scripts/interop-requirements.txt
 	$(PYTHON) -m venv .venv-interop
-	.venv-interop/bin/pip install --quiet --disable-pip-version-check --no-deps HolisticTraceAnalysis==0.5.0
 	.venv-interop/bin/pip install --quiet --disable-pip-version-check -r scripts/interop-requirements.txt -e .
+	.venv-interop/bin/pip install --quiet --disable-pip-version-check --no-deps HolisticTraceAnalysis==0.5.0
 	@touch $@
 
 interop: .venv-interop/.done ## load a trace of ours with HolisticTraceAnalysis (makes its own environment)

@@ -20,7 +20,7 @@ setup(options={"build_ext": {"parallel": 4}}, ext_modules=[  # at the same time:
               depends=sorted(glob(f"{NATIVE}/*.h") + glob(f"{NATIVE}/*.inc")),
               define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, extra_link_args=["-pthread"], optional=True),
     Extension("mindtorch_v2._native._engine", [f"{NATIVE}/engine.c"], extra_compile_args=FLAGS, optional=True),
-    Extension("mindtorch_v2._native._recorder", [f"{NATIVE}/{name}" for name in RECORDER_SOURCES], depends=[f"{NATIVE}/recorder.h"],
+    Extension("mindtorch_v2._native._recorder", [f"{NATIVE}/{name}" for name in RECORDER_SOURCES], depends=[f"{NATIVE}/recorder.h", f"{NATIVE}/recorder_inline.h"],
               define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, optional=True),
     Extension("mindtorch_v2._native._npu_launch", [f"{NATIVE}/npu_launch.c"], extra_compile_args=FLAGS, optional=True),
     Extension("mindtorch_v2._native._trace_writer", [f"{NATIVE}/trace_writer.c"], extra_compile_args=FLAGS, optional=True),

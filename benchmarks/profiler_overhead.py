@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import training_steps
+
 from common import implementations
 
 FLAGS: dict[str, dict[str, bool]] = {

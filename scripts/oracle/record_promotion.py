@@ -11,6 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "mindtorch_v2"))
 
 import torch  # noqa: E402
+
 from oracle import harness, promotion_cases  # noqa: E402
 
 

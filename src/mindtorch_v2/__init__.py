@@ -90,7 +90,7 @@ globals().update(_TYPED)  # FloatTensor, LongTensor, ...
 
 _SUBMODULES = ("autograd", "nn", "optim", "profiler", "utils", "linalg", "npu", "random", "serialization", "special", "testing", "amp",
                "fft", "jit", "ops", "return_types")
-_LAZY = {"save": "serialization", "load": "serialization"}
+_LAZY = {"save": "serialization", "load": "serialization", "to_dlpack": "utils.dlpack"}
 
 
 def __getattr__(name: str) -> Any:

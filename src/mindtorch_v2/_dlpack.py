@@ -31,15 +31,30 @@ class _Capsule:
         return DLDeviceType.kDLCPU, 0
 
 
+class _Writable:
+    """The memory of an array that numpy marks as read-only because the capsule it came in cannot say that it is not."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.__array_interface__ = dict(array.__array_interface__, data=(array.__array_interface__["data"][0], False))
+
+
+def _from_capsule(capsule: Any) -> np.ndarray:
+    array = np.from_dlpack(_Capsule(capsule))
+    return array if array.flags.writeable else np.asarray(_Writable(array))
+
+
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of an object that speaks DLPack, or of a capsule. `copy` True gives it memory of its own."""
     if not hasattr(ext_tensor, "__dlpack__"):
         if type(ext_tensor).__name__ != "PyCapsule":
             raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
                                "might have already constructed a tensor from it once.")
-        ext_tensor = _Capsule(ext_tensor)
+        array = _from_capsule(ext_tensor)
+    else:
+        array = np.from_dlpack(ext_tensor)
     where = None if device is None else _device.resolve(device)
-    made = from_numpy(np.from_dlpack(ext_tensor))
+    made = from_numpy(array)
     if where is not None and where.type != "cpu":
         if copy is False:
             raise ValueError(f"cannot move DLPack tensor from device cpu to {where} without copying. Set copy=None or copy=True.")

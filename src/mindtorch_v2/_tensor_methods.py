@@ -376,8 +376,8 @@ _FIELDS = {"_a", "_ks", "dtype", "_gf", "_st", "_base", "_attr_version", "_grad"
            "_view_kind"}
 
 
-def _rebuild(array: np.ndarray, cls: str, requires_grad: bool) -> Tensor:
-    out = wrap(array)
+def _rebuild(array: np.ndarray, cls: str, requires_grad: bool, device: str = "cpu") -> Tensor:
+    out = wrap(array) if device == "cpu" else wrap(array).to(device)
     if cls == "Parameter":
         out.__class__ = Parameter
     return out.requires_grad_(requires_grad) if requires_grad else out
@@ -385,7 +385,7 @@ def _rebuild(array: np.ndarray, cls: str, requires_grad: bool) -> Tensor:
 
 @method
 def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
-    return _rebuild, (_host_array(self), type(self).__name__, self.requires_grad)
+    return _rebuild, (_host_array(self), type(self).__name__, self.requires_grad, str(self.device))
 
 
 # --- places and storages ------------------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def test_inference_tensors_cannot_be_saved():
 
 # --- leaves, requires_grad ----------------------------------------------------------------------------------------------
 def test_requires_grad_rules():
-    with pytest.raises(RuntimeError, match="only Tensors of floating point and complex dtype can require gradients"):
+    with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
         torch.ones(2, dtype=torch.int64).requires_grad_()
     y = leaf(1.0) * 2
     with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
@@ -178,7 +178,7 @@ def test_grad_of_a_non_leaf_warns():
 def test_assigned_gradients_are_checked():
     x = leaf(1.0, 2.0)
     x.grad = torch.ones(2)
-    with pytest.raises(RuntimeError, match="assigned grad has data of a different size"):
+    with pytest.raises(RuntimeError, match="attempting to assign a gradient of size"):
         x.grad = torch.ones(3)
     with pytest.raises(TypeError):
         x.grad = 3
@@ -322,7 +322,7 @@ def test_versions_are_shared_by_views_and_not_by_data():
 
 def test_writing_one_of_several_views_is_refused():
     a, _ = (leaf(1.0, 2.0) * 1).unbind(0)
-    with pytest.raises(RuntimeError, match="Output 0 of UnbindBackward0 is a view and is being modified inplace"):
+    with pytest.raises(RuntimeError, match="Output 0 of Unbind is a view and is being modified inplace"):
         a.mul_(2)
 
 

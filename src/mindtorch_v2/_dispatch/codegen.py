@@ -88,7 +88,8 @@ def want_grad(t: Tensor) -> None:
 
 SPACE.update(_one=1, _check_writable=check_writable, _alias=shallow_alias, _want_grad=want_grad, _wrap=wrap,
              _Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
-             _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument, _bad_method=bad_method_argument,
+             _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument,
+             _bad_method=bad_method_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
              _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=np.copyto,
              _ident=threading.get_ident)
@@ -279,12 +280,12 @@ class Writer:
         add = self.lines.append
         if self.op.family == "creation":   # their steps run below autograd: the dispatcher sees to that
             return
-        add("    if (_mode & 0x160) == 32 and (_w := _obs) is not None" + (" and not requires_grad:" if self.is_factory else ":"))
-        add(f"        _w.enter_op(_OP, ({self.args()}), -1 if _mode & 16 and not _state.grad else _seq[0])")
+        add("    if (_mode & 0x160) == 32 and (_p := _obs) is not None" + (" and not requires_grad:" if self.is_factory else ":"))
+        add(f"        _p[0](_OP, ({self.args()}), -1 if _mode & 16 and not _state.grad else _seq[0])")
         add("        try:")
         add(f"            return _IMPL({self.args()})")
         add("        finally:")
-        add("            _w.leave()")
+        add("            _p[1]()")
 
     def leaf_body(self) -> None:
         from .fast_path import FastPath

@@ -71,17 +71,15 @@ class FastPath:
         """Ends the loop over the plain cases: it runs again once the thread's gradient mode is settled. Then the same cases
         with an observer told about them. Comparing comes before masking, which takes three times as long."""
         add = self.w.lines.append
-        add("        if _ks & 48 != 16: break")
+        add("        _m = _ks & 48")
+        add("        if _m != 16: break")
         add("        _ks = _ks & ~16 if _state.grad else _ks & ~24")
         if self.shows_steps() and self.op.name not in SHOWN:
             return
-        add("    if _ks & 32 and (_w := _obs) is not None:")
-        add("        _q = _seq[0]")
-        add(f"        if _ks != 33{' and _ks != 41' if self.records() else ''} and _ks & 16:")
-        add("            if _state.grad: _ks &= ~16")
-        add("            else:")
-        add("                _ks &= ~24")
-        add("                _q = -1")
+        add("    if _m > 16 and (_p := _obs) is not None:")
+        add("        if _m == 32: _q = _seq[0]")
+        add("        elif _state.grad: _ks &= ~16; _q = _seq[0]")
+        add("        else: _ks &= ~24; _q = -1")
         keys = "(_ks == 33 or _ks == 41)" if self.records() else "_ks == 33"
         # What a step allocates is to be reported inside it: the general path does that.
         steps = " and _watch is None" if self.shows_steps() and not self.op.is_view and not self.inplace else ""
@@ -91,7 +89,7 @@ class FastPath:
     def write_observed(self, pad: str) -> None:
         """One case for calls with and without a gradient to record. Memory is reported when the tensor has its storage."""
         add = self.w.lines.append
-        add(f"{pad}_w.enter_op(_OP, ({self.w.args()}), _q)")
+        add(f"{pad}_p[0](_OP, ({self.w.args()}), _q)")
         add(f"{pad}try:")
         inner = pad + "    "
         self.write_call(inner, observed=True)
@@ -104,7 +102,7 @@ class FastPath:
             self.write_watch(inner)
             add(f"{inner}return _t")
         add(f"{pad}finally:")
-        add(f"{pad}    _w.leave()")
+        add(f"{pad}    _p[1]()")
 
     def write_watch(self, pad: str) -> None:
         if not self.op.is_view:
@@ -214,7 +212,7 @@ class FastPath:
             add(f"{pad}if {self.first}._a.base is not None: _check_writable({self.first})")
         add(f"{pad}try:")
         if observed and self.shows_steps():
-            add(f"{pad}    _r = _SHOWN(_w, _q, {'_KI' if self.inplace else '_K'}, {args})")
+            add(f"{pad}    _r = _SHOWN(_p, _q, {'_KI' if self.inplace else '_K'}, {args})")
         elif self.inplace:
             add(f"{pad}    _KI({self.array_args()})")
         else:

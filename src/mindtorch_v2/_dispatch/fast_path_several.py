@@ -50,7 +50,7 @@ class FastPathOfSeveral(FastPath):
 
     def write_observed(self, pad: str) -> None:
         add = self.w.lines.append
-        add(f"{pad}_w.enter_op(_OP, ({self.w.args()}), _q)")
+        add(f"{pad}_p[0](_OP, ({self.w.args()}), _q)")
         add(f"{pad}try:")
         self.write_outputs(pad + "    ")
         if self.records():
@@ -61,7 +61,7 @@ class FastPathOfSeveral(FastPath):
             add(f"{pad}        if _t{i} is not None: _watch(_t{i})")
         add(f"{pad}    return _NT({self.made})")
         add(f"{pad}finally:")
-        add(f"{pad}    _w.leave()")
+        add(f"{pad}    _p[1]()")
 
     def write_record(self, pad: str, observed: bool = False) -> None:
         add = self.w.lines.append

@@ -13,7 +13,8 @@ from typing import Any
 from .. import _observer
 from .keys import NO_GRAD, OBSERVED, OUTPUTS, SPECIAL
 
-SPACE: dict[str, Any] = {"_mode": 0, "_obs": None, "_watch": None}   # _obs: the observer; _watch: reports a fresh tensor's memory
+# _obs: the observer's enter_op and leave and itself; _watch: what reports a fresh tensor's memory. Both None without an observer.
+SPACE: dict[str, Any] = {"_mode": 0, "_obs": None, "_watch": None}
 sequence: list[int] = [0]  # the number that the next autograd node gets
 _lock = threading.Lock()
 _no_grad_threads = 0
@@ -69,7 +70,8 @@ def use_special(on: bool) -> None:
 def install_observer(observer: _observer.Observer) -> None:
     """Puts an observer into the slot; from now on every call reports to it. Called again when what it watches changes."""
     with _lock:
-        _observer.active = SPACE["_obs"] = observer
+        _observer.active = observer
+        SPACE["_obs"] = observer.enter_op, observer.leave, observer     # bound once: looking methods up costs as much as calling them
         SPACE["_watch"] = _memory_watch(observer) if observer.watches_memory else None
         _set_bit(OUTPUTS, bool(observer.watches_outputs))
         _set_bit(OBSERVED, True)

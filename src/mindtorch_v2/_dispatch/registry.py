@@ -22,7 +22,7 @@ INPLACE: dict[str, Callable[..., Any]] = {}                 # op name -> kernel 
 COMPOSITES: dict[str, Callable[..., Any]] = {}              # op name -> function on tensors
 CHECKS: dict[str, Callable[..., Any]] = {}                  # op name -> test of the tensors as they were given
 STEPWISE: dict[str, Callable[..., Any]] = {}                # op name -> function on (boxed kernel, *tensors)
-SHOWN: dict[str, Callable[..., Any]] = {}                   # op name -> function on (observer, sequence nr, kernel, *tensors)
+SHOWN: dict[str, Callable[..., Any]] = {}                   # op name -> function on (seen, sequence nr, kernel, *tensors)
 _loaded: set[str] = set()
 _begun: set[str] = set()
 _loading = threading.RLock()
@@ -86,8 +86,8 @@ def stepwise(*names: str) -> Callable[[F], F]:
 
 
 def shown(*names: str) -> Callable[[F], F]:
-    """Registers a cheap way for an observed call to show its steps: the function gets the observer, the number that the next
-    node gets, the op's kernel on arrays and the arguments (tensors on the CPU, of one type where the op wants that). It
+    """Registers a cheap way for an observed call to show its steps: the function gets `seen` (the observer's enter_op, its
+    leave, and itself), the number that the next node gets, the op's kernel on arrays and the arguments (tensors on the CPU, of one type where the op wants that). It
     reports the events that the stepwise or composite form would cause, runs the kernel inside them, and returns what the
     kernel returns."""
     def register(function: F) -> F:

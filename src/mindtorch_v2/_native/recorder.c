@@ -2,7 +2,7 @@
  *
  * It is the native twin of profiler/_recorder.py, whose class stands behind it for everything that is not called per event.
  * Only one thread at a time runs here, and nothing between finding a row's place and filling it runs Python code. */
-#include "recorder.h"
+#include "recorder_inline.h"
 
 #include <string.h>
 
@@ -177,6 +177,8 @@ static PyObject *enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
         return NULL;
     if (push_row(self, buffer, label, sequence_nr, 0, inputs, is_aten) < 0)
         return NULL;
+    if (self->detail & STACKS && is_aten)
+        tracer_pause(buffer);
     Py_RETURN_NONE;
 }
 
@@ -275,7 +277,8 @@ static PyObject *leave(Core *self, PyObject *Py_UNUSED(ignored))
     Buffer *buffer = core_buffer(self);
     if (buffer)
         buffer_leave(buffer, now);
-    else if (PyErr_Occurred())
+    tracer_resume(buffer);                          /* also where the recording ended inside an operator */
+    if (!buffer && PyErr_Occurred())
         return NULL;
     Py_RETURN_NONE;
 }
@@ -289,11 +292,11 @@ static PyObject *clock_now(Core *self, PyObject *Py_UNUSED(ignored))
 /* --- set-up ----------------------------------------------------------------------------------------------------------- */
 static PyObject *restart(Core *self, PyObject *args)
 {
-    /* restart(clock or None, limit, newest, describe_code, describe_function): forgets names, inputs, stacks and counts. */
+    /* restart(clock or None, may use the counter, describe_code, describe_function): forgets names, inputs, stacks, bounds and
+     * counts. */
     PyObject *clock, *describe_code, *describe_function;
-    long long limit;
-    int newest;
-    if (!PyArg_ParseTuple(args, "OLpOO", &clock, &limit, &newest, &describe_code, &describe_function))
+    int trusted;
+    if (!PyArg_ParseTuple(args, "OpOO", &clock, &trusted, &describe_code, &describe_function))
         return NULL;
     Stacks *stacks = stacks_new();
     if (!stacks)
@@ -311,14 +314,14 @@ static PyObject *restart(Core *self, PyObject *args)
     }
     blob_clear(&self->inputs);
     table_clear(&self->stray);
-    self->dropped = 0;
-    self->limit = limit;
-    self->newest = (char)newest;
+    self->dropped = self->limit = 0;
+    self->newest = 0;
     Py_CLEAR(self->clock);
     if (clock != Py_None) {
         Py_INCREF(clock);
         self->clock = clock;
     }
+    clock_start(self, trusted);
     Py_RETURN_NONE;
 }
 
@@ -411,6 +414,7 @@ static PyMemberDef members[] = {
     {"watches_outputs", T_BOOL, offsetof(Core, watches_outputs), 0, "Whether results are to be reported."},
     {"kept", T_LONGLONG, offsetof(Core, kept), READONLY, "How many rows are kept."},
     {"dropped", T_LONGLONG, offsetof(Core, dropped), READONLY, "How many rows and memory records were refused."},
+    {"ticking", T_BOOL, offsetof(Core, ticking), READONLY, "Whether times come from the processor's counter."},
     {"stack_table", T_OBJECT, offsetof(Core, stacks), READONLY, "The call stacks."},
     {NULL, 0, 0, 0, NULL},
 };

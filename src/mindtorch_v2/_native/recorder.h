@@ -40,7 +40,7 @@ typedef struct {
 } Table;
 
 void table_init(Table *table, size_t width, int shift);
-void *table_add(Table *table);                     /* NULL without memory; no Python error is set */
+bool table_grow(Table *table);                     /* adds a chunk; false without memory */
 void *table_at(const Table *table, int64_t number); /* NULL where it is not kept */
 bool table_is_full(const Table *table);            /* whether the next element begins a chunk */
 void table_drop_chunk(Table *table);
@@ -126,6 +126,9 @@ struct Core {
     char watches_memory, watches_modules, watches_outputs, all_threads, newest;
     int64_t limit, kept, dropped;      /* rows: at most, now, not kept since reset */
     PyObject *clock;                   /* NULL: the system's */
+    bool ticking;                      /* whether times come from the processor's counter */
+    uint64_t base_ticks, scale;        /* where it stood at base_ns; nanoseconds per tick, times 2 ** 32 */
+    int64_t base_ns;
     PyObject *buffers;                 /* dict: thread number -> Buffer */
     PyObject *names[KIND_COUNT];       /* dict: name -> label */
     BlobMap inputs;
@@ -140,9 +143,9 @@ extern struct Names {
 
 /* rows */
 PyObject *split_rows(PyObject *module, PyObject *parts);
-int64_t core_now(Core *core);                                  /* -1 with a Python error set */
-int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequence_nr, int32_t forward_thread, int32_t inputs, int32_t stack,
-                    bool by_handle, bool is_op, int64_t now); /* the row; -1 if dropped; -2 with a Python error set */
+int64_t clock_of_python(PyObject *clock);
+void clock_start(Core *core, bool trusted);                    /* `trusted`: the system itself keeps time by the counter */
+bool buffer_room(Buffer *buffer);                              /* makes room on the stack of open rows */
 int buffer_leave(Buffer *buffer, int64_t now);
 void buffer_end(Buffer *buffer, int32_t row, int64_t now);
 void buffer_note_memory(Buffer *buffer, int64_t now, int64_t address, int64_t nbytes, int32_t device);
@@ -164,6 +167,8 @@ int32_t stacks_function_label(Stacks *stacks, PyObject *function);
 
 /* tracer */
 extern PyMethodDef tracer_methods[];
+void tracer_pause(const Buffer *buffer);                                    /* an operator begins: nothing inside it is traced */
+void tracer_resume(const Buffer *buffer);                                   /* goes on unless an operator is still open */
 void tracer_clear(Buffer *buffer);
 int buffer_setup(void);
 

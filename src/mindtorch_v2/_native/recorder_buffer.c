@@ -1,5 +1,5 @@
 /* The Python face of a thread's buffer. */
-#include "recorder.h"
+#include "recorder_inline.h"
 
 #include <stdlib.h>
 #include <string.h>

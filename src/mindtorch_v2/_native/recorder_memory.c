@@ -1,5 +1,5 @@
 /* Memory: what tensors that share it have in common, and reports of its beginning and end. */
-#include "recorder.h"
+#include "recorder_inline.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,8 @@
 /* Rows: chunked tables, the clock, and the stack of open rows of each thread. */
-#include "recorder.h"
+#include "recorder_inline.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* --- tables ----------------------------------------------------------------------------------------------------------- */
 void table_init(Table *table, size_t width, int shift)
@@ -18,7 +17,7 @@ bool table_is_full(const Table *table)
     return ((table->next - table->first) >> table->shift) >= table->held;
 }
 
-static bool add_chunk(Table *table)
+bool table_grow(Table *table)
 {
     if (table->held == table->room) {
         Py_ssize_t room = table->room ? 2 * table->room : 8;
@@ -37,24 +36,9 @@ static bool add_chunk(Table *table)
     return true;
 }
 
-static char *element(const Table *table, int64_t place)
-{
-    size_t inside = (size_t)place & (((size_t)1 << table->shift) - 1);
-    return PyByteArray_AS_STRING(table->chunk[place >> table->shift]) + inside * table->width;
-}
-
-void *table_add(Table *table)
-{
-    int64_t place = table->next - table->first;
-    if ((place >> table->shift) >= table->held && !add_chunk(table))
-        return NULL;
-    table->next++;
-    return element(table, place);
-}
-
 void *table_at(const Table *table, int64_t number)
 {
-    return number < table->first || number >= table->next ? NULL : element(table, number - table->first);
+    return number < table->first || number >= table->next ? NULL : table_element(table, number - table->first);
 }
 
 void table_drop_chunk(Table *table)
@@ -153,14 +137,60 @@ PyObject *split_rows(PyObject *module, PyObject *parts)
 }
 
 /* --- the clock -------------------------------------------------------------------------------------------------------- */
-int64_t core_now(Core *core)
+enum { LEAST_BASELINE_NS = 20000000, LARGEST_ERROR_PPM = 200 };
+
+/* One moment on both clocks: the reading of the system's that took the fewest ticks. */
+static void read_both(uint64_t *ticks, int64_t *ns)
 {
-    if (!core->clock) {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    uint64_t shortest = UINT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        uint64_t before = ticks_now();
+        int64_t now = system_now();
+        uint64_t after = ticks_now();
+        if (after - before < shortest) {
+            shortest = after - before;
+            *ticks = before + (after - before) / 2;
+            *ns = now;
+        }
     }
-    PyObject *made = PyObject_CallNoArgs(core->clock);
+}
+
+/* Sets the counter's rate by how far both clocks have come since the process began to record. Too short a time gives no rate, and
+ * one that differs from the rate before (a suspended machine) ends the use of the counter. */
+void clock_start(Core *core, bool trusted)
+{
+    static uint64_t first_ticks;
+    static int64_t first_ns;
+    static double known_rate;
+    static bool unreliable;
+    uint64_t ticks;
+    int64_t ns;
+    core->ticking = false;
+    if (!HAS_TICKS || core->clock || !trusted || unreliable)
+        return;
+    read_both(&ticks, &ns);
+    if (!first_ns) {
+        first_ticks = ticks;
+        first_ns = ns;
+    }
+    if (ns - first_ns < LEAST_BASELINE_NS)
+        return;
+    double rate = (double)(ns - first_ns) / (double)(ticks - first_ticks);
+    if (known_rate > 0 && (rate - known_rate > known_rate * LARGEST_ERROR_PPM / 1e6
+                           || known_rate - rate > known_rate * LARGEST_ERROR_PPM / 1e6)) {
+        unreliable = true;
+        return;
+    }
+    known_rate = rate;
+    core->base_ticks = ticks;
+    core->base_ns = ns;
+    core->scale = (uint64_t)(rate * 4294967296.0);
+    core->ticking = true;
+}
+
+int64_t clock_of_python(PyObject *clock)
+{
+    PyObject *made = PyObject_CallNoArgs(clock);
     if (!made)
         return -1;
     int64_t now = PyLong_AsLongLong(made);
@@ -194,7 +224,7 @@ int core_drop_old_rows(Core *core)
     }
 }
 
-static bool room_for_open(Buffer *buffer)
+bool buffer_room(Buffer *buffer)
 {
     if (buffer->open_count < buffer->open_room)
         return true;
@@ -207,47 +237,6 @@ static bool room_for_open(Buffer *buffer)
     buffer->open = grown;
     buffer->open_room = room;
     return true;
-}
-
-int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequence_nr, int32_t forward_thread, int32_t inputs, int32_t stack,
-                    bool by_handle, bool is_op, int64_t now)
-{
-    Core *core = buffer->core;
-    if (!room_for_open(buffer))
-        return -2;
-    int32_t number = -1;
-    bool refused = (core->limit && !core->newest && core->kept >= core->limit) || buffer->rows.next >= INT32_MAX;
-    if (!refused) {
-        if (core->limit && core->newest && table_is_full(&buffer->rows))
-            core_drop_old_rows(core);
-        Row *row = table_add(&buffer->rows);
-        if (!row) {
-            PyErr_NoMemory();
-            return -2;
-        }
-        number = (int32_t)(buffer->rows.next - 1);
-        row->start_ns = now;
-        row->end_ns = NO_END;
-        row->sequence_nr = sequence_nr;
-        row->label = label;
-        row->parent = buffer->open_count ? buffer->open[buffer->open_count - 1].row : -1;
-        row->inputs = inputs;
-        row->stack = stack;
-        row->module = buffer->module;
-        row->forward_thread = forward_thread;
-        core->kept++;
-    } else {
-        core->dropped++;
-        if (by_handle)
-            return -1;            /* nobody will end it */
-    }
-    Open *opened = &buffer->open[buffer->open_count++];
-    opened->row = number;
-    opened->stack = stack;
-    opened->by_handle = by_handle;
-    opened->is_op = is_op;
-    buffer->op_depth += is_op;
-    return number;
 }
 
 static void take_out(Buffer *buffer, Py_ssize_t place)

@@ -1,5 +1,5 @@
 /* Call stacks: walked through the interpreter's public functions, and kept as a tree of (caller, code, instruction). */
-#include "recorder.h"
+#include "recorder_inline.h"
 
 #include <stdlib.h>
 #include <string.h>

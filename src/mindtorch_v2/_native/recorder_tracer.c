@@ -1,7 +1,7 @@
 /* The tracer: a profile hook per thread that keeps the thread's running functions and writes their calls as rows.
  *
  * The package's own frames, what they call in libraries, and everything inside an operator are left out. */
-#include "recorder.h"
+#include "recorder_inline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +202,39 @@ static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
         return buffer->previous(buffer->previous_object, frame, what, arg);
     return failed;
 }
+
+#if PY_VERSION_HEX >= 0x030B0000
+static _Thread_local bool paused;
+
+/* Not calling the hook at all inside operators is cheaper than its returning at once. A debugger or another profile function goes
+ * on seeing everything. */
+void tracer_pause(const Buffer *buffer)
+{
+    PyThreadState *state = PyThreadState_Get();
+    if (!paused && buffer->traced && !buffer->previous && !state->c_tracefunc && state->c_profilefunc == trace) {
+        PyThreadState_EnterTracing(state);
+        paused = true;
+    }
+}
+
+void tracer_resume(const Buffer *buffer)
+{
+    if (paused && !(buffer && buffer->op_depth)) {
+        PyThreadState_LeaveTracing(PyThreadState_Get());
+        paused = false;
+    }
+}
+#else
+void tracer_pause(const Buffer *buffer)
+{
+    (void)buffer;
+}
+
+void tracer_resume(const Buffer *buffer)
+{
+    (void)buffer;
+}
+#endif
 
 static PyObject *begin_trace(Buffer *self, PyObject *frames)
 {

@@ -74,7 +74,7 @@ def timings() -> list[str]:
     x = aten.ones([16], device="npu")
     host = aten.ones([16])
     event = npu.Event(enable_timing=True)
-    timed = {"launch of a small addition": lambda: x + x, "launch and wait": lambda: (x + x).device and npu.synchronize(),
+    timed = {"launch of a small addition": lambda: x + x, "launch, wait and copy back": lambda: (x + x).cpu(),
              "record of a timing event": event.record, "copy of 64 bytes to the device": lambda: host.to("npu"),
              "copy of 64 bytes from the device": x.cpu}
     lines = [f"  {name:<34} {time_of(run):8.1f} us" for name, run in timed.items()]

@@ -102,8 +102,10 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
         self.renew(self.buffers)
 
     def _start_tables(self) -> None:
-        clock = None if self.now is time.perf_counter_ns and _same_clock else self.now
-        self.restart(clock, 0, False, self._describe_code, self._describe_function)
+        own = self.now is time.perf_counter_ns and _same_clock
+        self.restart(None if own else self.now, _counter_is_trusted, self._describe_code, self._describe_function)
+        if own:
+            self.now = self.clock_now      # one clock for everything, whichever the native part reads
         self.stacks = NativeStacks(self.stack_table)  # type: ignore[assignment]
 
     def _describe_code(self, code: CodeType) -> tuple[int, int]:
@@ -189,6 +191,15 @@ class NativeTracer:
             buffer.end_trace()
 
 
+def _system_trusts_counter() -> bool:
+    """Whether the system itself keeps time by the processor's counter: then it runs evenly, and alike on all processors."""
+    try:
+        with open("/sys/devices/system/clocksource/clocksource0/current_clocksource") as source:
+            return source.read().strip() == "tsc"
+    except OSError:
+        return False
+
+
 def _clock_is_the_same() -> bool:
     """Whether the native clock is the one that Python's counter reads."""
     probe = NativeRecorder()
@@ -199,11 +210,12 @@ def _clock_is_the_same() -> bool:
 
 def make() -> Recorder | None:
     """The native recorder, or None where it was not built, is switched off, or cannot read this numpy's arrays."""
-    global _same_clock
+    global _same_clock, _counter_is_trusted
     if _native is None or not _native.setup(Tensor, np.ndarray, _samples()):
         return None
     _same_clock = _clock_is_the_same()
+    _counter_is_trusted = _system_trusts_counter()
     return NativeRecorder()
 
 
-_same_clock = False
+_same_clock = _counter_is_trusted = False

@@ -36,7 +36,8 @@ def _mask_fits(mask: Any, query: Any, key: Any) -> bool:
 def _takes_fused(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, grouped: bool) -> bool:
     """PyTorch's conditions for its fused CPU kernel."""
     q, k, v = query._a, key._a, value._a
-    if query._ks & NPU or dropout_p > 0 or query.dtype.name not in _FUSED_TYPES or not q.ndim == k.ndim == v.ndim == 4 or k.shape != v.shape:
+    if query._ks & NPU or dropout_p > 0 or query.dtype.name not in _FUSED_TYPES \
+            or not q.ndim == k.ndim == v.ndim == 4 or k.shape != v.shape:
         return False
     if mask is not None and ((mask.requires_grad and grad_enabled()) or not _mask_fits(mask, query, key)):
         return False

@@ -21,42 +21,45 @@ from ..._shape import contiguous_strides
 from ..._tensor import wrap
 
 Kernel = Callable[..., np.ndarray]
+Seen = tuple[Callable[..., None], Callable[[], None], Any]     # an observer's enter_op, its leave, and itself
 
 _TRANSPOSE, _RESOLVE, _EXPAND, _MM = find("transpose.int"), find("resolve_conj"), find("expand"), find("mm")
 _ONES_LIKE, _EMPTY_LIKE, _EMPTY_STRIDED, _FILL = find("ones_like"), find("empty_like"), find("empty_strided"), find("fill_.Scalar")
 
 
 @shown("t")
-def t(observer: Any, number: int, kernel: Kernel, self: Any) -> np.ndarray:
+def t(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
+    enter, leave, _ = seen
     n = self._a.ndim
     if n > 2:
         return kernel(self._a)
-    observer.enter_op(_TRANSPOSE, (self, 0, 1 if n == 2 else 0), -1)
+    enter(_TRANSPOSE, (self, 0, 1 if n == 2 else 0), -1)
     try:
         return kernel(self._a)
     finally:
-        observer.leave()
+        leave()
 
 
 @shown("detach")
-def detach(observer: Any, number: int, kernel: Kernel, self: Any) -> np.ndarray:
-    observer.enter_node("detach", -1, 0, (), False)
+def detach(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
+    seen[2].enter_node("detach", -1, 0, (), False)
     try:
         return kernel(self._a)
     finally:
-        observer.leave()
+        seen[1]()
 
 
 def _relu(name: str, step: Op) -> None:
     @shown(name)
-    def relu(observer: Any, number: int, kernel: Kernel, self: Any) -> np.ndarray:
+    def relu(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
         if self.dtype is dt.bool_:
             return kernel(self._a)
-        observer.enter_op(step, (self, 0), -1)
+        enter, leave, _ = seen
+        enter(step, (self, 0), -1)
         try:
             return kernel(self._a)
         finally:
-            observer.leave()
+            leave()
 
 
 _relu("relu", find("clamp_min"))
@@ -64,67 +67,72 @@ _relu("relu_", find("clamp_min_"))
 
 
 @shown("mm")
-def mm(observer: Any, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndarray:
-    observer.enter_op(_RESOLVE, (self,), -1)
-    observer.leave()
-    observer.enter_op(_RESOLVE, (mat2,), -1)
-    observer.leave()
+def mm(seen: Seen, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndarray:
+    enter, leave, _ = seen
+    enter(_RESOLVE, (self,), -1)
+    leave()
+    enter(_RESOLVE, (mat2,), -1)
+    leave()
     a, b = self._a, mat2._a
     out = kernel(a, b)
     if a.flags.c_contiguous and b.flags.c_contiguous:
-        observer.enter_op(_RESOLVE, (wrap(out),), -1)
-        observer.leave()
+        enter(_RESOLVE, (wrap(out),), -1)
+        leave()
     return out
 
 
 @shown("bmm")
-def bmm(observer: Any, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndarray:
-    observer.enter_op(_RESOLVE, (self,), -1)
-    observer.leave()
-    observer.enter_op(_RESOLVE, (mat2,), -1)
-    observer.leave()
+def bmm(seen: Seen, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndarray:
+    enter, leave, _ = seen
+    enter(_RESOLVE, (self,), -1)
+    leave()
+    enter(_RESOLVE, (mat2,), -1)
+    leave()
     return kernel(self._a, mat2._a)
 
 
 @shown("addmm")
-def addmm(observer: Any, number: int, kernel: Kernel, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> np.ndarray:
+def addmm(seen: Seen, number: int, kernel: Kernel, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> np.ndarray:
+    enter, leave, _ = seen
     a, b = mat1._a, mat2._a
     if a.ndim == 2 == b.ndim and a.shape[1] == b.shape[0]:
         shape = (a.shape[0], b.shape[1])
         if self._a.shape != shape:
-            observer.enter_op(_EXPAND, (self, shape, False), -1)
-            observer.leave()
-    observer.enter_op(_RESOLVE, (mat1,), -1)
-    observer.leave()
-    observer.enter_op(_RESOLVE, (mat2,), -1)
-    observer.leave()
+            enter(_EXPAND, (self, shape, False), -1)
+            leave()
+    enter(_RESOLVE, (mat1,), -1)
+    leave()
+    enter(_RESOLVE, (mat2,), -1)
+    leave()
     out = kernel(self._a, a, b, beta, alpha)
     if a.flags.c_contiguous and b.flags.c_contiguous:
-        observer.enter_op(_RESOLVE, (wrap(out),), -1)
-        observer.leave()
+        enter(_RESOLVE, (wrap(out),), -1)
+        leave()
     return out
 
 
 @shown("baddbmm")
-def baddbmm(observer: Any, number: int, kernel: Kernel, self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> np.ndarray:
+def baddbmm(seen: Seen, number: int, kernel: Kernel, self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> np.ndarray:
+    enter, leave, _ = seen
     a, b = batch1._a, batch2._a
     if a.ndim == 3 == b.ndim and a.shape[2] == b.shape[1]:
         shape = (a.shape[0], a.shape[1], b.shape[2])
         if self._a.shape != shape:
-            observer.enter_op(_EXPAND, (self, shape, False), -1)
-            observer.leave()
+            enter(_EXPAND, (self, shape, False), -1)
+            leave()
     return kernel(self._a, a, b, beta, alpha)
 
 
 @shown("matmul")
-def matmul(observer: Any, number: int, kernel: Kernel, self: Any, other: Any) -> np.ndarray:
+def matmul(seen: Seen, number: int, kernel: Kernel, self: Any, other: Any) -> np.ndarray:
+    enter, leave, _ = seen
     if self._a.ndim != 2 or other._a.ndim != 2:
         return COMPOSITES["matmul"](self, other)._a
-    observer.enter_op(_MM, (self, other), number)
+    enter(_MM, (self, other), number)
     try:
-        return mm(observer, number, kernel, self, other)
+        return mm(seen, number, kernel, self, other)
     finally:
-        observer.leave()
+        leave()
 
 
 def ones_like(out: Any) -> Any:

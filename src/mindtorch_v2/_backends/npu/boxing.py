@@ -3,9 +3,6 @@ from __future__ import annotations
 
 import ast
 import keyword
-import os
-import sys
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,18 +19,16 @@ from ..._ops.table import OPS, Op, find
 from ..._tensor import Parameter, Tensor, bump_version, wrap
 from . import abi, copies, ops
 from .allocator import device_array
-from .copies import NPU, new_tensor, to_device, to_host
+from .copies import NPU, new_tensor
+from .fallback import fallback, placement
 from .launcher import Entry, Rejected, entry_of, launch
 
 Boxed = Callable[..., Any]
 PROGRAMS: dict[str, Boxed] = {}
-_WRITTEN_ASIDE = {"native_batch_norm": (3, 4), "rrelu_with_noise": (1,), "rrelu_with_noise_": (1,)}   # beside the first argument
-_PACKAGE = __name__.partition(".")[0]
 _NUMBERS = (int, float, bool, complex)
 _TENSORS = (Tensor, Parameter)
 _BOOL = dt.bool_
 _running: dict[str, Boxed] = {}
-_warned: set[str] = set()
 
 
 def program(*names: str) -> Callable[[Boxed], Boxed]:
@@ -133,28 +128,6 @@ def _rows(op: Op, text: str, outputs: int) -> tuple[Row, Row | None, int]:
     return Row(first, op, outputs), Row(second, op, outputs) if second.strip() else None, at
 
 
-def _placement(op: Op) -> Callable[[Sequence[Any]], _device.device]:
-    """Finds the device of a call, from its tensors or its `device` argument. Tensors on several devices are an error."""
-    where = next((i for i, p in enumerate(op.schema.params) if p.name == "device"), -1)
-    singles = [i for i, p in enumerate(op.schema.params) if p.is_tensor and not p.is_list]
-    lists = [i for i, p in enumerate(op.schema.params) if p.is_tensor and p.is_list]
-
-    def find_device(args: Sequence[Any]) -> _device.device:
-        found: _device.device | None = None
-        for t in (args[i] for i in singles) if not lists else resolve.flat_tensors(args):
-            if isinstance(t, Tensor) and t._ks & NPU:
-                device = t._dev
-                if found is None:
-                    found = device
-                elif device is not found and device != found:
-                    raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                                       f"{found} and {device}!")
-        if found is None:
-            found = _device.resolve(args[where] if where >= 0 else "npu")
-        return found
-    return find_device
-
-
 def _caster(op: Op) -> Callable[[tuple[Any, ...]], tuple[Sequence[Any], dt.dtype | None]]:
     """Brings tensors to the type that the op's rule asks for, on the device."""
     rule = op.rule
@@ -181,7 +154,7 @@ def _caster(op: Op) -> Callable[[tuple[Any, ...]], tuple[Sequence[Any], dt.dtype
 def _functional(op: Op) -> Boxed:
     outputs = len(op.schema.returns)
     row, number_row, number_at = _rows(op, ops.ROWS[op.name], outputs)
-    device_of, cast, names = _placement(op), _caster(op), resolve.return_type(op)
+    device_of, cast, names = placement(op), _caster(op), resolve.return_type(op)
     quick, is_bool = _quick(op, number_at), op.rule is not None and op.rule.out == "bool"
 
     def boxed(*args: Any) -> Any:
@@ -263,7 +236,7 @@ def _has_work(args: Sequence[Any], outs: Sequence[Any]) -> bool:
 def _inplace(op: Op, source: Op) -> Boxed:
     """The in-place form of a row: elementwise operators write into their first operand, others into fresh memory."""
     row, number_row, number_at = _rows(op, ops.ROWS[source.name], 1)
-    device_of, cast = _placement(op), _caster(op)
+    device_of, cast = placement(op), _caster(op)
     elementwise = source.rule is not None and source.rule.elementwise
     is_bool = source.rule is not None and source.rule.out == "bool"
     quick = None if is_bool else _quick(source, number_at)
@@ -300,7 +273,7 @@ def _inplace(op: Op, source: Op) -> Boxed:
 def _writing(op: Op) -> Boxed:
     """An op that is declared in place: its operator writes into the first operand."""
     row = Row(ops.ROWS[op.name], op, 0)
-    device_of = _placement(op)
+    device_of = placement(op)
 
     def boxed(*args: Any) -> Any:
         target = args[0]
@@ -328,58 +301,6 @@ def _guarded(op: Op, boxed: Boxed) -> Boxed:
         except Rejected as why:
             return fallback(op, str(why))(*args)
     return guarded
-
-
-def fallback(op: Op, why: str) -> Boxed:
-    """Runs the op on the CPU: arguments are copied there and results back."""
-    written = {0} if op.writes else set()
-    written |= set(_WRITTEN_ASIDE.get(op.name, ()))
-    cpu: list[Boxed] = []
-    device_of = _placement(op)
-
-    def moved(x: Any) -> Any:
-        if isinstance(x, Tensor):
-            return to_host(x) if x._ks & NPU else x
-        return [moved(v) for v in x] if x.__class__ in (list, tuple) and any(isinstance(v, Tensor) for v in x) else x
-
-    def boxed(*args: Any) -> Any:
-        device = device_of(args)
-        _tell(op, why)
-        if not cpu:
-            cpu.append(resolve.box_cpu(op))
-        given: list[Any] = [_device.CPU if isinstance(x, _device.device) else moved(x) for x in args]
-        result = cpu[0](*given)
-        for i in written:
-            if isinstance(args[i], Tensor) and args[i]._ks & NPU:
-                copies.copy_(args[i], given[i], False)
-        return _returned(args, given, result, device)
-    return boxed
-
-
-def _returned(args: Sequence[Any], given: Sequence[Any], result: Any, device: Any) -> Any:
-    """The results on the device; an argument that was written stands for itself."""
-    if isinstance(result, Tensor):
-        for a, g in zip(args, given):
-            if g is result:
-                return a
-        return to_device(result._a, result.dtype, device)
-    if result.__class__ in (list, tuple) or isinstance(result, tuple):
-        made = [_returned(args, given, r, device) for r in result]
-        return made if result.__class__ is list else tuple(made) if result.__class__ is tuple else type(result)(*made)
-    return result
-
-
-def _tell(op: Op, why: str) -> None:
-    """Warns once per op; with MINDTORCH_NPU_FALLBACK=error it is an error."""
-    if os.environ.get("MINDTORCH_NPU_FALLBACK", "") == "error":
-        raise NotImplementedError(f"{op.event} ({op.name}) cannot run on the NPU: {why}; MINDTORCH_NPU_FALLBACK=error forbids the CPU")
-    if op.name not in _warned:
-        _warned.add(op.name)
-        level, frame = 1, sys._getframe(0)
-        while frame.f_back is not None and (frame.f_code.co_filename.startswith(f"<{_PACKAGE} op")
-                                            or (frame.f_globals.get("__name__") or "").partition(".")[0] == _PACKAGE):
-            level, frame = level + 1, frame.f_back
-        warnings.warn(f"{op.event} ({op.name}) runs on the CPU, with copies from and to the NPU: {why}", UserWarning, stacklevel=level)
 
 
 # --- memory ---------------------------------------------------------------------------------------------------------------

@@ -179,8 +179,8 @@ def index_put(self: Any, indices: Any, values: Any, accumulate: bool, unsafe: bo
     whole = values if values._a.flags.c_contiguous else dense(values)
     joined = shape[:dim] + flat._a.shape + shape[dim + 1:]
     places = np.broadcast_to(flat._a.reshape((-1,) + (1,) * (len(shape) - dim - 1)), joined)
-    added = run("scatter_add", self, dim, wrap(places, dt.int64, NPU, self.device), wrap(whole._a.reshape(joined), self.dtype, NPU, self.device))
-    return copy_(self, added, False)
+    added = wrap(whole._a.reshape(joined), self.dtype, NPU, self.device)
+    return copy_(self, run("scatter_add", self, dim, wrap(places, dt.int64, NPU, self.device), added), False)
 
 
 # --- losses -------------------------------------------------------------------------------------------------------------

@@ -82,7 +82,8 @@ class Module(RegistrationMixin, StateMixin):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (((observer := _observer.active) is not None and observer.watches_modules) or self._forward_hooks
-                or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks or _global_forward or _global_forward_pre or _global_backward
+                or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks or _global_forward
+                or _global_forward_pre or _global_backward
                 or _global_backward_pre):
             return call_watched(self, args, kwargs)
         return self.forward(*args, **kwargs)

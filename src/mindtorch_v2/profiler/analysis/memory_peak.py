@@ -20,7 +20,7 @@ class Holder(NamedTuple):
     module: str
     line: str
     nbytes: int
-    count: int
+    blocks: int
 
 
 def held_at_peak(store: EventStore, blocks: Blocks) -> list[Holder]:

@@ -45,7 +45,8 @@ i { display: inline-block; width: 11px; height: 11px; margin-right: 7px; border-
 <h2>What the memory is for</h2>
 <table id="legend"><tr><th>Category</th><th class="n">Highest</th><th class="n">At the peak</th><th>Meaning</th></tr></table>
 <h2>Who held it at the peak</h2>
-<div class="wide"><table><tr><th class="n">Bytes</th><th class="n">Blocks</th><th>Category</th><th>Call</th><th>Module</th><th>Line</th></tr>
+<div class="wide"><table>
+<tr><th class="n">Bytes</th><th class="n">Blocks</th><th>Category</th><th>Call</th><th>Module</th><th>Line</th></tr>
 __HOLDERS__</table></div>
 <script id="data" type="application/json">__DATA__</script>
 <script>
@@ -161,11 +162,11 @@ def _label(category: Category) -> str:
 
 
 def _holder_rows(holders: list[Holder]) -> str:
-    rows = [(_format_memory(h.nbytes), str(h.count), f'<i style="background:{_COLOURS[h.category]}"></i>{_label(h.category)}',
+    rows = [(_format_memory(h.nbytes), str(h.blocks), f'<i style="background:{_COLOURS[h.category]}"></i>{_label(h.category)}',
              *map(html.escape, (h.name, h.module, h.line))) for h in holders[:_MAX_HOLDERS]]
     rest = holders[_MAX_HOLDERS:]
     if rest:
-        rows.append((_format_memory(sum(h.nbytes for h in rest)), str(sum(h.count for h in rest)), "",
+        rows.append((_format_memory(sum(h.nbytes for h in rest)), str(sum(h.blocks for h in rest)), "",
                      f"{len(rest)} others", "", ""))
     return "".join("<tr>" + "".join(f'<td class="n">{cell}</td>' if i < 2 else f"<td>{cell}</td>" for i, cell in enumerate(row)) + "</tr>\n"
                    for row in rows)
