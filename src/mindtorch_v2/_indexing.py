@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from operator import index
 from sys import maxsize
 from typing import Any
 
@@ -18,6 +19,11 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     """Reads: views for integers, slices, None and Ellipsis; a gathered copy for tensors, lists and masks."""
     if key.__class__ is int:
         return select(self, 0, key)
+    if key.__class__ is slice:
+        if not self._a.ndim:
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        view = _slice(self, 0, key)
+        return view if view is not self else aten.alias(self)
     view, indices, changed = _apply_basic(self, _as_tuple(key))
     if indices:
         return aten.index(view, indices)
@@ -79,16 +85,16 @@ def _fitted(value: Tensor, view: Tensor) -> Tensor:
     return value if value._a.shape == wanted else aten.expand(value, wanted)
 
 
-def select(t: Tensor, dim: int, index: int) -> Tensor:
+def select(t: Tensor, dim: int, position: int) -> Tensor:
     """One slice along a dimension; IndexError as PyTorch words it."""
     shape = t._a.shape
     if not shape:
         raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
                          "0-dim tensor to a number")
     n = shape[dim]
-    if not -n <= index < n:
-        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {n}")
-    return aten.select(t, dim, index)
+    if not -n <= position < n:
+        raise IndexError(f"index {position} is out of bounds for dimension {dim} with size {n}")
+    return aten.select(t, dim, position)
 
 
 def _as_tuple(key: Any) -> tuple[Any, ...]:
@@ -105,22 +111,25 @@ def _as_tuple(key: Any) -> tuple[Any, ...]:
 
 def _prepared(item: Any) -> Any:
     """An int, bool, slice, None or Ellipsis as it is; anything else as an index tensor."""
-    if item is None or item is Ellipsis or isinstance(item, (slice, int)):
+    kind = item.__class__
+    if kind is slice or kind is int or item is None or item is Ellipsis or kind is bool:
         return item
     if isinstance(item, np.integer):
         return int(item)
-    index = _index_tensor(item)
-    if index._a.ndim == 0 and index.dtype.name != "uint8":
-        return index.item() if not _is_mask(index) else bool(index)
-    return index
+    found = _index_tensor(item)
+    if found._a.ndim == 0 and found.dtype.name != "uint8":
+        return found.item() if not _is_mask(found) else bool(found)
+    return found
 
 
-def _is_mask(index: Tensor) -> bool:
-    return index.dtype.category == 0 or index.dtype.name == "uint8"
+def _is_mask(t: Tensor) -> bool:
+    return t.dtype.category == 0 or t.dtype.name == "uint8"
 
 
 def _consumes(item: Any) -> int:
     """How many dimensions of the tensor a prepared index item uses up."""
+    if item.__class__ is slice or item.__class__ is int:
+        return 1
     if item is None or item is Ellipsis or item.__class__ is bool:
         return 0
     return item.dim() if isinstance(item, Tensor) and _is_mask(item) else 1
@@ -157,16 +166,25 @@ def _apply_basic(self: Tensor, key: tuple[Any, ...]) -> tuple[Tensor, list[Any],
     return view, _index_list(tensors), changed
 
 
+def _whole(value: Any) -> int:
+    """A limit of a slice as a number."""
+    if not hasattr(value, "__index__"):
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return index(value)
+
+
 def _slice(view: Tensor, dim: int, item: slice) -> Tensor:
+    start, stop, step = item.start, item.stop, item.step
     n = view._a.shape[dim]
-    step = 1 if item.step is None else int(item.step)
-    if step <= 0:
-        raise ValueError("slice step cannot be zero" if step == 0 else "step must be greater than zero")
-    start = 0 if item.start is None else int(item.start)
-    stop = maxsize if item.stop is None else int(item.stop)
-    if start == 0 and stop >= n and step == 1:
+    if step is not None and (step.__class__ is not int or step < 1):
+        step = _whole(step)
+        if step <= 0:
+            raise ValueError("slice step cannot be zero" if step == 0 else "step must be greater than zero")
+    start = 0 if start is None else start if start.__class__ is int else _whole(start)
+    stop = maxsize if stop is None else stop if stop.__class__ is int else _whole(stop)
+    if start == 0 and stop >= n and step in (None, 1):
         return view
-    return aten.slice(view, dim, start, stop, step)
+    return aten.slice(view, dim, start, stop, 1 if step is None else step)
 
 
 def _index_tensor(item: Any) -> Tensor:
@@ -176,16 +194,16 @@ def _index_tensor(item: Any) -> Tensor:
         name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
         raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {name})")
     if isinstance(item, Tensor):
-        index = item
+        found = item
     elif isinstance(item, np.ndarray):
-        index = as_tensor(item)
+        found = as_tensor(item)
     else:
-        index = as_tensor(item if isinstance(item, str) else list(item))
-        if index.dtype.category > 1:  # a list says nothing of its type; PyTorch takes it for positions
-            index = index.to(int64)
-    if index.dtype.category > 1:
+        found = as_tensor(item if isinstance(item, str) else list(item))
+        if found.dtype.category > 1:  # a list says nothing of its type; PyTorch takes it for positions
+            found = found.to(int64)
+    if found.dtype.category > 1:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    return index
+    return found
 
 
 def _index_list(tensors: dict[int, Any]) -> list[Any]:

@@ -281,11 +281,7 @@ class Writer:
         if self.op.family == "creation":   # their steps run below autograd: the dispatcher sees to that
             return
         add("    if (_mode & 0x160) == 32 and (_p := _obs) is not None" + (" and not requires_grad:" if self.is_factory else ":"))
-        add(f"        _p[0](_OP, ({self.args()}), -1 if _mode & 16 and not _state.grad else _seq[0])")
-        add("        try:")
-        add(f"            return _IMPL({self.args()})")
-        add("        finally:")
-        add("            _p[1]()")
+        add(f"        return _p[2](_OP, ({self.args()}), -1 if _mode & 16 and not _state.grad else _seq[0], _IMPL, {self.args()})")
 
     def leaf_body(self) -> None:
         from .fast_path import FastPath

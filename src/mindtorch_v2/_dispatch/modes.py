@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from .. import _observer
 from .keys import NO_GRAD, OBSERVED, OUTPUTS, SPECIAL
 
-# _obs: the observer's enter_op and leave and itself; _watch: what reports a fresh tensor's memory. Both None without an observer.
+# _obs: how to report to the observer, see `Seen`; _watch: what reports a fresh tensor's memory. Both None without an observer.
 SPACE: dict[str, Any] = {"_mode": 0, "_obs": None, "_watch": None}
 sequence: list[int] = [0]  # the number that the next autograd node gets
 _lock = threading.Lock()
@@ -71,7 +72,7 @@ def install_observer(observer: _observer.Observer) -> None:
     """Puts an observer into the slot; from now on every call reports to it. Called again when what it watches changes."""
     with _lock:
         _observer.active = observer
-        SPACE["_obs"] = observer.enter_op, observer.leave, observer     # bound once: looking methods up costs as much as calling them
+        SPACE["_obs"] = _seen(observer)
         SPACE["_watch"] = _memory_watch(observer) if observer.watches_memory else None
         _set_bit(OUTPUTS, bool(observer.watches_outputs))
         _set_bit(OBSERVED, True)
@@ -81,6 +82,36 @@ def remove_observer() -> None:
     with _lock:
         _observer.active = SPACE["_obs"] = SPACE["_watch"] = None
         _set_bit(OBSERVED | OUTPUTS, False)
+
+
+class Seen(NamedTuple):
+    """An observer's methods, bound once: looking them up costs as much as calling them. `run(op, args, number, function,
+    *arguments)` calls a function inside an operator's event; `mark(op, args, op, args, ...)` reports operators that have nothing
+    to do. Observers that lack these two are spared having to write them."""
+
+    enter: Callable[..., None]
+    leave: Callable[[], None]
+    run: Callable[..., Any]
+    mark: Callable[..., None]
+    observer: Any
+
+
+def _seen(observer: Any) -> Seen:
+    enter, leave = observer.enter_op, observer.leave
+
+    def run(op: Any, args: tuple[Any, ...], number: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        enter(op, args, number)
+        try:
+            return function(*arguments)
+        finally:
+            leave()
+
+    def mark(*calls: Any) -> None:
+        for i in range(0, len(calls), 2):
+            enter(calls[i], calls[i + 1], -1)
+            leave()
+
+    return Seen(enter, leave, getattr(observer, "run_op", run), getattr(observer, "mark_ops", mark), observer)
 
 
 def _memory_watch(observer: _observer.Observer) -> Any:

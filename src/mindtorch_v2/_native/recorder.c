@@ -151,34 +151,39 @@ static int check_count(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most)
     return -1;
 }
 
-static PyObject *enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
+static int begin_op(Core *self, PyObject *op, PyObject *args, PyObject *sequence)
 {
-    if (check_count(count, 3, 3) < 0)
-        return NULL;
     Buffer *buffer = core_buffer(self);
     if (!buffer && PyErr_Occurred())
-        return NULL;
+        return -1;
     if (self->detail & LISTENERS) {
-        PyObject *told = PyObject_CallMethodObjArgs((PyObject *)self, names.tell_op, args[0], args[1], args[2], NULL);
+        PyObject *told = PyObject_CallMethodObjArgs((PyObject *)self, names.tell_op, op, args, sequence, NULL);
         if (!told)
-            return NULL;
+            return -1;
         Py_DECREF(told);
     }
     if (!buffer)
-        Py_RETURN_NONE;
+        return 0;
     int32_t label, inputs = -1;
     bool is_aten;
-    if (op_label(self, args[0], &label, &is_aten) < 0)
-        return NULL;
-    if (self->detail & SHAPES && (inputs = inputs_of_op(self, args[0], args[1])) == -2)
-        return NULL;
-    long long sequence_nr = PyLong_AsLongLong(args[2]);
+    if (op_label(self, op, &label, &is_aten) < 0)
+        return -1;
+    if (self->detail & SHAPES && (inputs = inputs_of_op(self, op, args)) == -2)
+        return -1;
+    long long sequence_nr = PyLong_AsLongLong(sequence);
     if (sequence_nr == -1 && PyErr_Occurred())
-        return NULL;
+        return -1;
     if (push_row(self, buffer, label, sequence_nr, 0, inputs, is_aten) < 0)
-        return NULL;
+        return -1;
     if (self->detail & STACKS && is_aten)
         tracer_pause(buffer);
+    return 0;
+}
+
+static PyObject *enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (check_count(count, 3, 3) < 0 || begin_op(self, args[0], args[1], args[2]) < 0)
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -263,23 +268,59 @@ static PyObject *enter_scope(Core *self, PyObject *const *args, Py_ssize_t count
     Py_RETURN_NONE;
 }
 
-static PyObject *leave(Core *self, PyObject *Py_UNUSED(ignored))
+static int end_event(Core *self)
 {
     int64_t now = core_now(self);
     if (now == -1 && PyErr_Occurred())
-        return NULL;
+        return -1;
     if (self->detail & LISTENERS) {
         PyObject *told = PyObject_CallMethodNoArgs((PyObject *)self, names.tell_leave);
         if (!told)
-            return NULL;
+            return -1;
         Py_DECREF(told);
     }
     Buffer *buffer = core_buffer(self);
     if (buffer)
         buffer_leave(buffer, now);
     tracer_resume(buffer);                          /* also where the recording ended inside an operator */
-    if (!buffer && PyErr_Occurred())
+    return !buffer && PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *leave(Core *self, PyObject *Py_UNUSED(ignored))
+{
+    if (end_event(self) < 0)
         return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *run_op(Core *self, PyObject *const *args, Py_ssize_t count)
+{
+    /* run_op(op, args, sequence_nr, function, *arguments): what the function returns, called inside the operator's event. */
+    if (check_count(count, 4, 1000) < 0 || begin_op(self, args[0], args[1], args[2]) < 0)
+        return NULL;
+    PyObject *made = PyObject_Vectorcall(args[3], args + 4, (size_t)(count - 4), NULL);
+    if (made) {
+        if (end_event(self) < 0)
+            Py_CLEAR(made);
+        return made;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (end_event(self) < 0)
+        PyErr_Clear();                              /* the function's error counts */
+    PyErr_Restore(type, value, traceback);
+    return NULL;
+}
+
+static PyObject *mark_ops(Core *self, PyObject *const *args, Py_ssize_t count)
+{
+    /* mark_ops(op, args, op, args, ...): events of operators that have nothing to do, one after another. */
+    static PyObject *no_number;
+    if (!no_number && !(no_number = PyLong_FromLong(-1)))
+        return NULL;
+    for (Py_ssize_t i = 0; i + 1 < count; i += 2)
+        if (begin_op(self, args[i], args[i + 1], no_number) < 0 || end_event(self) < 0)
+            return NULL;
     Py_RETURN_NONE;
 }
 
@@ -394,6 +435,8 @@ static PyMethodDef methods[] = {
     {"enter_node", (PyCFunction)(void (*)(void))enter_node, METH_FASTCALL, "The engine evaluates or applies a node."},
     {"enter_scope", (PyCFunction)(void (*)(void))enter_scope, METH_FASTCALL, "A user scope begins."},
     {"leave", (PyCFunction)leave, METH_NOARGS, "The innermost open event of the calling thread ends."},
+    {"run_op", (PyCFunction)(void (*)(void))run_op, METH_FASTCALL, "Calls a function inside the event of an operator."},
+    {"mark_ops", (PyCFunction)(void (*)(void))mark_ops, METH_FASTCALL, "Events of operators that have nothing to do."},
     {"clock_now", (PyCFunction)clock_now, METH_NOARGS, "The time that a row would get."},
     {"watch", core_watch, METH_O, "Reports the memory of a fresh tensor on the CPU."},
     {"note_allocated", (PyCFunction)(void (*)(void))core_allocated, METH_FASTCALL, "Memory came to life."},

@@ -163,8 +163,8 @@ void clock_start(Core *core, bool trusted)
     static int64_t first_ns;
     static double known_rate;
     static bool unreliable;
-    uint64_t ticks;
-    int64_t ns;
+    uint64_t ticks = 0;
+    int64_t ns = 0;
     core->ticking = false;
     if (!HAS_TICKS || core->clock || !trusted || unreliable)
         return;

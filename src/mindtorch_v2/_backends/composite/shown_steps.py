@@ -14,14 +14,13 @@ from ... import _dtype as dt
 from ... import _observer
 from ..._dispatch import aten
 from ..._dispatch.keys import NO_GRAD, OUTPUTS, SPECIAL
-from ..._dispatch.modes import SPACE, sequence, state
+from ..._dispatch.modes import SPACE, Seen, sequence, state
 from ..._dispatch.registry import COMPOSITES, shown
 from ..._ops.table import Op, find
 from ..._shape import contiguous_strides
 from ..._tensor import wrap
 
 Kernel = Callable[..., np.ndarray]
-Seen = tuple[Callable[..., None], Callable[[], None], Any]     # an observer's enter_op, its leave, and itself
 
 _TRANSPOSE, _RESOLVE, _EXPAND, _MM = find("transpose.int"), find("resolve_conj"), find("expand"), find("mm")
 _ONES_LIKE, _EMPTY_LIKE, _EMPTY_STRIDED, _FILL = find("ones_like"), find("empty_like"), find("empty_strided"), find("fill_.Scalar")
@@ -29,37 +28,26 @@ _ONES_LIKE, _EMPTY_LIKE, _EMPTY_STRIDED, _FILL = find("ones_like"), find("empty_
 
 @shown("t")
 def t(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
-    enter, leave, _ = seen
-    n = self._a.ndim
+    array = self._a
+    n = array.ndim
     if n > 2:
-        return kernel(self._a)
-    enter(_TRANSPOSE, (self, 0, 1 if n == 2 else 0), -1)
-    try:
-        return kernel(self._a)
-    finally:
-        leave()
+        return kernel(array)
+    return seen[2](_TRANSPOSE, (self, 0, 1 if n == 2 else 0), -1, kernel, array)
 
 
 @shown("detach")
 def detach(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
-    seen[2].enter_node("detach", -1, 0, (), False)
+    seen.observer.enter_node("detach", -1, 0, (), False)
     try:
         return kernel(self._a)
     finally:
-        seen[1]()
+        seen.leave()
 
 
 def _relu(name: str, step: Op) -> None:
     @shown(name)
     def relu(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
-        if self.dtype is dt.bool_:
-            return kernel(self._a)
-        enter, leave, _ = seen
-        enter(step, (self, 0), -1)
-        try:
-            return kernel(self._a)
-        finally:
-            leave()
+        return kernel(self._a) if self.dtype is dt.bool_ else seen[2](step, (self, 0), -1, kernel, self._a)
 
 
 _relu("relu", find("clamp_min"))
@@ -68,71 +56,48 @@ _relu("relu_", find("clamp_min_"))
 
 @shown("mm")
 def mm(seen: Seen, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndarray:
-    enter, leave, _ = seen
-    enter(_RESOLVE, (self,), -1)
-    leave()
-    enter(_RESOLVE, (mat2,), -1)
-    leave()
+    seen[3](_RESOLVE, (self,), _RESOLVE, (mat2,))
     a, b = self._a, mat2._a
     out = kernel(a, b)
     if a.flags.c_contiguous and b.flags.c_contiguous:
-        enter(_RESOLVE, (wrap(out),), -1)
-        leave()
+        seen[3](_RESOLVE, (wrap(out),))
     return out
 
 
 @shown("bmm")
 def bmm(seen: Seen, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndarray:
-    enter, leave, _ = seen
-    enter(_RESOLVE, (self,), -1)
-    leave()
-    enter(_RESOLVE, (mat2,), -1)
-    leave()
+    seen[3](_RESOLVE, (self,), _RESOLVE, (mat2,))
     return kernel(self._a, mat2._a)
 
 
 @shown("addmm")
 def addmm(seen: Seen, number: int, kernel: Kernel, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> np.ndarray:
-    enter, leave, _ = seen
-    a, b = mat1._a, mat2._a
-    if a.ndim == 2 == b.ndim and a.shape[1] == b.shape[0]:
-        shape = (a.shape[0], b.shape[1])
-        if self._a.shape != shape:
-            enter(_EXPAND, (self, shape, False), -1)
-            leave()
-    enter(_RESOLVE, (mat1,), -1)
-    leave()
-    enter(_RESOLVE, (mat2,), -1)
-    leave()
-    out = kernel(self._a, a, b, beta, alpha)
+    a, b, c = mat1._a, mat2._a, self._a
+    if a.ndim == 2 == b.ndim and a.shape[1] == b.shape[0] and c.shape != (shape := (a.shape[0], b.shape[1])):
+        seen[3](_EXPAND, (self, shape, False), _RESOLVE, (mat1,), _RESOLVE, (mat2,))
+    else:
+        seen[3](_RESOLVE, (mat1,), _RESOLVE, (mat2,))
+    out = kernel(c, a, b, beta, alpha)
     if a.flags.c_contiguous and b.flags.c_contiguous:
-        enter(_RESOLVE, (wrap(out),), -1)
-        leave()
+        seen[3](_RESOLVE, (wrap(out),))
     return out
 
 
 @shown("baddbmm")
 def baddbmm(seen: Seen, number: int, kernel: Kernel, self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> np.ndarray:
-    enter, leave, _ = seen
     a, b = batch1._a, batch2._a
     if a.ndim == 3 == b.ndim and a.shape[2] == b.shape[1]:
         shape = (a.shape[0], a.shape[1], b.shape[2])
         if self._a.shape != shape:
-            enter(_EXPAND, (self, shape, False), -1)
-            leave()
+            seen.mark(_EXPAND, (self, shape, False))
     return kernel(self._a, a, b, beta, alpha)
 
 
 @shown("matmul")
 def matmul(seen: Seen, number: int, kernel: Kernel, self: Any, other: Any) -> np.ndarray:
-    enter, leave, _ = seen
     if self._a.ndim != 2 or other._a.ndim != 2:
         return COMPOSITES["matmul"](self, other)._a
-    enter(_MM, (self, other), number)
-    try:
-        return mm(seen, number, kernel, self, other)
-    finally:
-        leave()
+    return seen.run(_MM, (self, other), number, mm, seen, number, kernel, self, other)
 
 
 def ones_like(out: Any) -> Any:

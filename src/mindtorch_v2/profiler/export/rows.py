@@ -73,12 +73,14 @@ class When:
 
 
 Segment = bytes | Pick | Number | Micro | When
+_MOST_NATIVE = 64   # MAX_SEGMENTS of trace_writer.c
 
 
 def format_rows(segments: Sequence[Segment], count: int) -> bytes:
     """`count` lines with a comma and a newline between them."""
-    if _native is not None:
-        return _native.format_rows(tuple(_for_native(segments)), count, SEPARATOR)
+    packed = tuple(_for_native(segments)) if _native is not None else ()
+    if 0 < len(packed) <= _MOST_NATIVE:   # more where one operator has very many arrows
+        return _native.format_rows(packed, count, SEPARATOR)
     return SEPARATOR.decode().join(_lines(segments, count)).encode("ascii")
 
 
