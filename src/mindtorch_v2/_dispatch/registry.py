@@ -87,9 +87,9 @@ def stepwise(*names: str) -> Callable[[F], F]:
 
 def shown(*names: str) -> Callable[[F], F]:
     """Registers a cheap way for an observed call to show its steps: the function gets the observer's methods (see
-    `modes.Seen`; run is seen[2], mark is seen[3]), the number that the next node gets, the op's kernel on arrays and the arguments (tensors on the CPU, of one type where the op wants that). It
-    reports the events that the stepwise or composite form would cause, runs the kernel inside them, and returns what the
-    kernel returns."""
+    `modes.Seen`; run is seen[2], mark is seen[3]), the number that the next node gets, the op's kernel on arrays and the
+    arguments (tensors on the CPU, of one type where the op wants that). It reports the events that the stepwise or
+    composite form would cause, runs the kernel inside them, and returns what the kernel returns."""
     def register(function: F) -> F:
         for name in names:
             SHOWN[name] = function

@@ -195,7 +195,8 @@ class profile:
         made = session.finish(self.trace_id, self._metadata, self.use_device, self._record_function_base)
         with _building:
             if self.acc_events and self.has_results:
-                kept, before = self._store, self._unbuilt
+                before: Any = self._unbuilt
+                kept: Any = self._store
                 self._unbuilt = lambda: concat([before() if before is not None else kept, made()])
             else:
                 self._unbuilt = made

@@ -23,7 +23,7 @@ class Span:
 
     start: Position
     carried: tuple[int, ...] = ()        # Python frames that ran already; they count from the window's start
-    stop: Position | None = None
+    stop: Any = None                     # a Position once the span has ended
 
 
 @dataclass
