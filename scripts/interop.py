@@ -17,6 +17,8 @@ from mindtorch_v2 import nn
 from mindtorch_v2.profiler import profile, record_function, schedule
 
 os.environ.setdefault("HTA_LOG_LEVEL", "ERROR")
+# It rounds times to whole microseconds, which gives events shorter than one a negative length; with this it keeps nanoseconds.
+os.environ.setdefault("HTA_DISABLE_NS_ROUNDING", "1")
 warnings.simplefilter("ignore")  # of pandas, about how HolisticTraceAnalysis uses it
 STEPS = [2, 3, 4]                # what the schedule below records
 
