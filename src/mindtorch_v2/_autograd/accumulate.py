@@ -4,9 +4,12 @@ from __future__ import annotations
 import sys
 
 from .._dispatch import aten
-from .._dispatch.modes import SPACE
+from .._dispatch.modes import SPACE, Seen
+from .._ops.table import find
 from .._tensor import Tensor, _new
 from .hooks import run_hooks
+
+_DETACH = find("detach")
 
 
 def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool = False) -> None:
@@ -44,8 +47,11 @@ def _first(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool) -> Tensor
     contiguous = a.flags.c_contiguous
     del a
     if sole and contiguous and owns_memory(grad):
-        if SPACE["_mode"] & 0x60:
+        seen = SPACE["_obs"]
+        if SPACE["_mode"] & 0x140 or not grad._ks & 1:
             return aten.detach(grad)
+        if seen is not None:
+            _show_detach(seen, grad)
         out = _new(Tensor)
         out._a, out._ks, out.dtype = grad._a, grad._ks & 7, grad.dtype
         if grad._dev is not None:
@@ -53,3 +59,11 @@ def _first(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool) -> Tensor
         return out
     made = aten.new_empty_strided(grad, list(grad._a.shape), list(leaf.stride()))
     return aten.copy_(made, grad)
+
+
+def _show_detach(seen: Seen, tensor: Tensor) -> None:
+    """The events of `aten.detach(tensor)`, for who takes the tensor over instead."""
+    seen.enter(_DETACH, (tensor,), -1)
+    seen.observer.enter_node("detach", -1, 0, (), False)
+    seen.leave()
+    seen.leave()

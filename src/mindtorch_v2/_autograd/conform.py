@@ -49,7 +49,7 @@ def _unbroadcast(node: Node, index: int, grad: Tensor, shape: tuple[int, ...]) -
     if not fits:
         raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {index} - got {list(have)} but expected "
                            f"shape compatible with {list(shape)}")
-    if grad._ks == 1 and not modes.SPACE["_mode"] & 0x140 and modes.SPACE["_watch"] is None and not modes.state.grad:
+    if grad._ks == 1 and not modes.SPACE["_mode"] & 0x140 and not modes.state.grad:
         # Nothing is recorded for autograd: the kernel itself, without two calls through the dispatcher.
         return _sum_to(grad, dims, shape, lead)
     grad = aten.sum(grad, dims, True)
@@ -65,6 +65,8 @@ def _sum_to(grad: Tensor, dims: list[int], shape: tuple[int, ...], lead: int) ->
     observer.enter_op(sum_, (grad, dims, True, None), -1)
     try:
         out = wrap(kernel(grad._a, tuple(dims), True, None), grad.dtype)
+        if modes.SPACE["_watch"] is not None:
+            modes.SPACE["_watch"](out)
     finally:
         observer.leave()
     if lead:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .registry import COMPOSITES, DIRECT, KERNELS, SHOWN, STEPWISE
+from .registry import ALLOCATES_INSIDE, COMPOSITES, DIRECT, KERNELS, SHOWN, STEPWISE
 
 if TYPE_CHECKING:
     from .codegen import Writer
@@ -81,8 +81,7 @@ class FastPath:
         add("        elif _state.grad: _ks &= ~16; _q = _seq[0]")
         add("        else: _ks &= ~24; _q = -1")
         keys = "(_ks == 33 or _ks == 41)" if self.records() else "_ks == 33"
-        # What a step allocates is to be reported inside it: the general path does that.
-        steps = " and _watch is None" if self.shows_steps() and not self.op.is_view and not self.inplace else ""
+        steps = " and _watch is None" if self.op.name in ALLOCATES_INSIDE else ""
         add(f"        if {keys}{cond}{steps}:")
         self.write_observed(" " * 12)
 

@@ -23,6 +23,7 @@ COMPOSITES: dict[str, Callable[..., Any]] = {}              # op name -> functio
 CHECKS: dict[str, Callable[..., Any]] = {}                  # op name -> test of the tensors as they were given
 STEPWISE: dict[str, Callable[..., Any]] = {}                # op name -> function on (boxed kernel, *tensors)
 SHOWN: dict[str, Callable[..., Any]] = {}                   # op name -> function on (seen, sequence nr, kernel, *tensors)
+ALLOCATES_INSIDE: set[str] = set()                          # those of SHOWN where a step allocates the result
 _loaded: set[str] = set()
 _begun: set[str] = set()
 _loading = threading.RLock()
@@ -85,14 +86,17 @@ def stepwise(*names: str) -> Callable[[F], F]:
     return register
 
 
-def shown(*names: str) -> Callable[[F], F]:
+def shown(*names: str, allocates_inside: bool = False) -> Callable[[F], F]:
     """Registers a cheap way for an observed call to show its steps: the function gets the observer's methods (see
     `modes.Seen`; run is seen[2], mark is seen[3]), the number that the next node gets, the op's kernel on arrays and the
     arguments (tensors on the CPU, of one type where the op wants that). It reports the events that the stepwise or
-    composite form would cause, runs the kernel inside them, and returns what the kernel returns."""
+    composite form would cause, runs the kernel inside them, and returns what the kernel returns. With `allocates_inside`, the
+    result's memory belongs to one of the steps, so that calls go the general way while memory is watched."""
     def register(function: F) -> F:
         for name in names:
             SHOWN[name] = function
+        if allocates_inside:
+            ALLOCATES_INSIDE.update(names)
         return function
     return register
 

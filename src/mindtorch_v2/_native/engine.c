@@ -374,8 +374,18 @@ static int enter_application(Pass *pass, PyObject *name, PyObject *seq, PyObject
     return result;
 }
 
-/* What the events of a node say: its names (borrowed), number and thread (new). */
-static int describe(PyObject *node, PyObject **names, PyObject **seq, PyObject **thread) {
+/* What the events of a node say. The names are borrowed, the others owned. */
+typedef struct {
+    PyObject *names, *seq, *thread;
+} Description;
+
+static void forget(Description *node) {
+    Py_CLEAR(node->seq);
+    Py_CLEAR(node->thread);
+}
+
+static int describe(PyObject *node, Description *made_of) {
+    PyObject **names = &made_of->names, **seq = &made_of->seq, **thread = &made_of->thread;
     static PyObject *known; /* class of a node -> names */
     if (known == NULL && (known = PyDict_New()) == NULL) {
         return -1;
@@ -428,24 +438,19 @@ static int run_leaf(Pass *pass, PyObject *leaf, PyObject *gradient) {
 }
 
 /* A node's application inside its event. */
-static PyObject *apply_observed(Pass *pass, PyObject *node, PyObject *gradient) {
-    PyObject *names, *seq, *thread, *made = NULL;
-    if (describe(node, &names, &seq, &thread) < 0) {
-        return NULL;
-    }
-    if (enter_application(pass, PyTuple_GET_ITEM(names, 1), seq, thread, gradient) == 0) {
+static PyObject *apply_observed(Pass *pass, PyObject *node, PyObject *gradient, const Description *what) {
+    PyObject *made = NULL;
+    if (enter_application(pass, PyTuple_GET_ITEM(what->names, 1), what->seq, what->thread, gradient) == 0) {
         made = PyObject_CallMethodOneArg(node, s_apply, gradient);
         if (leave(pass, made == NULL ? -1 : 0) < 0) {
             Py_CLEAR(made);
         }
     }
-    Py_DECREF(seq);
-    Py_DECREF(thread);
     return made;
 }
 
 /* The gradients that a node gives, as a list (new) or NULL with an error set; steals `gradient`. */
-static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient, int observed) {
+static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient, const Description *what) {
     PyObject *hooked = PyObject_GetAttr(node, s_hooked);
     if (hooked == NULL) {
         Py_DECREF(gradient);
@@ -464,7 +469,7 @@ static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient, int 
             return NULL;
         }
     }
-    PyObject *made = observed ? apply_observed(pass, node, gradient) : PyObject_CallMethodOneArg(node, s_apply, gradient);
+    PyObject *made = what != NULL ? apply_observed(pass, node, gradient, what) : PyObject_CallMethodOneArg(node, s_apply, gradient);
     Py_DECREF(gradient);
     if (made != NULL && !PyList_CheckExact(made)) {
         Py_SETREF(made, PySequence_List(made));
@@ -511,12 +516,12 @@ static int hand_on(Pass *pass, PyObject *node, PyObject *next, PyObject *gradien
 }
 
 /* Applies a node and hands its gradients on. `gradient` (stolen) may be NULL. */
-static int run_node(Pass *pass, PyObject *target, PyObject *gradient, int observed) {
+static int run_node(Pass *pass, PyObject *target, PyObject *gradient, const Description *what) {
     PyObject *next = PyObject_GetAttr(target, s_next);
     PyObject *gradients = NULL;
     int result = next == NULL ? -1 : 0;
     if (result == 0 && gradient != NULL) {
-        gradients = apply_node(pass, target, gradient, observed);
+        gradients = apply_node(pass, target, gradient, what);
         result = gradients == NULL ? -1 : 0;
     } else {
         Py_XDECREF(gradient);
@@ -537,19 +542,12 @@ static int is_true(PyObject *node, PyObject *attribute) {
 }
 
 /* Enters the evaluation of a node. One whose outputs are hooked carries no number. */
-static int enter_evaluation(Pass *pass, PyObject *node) {
-    PyObject *names, *seq, *thread;
-    if (describe(node, &names, &seq, &thread) < 0) {
-        return -1;
-    }
+static int enter_evaluation(Pass *pass, PyObject *node, const Description *what) {
     int hooked = is_true(node, s_hooked);
     if (hooked == 1 && (hooked = is_true(node, s_pre_hooks)) == 0) {
         hooked = is_true(node, s_retains);
     }
-    int result = hooked < 0 ? -1 : enter(pass, PyTuple_GET_ITEM(names, 0), hooked ? minus_one : seq, thread, nothing, 0);
-    Py_DECREF(seq);
-    Py_DECREF(thread);
-    return result;
+    return hooked < 0 ? -1 : enter(pass, PyTuple_GET_ITEM(what->names, 0), hooked ? minus_one : what->seq, what->thread, nothing, 0);
 }
 
 static int run_target(Pass *pass, Py_ssize_t entry) {
@@ -561,13 +559,17 @@ static int run_target(Pass *pass, Py_ssize_t entry) {
     }
     int observed = gradient == NULL ? 0 : is_observed(pass);
     if (observed == 0) {
-        return run_node(pass, target, gradient, 0);
+        return run_node(pass, target, gradient, NULL);
     }
-    if (observed < 0 || enter_evaluation(pass, target) < 0) {
+    Description what = {NULL, NULL, NULL};
+    if (observed < 0 || describe(target, &what) < 0 || enter_evaluation(pass, target, &what) < 0) {
+        forget(&what);
         Py_DECREF(gradient);
         return -1;
     }
-    return leave(pass, run_node(pass, target, gradient, 1));
+    int result = leave(pass, run_node(pass, target, gradient, &what));
+    forget(&what);
+    return result;
 }
 
 PyDoc_STRVAR(run_doc, "run(edge, gradients, keep_graph, create_graph): a backward pass from one edge.\n\n"

@@ -8,8 +8,14 @@
 
 struct Names names;
 
-enum { OP_CACHE = 512 };
-static struct { PyObject *op; int32_t label; bool is_aten; } op_cache[OP_CACHE];
+typedef struct {
+    PyObject *op;                                   /* NULL: a free slot */
+    int32_t label;
+    bool is_aten;
+} OpSlot;
+
+static OpSlot *ops;                                 /* every operator met, for the life of the process */
+static size_t op_mask, op_count;
 
 static _Thread_local Buffer *own_buffer;            /* valid while the generation is the recorder's */
 static _Thread_local uint64_t own_generation;
@@ -78,29 +84,61 @@ static PyObject *thread_buffer(Core *self, PyObject *Py_UNUSED(ignored))
 }
 
 /* --- labels ----------------------------------------------------------------------------------------------------------- */
-static int op_label(Core *core, PyObject *op, int32_t *label, bool *is_aten)
+static size_t op_hash(PyObject *op)
 {
-    size_t place = ((uintptr_t)op >> 4) % OP_CACHE;
-    if (op_cache[place].op != op) {
-        PyObject *made = PyObject_CallMethodOneArg((PyObject *)core, names.op_label, op);
-        if (!made)
-            return -1;
-        int number, aten;
-        int parsed = PyArg_ParseTuple(made, "ip", &number, &aten);
-        Py_DECREF(made);
-        if (!parsed)
-            return -1;
-        Py_INCREF(op);
-        op_cache[place].label = number;
-        op_cache[place].is_aten = aten;
-        Py_XSETREF(op_cache[place].op, op);
-        *label = number;
-        *is_aten = aten;
-        return 0;
+    return (size_t)(((uint64_t)(uintptr_t)op >> 4) * 0x9E3779B97F4A7C15u >> 20);
+}
+
+static OpSlot *find_op(PyObject *op)
+{
+    size_t place = op_hash(op) & op_mask;
+    while (ops[place].op && ops[place].op != op)
+        place = (place + 1) & op_mask;
+    return &ops[place];
+}
+
+static int grow_ops(void)
+{
+    size_t old = ops ? op_mask + 1 : 0, size = old ? 2 * old : 1024;
+    OpSlot *before = ops, *grown = PyMem_Calloc(size, sizeof *grown);
+    if (!grown) {
+        PyErr_NoMemory();
+        return -1;
     }
-    *label = op_cache[place].label;
-    *is_aten = op_cache[place].is_aten;
+    ops = grown;
+    op_mask = size - 1;
+    for (size_t i = 0; i < old; i++)
+        if (before[i].op)
+            *find_op(before[i].op) = before[i];
+    PyMem_Free(before);
     return 0;
+}
+
+static OpSlot *add_op(Core *core, PyObject *op)
+{
+    PyObject *made = PyObject_CallMethodOneArg((PyObject *)core, names.op_label, op);
+    if (!made)
+        return NULL;
+    int label, aten;
+    int parsed = PyArg_ParseTuple(made, "ip", &label, &aten);
+    Py_DECREF(made);
+    if (!parsed || (2 * op_count >= op_mask && grow_ops() < 0))
+        return NULL;
+    OpSlot *slot = find_op(op);
+    if (!slot->op) {
+        Py_INCREF(op);
+        *slot = (OpSlot){.op = op, .label = label, .is_aten = aten};
+        op_count++;
+    }
+    return slot;
+}
+
+static const OpSlot *op_label(Core *core, PyObject *op)
+{
+    if (!ops && grow_ops() < 0)
+        return NULL;
+    OpSlot *slot = find_op(op);
+    return slot->op ? slot : add_op(core, op);
 }
 
 static int name_label(Core *core, PyObject *name, int kind, int32_t *label)
@@ -130,6 +168,8 @@ static int push_row(Core *core, Buffer *buffer, int32_t label, int64_t sequence_
                     bool is_op)
 {
     int32_t stack = -1;
+    if (buffer_refuses(buffer))
+        return buffer_push(buffer, label, sequence_nr, forward_thread, -1, -1, false, is_op, 0) == -2 ? -1 : 0;
     if (core->detail & STACKS) {
         /* What an operator of the package calls has the operator's stack: only the package's own frames lie between them. */
         const Open *top = buffer->open_count ? &buffer->open[buffer->open_count - 1] : NULL;
@@ -164,11 +204,12 @@ static int begin_op(Core *self, PyObject *op, PyObject *args, PyObject *sequence
     }
     if (!buffer)
         return 0;
-    int32_t label, inputs = -1;
-    bool is_aten;
-    if (op_label(self, op, &label, &is_aten) < 0)
+    const OpSlot *slot = op_label(self, op);
+    if (!slot)
         return -1;
-    if (self->detail & SHAPES && (inputs = inputs_of_op(self, op, args)) == -2)
+    int32_t label = slot->label, inputs = -1;
+    bool is_aten = slot->is_aten;
+    if (self->detail & SHAPES && !buffer_refuses(buffer) && (inputs = inputs_of_op(self, op, args)) == -2)
         return -1;
     long long sequence_nr = PyLong_AsLongLong(sequence);
     if (sequence_nr == -1 && PyErr_Occurred())
@@ -246,7 +287,7 @@ static PyObject *enter_node(Core *self, PyObject *const *args, Py_ssize_t count)
         Py_RETURN_NONE;
     if (name_label(self, name, kind, &label) < 0)
         return NULL;
-    if (self->detail & SHAPES && kind != KIND_NODE && (inputs = inputs_of_values(self, args[3])) == -2)
+    if (self->detail & SHAPES && kind != KIND_NODE && !buffer_refuses(buffer) && (inputs = inputs_of_values(self, args[3])) == -2)
         return NULL;
     if (push_row(self, buffer, label, sequence_nr, thread, inputs, false) < 0)
         return NULL;

@@ -61,6 +61,10 @@ static PyObject *push(Buffer *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "iLiipp", &label, &sequence_nr, &forward_thread, &inputs, &wants_stack, &by_handle))
         return NULL;
     int32_t stack = -1;
+    if (buffer_refuses(self)) {
+        int32_t row = buffer_push(self, label, sequence_nr, forward_thread, inputs, -1, by_handle, false, 0);
+        return row == -2 ? NULL : PyLong_FromLong(row);
+    }
     if (wants_stack && self->core->detail & STACKS) {
         const Open *top = self->open_count ? &self->open[self->open_count - 1] : NULL;
         stack = top && top->is_op ? top->stack : stacks_sample(self);

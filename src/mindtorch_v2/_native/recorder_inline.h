@@ -54,6 +54,13 @@ static inline int64_t core_now(const Core *core)
     return core->clock ? clock_of_python(core->clock) : system_now();
 }
 
+/* Whether the next row will be dropped: then there is no need to describe it. */
+static inline bool buffer_refuses(const Buffer *buffer)
+{
+    const Core *core = buffer->core;
+    return (core->limit && !core->newest && core->kept >= core->limit) || buffer->rows.next >= INT32_MAX;
+}
+
 /* Opens a row: its number; -1 if it is dropped; -2 with a Python error set. */
 static inline int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequence_nr, int32_t forward_thread, int32_t inputs,
                                   int32_t stack, bool by_handle, bool is_op, int64_t now)
@@ -62,8 +69,7 @@ static inline int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequenc
     if (buffer->open_count == buffer->open_room && !buffer_room(buffer))
         return -2;
     int32_t number = -1;
-    bool refused = (core->limit && !core->newest && core->kept >= core->limit) || buffer->rows.next >= INT32_MAX;
-    if (!refused) {
+    if (!buffer_refuses(buffer)) {
         if (core->limit && core->newest && table_is_full(&buffer->rows))
             core_drop_old_rows(core);
         Row *row = table_add(&buffer->rows);

@@ -79,6 +79,11 @@ static void note(Core *core, int64_t address, int64_t nbytes, int32_t device, bo
     Buffer *buffer = core_buffer(core);
     if (!buffer && (!is_free || PyErr_Occurred()))
         return;
+    const Table *table = buffer ? &buffer->memory : &core->stray;
+    if (core->limit && (!buffer || !core->newest) && table->next - table->first >= core->limit) {
+        core->dropped++;
+        return;
+    }
     int64_t now = core_now(core);
     if (now == -1 && PyErr_Occurred())
         return;
@@ -86,7 +91,7 @@ static void note(Core *core, int64_t address, int64_t nbytes, int32_t device, bo
         buffer_note_memory(buffer, now, address, nbytes, device);
         return;
     }
-    MemoryRow *row = core->limit && core->stray.next >= core->limit ? NULL : table_add(&core->stray);
+    MemoryRow *row = table_add(&core->stray);
     if (row)
         *row = (MemoryRow){.time_ns = now, .address = address, .nbytes = nbytes, .device = device, .row = -1};
     else

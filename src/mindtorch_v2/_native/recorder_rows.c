@@ -282,10 +282,6 @@ void buffer_note_memory(Buffer *buffer, int64_t now, int64_t address, int64_t nb
 {
     Core *core = buffer->core;
     int64_t held = buffer->memory.next - buffer->memory.first;
-    if (core->limit && !core->newest && held >= core->limit) {
-        core->dropped++;
-        return;
-    }
     if (core->limit && core->newest && table_is_full(&buffer->memory))
         while (buffer->memory.held > 1 && held - ((int64_t)1 << buffer->memory.shift) >= core->limit) {
             table_drop_chunk(&buffer->memory);

@@ -81,7 +81,7 @@ def _from_native(buffer: Any, spans: list[Span]) -> tuple[Callable[[], dict[str,
 
 
 def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], dict[str, np.ndarray]], ...]:
-    start = Position(0, 0, 0, 0, 0, 0) if any(s.carried for s in spans) else spans[0].start
+    start = Position(0, 0, 0, 0, 0, 0, 0) if any(s.carried for s in spans) else spans[0].start
     gone = buffer.gone
     rows, details = buffer.rows[max(0, start.rows_at - gone[0]):], buffer.details[max(0, start.details_at - gone[1]):]
     ends = buffer.ends[max(0, start.ends_at - gone[2]):]
@@ -169,7 +169,7 @@ class _Thread:
         self.columns["parent"] = _positions(self.columns["row"], self.columns["parent"])
         self.columns["kind"] = _label_kinds(window.labels, self.columns["label"])
         self._set_times()
-        self.available = 0               # rows of the window that are still there
+        self.available = self.records = 0      # rows and memory records of the window that are still there
         self.keep = self._wanted(self.columns["kind"])
 
     def _set_times(self) -> None:
@@ -201,6 +201,8 @@ class _Thread:
             unwanted += [] if options.with_modules else [Kind.MODULE]
         if not (options.with_stack and options.record_python_gc_info):
             unwanted.append(Kind.GC)
+        if len(rows) and self.columns["start_ns"].max() > self.window.stop_ns:      # begun while the window was being closed
+            keep &= self.columns["start_ns"] <= self.window.stop_ns
         left_out = np.zeros(len(Kind), bool)
         left_out[[int(k) for k in unwanted]] = True
         keep &= ~left_out[kinds]
@@ -208,8 +210,10 @@ class _Thread:
 
     def lost(self) -> int:
         """How many of the window's rows and memory records have been given up since."""
-        recorded = sum(s.stop.recorded - s.start.recorded for s in self.spans if s.stop is not None)
-        return recorded - self.available
+        spans = [(s.start, s.stop) for s in self.spans if s.stop is not None]
+        recorded = sum(stop.recorded - start.recorded for start, stop in spans)
+        remembered = sum(stop.remembered - start.remembered for start, stop in spans)
+        return recorded - self.available + remembered - self.records
 
     def nest(self) -> None:
         """Parents among the kept rows. A row that outlives the one it was opened in leaves the nesting (a step stays:
@@ -241,6 +245,7 @@ class _Thread:
     def memory(self) -> dict[str, np.ndarray]:
         """The window's memory records, with `row` as a position in the columns."""
         made = self.thread.memory()
+        self.records = len(made["row"])
         row = _positions(self.columns["row"], made["row"])
         if self.nearest is not None:
             row = self.nearest[row]
@@ -275,11 +280,12 @@ class _Strings:
 def build_store(window: Window, metadata: Metadata) -> EventStore:
     """The events of a window."""
     threads = [_Thread(window, thread) for thread in window.threads]
-    dropped = window.refused + sum(thread.lost() for thread in threads) + _keep_within(threads, window.options)
+    excess = _keep_within(threads, window.options)
     for thread in threads:
         thread.nest()
     columns, memory = _joined(threads)
-    memory = _with_strays(window, memory)
+    memory, lost_memory = _bounded_memory(_with_strays(window, memory), window.options)
+    dropped = window.refused + sum(thread.lost() for thread in threads) + excess + lost_memory
     strings = _Strings()
     _name(window.labels, columns, strings)
     columns["inputs"], inputs = _compacted(columns["inputs"], window.inputs.__getitem__, window.options.describes_inputs,
@@ -356,7 +362,17 @@ def _with_strays(window: Window, memory: dict[str, np.ndarray]) -> dict[str, np.
     added = {n: np.append(memory[n], table[n][wanted]) for n in MEMORY_FIELDS}
     added["thread"] = np.append(memory["thread"], np.zeros(int(wanted.sum()), np.int64))
     order = np.argsort(added["time_ns"], kind="stable")
+    order = order[:np.searchsorted(added["time_ns"][order], window.stop_ns, side="right")]    # not what happened during the stop
     return {n: c[order].astype(np.int64) for n, c in added.items()}
+
+
+def _bounded_memory(memory: dict[str, np.ndarray], options: Options) -> tuple[dict[str, np.ndarray], int]:
+    """The memory records (in the order of time) that the window's bound leaves, and how many it does not."""
+    excess = max(0, len(memory["row"]) - options.max_events) if options.max_events else 0
+    if not excess:
+        return memory, 0
+    part = slice(excess, None) if options.keep == "newest" else slice(None, options.max_events)
+    return {n: c[part] for n, c in memory.items()}, excess
 
 
 def _memory_table(memory: dict[str, np.ndarray]) -> MemoryTable:

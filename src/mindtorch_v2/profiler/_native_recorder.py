@@ -76,8 +76,8 @@ class NativeBuffer(_Buffer):  # type: ignore[misc, valid-type]
         def __getattr__(self, name: str) -> Any: ...
 
     def position(self) -> Position:
-        row = self.next_row
-        return Position(row, row, 0, 0, 0, self.next_memory)
+        row, memory = self.next_row, self.next_memory
+        return Position(row, row, 0, 0, 0, memory, memory)
 
 
 class NativeStacks:

@@ -67,6 +67,7 @@ class Position(NamedTuple):
     details_at: int
     ends_at: int
     memory_at: int
+    remembered: int      # memory records so far
 
 
 class ThreadBuffer:
@@ -101,7 +102,7 @@ class ThreadBuffer:
         number = next(self.row_numbers)
         lengths = [len(flat) + gone for flat, gone in zip((self.rows, self.details, self.ends, self.memory), self.gone)]
         self.marks += 1
-        return Position(number, number - self.marks + 1, *lengths)
+        return Position(number, number - self.marks + 1, *lengths, lengths[3] // len(MEMORY_FIELDS))
 
     def open_rows(self) -> list[tuple[int, int]]:
         """(row, label) of what is open with a handle, outermost first."""
@@ -411,11 +412,12 @@ class Recorder:
 
     def _note_memory(self, buffer: ThreadBuffer, address: int, nbytes: int, device_type: str, device_index: int) -> None:
         if self.watches_memory:
-            if self.limit and len(buffer.memory) >= 2 * len(MEMORY_FIELDS) * self.limit:
+            if self.limit and len(buffer.memory) >= len(MEMORY_FIELDS) * self.limit:
                 if not self.newest:
                     self.dropped += 1
                     return
-                buffer.forget(self.limit)
+                if len(buffer.memory) >= 2 * len(MEMORY_FIELDS) * self.limit:
+                    buffer.forget(self.limit)
             row = buffer.open[-1] if buffer.open else -1
             device = DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index
             buffer.memory += (self.now(), address, nbytes, device, row)

@@ -82,7 +82,7 @@ class Session:
     def _close_spans(self) -> None:
         for buffer in self._covered() if self._collecting else []:
             if buffer.info.number not in self._spans:      # a thread that came later: all it did is inside
-                self._spans[buffer.info.number] = (buffer, [Span(Position(0, 0, 0, 0, 0, 0))])
+                self._spans[buffer.info.number] = (buffer, [Span(Position(0, 0, 0, 0, 0, 0, 0))])
             self._spans[buffer.info.number][1][-1].stop = buffer.position()
         self._collecting = False
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import _dtype as dt
 from ... import _observer
+from ..._device import CPU
 from ..._dispatch import aten
 from ..._dispatch.keys import NO_GRAD, OUTPUTS, SPECIAL
 from ..._dispatch.modes import SPACE, Seen, sequence, state
@@ -45,7 +46,7 @@ def detach(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
 
 
 def _relu(name: str, step: Op) -> None:
-    @shown(name)
+    @shown(name, allocates_inside=True)
     def relu(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
         return kernel(self._a) if self.dtype is dt.bool_ else seen[2](step, (self, 0), -1, kernel, self._a)
 
@@ -93,7 +94,7 @@ def baddbmm(seen: Seen, number: int, kernel: Kernel, self: Any, batch1: Any, bat
     return kernel(self._a, a, b, beta, alpha)
 
 
-@shown("matmul")
+@shown("matmul", allocates_inside=True)
 def matmul(seen: Seen, number: int, kernel: Kernel, self: Any, other: Any) -> np.ndarray:
     if self._a.ndim != 2 or other._a.ndim != 2:
         return COMPOSITES["matmul"](self, other)._a
@@ -104,14 +105,17 @@ def ones_like(out: Any) -> Any:
     """`aten.ones_like(out)` for a tensor on the CPU, with the events of its steps around one numpy call."""
     observer = _observer.active
     array = out._a
-    if observer is None or SPACE["_mode"] & (SPECIAL | OUTPUTS) or SPACE["_watch"] is not None or not array.flags.c_contiguous:
+    if observer is None or SPACE["_mode"] & (SPECIAL | OUTPUTS) or not array.flags.c_contiguous:
         return aten.ones_like(out)
     number = -1 if SPACE["_mode"] & NO_GRAD and not state.grad else sequence[0]
     observer.enter_op(_ONES_LIKE, (out, None, None, None, None, None), number)
     try:
         observer.enter_op(_EMPTY_LIKE, (out, None, None, None, None, None), -1)
-        observer.enter_op(_EMPTY_STRIDED, (array.shape, contiguous_strides(array.shape), out.dtype, None, out.device, None), -1)
-        made = wrap(np.empty(array.shape, array.dtype), out.dtype)
+        shape = array.shape
+        observer.enter_op(_EMPTY_STRIDED, (shape, contiguous_strides(shape) if shape else (), out.dtype, None, CPU, None), -1)
+        made = wrap(np.empty(shape, array.dtype), out.dtype)
+        if SPACE["_watch"] is not None:
+            SPACE["_watch"](made)
         observer.leave()
         observer.leave()
         observer.enter_op(_FILL, (made, 1.0), -1)

@@ -1,0 +1,326 @@
+"""The recorder in C and its twin in Python: the same calls give the same rows. What only one of them has is tested below."""
+from __future__ import annotations
+
+import itertools
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mindtorch_v2 as torch
+from mindtorch_v2._ops.table import find
+from mindtorch_v2._storage import native
+from mindtorch_v2.profiler import _clock, _ExperimentalConfig, profile, record_function
+from mindtorch_v2.profiler._build import Span, Window, build_store, recorded, stray_memory
+from mindtorch_v2.profiler._fields import Kind
+from mindtorch_v2.profiler._native_recorder import COLUMNS, NativeRecorder, _samples
+from mindtorch_v2.profiler._python_recorder import SHAPES, Recorder
+from mindtorch_v2.profiler._store import EventStore, Metadata, Options
+
+ADD, MUL, CAT = find("add.Tensor"), find("mul.Tensor"), find("cat")
+TWINS = [Recorder, pytest.param(NativeRecorder, marks=pytest.mark.skipif(native is None, reason="not built"))]
+needs_native = pytest.mark.skipif(native is None, reason="the native recorder was not built or is switched off")
+
+
+class TickingClock:
+    def __init__(self) -> None:
+        self.now = itertools.count(10, 10).__next__
+
+    def epoch_offset(self) -> int:
+        return 0
+
+
+def record(kind: Any, work: Callable[[Any], None], options: Options | None = None) -> EventStore:
+    """What a recorder of this kind makes of `work(recorder)`, as a store."""
+    options = options or Options(record_shapes=True, profile_memory=True)
+    with _clock.use(TickingClock()):
+        recorder = kind()
+        recorder.reset()
+        recorder.bound(options.max_events, options.keep == "newest")
+        recorder.set_details(SHAPES if options.record_shapes else 0)
+        recorder.watches_memory = options.profile_memory
+        buffer = recorder.adopt()
+        span = Span(buffer.position())
+        start = recorder.now()
+        work(recorder)
+        stop = recorder.now()
+        span.stop = buffer.position()
+        window = Window(1, start, stop, options, [recorded(buffer, [span])], stray_memory(recorder, 0), recorder.labels,
+                        recorder.inputs, recorder.modules, recorder.stacks, recorder.dropped)
+        store = build_store(window, Metadata(start, stop, options=options))
+        recorder.watches_memory = False
+    return store
+
+
+def described(store: EventStore) -> list[Any]:
+    rows = [(store.name_of(r), store.overload_of(r), store.inputs_of(r),
+             *(int(store.columns[c][r]) for c in ("start_ns", "end_ns", "parent", "kind", "sequence_nr", "flags")))
+            for r in range(len(store))]
+    memory = [tuple(int(store.memory.columns[c][r]) for c in ("time_ns", "address", "nbytes", "row")) for r in range(len(store.memory))]
+    return [rows, memory, store.metadata.dropped_events]
+
+
+_X, _Y = torch.ones(3, 4), torch.ones(4, 3).t()
+_ARGUMENTS = [(), (_X, _Y, 1), (_X, 2, 1.5), ([_X, _Y], 0), (_X, None, True), (_X, (1, 2), "text"), (_X, 10 ** 30), (_X, -0.5j),
+              ([_X] * 40, 1), (torch.ones(()), torch.ones(0, 3)), (_X, torch.float32), (_X, _X.device), (np.float32(2), [])]
+_STEPS = st.lists(st.one_of(
+    st.tuples(st.just("op"), st.sampled_from([ADD, MUL, CAT]), st.sampled_from(_ARGUMENTS), st.integers(-1, 5)),
+    st.tuples(st.just("node"), st.sampled_from(["AddBackward0", "autograd::engine::evaluate_function: AddBackward0", "Double"]),
+              st.integers(-1, 5), st.booleans()),
+    st.tuples(st.just("scope"), st.sampled_from(["a", "b"]), st.sampled_from([None, "text"])),
+    st.tuples(st.sampled_from(["leave", "open", "close first", "close last", "memory", "function"]))), max_size=60)
+
+
+def play(recorder: Any, steps: list[Any]) -> None:
+    handles: list[Any] = []
+    seen = 1000
+    for step in steps:
+        what = step[0]
+        if what == "op":
+            recorder.enter_op(*step[1:])
+        elif what == "node":
+            recorder.enter_node(step[1], step[2], 0, (_X,), step[3])
+        elif what == "scope":
+            recorder.enter_scope(*step[1:])
+        elif what == "leave":
+            recorder.leave()
+        elif what == "open":
+            handles.append(recorder.open(Kind.SCOPE, "handle", None))
+        elif what.startswith("close") and handles:
+            recorder.close(handles.pop(0 if what == "close first" else -1))
+        elif what == "function":
+            recorder.enter_function("f", (_X, 1), {"k": 2})
+        elif what == "memory":
+            seen += 8
+            recorder.allocated(seen, 16, "cpu", 0)
+            recorder.freed(seen, 16, "cpu", 0)
+
+
+@needs_native
+@settings(max_examples=120, deadline=None)
+@given(_STEPS)
+def test_twins_record_the_same(steps):
+    assert described(record(NativeRecorder, lambda r: play(r, steps))) == described(record(Recorder, lambda r: play(r, steps)))
+
+
+@needs_native
+@settings(max_examples=40, deadline=None)
+@given(_STEPS, st.sampled_from(["newest", "oldest"]), st.integers(1, 12))
+def test_bounded_twins_keep_the_same_rows(steps, keep, limit):
+    options = Options(max_events=limit, keep=keep, profile_memory=True)
+    stores = [record(kind, lambda r: play(r, steps), options) for kind in (Recorder, NativeRecorder)]
+    assert described(stores[0]) == described(stores[1])
+    assert len(stores[0]) <= limit and len(stores[0].memory) <= limit
+
+
+@pytest.mark.parametrize("kind", TWINS)
+@pytest.mark.parametrize("keep", ["newest", "oldest"])
+@pytest.mark.parametrize("limit", [1, 100, 1000])
+def test_a_bound_holds_whatever_is_recorded(kind, keep, limit):
+    def work(recorder: Any) -> None:
+        for number in range(5000):
+            recorder.enter_op(ADD, (), number)
+            recorder.leave()
+
+    store = record(kind, work, Options(max_events=limit, keep=keep))
+    assert len(store) == limit and store.metadata.dropped_events == 5000 - limit
+    first = 5000 - limit if keep == "newest" else 0
+    assert store.sequence_nr.tolist() == list(range(first, first + limit))
+
+
+@pytest.mark.parametrize("kind", TWINS)
+def test_a_bounded_recorder_does_not_grow(kind):
+    recorder = kind()
+    recorder.reset()
+    recorder.bound(200, True)
+    buffer = recorder.adopt()
+    for _ in range(20_000):
+        recorder.enter_op(ADD, (), -1)
+        recorder.leave()
+    held = buffer.nbytes / 48 if hasattr(buffer, "nbytes") else len(buffer.rows) / 5
+    assert held <= 2 * 200 + 128
+    recorder.reset()
+
+
+def test_the_profile_says_what_it_dropped(tmp_path):
+    x = torch.ones(2)
+    with profile(experimental_config=_ExperimentalConfig(max_events=10, keep="oldest")) as prof:
+        for _ in range(25):
+            x + x
+    assert prof.dropped_events == 15 and len(prof.events()) == 10
+    assert prof.key_averages().table().rstrip().endswith("Dropped events: 15")
+    prof.export_chrome_trace(str(tmp_path / "trace.json"))
+    assert '"dropped_events": 15' in (tmp_path / "trace.json").read_text()
+    with profile() as prof:
+        x + x
+    assert prof.dropped_events == 0 and "Dropped" not in prof.key_averages().table()
+
+
+@pytest.mark.parametrize("wrong", [{"max_events": -1}, {"max_events": 2.5}, {"max_events": True}, {"keep": "some"}])
+def test_wrong_bounds_are_refused(wrong):
+    with pytest.raises(ValueError):
+        _ExperimentalConfig(**wrong)
+
+
+def test_stopping_makes_nothing_and_what_follows_changes_nothing():
+    x = torch.ones(2)
+    with profile() as first:
+        x + x
+    assert first.profiler.has_results and first.profiler._store is None
+    with profile() as second:
+        x * x
+    assert [e.name for e in first.events()] == ["aten::add"] and [e.name for e in second.events()] == ["aten::mul"]
+
+
+# --- the native recorder alone ------------------------------------------------------------------------------------------
+@needs_native
+def test_rows_take_at_most_64_bytes_and_cross_chunks():
+    recorder = NativeRecorder()
+    recorder.reset()
+    buffer = recorder.adopt()
+    count = 100_000
+    for number in range(count):
+        recorder.enter_op(ADD, (), number)
+        recorder.leave()
+    assert sum(np.dtype(t).itemsize for t in COLUMNS.values()) == 48
+    assert buffer.nbytes / count <= 64
+    first, parts = buffer.row_table(0, count)
+    columns = dict(zip(COLUMNS, native.split_rows(parts)))
+    assert first == 0 and len(parts) > 1
+    assert np.array_equal(np.frombuffer(columns["sequence_nr"], np.int64), np.arange(count))
+    recorder.reset()
+
+
+@needs_native
+def test_the_clock_agrees_with_pythons():
+    recorder = NativeRecorder()
+    time.sleep(0.03)
+    recorder.reset()
+    before = time.perf_counter_ns()
+    time.sleep(0.02)
+    assert min(abs(recorder.now() - time.perf_counter_ns()) for _ in range(100)) < 20_000
+    assert recorder.now() > before
+    times = [recorder.now() for _ in range(1000)]
+    assert times == sorted(times)
+
+
+@needs_native
+def test_events_end_where_a_function_raises():
+    def work(recorder: Any) -> None:
+        def fails() -> None:
+            recorder.enter_op(MUL, (), -1)
+            try:
+                raise KeyError("inside")
+            finally:
+                recorder.leave()
+        with pytest.raises(KeyError, match="inside"):
+            recorder.run_op(ADD, (), -1, fails)
+        recorder.mark_ops(MUL, (_X,), ADD, (_Y,))
+
+    store = record(NativeRecorder, work)
+    assert [store.name_of(r) for r in range(4)] == ["aten::add", "aten::mul", "aten::mul", "aten::add"]
+    assert store.parent.tolist() == [-1, 0, -1, -1] and not store.flags.any()
+
+
+@needs_native
+def test_wrong_calls_raise_and_leave_nothing_open():
+    def work(recorder: Any) -> None:
+        for call in (lambda: recorder.enter_op(ADD), lambda: recorder.enter_op(ADD, (), "x"), lambda: recorder.enter_node(1, 2),
+                     lambda: recorder.run_op(ADD, (), -1), lambda: recorder.enter_scope(), lambda: recorder.renew([]),
+                     lambda: recorder.bind(3), lambda: native.split_rows(3), lambda: native.split_rows([(bytearray(3), 0, 5)])):
+            with pytest.raises((TypeError, ValueError)):
+                call()
+
+    assert len(record(NativeRecorder, work)) == 0
+
+
+@needs_native
+def test_arrays_of_another_layout_are_not_read():
+    samples = _samples()
+    array, data, *rest = samples[0]
+    assert native.setup(torch.Tensor, np.ndarray, [(array, data + 8, *rest)]) is False
+    assert native.setup(torch.Tensor, np.ndarray, samples) is True
+
+
+@needs_native
+def test_storages_and_blocks_die_quietly():
+    with profile(profile_memory=True) as prof:
+        x = torch.ones(1000) + 1
+        y = x.view(10, 100)
+        del x
+    with profile(profile_memory=True):
+        del y                                        # what another profile saw come is not reported twice
+    assert 4000 in prof.profiler.store.memory.nbytes.tolist()
+
+
+@needs_native
+def test_many_threads_at_once():
+    x = torch.ones(4)
+    with profile(record_shapes=True, profile_memory=True, experimental_config=_ExperimentalConfig(profile_all_threads=True)) as prof:
+        def work() -> None:
+            for i in range(300):
+                with record_function(f"scope {i % 7}"):
+                    (x + x) * x
+        threads = [threading.Thread(target=work) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    store = prof.profiler.store
+    names = [store.name_of(r) for r in range(len(store))]
+    assert names.count("aten::add") == names.count("aten::mul") == 1800
+    for row, parent in enumerate(store.parent.tolist()):
+        assert (parent < 0) == names[row].startswith("scope") and (parent < 0 or store.thread[row] == store.thread[parent])
+
+
+@needs_native
+def test_deep_stacks_and_recursion():
+    def down(n: int) -> Any:
+        return torch.ones(1) + 1 if n == 0 else down(n - 1)
+
+    with profile(with_stack=True) as prof:
+        down(300)
+    store = prof.profiler.store
+    add = next(r for r in range(len(store)) if store.name_of(r) == "aten::add")
+    assert sum(frame.endswith(": down") for frame in store.stack_of(add)) == 301
+
+
+@needs_native
+def test_a_profile_function_that_comes_and_goes_inside_is_survived():
+    x = torch.ones(2)
+
+    def noisy() -> None:
+        sys.setprofile(lambda *args: None)
+        x + x
+        sys.setprofile(None)
+
+    with profile(with_stack=True) as prof:
+        noisy()
+        x * x
+    assert {"aten::add", "aten::mul"} <= {e.name for e in prof.events()}
+    assert sys.getprofile() is None
+
+
+def test_the_profilers_tests_pass_on_the_other_twin():
+    """Everything about recording, run again in a process that has the other recorder."""
+    other = "1" if native is None else "0"
+    if other == "1" and os.environ.get("MINDTORCH_NATIVE") != "0":
+        pytest.skip("the native recorder was not built")
+    if os.environ.get("MINDTORCH_TWIN_TESTS") == "running":
+        pytest.skip("this is that process")
+    root = pathlib.Path(__file__).parents[1]
+    files = sorted(str(p) for p in (root / "profiler").glob("test_*.py")) + [__file__]
+    environment = {**os.environ, "MINDTORCH_NATIVE": other, "MINDTORCH_TWIN_TESTS": "running",
+                   "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files], env=environment,
+                          cwd=root.parents[1], capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
