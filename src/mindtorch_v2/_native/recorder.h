@@ -18,6 +18,13 @@ enum { USER = 0, LIBRARY = 1, INTERNAL = 2, CLASS_MASK = 3, IMPORTS = 4 };
 
 #define NO_END INT64_MIN
 
+/* Reading a thread's own variable takes one instruction where the C library lets a loaded module have some in advance. */
+#if defined(__GLIBC__) && defined(__GNUC__)
+#define THREAD_LOCAL_MODEL __attribute__((tls_model("initial-exec")))
+#else
+#define THREAD_LOCAL_MODEL
+#endif
+
 typedef struct {
     int64_t start_ns, end_ns, sequence_nr;
     int32_t label, parent, inputs, stack, module, forward_thread;
@@ -143,6 +150,9 @@ extern struct Names {
 
 /* events: an operator's, with its arguments one by one, and as a tuple where there is one */
 int core_begin_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr);
+/* A node's evaluation (no inputs), its application to gradients (`is_backward`), or the forward of a custom Function. */
+int core_begin_node(Core *core, PyObject *name, int64_t sequence_nr, PyObject *thread, PyObject *const *inputs, Py_ssize_t count,
+                    bool is_backward);
 int core_end_op(Core *core, bool went_well);                   /* where it did not, the error that is set stays */
 
 /* rows */
@@ -159,7 +169,7 @@ int core_drop_old_rows(Core *core);
 int inputs_setup(PyObject *module, PyObject *tensor, PyObject *ndarray, PyObject *samples);
 /* The arguments of a call by number; -2 with a Python error set. `tuple` is made where it is needed and not given. */
 int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple);
-int32_t inputs_of_values(Core *core, PyObject *values);
+int32_t inputs_of_values(Core *core, PyObject *const *values, Py_ssize_t count);
 PyObject *tuple_of(PyObject *const *items, Py_ssize_t count);
 int array_memory(PyObject *array, int64_t *address, int64_t *nbytes);       /* of the array that owns the memory */
 
@@ -182,6 +192,7 @@ int buffer_setup(void);
 int memory_setup(void);
 PyObject *core_watch(PyObject *self, PyObject *tensor);
 int watch_tensor(Core *core, PyObject *tensor);
+PyObject *watched_storage(Core *core, PyObject *array);                     /* a new one, whose memory is reported */
 PyObject *core_allocated(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *core_freed(PyObject *self, PyObject *const *args, Py_ssize_t count);
 Buffer *core_buffer(Core *core);                                            /* the calling thread's, NULL if not recorded */
