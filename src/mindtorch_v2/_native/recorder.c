@@ -143,6 +143,7 @@ static const OpSlot *op_label(Core *core, PyObject *op)
 
 static int name_label(Core *core, PyObject *name, int kind, int32_t *label)
 {
+    uint64_t generation = core->generation;
     PyObject *known = PyDict_GetItemWithError(core->names[kind], name);
     if (known) {
         *label = (int32_t)PyLong_AsLong(known);
@@ -158,7 +159,9 @@ static int name_label(Core *core, PyObject *name, int kind, int32_t *label)
     if (!made)
         return -1;
     *label = (int32_t)PyLong_AsLong(made);
-    int failed = PyErr_Occurred() ? -1 : PyDict_SetItem(core->names[kind], name, made);
+    int failed = PyErr_Occurred() ? -1 : 0;
+    if (!failed && generation == core->generation)  /* else the recorder began anew meanwhile, with other numbers */
+        failed = PyDict_SetItem(core->names[kind], name, made);
     Py_DECREF(made);
     return failed;
 }
@@ -191,11 +194,8 @@ static int check_count(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most)
     return -1;
 }
 
-static int begin_op(Core *self, PyObject *op, PyObject *args, PyObject *sequence)
+static int begin_op_in(Core *self, Buffer *buffer, PyObject *op, PyObject *args, PyObject *sequence)
 {
-    Buffer *buffer = core_buffer(self);
-    if (!buffer && PyErr_Occurred())
-        return -1;
     if (self->detail & LISTENERS) {
         PyObject *told = PyObject_CallMethodObjArgs((PyObject *)self, names.tell_op, op, args, sequence, NULL);
         if (!told)
@@ -219,6 +219,19 @@ static int begin_op(Core *self, PyObject *op, PyObject *args, PyObject *sequence
     if (self->detail & STACKS && is_aten)
         tracer_pause(buffer);
     return 0;
+}
+
+/* What is described for the first time, and a clock in Python, may run anything, even what ends the recording: until the row is
+ * written its buffer is held. */
+static int begin_op(Core *self, PyObject *op, PyObject *args, PyObject *sequence)
+{
+    Buffer *buffer = core_buffer(self);
+    if (!buffer && PyErr_Occurred())
+        return -1;
+    Py_XINCREF(buffer);
+    int failed = begin_op_in(self, buffer, op, args, sequence);
+    Py_XDECREF(buffer);
+    return failed;
 }
 
 static PyObject *enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
@@ -267,29 +280,37 @@ static int node_kind(Core *core, PyObject *name, bool is_backward)
     return !text ? -1 : strncmp(text, EVALUATE, sizeof EVALUATE - 1) == 0 ? KIND_NODE : KIND_FUNCTION;
 }
 
+static int begin_node(Core *self, Buffer *buffer, int kind, PyObject *const *args, long long sequence_nr)
+{
+    int32_t label, inputs = -1, thread = 0;
+    if ((kind != KIND_FUNCTION && thread_number(self, buffer, args[2], sequence_nr, &thread) < 0)
+            || tell(self, kind, args[0], args[3], sequence_nr, thread) < 0)
+        return -1;
+    if (!buffer)
+        return 0;
+    if (name_label(self, args[0], kind, &label) < 0)
+        return -1;
+    if (self->detail & SHAPES && kind != KIND_NODE && !buffer_refuses(buffer) && (inputs = inputs_of_values(self, args[3])) == -2)
+        return -1;
+    return push_row(self, buffer, label, sequence_nr, thread, inputs, false);
+}
+
 static PyObject *enter_node(Core *self, PyObject *const *args, Py_ssize_t count)
 {
     if (check_count(count, 5, 5) < 0)
         return NULL;
-    PyObject *name = args[0];
     long long sequence_nr = PyLong_AsLongLong(args[1]);
     int is_backward = PyObject_IsTrue(args[4]);
     if (is_backward < 0 || (sequence_nr == -1 && PyErr_Occurred()))
         return NULL;
-    int kind = node_kind(self, name, is_backward);
+    int kind = node_kind(self, args[0], is_backward);
     Buffer *buffer = kind < 0 ? NULL : core_buffer(self);
-    int32_t label, inputs = -1, thread = 0;
-    if (kind < 0 || (!buffer && PyErr_Occurred())
-            || (kind != KIND_FUNCTION && thread_number(self, buffer, args[2], sequence_nr, &thread) < 0)
-            || tell(self, kind, name, args[3], sequence_nr, thread) < 0)
+    if (kind < 0 || (!buffer && PyErr_Occurred()))
         return NULL;
-    if (!buffer)
-        Py_RETURN_NONE;
-    if (name_label(self, name, kind, &label) < 0)
-        return NULL;
-    if (self->detail & SHAPES && kind != KIND_NODE && !buffer_refuses(buffer) && (inputs = inputs_of_values(self, args[3])) == -2)
-        return NULL;
-    if (push_row(self, buffer, label, sequence_nr, thread, inputs, false) < 0)
+    Py_XINCREF(buffer);
+    int failed = begin_node(self, buffer, kind, args, sequence_nr);
+    Py_XDECREF(buffer);
+    if (failed)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -301,10 +322,15 @@ static PyObject *enter_scope(Core *self, PyObject *const *args, Py_ssize_t count
     if (count == 2 && args[1] != Py_None)           /* a scope with a text of its own: rare */
         return PyObject_CallMethod((PyObject *)self, "_enter", "iOO", KIND_SCOPE, args[0], args[1]);
     Buffer *buffer = core_buffer(self);
-    int32_t label;
-    if ((!buffer && PyErr_Occurred()) || tell(self, KIND_SCOPE, args[0], Py_None, -1, 0) < 0)
+    if (!buffer && PyErr_Occurred())
         return NULL;
-    if (buffer && (name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0))
+    int32_t label;
+    Py_XINCREF(buffer);
+    int failed = tell(self, KIND_SCOPE, args[0], Py_None, -1, 0);
+    if (!failed && buffer)
+        failed = name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0;
+    Py_XDECREF(buffer);
+    if (failed)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -159,7 +159,7 @@ int array_memory(PyObject *array, int64_t *address, int64_t *nbytes);       /* o
 
 /* stacks */
 Stacks *stacks_new(void);
-CodeSlot *stacks_code(Stacks *stacks, PyObject *code);                      /* NULL with a Python error set */
+bool stacks_code(Stacks *stacks, PyObject *code, CodeSlot *known);          /* false with a Python error set */
 int32_t stacks_node(Stacks *stacks, int32_t parent, PyObject *code, int32_t lasti);
 int32_t stacks_sample(Buffer *buffer);                                      /* the calling thread's stack */
 int frame_lasti(PyFrameObject *frame);

@@ -194,7 +194,10 @@ static int32_t find_or_describe(Core *core, PyObject *method, PyObject *op, PyOb
     uint64_t hash = hash_bytes(packing.word, size);
     int32_t number = blob_find(&core->inputs, packing.word, size, hash);
     if (number < 0) {
+        uint64_t generation = core->generation;
         number = described(core, method, op, args);
+        if (generation != core->generation)
+            return number;         /* the recorder began anew meanwhile, with other numbers */
         if (number >= 0 && !blob_add(&core->inputs, packing.word, size, hash, number)) {
             PyErr_NoMemory();
             return -2;

@@ -88,11 +88,14 @@ static int call(Buffer *buffer, PyFrameObject *frame)
     settle(buffer, back);
     Py_XDECREF(back);
     PyCodeObject *code = PyFrame_GetCode(frame);
-    CodeSlot *slot = stacks_code(core->stacks, (PyObject *)code);
+    CodeSlot slot;
+    bool known = stacks_code(core->stacks, (PyObject *)code, &slot);
     Py_DECREF(code);
-    if (!slot)
+    if (!known)
         return -1;
-    int32_t class = slot->class, label = slot->label, row = -1;
+    if (!buffer->traced)                   /* what described the code ended tracing */
+        return 0;
+    int32_t class = slot.class, label = slot.label, row = -1;
     if (is_shown(buffer->frame_count ? &buffer->frames[buffer->frame_count - 1] : NULL, class)) {
         int64_t now = core_now(core);
         if (now == -1 && PyErr_Occurred())
@@ -131,8 +134,8 @@ static int call_function(Buffer *buffer, PyFrameObject *frame, PyObject *functio
     int32_t row = buffer_push(buffer, label, -1, 0, -1, -1, true, false, now);
     if (row == -2)
         return -1;
-    top = &buffer->frames[buffer->frame_count - 1];
-    if (top->frame == frame)
+    top = buffer->frame_count ? &buffer->frames[buffer->frame_count - 1] : NULL;
+    if (top && top->frame == frame)
         top->builtin_row = row;
     return 0;
 }
@@ -191,6 +194,7 @@ static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
     bool pending = what == PyTrace_C_EXCEPTION || (what == PyTrace_RETURN && !arg);
     if (pending)                           /* an exception is on its way: what is done here must not meet it */
         PyErr_Fetch(&type, &value, &traceback);
+    Py_INCREF(buffer);                     /* what is described on the way may end tracing, and with it the thread's reference */
     int failed = handle(buffer, frame, what, arg);
     if (pending) {
         if (failed)
@@ -199,7 +203,8 @@ static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
         failed = 0;
     }
     if (!failed && buffer->previous)
-        return buffer->previous(buffer->previous_object, frame, what, arg);
+        failed = buffer->previous(buffer->previous_object, frame, what, arg);
+    Py_DECREF(buffer);
     return failed;
 }
 

@@ -253,7 +253,7 @@ def _after_fork_in_child() -> None:
         session.running = False
     _sessions.clear()
     if _tracer is not None:
-        _tracer.stop([])
+        _tracer.stop(list(recorder.buffers.values()))
     if _garbage is not None:
         _garbage.stop()
     _tracer = _garbage = None
