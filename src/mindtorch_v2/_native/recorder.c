@@ -557,6 +557,7 @@ static PyObject *setup(PyObject *module, PyObject *args)
     return known < 0 ? NULL : PyBool_FromLong(known);
 }
 
+/* Those of sys.monitoring belong to the module too but stand in their own file. */
 static PyMethodDef functions[] = {
     {"split_rows", split_rows, METH_O, "The rows of parts of a table as one bytearray per column."},
     {"setup", setup, METH_VARARGS, "setup(Tensor, ndarray, samples): whether arrays can be read directly."},
@@ -586,8 +587,10 @@ PyMODINIT_FUNC PyInit__recorder(void)
             || PyType_Ready(&Core_Type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
-    if (!module)
+    if (!module || PyModule_AddFunctions(module, monitoring_functions) < 0) {
+        Py_XDECREF(module);
         return NULL;
+    }
     struct { const char *name; PyTypeObject *type; } types[] = {
         {"Core", &Core_Type}, {"Buffer", &Buffer_Type}, {"Stacks", &Stacks_Type}, {"Storage", &Storage_Type}, {"Block", &Block_Type},
     };

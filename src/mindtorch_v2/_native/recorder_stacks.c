@@ -91,7 +91,17 @@ bool stacks_code(Stacks *stacks, PyObject *code, CodeSlot *known)
     return added;
 }
 
-int32_t stacks_function_label(Stacks *stacks, PyObject *function)
+static PyObject *describe_function(Stacks *stacks, PyObject *function, PyObject *self)
+{
+    if (PyCFunction_Check(function) || !self)
+        return PyObject_CallOneArg(stacks->describe_function, function);
+    PyObject *bound = Py_TYPE(function)->tp_descr_get(function, self, (PyObject *)Py_TYPE(self));
+    PyObject *made = bound ? PyObject_CallOneArg(stacks->describe_function, bound) : NULL;
+    Py_XDECREF(bound);
+    return made;
+}
+
+int32_t stacks_function_label(Stacks *stacks, PyObject *function, PyObject *self)
 {
     /* All calls of one function in C on objects of one type share a label. The name is part of the key because definitions
      * may be made and freed while the program runs. */
@@ -102,6 +112,11 @@ int32_t stacks_function_label(Stacks *stacks, PyObject *function)
         key.definition = callable->m_ml;
         key.type = callable->m_self ? Py_TYPE(callable->m_self) : NULL;
         strncpy(key.name, callable->m_ml->ml_name, sizeof key.name - 1);
+    } else if (self) {
+        const PyMethodDef *definition = ((const PyMethodDescrObject *)function)->d_method;
+        key.definition = definition;
+        key.type = Py_TYPE(self);
+        strncpy(key.name, definition->ml_name, sizeof key.name - 1);
     } else
         key.definition = Py_TYPE(function);
     uint64_t hash = hash_bytes(&key, sizeof key);
@@ -109,7 +124,7 @@ int32_t stacks_function_label(Stacks *stacks, PyObject *function)
     if (found >= 0)
         return -found - 1;                 /* such labels are negative, what a map finds is not */
     Py_INCREF(stacks);                     /* as in stacks_code */
-    PyObject *made = PyObject_CallOneArg(stacks->describe_function, function);
+    PyObject *made = describe_function(stacks, function, self);
     long label = made ? PyLong_AsLong(made) : 0;
     Py_XDECREF(made);
     if (!PyErr_Occurred() && !blob_add(&stacks->functions, &key, sizeof key, hash, (int32_t)(-label - 1)))

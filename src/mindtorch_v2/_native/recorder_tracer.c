@@ -1,4 +1,5 @@
-/* The tracer: a profile hook per thread that keeps the thread's running functions and writes their calls as rows.
+/* The tracer: keeps each thread's running functions and writes their calls as rows. A profile hook per thread tells about calls, or
+ * sys.monitoring (recorder_monitoring.c).
  *
  * The package's own frames, what they call in libraries, and everything inside an operator are left out. */
 #include "recorder_inline.h"
@@ -119,13 +120,13 @@ static int returned(Buffer *buffer, PyFrameObject *frame)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int call_function(Buffer *buffer, PyFrameObject *frame, PyObject *function)
+static int call_function(Buffer *buffer, PyFrameObject *frame, PyObject *function, PyObject *self)
 {
     Core *core = buffer->core;
     Frame *top = buffer->frame_count ? &buffer->frames[buffer->frame_count - 1] : NULL;
     if (!top || top->frame != frame || top->row == -1)
         return 0;
-    int32_t label = stacks_function_label(core->stacks, function);
+    int32_t label = stacks_function_label(core->stacks, function, self);
     if (!label)
         return -1;
     int64_t now = core_now(core);
@@ -151,7 +152,7 @@ static int function_returned(Buffer *buffer, PyFrameObject *frame)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *arg)
+int tracer_handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *function, PyObject *self)
 {
     if (buffer->op_depth)
         return 0;
@@ -161,7 +162,7 @@ static int handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *arg)
     case PyTrace_RETURN:
         return returned(buffer, frame);
     case PyTrace_C_CALL:
-        return call_function(buffer, frame, arg);
+        return call_function(buffer, frame, function, self);
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:
         return function_returned(buffer, frame);
@@ -195,7 +196,7 @@ static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
     if (pending)                           /* an exception is on its way: what is done here must not meet it */
         PyErr_Fetch(&type, &value, &traceback);
     Py_INCREF(buffer);                     /* what is described on the way may end tracing, and with it the thread's reference */
-    int failed = handle(buffer, frame, what, arg);
+    int failed = tracer_handle(buffer, frame, what, arg, NULL);
     if (pending) {
         if (failed)
             PyErr_WriteUnraisable(NULL);
@@ -216,7 +217,8 @@ static _Thread_local bool paused;
 void tracer_pause(const Buffer *buffer)
 {
     PyThreadState *state = PyThreadState_Get();
-    if (!paused && buffer->traced && !buffer->previous && !state->c_tracefunc && state->c_profilefunc == trace) {
+    bool alone = buffer->monitored ? buffer->alone && !state->c_profilefunc : !buffer->previous && state->c_profilefunc == trace;
+    if (!paused && buffer->traced && alone && !state->c_tracefunc) {
         PyThreadState_EnterTracing(state);
         paused = true;
     }
@@ -241,19 +243,25 @@ void tracer_resume(const Buffer *buffer)
 }
 #endif
 
-static PyObject *begin_trace(Buffer *self, PyObject *frames)
+static void set_hook(Buffer *self)
 {
-    /* begin_trace([(frame, class, row), ...]): traces the calling thread; the frames run already, outermost first. */
-    if (!PyList_Check(frames)) {
-        PyErr_SetString(PyExc_TypeError, "expected a list");
-        return NULL;
-    }
     PyThreadState *state = PyThreadState_Get();
     bool is_own = state->c_profilefunc == trace;     /* one of ours that had not yet noticed its end */
     Buffer *before = is_own ? (Buffer *)state->c_profileobj : NULL;
     self->previous = is_own ? before->previous : state->c_profilefunc;
     self->previous_object = is_own ? before->previous_object : state->c_profileobj;
     Py_XINCREF(self->previous_object);
+    PyEval_SetProfile(trace, (PyObject *)self);
+}
+
+static PyObject *begin_trace(Buffer *self, PyObject *args)
+{
+    /* begin_trace([(frame, class, row), ...], monitored, alone): traces the calling thread; the frames run already, outermost
+     * first. Without `monitored` a profile hook is set; else sys.monitoring tells, perhaps to us `alone`. */
+    PyObject *frames;
+    int monitored, alone;
+    if (!PyArg_ParseTuple(args, "O!pp", &PyList_Type, &frames, &monitored, &alone) || (monitored && monitoring_begin(self) < 0))
+        return NULL;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(frames); i++) {
         PyObject *frame;
         int class, row;
@@ -261,8 +269,11 @@ static PyObject *begin_trace(Buffer *self, PyObject *frames)
                 || !push_frame(self, (PyFrameObject *)frame, class, row))
             return NULL;
     }
+    self->monitored = (char)monitored;
+    self->alone = (char)alone;
     self->traced = 1;
-    PyEval_SetProfile(trace, (PyObject *)self);
+    if (!monitored)
+        set_hook(self);
     Py_RETURN_NONE;
 }
 
@@ -272,6 +283,7 @@ static PyObject *end_trace(Buffer *self, PyObject *Py_UNUSED(ignored))
     self->traced = 0;
     PyThreadState *state = PyThreadState_Get();
     Py_INCREF(self);
+    monitoring_end(self);
     if (state->c_profilefunc == trace && state->c_profileobj == (PyObject *)self)
         put_back(self);
     while (self->frame_count)
@@ -295,7 +307,7 @@ void tracer_clear(Buffer *buffer)
 }
 
 PyMethodDef tracer_methods[] = {
-    {"begin_trace", (PyCFunction)begin_trace, METH_O, "Traces the calling thread from now on."},
+    {"begin_trace", (PyCFunction)begin_trace, METH_VARARGS, "Traces the calling thread from now on."},
     {"end_trace", (PyCFunction)end_trace, METH_NOARGS, "Ends tracing."},
     {NULL, NULL, 0, NULL},
 };
