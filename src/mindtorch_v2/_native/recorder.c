@@ -3,6 +3,7 @@
  * It is the native twin of profiler/_recorder.py, whose class stands behind it for everything that is not called per event.
  * Only one thread at a time runs here, and nothing between finding a row's place and filling it runs Python code. */
 #include "recorder_inline.h"
+#include "tensor.h"
 
 #include <string.h>
 
@@ -194,14 +195,22 @@ static int check_count(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most)
     return -1;
 }
 
-static int begin_op_in(Core *self, Buffer *buffer, PyObject *op, PyObject *args, PyObject *sequence)
+static int tell_op(Core *self, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr)
 {
-    if (self->detail & LISTENERS) {
-        PyObject *told = PyObject_CallMethodObjArgs((PyObject *)self, names.tell_op, op, args, sequence, NULL);
-        if (!told)
-            return -1;
-        Py_DECREF(told);
-    }
+    PyObject *number = PyLong_FromLongLong(sequence_nr);
+    PyObject *given = tuple ? held(tuple) : tuple_of(args, count);
+    PyObject *told = number && given ? PyObject_CallMethodObjArgs((PyObject *)self, names.tell_op, op, given, number, NULL) : NULL;
+    Py_XDECREF(number);
+    Py_XDECREF(given);
+    Py_XDECREF(told);
+    return told ? 0 : -1;
+}
+
+static int begin_op_in(Core *self, Buffer *buffer, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple,
+                       int64_t sequence_nr)
+{
+    if (self->detail & LISTENERS && tell_op(self, op, args, count, tuple, sequence_nr) < 0)
+        return -1;
     if (!buffer)
         return 0;
     const OpSlot *slot = op_label(self, op);
@@ -209,10 +218,7 @@ static int begin_op_in(Core *self, Buffer *buffer, PyObject *op, PyObject *args,
         return -1;
     int32_t label = slot->label, inputs = -1;
     bool is_aten = slot->is_aten;
-    if (self->detail & SHAPES && !buffer_refuses(buffer) && (inputs = inputs_of_op(self, op, args)) == -2)
-        return -1;
-    long long sequence_nr = PyLong_AsLongLong(sequence);
-    if (sequence_nr == -1 && PyErr_Occurred())
+    if (self->detail & SHAPES && !buffer_refuses(buffer) && (inputs = inputs_of_op(self, op, args, count, tuple)) == -2)
         return -1;
     if (push_row(self, buffer, label, sequence_nr, 0, inputs, is_aten) < 0)
         return -1;
@@ -223,15 +229,27 @@ static int begin_op_in(Core *self, Buffer *buffer, PyObject *op, PyObject *args,
 
 /* What is described for the first time, and a clock in Python, may run anything, even what ends the recording: until the row is
  * written its buffer is held. */
-static int begin_op(Core *self, PyObject *op, PyObject *args, PyObject *sequence)
+int core_begin_op(Core *self, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr)
 {
     Buffer *buffer = core_buffer(self);
     if (!buffer && PyErr_Occurred())
         return -1;
     Py_XINCREF(buffer);
-    int failed = begin_op_in(self, buffer, op, args, sequence);
+    int failed = begin_op_in(self, buffer, op, args, count, tuple, sequence_nr);
     Py_XDECREF(buffer);
     return failed;
+}
+
+static int begin_op(Core *self, PyObject *op, PyObject *args, PyObject *sequence)
+{
+    long long sequence_nr = PyLong_AsLongLong(sequence);
+    if (sequence_nr == -1 && PyErr_Occurred())
+        return -1;
+    if (!PyTuple_Check(args)) {
+        PyErr_SetString(PyExc_TypeError, "expected the arguments as a tuple");
+        return -1;
+    }
+    return core_begin_op(self, op, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), args, sequence_nr);
 }
 
 static PyObject *enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
@@ -353,6 +371,18 @@ static int end_event(Core *self)
     return !buffer && PyErr_Occurred() ? -1 : 0;
 }
 
+int core_end_op(Core *self, bool went_well)
+{
+    if (went_well)
+        return end_event(self);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (end_event(self) < 0)
+        PyErr_Clear();                              /* the operator's error counts */
+    PyErr_Restore(type, value, traceback);
+    return 0;
+}
+
 static PyObject *leave(Core *self, PyObject *Py_UNUSED(ignored))
 {
     if (end_event(self) < 0)
@@ -366,17 +396,9 @@ static PyObject *run_op(Core *self, PyObject *const *args, Py_ssize_t count)
     if (check_count(count, 4, 1000) < 0 || begin_op(self, args[0], args[1], args[2]) < 0)
         return NULL;
     PyObject *made = PyObject_Vectorcall(args[3], args + 4, (size_t)(count - 4), NULL);
-    if (made) {
-        if (end_event(self) < 0)
-            Py_CLEAR(made);
-        return made;
-    }
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    if (end_event(self) < 0)
-        PyErr_Clear();                              /* the function's error counts */
-    PyErr_Restore(type, value, traceback);
-    return NULL;
+    if (core_end_op(self, made != NULL) < 0)
+        Py_CLEAR(made);
+    return made;
 }
 
 static PyObject *mark_ops(Core *self, PyObject *const *args, Py_ssize_t count)
@@ -561,6 +583,10 @@ static PyObject *setup(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"split_rows", split_rows, METH_O, "The rows of parts of a table as one bytearray per column."},
     {"setup", setup, METH_VARARGS, "setup(Tensor, ndarray, samples): whether arrays can be read directly."},
+    {"setup_calls", calls_setup, METH_VARARGS, "What calls need of the package."},
+    {"observe", calls_observe, METH_VARARGS, "observe(observer, seen): who is told about calls."},
+    {"set_mode", calls_set_mode, METH_O, "The mode word."},
+    {"set_grad", calls_set_grad, METH_O, "Whether the calling thread records gradients."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -583,7 +609,7 @@ static int intern_names(void)
 
 PyMODINIT_FUNC PyInit__recorder(void)
 {
-    if (intern_names() < 0 || memory_setup() < 0 || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
+    if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || PyType_Ready(&Call_Type) < 0 || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
             || PyType_Ready(&Core_Type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
@@ -593,6 +619,7 @@ PyMODINIT_FUNC PyInit__recorder(void)
     }
     struct { const char *name; PyTypeObject *type; } types[] = {
         {"Core", &Core_Type}, {"Buffer", &Buffer_Type}, {"Stacks", &Stacks_Type}, {"Storage", &Storage_Type}, {"Block", &Block_Type},
+        {"TensorFields", &TensorFields_Type}, {"NodeFields", &NodeFields_Type}, {"Call", &Call_Type},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         Py_INCREF(types[i].type);

@@ -141,6 +141,10 @@ extern struct Names {
     PyObject *array, *storage, *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
 } names;
 
+/* events: an operator's, with its arguments one by one, and as a tuple where there is one */
+int core_begin_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr);
+int core_end_op(Core *core, bool went_well);                   /* where it did not, the error that is set stays */
+
 /* rows */
 PyObject *split_rows(PyObject *module, PyObject *parts);
 int64_t clock_of_python(PyObject *clock);
@@ -153,8 +157,10 @@ int core_drop_old_rows(Core *core);
 
 /* inputs */
 int inputs_setup(PyObject *module, PyObject *tensor, PyObject *ndarray, PyObject *samples);
-int32_t inputs_of_op(Core *core, PyObject *op, PyObject *args);             /* -2 with a Python error set */
+/* The arguments of a call by number; -2 with a Python error set. `tuple` is made where it is needed and not given. */
+int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple);
 int32_t inputs_of_values(Core *core, PyObject *values);
+PyObject *tuple_of(PyObject *const *items, Py_ssize_t count);
 int array_memory(PyObject *array, int64_t *address, int64_t *nbytes);       /* of the array that owns the memory */
 
 /* stacks */
@@ -180,6 +186,7 @@ int buffer_setup(void);
 /* memory */
 int memory_setup(void);
 PyObject *core_watch(PyObject *self, PyObject *tensor);
+int watch_tensor(Core *core, PyObject *tensor);
 PyObject *core_allocated(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *core_freed(PyObject *self, PyObject *const *args, Py_ssize_t count);
 Buffer *core_buffer(Core *core);                                            /* the calling thread's, NULL if not recorded */
