@@ -12,7 +12,7 @@ static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
 /* --- the stack of running functions ------------------------------------------------------------------------------------- */
 static void end_row(Buffer *buffer, int32_t row)
 {
-    int64_t now = row >= 0 ? core_now(buffer->core) : -1;
+    int64_t now = row >= 0 && !PyErr_Occurred() ? core_now(buffer->core) : -1;     /* after a clock's error no row ends */
     if (now >= 0)
         buffer_end(buffer, row, now);
 }

@@ -220,11 +220,11 @@ class NativeTracer:
 
     def stop(self, buffers: list[Any]) -> None:
         """Ends tracing and closes the rows of all frames. Other threads notice at their next call."""
-        for buffer in buffers:
-            buffer.end_trace()
         if self._monitoring is not None:
             self._monitoring.stop()
             self._monitoring = None
+        for buffer in buffers:
+            buffer.end_trace()
 
 
 def _system_trusts_counter() -> bool:

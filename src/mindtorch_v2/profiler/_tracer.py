@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
@@ -44,6 +45,11 @@ class PythonTracer:
         previous: Any = sys.getprofile()
         if getattr(previous, "tracer", None) is not None:
             previous = previous.previous      # one of ours that had not yet noticed its end
+        if previous is not None and not callable(previous):
+            warnings.warn(f"Python calls are not traced on this thread: another profiler in C ({type(previous).__qualname__}) is "
+                          "running and cannot be shared from Python. End it first, or install mindtorch_v2 with its native part.",
+                          stacklevel=2)
+            return
         function = _profile_function(self, buffer, previous)
         if _CAN_PAUSE and previous is None:
             buffer.paused_by_ops = function
@@ -55,14 +61,17 @@ class PythonTracer:
         current: Any = sys.getprofile()
         if getattr(current, "tracer", None) is self:
             sys.setprofile(current.previous)
-        now = self.recorder.now()
+        running = []
         for buffer in buffers:
-            for row in [*reversed(buffer.builtins.values()), *reversed(buffer.frames.values())]:
-                buffer.end(row, now)
+            running.append((buffer, [*reversed(buffer.builtins.values()), *reversed(buffer.frames.values())]))
             buffer.frames.clear()
             buffer.builtins.clear()
             buffer.traced = False
             buffer.paused_by_ops = None
+        now = self.recorder.now()       # where the clock fails, only the rows stay open
+        for buffer, rows in running:
+            for row in rows:
+                buffer.end(row, now)
 
     def call(self, buffer: ThreadBuffer, frame: FrameType) -> None:
         """A Python function begins."""
