@@ -111,8 +111,7 @@ typedef struct {
     int32_t module;
     Frame *frames;
     Py_ssize_t frame_count, frame_room;
-    Py_tracefunc previous;             /* the profile function that was there before */
-    PyObject *previous_object;
+    struct Hook *hook;                 /* what the thread's profile function is given, where there is one */
     char traced, monitored, alone;     /* monitored: by sys.monitoring, and nobody else uses that */
     unsigned long ident;               /* of the thread, as Python gives it, and its small number */
     int number;
@@ -178,6 +177,7 @@ void tracer_resume(const Buffer *buffer);                                   /* g
 void tracer_clear(Buffer *buffer);
 int tracer_handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *function, PyObject *self);
 extern PyMethodDef monitoring_functions[];
+int keep_on_thread(const char *name, PyObject *object);                     /* until the thread ends or keeps another one */
 int monitoring_begin(Buffer *buffer);                                       /* the calling thread is traced into it */
 void monitoring_end(Buffer *buffer);
 void monitoring_buffer_dies(const Buffer *buffer);

@@ -8,33 +8,21 @@
 static _Thread_local Buffer *traced_here;
 
 #if PY_VERSION_HEX >= 0x030C0000
-static PyObject *place_key(void)
-{
-    static PyObject *key;
-    if (!key)
-        key = PyUnicode_InternFromString("mindtorch_v2 traced buffer");
-    return key;
-}
+static const char PLACE[] = "mindtorch_v2 traced buffer";
 
 static void forget_here(void)
 {
-    Buffer *buffer = traced_here;
-    PyObject *places = PyThreadState_GetDict(), *key = place_key();
+    const Buffer *buffer = traced_here;
+    PyObject *places = PyThreadState_GetDict();
     traced_here = NULL;
-    if (buffer && places && key && PyDict_GetItemWithError(places, key) == (PyObject *)buffer && PyDict_DelItem(places, key) < 0)
+    if (buffer && places && PyDict_GetItemString(places, PLACE) == (const PyObject *)buffer && PyDict_DelItemString(places, PLACE) < 0)
         PyErr_Clear();
 }
 
 int monitoring_begin(Buffer *buffer)
 {
-    PyObject *places = PyThreadState_GetDict(), *key = place_key();
-    if (!places || !key) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_RuntimeError, "the thread has no dict to keep what is traced");
-        return -1;
-    }
     traced_here = NULL;
-    if (PyDict_SetItem(places, key, (PyObject *)buffer) < 0)
+    if (keep_on_thread(PLACE, (PyObject *)buffer) < 0)
         return -1;
     traced_here = buffer;
     return 0;

@@ -172,41 +172,104 @@ int tracer_handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *func
 }
 
 /* --- the hook --------------------------------------------------------------------------------------------------------- */
-static void put_back(Buffer *buffer)
+/* What the interpreter gives to the profile function. Before it calls that, it may make an object of the frame, which may collect
+ * garbage, whose finalisers may end tracing: so this object is kept by the thread for longer than the interpreter does. */
+typedef struct Hook {
+    PyObject_HEAD
+    Buffer *buffer;                        /* borrowed; NULL once tracing has ended */
+    Py_tracefunc previous;                 /* the profile function that was there before */
+    PyObject *previous_object;
+} Hook;
+
+static void hook_dealloc(Hook *self)
 {
-    Py_tracefunc previous = buffer->previous;
-    PyObject *object = buffer->previous_object;
-    buffer->previous = NULL;
-    buffer->previous_object = NULL;
+    Py_XDECREF(self->previous_object);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject Hook_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "mindtorch_v2._native._recorder.Hook",
+    .tp_doc = "Of a thread's profile function.",
+    .tp_basicsize = sizeof(Hook),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = (destructor)hook_dealloc,
+};
+
+int keep_on_thread(const char *name, PyObject *object)
+{
+    PyObject *places = PyThreadState_GetDict();
+    if (!places)
+        PyErr_SetString(PyExc_RuntimeError, "the thread has no dict to keep what traces it");
+    return places ? PyDict_SetItemString(places, name, object) : -1;
+}
+
+static void put_back(Hook *hook)
+{
+    Py_tracefunc previous = hook->previous;
+    PyObject *object = hook->previous_object;
+    hook->previous = NULL;
+    hook->previous_object = NULL;
     PyEval_SetProfile(previous, object);
     Py_XDECREF(object);
 }
 
 static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
-    Buffer *buffer = (Buffer *)self;
-    if (!buffer->traced) {                 /* tracing ended on another thread */
-        Py_INCREF(buffer);
-        put_back(buffer);
-        Py_DECREF(buffer);
+    Hook *hook = (Hook *)self;
+    Buffer *buffer = hook->buffer;
+    if (!buffer) {                         /* tracing ended on another thread, or just now */
+        if (PyThreadState_Get()->c_profileobj == self)
+            put_back(hook);
         return 0;
     }
     PyObject *type, *value, *traceback;
     bool pending = what == PyTrace_C_EXCEPTION || (what == PyTrace_RETURN && !arg);
     if (pending)                           /* an exception is on its way: what is done here must not meet it */
         PyErr_Fetch(&type, &value, &traceback);
-    Py_INCREF(buffer);                     /* what is described on the way may end tracing, and with it the thread's reference */
+    Py_INCREF(buffer);                     /* what is described on the way may end tracing */
     int failed = tracer_handle(buffer, frame, what, arg, NULL);
+    Py_DECREF(buffer);
     if (pending) {
         if (failed)
             PyErr_WriteUnraisable(NULL);
         PyErr_Restore(type, value, traceback);
         failed = 0;
     }
-    if (!failed && buffer->previous)
-        failed = buffer->previous(buffer->previous_object, frame, what, arg);
-    Py_DECREF(buffer);
+    if (!failed && hook->previous)
+        failed = hook->previous(hook->previous_object, frame, what, arg);
     return failed;
+}
+
+static int set_hook(Buffer *self)
+{
+    PyThreadState *state = PyThreadState_Get();
+    const Hook *before = state->c_profilefunc == trace ? (Hook *)state->c_profileobj : NULL;   /* ours, that had not noticed its end */
+    Hook *hook = PyType_Ready(&Hook_Type) < 0 ? NULL : PyObject_New(Hook, &Hook_Type);
+    if (!hook)
+        return -1;
+    hook->buffer = self;
+    hook->previous = before ? before->previous : state->c_profilefunc;
+    hook->previous_object = before ? before->previous_object : state->c_profileobj;
+    Py_XINCREF(hook->previous_object);
+    Py_XSETREF(self->hook, hook);
+    if (keep_on_thread("mindtorch_v2 profile hook", (PyObject *)hook) < 0)
+        return -1;
+    PyEval_SetProfile(trace, (PyObject *)hook);
+    return 0;
+}
+
+/* Ends the hook of a buffer; at once where it is the calling thread's, else when that thread calls something next. */
+static void end_hook(Buffer *buffer)
+{
+    Hook *hook = buffer->hook;
+    if (!hook)
+        return;
+    buffer->hook = NULL;
+    hook->buffer = NULL;
+    if (PyThreadState_Get()->c_profileobj == (PyObject *)hook)
+        put_back(hook);
+    Py_DECREF(hook);
 }
 
 #if PY_VERSION_HEX >= 0x030B0000
@@ -217,7 +280,8 @@ static _Thread_local bool paused;
 void tracer_pause(const Buffer *buffer)
 {
     PyThreadState *state = PyThreadState_Get();
-    bool alone = buffer->monitored ? buffer->alone && !state->c_profilefunc : !buffer->previous && state->c_profilefunc == trace;
+    bool alone = buffer->monitored ? buffer->alone && !state->c_profilefunc
+                                   : buffer->hook && !buffer->hook->previous && state->c_profilefunc == trace;
     if (!paused && buffer->traced && alone && !state->c_tracefunc) {
         PyThreadState_EnterTracing(state);
         paused = true;
@@ -243,17 +307,6 @@ void tracer_resume(const Buffer *buffer)
 }
 #endif
 
-static void set_hook(Buffer *self)
-{
-    PyThreadState *state = PyThreadState_Get();
-    bool is_own = state->c_profilefunc == trace;     /* one of ours that had not yet noticed its end */
-    Buffer *before = is_own ? (Buffer *)state->c_profileobj : NULL;
-    self->previous = is_own ? before->previous : state->c_profilefunc;
-    self->previous_object = is_own ? before->previous_object : state->c_profileobj;
-    Py_XINCREF(self->previous_object);
-    PyEval_SetProfile(trace, (PyObject *)self);
-}
-
 static PyObject *begin_trace(Buffer *self, PyObject *args)
 {
     /* begin_trace([(frame, class, row), ...], monitored, alone): traces the calling thread; the frames run already, outermost
@@ -272,8 +325,8 @@ static PyObject *begin_trace(Buffer *self, PyObject *args)
     self->monitored = (char)monitored;
     self->alone = (char)alone;
     self->traced = 1;
-    if (!monitored)
-        set_hook(self);
+    if (!monitored && set_hook(self) < 0)
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -281,11 +334,9 @@ static PyObject *end_trace(Buffer *self, PyObject *Py_UNUSED(ignored))
 {
     /* Ends tracing and closes the rows of all running functions. Another thread's hook goes at its next call. */
     self->traced = 0;
-    PyThreadState *state = PyThreadState_Get();
     Py_INCREF(self);
     monitoring_end(self);
-    if (state->c_profilefunc == trace && state->c_profileobj == (PyObject *)self)
-        put_back(self);
+    end_hook(self);
     while (self->frame_count)
         pop_frame(self);
     Py_DECREF(self);
@@ -303,7 +354,9 @@ void tracer_clear(Buffer *buffer)
     free(buffer->frames);
     buffer->frames = NULL;
     buffer->frame_room = 0;
-    Py_CLEAR(buffer->previous_object);
+    if (buffer->hook)
+        ((Hook *)buffer->hook)->buffer = NULL;
+    Py_CLEAR(buffer->hook);
 }
 
 PyMethodDef tracer_methods[] = {

@@ -20,6 +20,7 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _observer, nn
+from mindtorch_v2._storage import native
 from mindtorch_v2.profiler import _clock, _ExperimentalConfig, _session, profile, record_function
 from mindtorch_v2.profiler._store import EventStore
 
@@ -383,28 +384,28 @@ def test_an_interrupt_inside_a_hook(x):
 
 
 def test_interrupts_at_any_moment(x):
-    """Another thread is interrupted again and again, wherever it stands."""
-    interrupted, stop = itertools.count(), threading.Event()
-    seen = [0]
-
+    """Threads are interrupted again and again, wherever they stand, until the interrupt meets their handler."""
     def work() -> None:
-        while True:
-            try:
-                while not stop.is_set():
-                    with record_function("scope"):
-                        ((x + x) * x).sum()
-                return
-            except KeyboardInterrupt:
-                seen[0] = next(interrupted) + 1
+        try:
+            while True:
+                try:
+                    while True:
+                        with record_function("scope"):
+                            ((x + x) * x).sum()
+                except Trouble:
+                    continue
+        except Trouble:
+            pass
 
-    thread = threading.Thread(target=work)
-    thread.start()
     with profile(**EVERYTHING, **ALL_THREADS) as prof:
-        while seen[0] < 50:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt))
-            x * x
-    stop.set()
-    thread.join()
+        for _ in range(8):
+            thread = threading.Thread(target=work)
+            thread.start()
+            for _ in range(400):
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Trouble))
+                x * x
+            while thread.is_alive():      # in the end one comes while the thread handles the one before
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Trouble))
     assert_sound(store_of(prof))
 
 
@@ -422,7 +423,9 @@ def test_the_recursion_limit(x):
     assert_sound(store)
     assert python_calls(store, "down") > 300
     multiplied = names(store).index("aten::mul")
-    assert names(store)[store.parent[multiplied]].endswith("test_the_recursion_limit")
+    # A profile function in Python meets the limit itself at the innermost return; the interpreter then takes it away.
+    if native is not None or not hasattr(sys, "monitoring"):
+        assert names(store)[store.parent[multiplied]].endswith("test_the_recursion_limit")
 
 
 # --- generators and coroutines ------------------------------------------------------------------------------------------
@@ -635,6 +638,25 @@ def test_a_finaliser_ends_the_profile(eager_collector, x):
         assert_sound(store_of(prof))
 
 
+def test_a_finaliser_ends_the_profile_wherever_a_call_is_traced(eager_collector):
+    def nothing() -> None:
+        pass
+
+    for threshold in range(1, 40):
+        prof = profile(with_stack=True)
+        gc.disable()
+        prof.start()
+        Cycle(prof.stop)
+        kept: list[Any] = []
+        gc.set_threshold(threshold, 1, 1)
+        gc.enable()
+        for _ in range(30):
+            kept.append([])
+            nothing()
+        gc.collect()
+        assert sys.getprofile() is None and _observer.active is None
+
+
 def test_memory_that_outlives_its_profile(x):
     kept = []
     for _ in range(3):
@@ -745,6 +767,7 @@ def test_other_tools_of_monitoring_see_the_inside_of_operators(x):
         torch.softmax(x, -1)
         return [n for n in seen if not n.startswith("<")]
 
+    run()                          # what is made at the first call is made
     monitoring.use_tool_id(1, "a coverage tool")
     try:
         monitoring.register_callback(1, monitoring.events.PY_START, started)
