@@ -13,8 +13,8 @@ FLAGS = ["-O3", "-std=c11", "-Wall", "-Wextra", "-Wno-psabi", "-fno-math-errno",
 KERNEL_SOURCES = ["module.c", "arrays.c", "threads.c", "activations.c", "softmax.c", "layer_norm.c", "reductions.c", "copies.c",
                   "optimizers.c", "losses.c", "pooling.c", "convolutions.c"]
 RECORDER_SOURCES = ["recorder.c", "recorder_buffer.c", "recorder_inputs.c", "recorder_maps.c", "recorder_memory.c", "recorder_rows.c",
-                    "recorder_stacks.c", "recorder_tracer.c", "tensor.c", "call.c", "call_grad.c", "call_steps.c",
-                    "engine.c"]
+                    "recorder_stacks.c", "recorder_tracer.c", "recorder_monitoring.c", "tensor.c", "call.c", "call_grad.c",
+                    "call_steps.c", "engine.c"]
 
 setup(options={"build_ext": {"parallel": 4}}, ext_modules=[  # at the same time: an install takes a third less
     Extension("mindtorch_v2._native._kernels", [f"{NATIVE}/{name}" for name in KERNEL_SOURCES],

@@ -118,9 +118,8 @@ typedef struct {
     int32_t module;
     Frame *frames;
     Py_ssize_t frame_count, frame_room;
-    Py_tracefunc previous;             /* the profile function that was there before */
-    PyObject *previous_object;
-    char traced;
+    struct Hook *hook;                 /* what the thread's profile function is given, where there is one */
+    char traced, monitored, alone;     /* monitored: by sys.monitoring, and nobody else uses that */
     unsigned long ident;               /* of the thread, as Python gives it, and its small number */
     int number;
     PyObject *info, *module_stack, *detached;
@@ -175,17 +174,23 @@ int array_memory(PyObject *array, int64_t *address, int64_t *nbytes);       /* o
 
 /* stacks */
 Stacks *stacks_new(void);
-CodeSlot *stacks_code(Stacks *stacks, PyObject *code);                      /* NULL with a Python error set */
+bool stacks_code(Stacks *stacks, PyObject *code, CodeSlot *known);          /* false with a Python error set */
 int32_t stacks_node(Stacks *stacks, int32_t parent, PyObject *code, int32_t lasti);
 int32_t stacks_sample(Buffer *buffer);                                      /* the calling thread's stack */
 int frame_lasti(PyFrameObject *frame);
-int32_t stacks_function_label(Stacks *stacks, PyObject *function);
+int32_t stacks_function_label(Stacks *stacks, PyObject *function, PyObject *self);   /* `self`: of a method that is not bound */
 
 /* tracer */
 extern PyMethodDef tracer_methods[];
 void tracer_pause(const Buffer *buffer);                                    /* an operator begins: nothing inside it is traced */
 void tracer_resume(const Buffer *buffer);                                   /* goes on unless an operator is still open */
 void tracer_clear(Buffer *buffer);
+int tracer_handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *function, PyObject *self);
+extern PyMethodDef monitoring_functions[];
+int keep_on_thread(const char *name, PyObject *object);                     /* until the thread ends or keeps another one */
+int monitoring_begin(Buffer *buffer);                                       /* the calling thread is traced into it */
+void monitoring_end(Buffer *buffer);
+void monitoring_buffer_dies(const Buffer *buffer);
 int buffer_setup(void);
 
 /* memory */

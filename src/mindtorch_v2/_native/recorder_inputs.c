@@ -193,7 +193,10 @@ int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t
     uint64_t hash = hash_bytes(packing.word, size);
     int32_t number = blob_find(&core->inputs, packing.word, size, hash);
     if (number < 0) {
+        uint64_t generation = core->generation;
         number = describe_items(core, op, args, count, tuple);
+        if (generation != core->generation)
+            return number;         /* the recorder began anew meanwhile, with other numbers */
         if (number >= 0 && !blob_add(&core->inputs, packing.word, size, hash, number)) {
             PyErr_NoMemory();
             return -2;

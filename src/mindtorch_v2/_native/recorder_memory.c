@@ -88,10 +88,16 @@ static void note(Core *core, int64_t address, int64_t nbytes, int32_t device, bo
     int64_t now = core_now(core);
     if (now == -1 && PyErr_Occurred())
         return;
+    if (core->clock)               /* a clock in Python may have run anything */
+        buffer = core_buffer(core);
+    if (PyErr_Occurred())
+        return;
     if (buffer) {
         buffer_note_memory(buffer, now, address, nbytes, device);
         return;
     }
+    if (!is_free)
+        return;
     MemoryRow *row = table_add(&core->stray);
     if (row)
         *row = (MemoryRow){.time_ns = now, .address = address, .nbytes = nbytes, .device = device, .row = -1};

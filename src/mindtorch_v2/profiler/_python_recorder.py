@@ -271,7 +271,7 @@ class Recorder:
             if detail & STACKS:
                 stack = self._stack_of(buffer, parent)
                 if op.event.startswith("aten::"):
-                    if buffer.paused_by_ops is not None and not buffer.op_stacks:
+                    if buffer.paused_by_ops is not None and not buffer.op_stacks and sys.getprofile() is buffer.paused_by_ops:
                         sys.setprofile(None)
                     buffer.op_stacks[row] = stack
             buffer.details += (row, 0, inputs, stack, buffer.module)
@@ -367,7 +367,7 @@ class Recorder:
         buffer.ends += (row, now)
         if detail and detail & STACKS:
             was_op = buffer.op_stacks.pop(row, None) is not None
-            if was_op and buffer.paused_by_ops is not None and not buffer.op_stacks:
+            if was_op and buffer.paused_by_ops is not None and not buffer.op_stacks and sys.getprofile() is None:
                 sys.setprofile(buffer.paused_by_ops)
 
     # --- rows with a handle -----------------------------------------------------------------------------------------
