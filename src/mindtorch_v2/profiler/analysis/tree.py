@@ -125,6 +125,10 @@ class EventTree:
     def record(self) -> np.ndarray:
         return self._entries[1]
 
+    def rows_of(self, entries: np.ndarray) -> np.ndarray:
+        """The rows of entries that are not memory records'."""
+        return entries if self._is_all_rows else self.row[entries]
+
     @cached_property
     def _is_loose(self) -> np.ndarray | None:
         """The mask of memory entries, or None when there are none: the common case, which then costs nothing."""
