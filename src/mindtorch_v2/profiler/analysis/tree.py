@@ -66,7 +66,9 @@ class EventTree:
     @cached_property
     def _row_name(self) -> np.ndarray:
         """Per row: the number of its shown name."""
-        return self._names[1][self.store.name]
+        shown = self._names[1]
+        unchanged = np.array_equal(shown[:-1], np.arange(len(shown) - 1))      # mostly so
+        return self.store.name if unchanged else shown[self.store.name]
 
     @cached_property
     def is_python(self) -> np.ndarray:
