@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
+
 import numpy as np
 
 from .._fields import DEVICE_KINDS, Flag
