@@ -24,5 +24,8 @@ setup(options={"build_ext": {"parallel": 4}}, ext_modules=[  # at the same time:
               depends=[f"{NATIVE}/{name}.h" for name in ("recorder", "recorder_inline", "tensor", "call")],
               define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, optional=True),
     Extension("mindtorch_v2._native._npu_launch", [f"{NATIVE}/npu_launch.c"], extra_compile_args=FLAGS, optional=True),
+    Extension("mindtorch_v2._native._trace_reader", [f"{NATIVE}/trace_reader.c", f"{NATIVE}/trace_nesting.c"],
+              depends=[f"{NATIVE}/{name}.h" for name in ("trace_json", "trace_columns", "trace_event")], extra_compile_args=FLAGS,
+              optional=True),
     Extension("mindtorch_v2._native._trace_writer", [f"{NATIVE}/trace_writer.c"], extra_compile_args=FLAGS, optional=True),
 ])
