@@ -157,7 +157,7 @@ def trace(self: Any) -> Any:
 def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
     *batch, channels, height, width = self._a.shape
     r, n = upscale_factor, len(batch)
-    wide = _contiguous(self)._a.reshape(*batch, channels // (r * r), r, r, height, width)
+    wide = contiguous(self)._a.reshape(*batch, channels // (r * r), r, r, height, width)
     turned = wide.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2)
     return _reshaped(dense(view(self, turned)), (*batch, channels // (r * r), height * r, width * r))
 
@@ -166,7 +166,7 @@ def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
 def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
     *batch, channels, height, width = self._a.shape
     r, n = downscale_factor, len(batch)
-    wide = _contiguous(self)._a.reshape(*batch, channels, height // r, r, width // r, r)
+    wide = contiguous(self)._a.reshape(*batch, channels, height // r, r, width // r, r)
     turned = wide.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3)
     return _reshaped(dense(view(self, turned)), (*batch, channels * r * r, height // r, width // r))
 
@@ -174,11 +174,11 @@ def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
 @program("native_channel_shuffle")
 def channel_shuffle(self: Any, groups: int) -> Any:
     batch, channels, *rest = self._a.shape
-    turned = _contiguous(self)._a.reshape(batch, groups, channels // groups, *rest).swapaxes(1, 2)
+    turned = contiguous(self)._a.reshape(batch, groups, channels // groups, *rest).swapaxes(1, 2)
     return _reshaped(dense(view(self, turned)), self._a.shape)
 
 
-def _contiguous(t: Any) -> Any:
+def contiguous(t: Any) -> Any:
     return t if t._a.flags.c_contiguous else dense(t)
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 from math import pi, sqrt
 from typing import Any
 
+import numpy as np
+
 from ... import _dtype as dt
 from ..._ops.convolution import conv_output_size, conv_transpose_output_size
-from ..._tensor import bump_version
+from ..._tensor import bump_version, wrap
+from ..cpu.rnn import check_lengths
 from . import ops
 from .boxing import empty_like_specs, launch_named, program, run
-from .copies import cast, copy_, new_tensor
+from .copies import NPU, cast, copy_, new_tensor, to_device
 from .launcher import Rejected
-from .programs import view
+from .programs import contiguous, view
 
 
 # --- convolution ----------------------------------------------------------------------------------------------------------
@@ -230,6 +233,32 @@ def adaptive_max_pool3d_backward(grad_output: Any, self: Any, indices: Any) -> A
     return _from_indices("AdaptiveMaxPool3dBackward", grad_output, self, indices, ())
 
 
+# --- sequences: their lengths are on the host -------------------------------------------------------------------------------
+def _packed_rows(sizes: np.ndarray, batch: int, device: Any) -> Any:
+    """Which rows of (step, sequence) a packed sequence holds, when `sizes` sequences are left at each step."""
+    rows = np.concatenate([step * batch + np.arange(size) for step, size in enumerate(sizes)])
+    return to_device(rows.astype(np.int64), dt.int64, device)
+
+
+@program("_pack_padded_sequence")
+def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> Any:
+    padded = view(input, input._a.swapaxes(0, 1)) if batch_first else input
+    check_lengths(padded._a, lengths._a)
+    steps, batch, *rest = padded._a.shape
+    sizes = (np.arange(lengths._a[0])[:, None] < lengths._a).sum(1)
+    rows = contiguous(padded)._a.reshape(steps * batch, *rest)
+    return run("index_select", view(input, rows), 0, _packed_rows(sizes, batch, input.device)), wrap(sizes.astype(np.int64), dt.int64)
+
+
+@program("_pack_padded_sequence_backward")
+def pack_padded_sequence_backward(grad: Any, input_size: Any, batch_sizes: Any, batch_first: bool) -> Any:
+    batch, steps = input_size[:2] if batch_first else input_size[1::-1]
+    out = run("zero_", new_tensor((steps * batch, *input_size[2:]), grad.dtype, grad.device))
+    run("_index_put_impl_", out, [_packed_rows(batch_sizes._a, batch, grad.device)], grad, False, False)
+    padded = view(out, out._a.reshape(steps, batch, *input_size[2:]))
+    return view(out, padded._a.swapaxes(0, 1)) if batch_first else padded
+
+
 # --- embeddings -----------------------------------------------------------------------------------------------------------
 @program("embedding_renorm_")
 def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
@@ -264,6 +293,8 @@ def fused_adam_(p: Any, grad: Any, average: Any, squares: Any, largest: Any, *, 
         weight_decay, maximize = 0.0, False
     elif grad_scale is not None:
         run("mul_.Tensor", grad, 1 / grad_scale)
+    if not step._ks & NPU:
+        step = ops.filled(step._a.item(), dt.float32, p.device)
     launch_named("ApplyAdamWV2", (p, average, squares, largest, grad, step, lr, beta1, beta2, weight_decay, eps, largest is not None,
                                   maximize), p.device.index)
     for t in (p, average, squares, largest):
