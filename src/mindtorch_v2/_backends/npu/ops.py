@@ -145,7 +145,6 @@ ROWS: dict[str, str] = {
        for rest, form in _SPREAD.items()},
     **{f"{name}_mean{rest}": f"{operator}: {form}, out0, out1" for name, operator in (("var", "VarMean"), ("std", "StdMeanCorrection"))
        for rest, form in _SPREAD.items()},
-    "linalg_vector_norm": "LinalgVectorNorm: self, ord, numbers(dim) or every(self), keepdim, out.dtype, out",
     "cumsum": "Cumsum: self, dim, out.dtype, out",
     "cumprod": "Cumprod: self, dim, out.dtype, out",
     "sort": "Sort: self, False, dim, descending, out0, out1",

@@ -13,6 +13,7 @@ from ..._tensor import wrap
 from . import ops
 from .boxing import launch_named, program, run
 from .copies import NPU, cast, copy_, dense, new_tensor, to_host
+from .launcher import Rejected
 
 
 @program("lerp.Scalar", "lerp.Tensor")
@@ -131,6 +132,24 @@ def clamp(self: Any, min: Any, max: Any) -> Any:
 
 
 # --- reductions and movement ----------------------------------------------------------------------------------------------
+@program("linalg_vector_norm")
+def vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if not self.dtype.is_floating_point or dtype not in (None, self.dtype) or not self._a.size:
+        raise Rejected("another type, or no elements")
+    dims = ops.numbers(dim) or ops.every(self)
+    if order in (float("inf"), float("-inf")):
+        return run("amax" if order > 0 else "amin", run("abs", self), dims, keepdim)
+    out = new_tensor(reduced_shape(self._a.shape, dims, keepdim), self.dtype, self.device)
+    launch_named("LinalgVectorNorm", (self, float(order), dims, keepdim, self.dtype, out), self.device.index)
+    return out
+
+
+def reduced_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
+    """What is left of a shape when dimensions are reduced."""
+    gone = {d % len(shape) for d in dims}
+    return tuple(1 if d in gone else n for d, n in enumerate(shape) if keepdim or d not in gone)
+
+
 @program("aminmax")
 def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
     dims = () if dim is None else (dim,)
