@@ -220,7 +220,6 @@ ROWS: dict[str, str] = {
     "im2col": "Im2col: self, kernel_size, dilation, padding, stride, out",
     "col2im": "Im2colBackward: self, output_size, kernel_size, dilation, padding, stride, out",
     # random numbers
-    "random_.from": "InplaceRandom: only(to is not None, self), from_, to, *draw(self, generator)",
     "randperm.generator": "Randperm: n, *draw(out, generator), out",
     "multinomial": "Multinomial: self, num_samples, replacement, *draw(out, generator), out",
     "uniform_": "InplaceUniform: self, from_, to, *draw(self, generator)",
