@@ -93,13 +93,16 @@ def _sequence(g: Inputs) -> torch.Tensor:
 
 
 # --- elementwise ----------------------------------------------------------------------------------------------------------
-UNARY = ("floor ceil round trunc frac log1p expm1 log2 log10 exp2 tan asin acos atan sinh cosh asinh atanh erfc erfinv sign sgn logit "
-         "deg2rad rad2deg nan_to_num square").split()
-ACTIVATIONS = ("relu6 leaky_relu elu selu celu gelu silu mish softplus softsign tanhshrink hardtanh hardswish hardsigmoid softshrink "
-               "hardshrink glu logsigmoid").split()
-BINARY = ("pow atan2 remainder fmod xlogy floor_divide maximum minimum eq ne lt le gt ge logical_and logical_or logical_xor").split()
+UNARY = ("floor", "ceil", "round", "trunc", "frac", "log1p", "expm1", "log2", "log10", "exp2", "tan", "asin", "acos", "atan",
+         "sinh", "cosh", "asinh", "atanh", "erfc", "erfinv", "sign", "sgn", "logit", "deg2rad", "rad2deg", "nan_to_num",
+         "square")
+ACTIVATIONS = ("relu6", "leaky_relu", "elu", "selu", "celu", "gelu", "silu", "mish", "softplus", "softsign", "tanhshrink",
+               "hardtanh", "hardswish", "hardsigmoid", "softshrink", "hardshrink", "glu", "logsigmoid")
+BINARY = ("pow", "atan2", "remainder", "fmod", "xlogy", "floor_divide", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",
+          "ge", "logical_and", "logical_or", "logical_xor")
 NO_GRADIENT = ("floor_divide",)
-INTEGER = ("add sub mul floor_divide remainder fmod bitwise_and bitwise_or bitwise_xor eq ne lt le gt ge maximum minimum pow").split()
+INTEGER = ("add", "sub", "mul", "floor_divide", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor", "eq", "ne",
+           "lt", "le", "gt", "ge", "maximum", "minimum", "pow")
 
 
 @pytest.mark.parametrize("name", UNARY)
