@@ -79,6 +79,8 @@ def lay_out(root: Path, library: Path) -> None:
         link = lib64 / f"lib{name}.so"
         link.unlink(missing_ok=True)
         link.symlink_to(library)
+    for folder in ("runtime", "compiler", "opp"):  # clients look whether they are there
+        (root / folder).mkdir(exist_ok=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
