@@ -163,6 +163,7 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor) 
     }
     Executor *e = malloc(bytes);
     *e = (Executor){.op = op, .argc = argc, .bytes = bytes};
+    if (op->roles[argc - 1] == 'o') e->last = (Tensor *)raw[argc - 1].p;
     char *room = (char *)(e + 1);
     for (int i = 0; i < argc; i++) {
         char role = op->roles[i];

@@ -13,7 +13,7 @@ typedef struct {
     int64_t shape[MAX_DIMS], stride[MAX_DIMS], offset;
     int64_t numel;
     size_t item;
-    bool contiguous;
+    bool contiguous, watched;
     char *data; /* device address of element 0 of the view */
     char *origin; /* as given by the caller */
     int storage_ndim;
@@ -62,6 +62,8 @@ struct Executor {
     uint64_t workspace;
     size_t bytes; /* of this allocation, copies of the operands included */
     uint32_t tensors;
+    uint64_t watch; /* the client's last tensor, whose shape the kernel tells; 0 for none */
+    Tensor *last;   /* that tensor, to be touched in the first phase only */
     char problem[160];
     Arg args[MAX_ARGS];
 };
@@ -73,6 +75,10 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor);
 int op_launch(int id, void *workspace, uint64_t size, void *executor, void *stream);
 int executor_run(Stream *stream, Task *task); /* 0 or a fault code; text in the executor */
 void executor_free(Executor *e);
+
+/* Results whose size only the kernel knows: the client reads it from its tensor (aclGetViewShape) after it waited. */
+void tensor_watch(Executor *e);
+void tensor_resized(const Executor *e, const int64_t *shape, int ndim); /* nothing where the client destroyed it already */
 
 int nn_fail(const Executor *e, const char *format, ...) PRINTF_LIKE(2, 3);  /* invalid parameter, 161002 */
 int run_fail(Executor *e, const char *format, ...) PRINTF_LIKE(2, 3);       /* fault of a running kernel */
@@ -117,6 +123,11 @@ void *view_target(const View *v, int64_t start, ComputeType ct, void *buffer); /
 void view_store(const View *v, int64_t start, int64_t n, ComputeType ct, const void *values);
 ComputeType compute_type(const Tensor *const *tensors, int n);
 size_t compute_size(ComputeType ct);
+
+static inline void view_read(void *to, const View *v, int64_t at, ComputeType ct) { /* one element */
+    const void *found = view_load(v, at, 1, ct, to);
+    if (found != to) memcpy(to, found, compute_size(ct));
+}
 
 /* Whole operands as dense arrays. `*owned` is what free() must get afterwards (NULL when the data was used in place). */
 float *dense_f32(const Tensor *t, void **owned);
