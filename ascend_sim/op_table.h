@@ -215,7 +215,7 @@ OP(DivMods, VECTOR, ANY, check_div_mode, run_div_mode, 0, i, s, w, o)
 OP(XLogYTensor, VECTOR, ANY, check_float_out, run_float_elementwise, EW_XLOGY, i, i, o)
 OP(XLogYScalarOther, VECTOR, ANY, check_float_out, run_float_elementwise, EW_XLOGYS, i, s, o)
 OP(XLogYScalarSelf, VECTOR, ANY, check_float_out, run_float_elementwise, EW_RXLOGYS, s, i, o)
-OP(ClampTensor, VECTOR, NUMBERS, check_broadcast, run_elementwise, EW_CLAMP_TENSOR, i, i, i, o)
+OP(ClampTensor, VECTOR, NUMBERS, check_clamp_tensor, run_clamp_tensor, 0, i, n, n, o)
 OP(ClampMinTensor, VECTOR, NUMBERS, check_broadcast, run_elementwise, EW_MAXIMUM, i, i, o)
 OP(ClampMaxTensor, VECTOR, NUMBERS, check_broadcast, run_elementwise, EW_MINIMUM, i, i, o)
 OP(LogicalXor, VECTOR, ANY, check_broadcast, run_compare, EW_XOR, i, i, o)
@@ -343,3 +343,5 @@ OP(ForeachAddcdivScalarList, VECTOR, ANY, check_foreach, run_foreach, EW_ADDCDIV
 OP(ForeachLerpScalar, VECTOR, ANY, check_foreach, run_foreach, EW_LERPS, L, L, s, L)
 OP(ForeachSqrt, VECTOR, ANY, check_foreach, run_foreach, EW_SQRT, L, L)
 OP(ForeachNeg, VECTOR, ANY, check_foreach, run_foreach, EW_NEG, L, L)
+
+#include "op_table_torch_npu.h"
