@@ -52,15 +52,19 @@ static Operands operands_of(const Executor *e) {
     CASE(EW_ABS, F(fabs)(a)) CASE(EW_MAXIMUM, a != a ? a : b != b ? b : a > b ? a : b)                               \
     CASE(EW_MINIMUM, a != a ? a : b != b ? b : a < b ? a : b)
 
+/* With the sign of the divisor. */
+#define REMAINDER(F, x, y) (F(fmod)(x, y) != 0 && (F(fmod)(x, y) < 0) != ((y) < 0) ? F(fmod)(x, y) + (y) : F(fmod)(x, y))
+
 #define MATH_CASES(T, F)                                                                                             \
     CASE(EW_ROUND, F(rint)(a)) CASE(EW_TRUNC, F(trunc)(a)) CASE(EW_FRAC, a - F(trunc)(a)) CASE(EW_LOG2, F(log2)(a))  \
     CASE(EW_LOG10, F(log10)(a)) CASE(EW_EXP2, F(exp2)(a)) CASE(EW_TAN, F(tan)(a)) CASE(EW_ASIN, F(asin)(a))          \
     CASE(EW_ACOS, F(acos)(a)) CASE(EW_ATAN, F(atan)(a)) CASE(EW_SINH, F(sinh)(a)) CASE(EW_COSH, F(cosh)(a))          \
     CASE(EW_ASINH, F(asinh)(a)) CASE(EW_ACOSH, F(acosh)(a)) CASE(EW_ATANH, F(atanh)(a)) CASE(EW_ERFC, F(erfc)(a))    \
     CASE(EW_ERFINV, inverse_erf((double)a)) CASE(EW_ATAN2, F(atan2)(a, b))                                           \
-    CASE(EW_REMAINDER, a - b * F(floor)(a / b)) CASE(EW_REMAINDERS, a - s * F(floor)(a / s))                         \
+    CASE(EW_REMAINDER, REMAINDER(F, a, b)) CASE(EW_REMAINDERS, REMAINDER(F, a, s))                                   \
     CASE(EW_FMOD, F(fmod)(a, b)) CASE(EW_FMODS, F(fmod)(a, s))                                                       \
-    CASE(EW_FLOOR_DIV, F(floor)(a / b)) CASE(EW_FLOOR_DIVS, F(floor)(a / s))                                         \
+    CASE(EW_FLOOR_DIV, b == 0 ? a / b : F(rint)((a - REMAINDER(F, a, b)) / b))                                       \
+    CASE(EW_FLOOR_DIVS, s == 0 ? a / s : F(rint)((a - REMAINDER(F, a, s)) / s))                                      \
     CASE(EW_TRUNC_DIV, F(trunc)(a / b)) CASE(EW_TRUNC_DIVS, F(trunc)(a / s)) CASE(EW_RPOWS, F(pow)(s, a))            \
     CASE(EW_XLOGY, b != b ? b : a == 0 ? 0 : a * F(log)(b)) CASE(EW_XLOGYS, s != s ? s : a == 0 ? 0 : a * F(log)(s)) \
     CASE(EW_RXLOGYS, a != a ? a : s == 0 ? 0 : s * F(log)(a))
