@@ -20,7 +20,7 @@ void values_done(Values *v);
 KERNEL(run_client_map); KERNEL(check_log_sigmoid); KERNEL(run_log_sigmoid); KERNEL(check_log_sigmoid_backward);
 KERNEL(run_log_sigmoid_backward); KERNEL(check_clamp_tensor); KERNEL(run_clamp_tensor); KERNEL(run_fill_tensor);
 KERNEL(check_prelu); KERNEL(run_prelu); KERNEL(run_prelu_backward); KERNEL(run_foreach_limit); KERNEL(run_foreach_copy);
-KERNEL(run_foreach_zero); KERNEL(run_foreach_norm); KERNEL(run_unscale); KERNEL(run_copy_to);
+KERNEL(run_foreach_zero); KERNEL(run_foreach_norm); KERNEL(run_unscale); KERNEL(run_update_scale); KERNEL(run_copy_to);
 KERNEL(run_client_reduce); KERNEL(run_cumulative_extreme); KERNEL(run_median); KERNEL(run_trace); KERNEL(run_renorm);
 KERNEL(run_bincount); KERNEL(run_histc); KERNEL(check_unique); KERNEL(run_unique); KERNEL(check_nonzero_transposed);
 KERNEL(run_nonzero_transposed); KERNEL(run_constant_pad); KERNEL(run_roll); KERNEL(run_repeat_interleave);

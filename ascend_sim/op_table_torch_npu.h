@@ -199,6 +199,9 @@ OP(SoftMarginLossBackward, VECTOR, FLOATS, check_none, run_client_loss_backward,
 OP(BinaryCrossEntropyWithLogits, VECTOR, FLOATS, check_none, run_client_loss, CLIENT_BCE_LOGITS, i, i, n, n, l, o)
 OP(BinaryCrossEntropyWithLogitsBackward, VECTOR, FLOATS, check_none, run_client_loss_backward, CLIENT_BCE_LOGITS, i, i, i, n, n, l, o)
 
+/* mixed precision */
+OP(AmpUpdateScale, VECTOR, FLOATS, check_none, run_update_scale, 0, i, i, i, d, d, l, o, o)
+
 /* random numbers */
 OP(InplaceBernoulli, VECTOR, ANY, check_none, run_bernoulli, 0, m, s, l, l)
 OP(InplaceBernoulliTensor, VECTOR, ANY, check_none, run_bernoulli, 0, m, i, l, l)

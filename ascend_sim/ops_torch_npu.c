@@ -240,6 +240,27 @@ int run_unscale(Executor *e) { /* gradients (changed in place), foundInf (set to
     return ACL_OK;
 }
 
+int run_update_scale(Executor *e) { /* scale, growth tracker, foundInf, growth factor, backoff factor, interval, new scale, new tracker */
+    Values scale = values_of(e->args[0].t), tracker = values_of(e->args[1].t), found = values_of(e->args[2].t);
+    double value = scale.v[0], streak = tracker.v[0] + 1;
+    if (found.v[0] != 0) {
+        value *= e->args[4].d;
+        streak = 0;
+    } else if ((int64_t)streak == e->args[5].i) {
+        value = isfinite((float)(value * e->args[3].d)) ? value * e->args[3].d : value;
+        streak = 0;
+    }
+    Values new_scale = values_for(e->args[6].t), new_tracker = values_for(e->args[7].t);
+    new_scale.v[0] = value;
+    new_tracker.v[0] = streak;
+    values_free(&scale);
+    values_free(&tracker);
+    values_free(&found);
+    values_done(&new_scale);
+    values_done(&new_tracker);
+    return ACL_OK;
+}
+
 /* ---- losses over pairs: reduction 0 none, 1 mean, 2 sum -------------------------------------------------------------------------------------- */
 typedef struct { int kind; bool log_target; double weight, positive; } LossPoint;
 
