@@ -85,6 +85,8 @@ KERNEL(check_linspace); KERNEL(run_linspace); KERNEL(check_eye); KERNEL(run_eye)
 KERNEL(check_random); KERNEL(run_random); KERNEL(check_randperm); KERNEL(run_randperm); KERNEL(check_multinomial); KERNEL(run_multinomial);
 KERNEL(run_normal); KERNEL(run_uniform); KERNEL(check_adamw); KERNEL(run_adamw);
 
+#include "kernels_torch_npu.h"
+
 /* Blocked product of dense float32 matrices: c[m][n] = alpha * a[m][k] b[k][n] + beta * c; used by matmul and conv. */
 void gemm_f32(int64_t m, int64_t n, int64_t k, float alpha, const float *a, const float *b, float beta, float *c);
 

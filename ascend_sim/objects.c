@@ -11,30 +11,38 @@ static void describe(Tensor *t) {
 }
 
 /* ---- tensors whose shape a kernel will tell: remembered until they are destroyed ------------------------------------------- */
-typedef struct Watched { struct Watched *next; Tensor *tensor; uint64_t id; } Watched;
+typedef struct Watched { struct Watched *next; Tensor *tensor; uint64_t id; int output; } Watched;
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static Watched *watched;
 static uint64_t watch_ids;
 
-void tensor_watch(Executor *e) {
+void tensor_watch_output(Executor *e, int output) {
+    Tensor *tensor = e->outputs[output];
+    if (tensor == NULL) return;
     Watched *entry = malloc(sizeof *entry);
     pthread_mutex_lock(&watch_lock);
-    *entry = (Watched){watched, e->last, ++watch_ids};
+    if (e->watch == 0) e->watch = ++watch_ids;
+    *entry = (Watched){watched, tensor, e->watch, output};
     watched = entry;
-    e->last->watched = true;
-    e->watch = entry->id;
+    tensor->watched = true;
     pthread_mutex_unlock(&watch_lock);
 }
 
-void tensor_resized(const Executor *e, const int64_t *shape, int ndim) {
+void tensor_resized_output(const Executor *e, int output, const int64_t *shape, int ndim) {
     pthread_mutex_lock(&watch_lock);
     for (Watched *entry = watched; entry != NULL; entry = entry->next) {
-        if (entry->id != e->watch) continue;
+        if (entry->id != e->watch || entry->output != output) continue;
         entry->tensor->ndim = ndim;
         memcpy(entry->tensor->shape, shape, (size_t)ndim * sizeof *shape);
         describe(entry->tensor);
     }
     pthread_mutex_unlock(&watch_lock);
+}
+
+void tensor_watch(Executor *e) { tensor_watch_output(e, e->output_count - 1); }
+
+void tensor_resized(const Executor *e, const int64_t *shape, int ndim) {
+    tensor_resized_output(e, e->output_count - 1, shape, ndim);
 }
 
 static void tensor_unwatch(const Tensor *t) {

@@ -346,3 +346,5 @@ OP(ForeachAddcdivScalarList, VECTOR, ANY, check_foreach, run_foreach, EW_ADDCDIV
 OP(ForeachLerpScalar, VECTOR, ANY, check_foreach, run_foreach, EW_LERPS, L, L, s, L)
 OP(ForeachSqrt, VECTOR, ANY, check_foreach, run_foreach, EW_SQRT, L, L)
 OP(ForeachNeg, VECTOR, ANY, check_foreach, run_foreach, EW_NEG, L, L)
+
+#include "op_table_torch_npu.h"

@@ -4,7 +4,8 @@
 
 #include "sim.h"
 
-#define MAX_ARGS 16
+#define MAX_ARGS 26
+#define MAX_OUTPUTS 4
 #define TENSOR_MAGIC 0x54656e73u
 
 typedef struct {
@@ -37,6 +38,7 @@ typedef union {
     BoolArray *bools;
     TensorList *list;
     ScalarList *scalars;
+    const char *text;
     int64_t i;
     double d;
 } Arg;
@@ -62,8 +64,9 @@ struct Executor {
     uint64_t workspace;
     size_t bytes; /* of this allocation, copies of the operands included */
     uint32_t tensors;
-    uint64_t watch; /* the client's last tensor, whose shape the kernel tells; 0 for none */
-    Tensor *last;   /* that tensor, to be touched in the first phase only */
+    uint64_t watch; /* of the client's tensors whose shapes the kernel tells; 0 for none */
+    Tensor *outputs[MAX_OUTPUTS]; /* the client's own tensors, to be touched in the first phase only */
+    int output_count;
     char problem[160];
     Arg args[MAX_ARGS];
 };
@@ -77,7 +80,9 @@ int executor_run(Stream *stream, Task *task); /* 0 or a fault code; text in the 
 void executor_free(Executor *e);
 
 /* Results whose size only the kernel knows: the client reads it from its tensor (aclGetViewShape) after it waited. */
-void tensor_watch(Executor *e);
+void tensor_watch(Executor *e);                     /* the last output */
+void tensor_watch_output(Executor *e, int output);
+void tensor_resized_output(const Executor *e, int output, const int64_t *shape, int ndim);
 void tensor_resized(const Executor *e, const int64_t *shape, int ndim); /* nothing where the client destroyed it already */
 
 int nn_fail(const Executor *e, const char *format, ...) PRINTF_LIKE(2, 3);  /* invalid parameter, 161002 */

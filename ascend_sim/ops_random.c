@@ -191,3 +191,5 @@ int run_multinomial(Executor *e) {
     free(weights);
     return ACL_OK;
 }
+
+double random_unit(uint64_t seed, uint64_t offset, int64_t at) { return unit((uint32_t)(wide_bits(seed, offset, at) >> 32)); }

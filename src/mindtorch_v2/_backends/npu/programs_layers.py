@@ -339,8 +339,10 @@ def fused_adam_(p: Any, grad: Any, average: Any, squares: Any, largest: Any, *, 
         weight_decay, maximize = 0.0, False
     elif grad_scale is not None:
         run("mul_.Tensor", grad, 1 / grad_scale)
-    if not step._ks & NPU:
-        step = ops.filled(step._a.item(), dt.float32, p.device)
+    if step._ks & NPU:
+        step = run("sub.Tensor", step, 1)     # the operator counts the steps before this one
+    else:
+        step = ops.filled(step._a.item() - 1, dt.float32, p.device)
     try:
         launch_named("ApplyAdamWV2", (p, average, squares, largest, grad, step, lr, beta1, beta2, weight_decay, eps, largest is not None,
                                       maximize), p.device.index)
