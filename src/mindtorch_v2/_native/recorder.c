@@ -142,7 +142,7 @@ static const OpSlot *op_label(Core *core, PyObject *op)
     return slot->op ? slot : add_op(core, op);
 }
 
-static int name_label(Core *core, PyObject *name, int kind, int32_t *label)
+int core_name_label(Core *core, PyObject *name, int kind, int32_t *label)
 {
     PyObject *known = PyDict_GetItemWithError(core->names[kind], name);
     if (known) {
@@ -245,7 +245,7 @@ static PyObject *enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-static int tell(Core *self, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread)
+int core_tell(Core *self, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread)
 {
     if (!(self->detail & LISTENERS))
         return 0;
@@ -298,11 +298,11 @@ static PyObject *enter_node(Core *self, PyObject *const *args, Py_ssize_t count)
     int32_t label, inputs = -1, thread = 0;
     if (kind < 0 || (!buffer && PyErr_Occurred())
             || (kind != KIND_FUNCTION && thread_number(self, buffer, args[2], sequence_nr, &thread) < 0)
-            || tell(self, kind, name, args[3], sequence_nr, thread) < 0)
+            || core_tell(self, kind, name, args[3], sequence_nr, thread) < 0)
         return NULL;
     if (!buffer)
         Py_RETURN_NONE;
-    if (name_label(self, name, kind, &label) < 0)
+    if (core_name_label(self, name, kind, &label) < 0)
         return NULL;
     if (self->detail & SHAPES && kind != KIND_NODE && !buffer_refuses(buffer) && (inputs = inputs_of_values(self, args[3])) == -2)
         return NULL;
@@ -319,9 +319,9 @@ static PyObject *enter_scope(Core *self, PyObject *const *args, Py_ssize_t count
         return PyObject_CallMethod((PyObject *)self, "_enter", "iOO", KIND_SCOPE, args[0], args[1]);
     Buffer *buffer = core_buffer(self);
     int32_t label;
-    if ((!buffer && PyErr_Occurred()) || tell(self, KIND_SCOPE, args[0], Py_None, -1, 0) < 0)
+    if ((!buffer && PyErr_Occurred()) || core_tell(self, KIND_SCOPE, args[0], Py_None, -1, 0) < 0)
         return NULL;
-    if (buffer && (name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0))
+    if (buffer && (core_name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -598,6 +598,10 @@ PyMODINIT_FUNC PyInit__recorder(void)
             Py_DECREF(module);
             return NULL;
         }
+    }
+    if (launches_setup(module) < 0) {
+        Py_DECREF(module);
+        return NULL;
     }
     return module;
 }

@@ -7,7 +7,7 @@ import os
 import threading
 from typing import Any
 
-from . import abi
+from . import abi, native
 from .loader import Libraries, open_libraries
 
 _FORKED = ("Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' start method")
@@ -116,6 +116,8 @@ def bind(index: int) -> None:
             raise RuntimeError(f"Invalid NPU device index {index}: there are {rt.device_count} devices")
         rt.check(rt.aclrtSetDevice(index), f"aclrtSetDevice({index})")
         thread.bound = index
+        if native.launcher is not None:
+            native.launcher.set_bound(index)
 
 
 def current_index() -> int:
