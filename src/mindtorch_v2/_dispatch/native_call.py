@@ -75,6 +75,7 @@ def native_call(writer: Writer, function: Any) -> Any:
         wants_inexact=bool(fast.casting_tensors()) and op.rule is not None and (op.rule.cast == "float" or bool(fast.casting_numbers())),
         inplace=inplace, is_view=op.is_view, is_graph_view=op.is_view and op.no_grad is None,
         is_observable=not fast.shows_steps() or op.name in SHOWN, allocates_inside=op.name in ALLOCATES_INSIDE,
+        on_devices=not writer.composite,
         gradient=_gradient(fast) if fast.records() else None)
 
 

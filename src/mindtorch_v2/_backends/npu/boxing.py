@@ -74,7 +74,9 @@ def box(op: Op) -> Boxed:
     if source is not None and source.name in PROGRAMS:
         made = PROGRAMS[source.name]
         return _guarded(op, lambda target, *rest: copies.copy_(target, made(target, *rest), False))
-    return fallback(op, "there is no device kernel for it")
+    made = fallback(op, "there is no device kernel for it")
+    made.wants_steps = True    # type: ignore[attr-defined]  # steps of a leaf op may have kernels where it has none
+    return made
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------------
