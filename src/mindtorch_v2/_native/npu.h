@@ -37,7 +37,6 @@ extern PyTypeObject Memory_Type, Cache_Type;
 extern Cache *caches[MAX_DEVICES]; /* of the devices in use */
 
 Memory *cache_take(Cache *cache, int64_t nbytes, int64_t stream); /* NULL where none is at hand; no error is set */
-PyObject *memory_forget(PyObject *module, PyObject *unused);
 
 /* ---- npu_operands.c ---------------------------------------------------------------------------------------------------- */
 typedef struct { void *object; Destroy destroy; } Made;

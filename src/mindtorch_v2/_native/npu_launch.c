@@ -44,6 +44,14 @@ static PyObject *set_stream(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* After a fork the child has no device. The blocks at hand are the parent's: they are left alone. */
+static PyObject *forget(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    bound = -1;
+    for (int i = 0; i < MAX_DEVICES; i++) caches[i] = NULL;
+    Py_RETURN_NONE;
+}
+
 /* ---- the two phases --------------------------------------------------------------------------------------------------- */
 static int32_t first_phase(FirstPhase function, const Operands *operands) {
     const int64_t *w = operands->words;
@@ -173,7 +181,7 @@ static PyMethodDef methods[] = {
     {"set_allocator", set_allocator, METH_O, "set_allocator(take): take(nbytes, device) gives memory for the current stream."},
     {"set_bound", set_bound, METH_O, "Tells which device the calling thread chose."},
     {"set_stream", set_stream, METH_VARARGS, "Tells the calling thread's stream on a device, or the default one."},
-    {"forget", memory_forget, METH_NOARGS, "After a fork: no memory is at hand."},
+    {"forget", forget, METH_NOARGS, "After a fork: no memory is at hand."},
     {"launch", (PyCFunction)(void (*)(void))launch, METH_FASTCALL, "Puts one operator into a stream."},
     {NULL, NULL, 0, NULL},
 };

@@ -330,9 +330,3 @@ PyTypeObject Memory_Type = {
     .tp_as_buffer = &memory_as_buffer,
     .tp_members = memory_members,
 };
-
-PyObject *memory_forget(PyObject *module, PyObject *unused) {
-    (void)module, (void)unused;
-    for (int i = 0; i < MAX_DEVICES; i++) caches[i] = NULL; /* their blocks are the parent's: they are left alone */
-    Py_RETURN_NONE;
-}

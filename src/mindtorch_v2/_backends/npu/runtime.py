@@ -153,6 +153,7 @@ def _after_fork_in_child() -> None:
     _lock = threading.Lock()
     if _runtime is not None:
         _forked = True
+        thread.bound = -1      # the next use asks for the runtime, and learns why there is none
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)
