@@ -77,7 +77,8 @@ def native_call(writer: Writer, function: Any) -> Any:
         wants_inexact=bool(fast.casting_tensors()) and op.rule is not None and (op.rule.cast == "float" or bool(fast.casting_numbers())),
         inplace=inplace, is_view=op.is_view, is_graph_view=op.is_view and op.no_grad is None,
         is_observable=not fast.shows_steps() or op.name in SHOWN, allocates_inside=op.name in ALLOCATES_INSIDE,
-        gradient=_gradient(fast) if fast.records() else None, steps=NATIVE_STEPS.get(op.name), is_composite=False)
+        gradient=_gradient(fast) if fast.records() else None, steps=NATIVE_STEPS.get(op.name), is_composite=False,
+        on_devices=not writer.composite)
 
 
 def _composite_call(writer: Writer, function: Any) -> Any:
@@ -87,7 +88,7 @@ def _composite_call(writer: Writer, function: Any) -> Any:
         function=function, op=op, kernel=COMPOSITES[op.name], direct=None, shown=None, params=_params(writer, _kinds_of_values(writer)),
         positional=sum(not p.keyword_only for p in writer.params), lead=0, result_type=0, casting=0, wants_inexact=False, inplace=False,
         is_view=False, is_graph_view=False, is_observable=op.family != "creation", allocates_inside=False, gradient=None, steps=None,
-        is_composite=True)
+        is_composite=True, on_devices=False)
 
 
 def _params(writer: Writer, kinds: list[int]) -> tuple[tuple[Any, ...], ...]:

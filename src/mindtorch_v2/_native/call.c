@@ -10,7 +10,7 @@
 
 PyTypeObject *tensor_class, *parameter_class;
 static PyTypeObject *array_class;
-static PyObject *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_keys, *s_shape, *s_base, *s_dtype, *s_num;
+static PyObject *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_keys, *npu_keys, *s_shape, *s_base, *s_dtype, *s_num, *s_backends;
 static PyObject *inexact_types[8];
 static int inexact_count;
 static bool reads_arrays;
@@ -240,7 +240,21 @@ static bool types_fit(const Call *call, const Arguments *arguments, bool number)
     return !(call->wants_inexact || number) || is_inexact(lead);
 }
 
-static int choose_case(const Call *call, Arguments *arguments)
+/* Whether calls on NPUs can be done here. The dispatcher finds an op's kernel at the first call and keeps it with the op. */
+static bool knows_npu(Call *call)
+{
+    if (!call->on_devices || call->is_view || call->npu_kernel)
+        return call->on_devices;
+    PyObject *kernels = PyObject_GetAttr(call->op, s_backends);
+    PyObject *found = kernels && PyDict_Check(kernels) ? PyDict_GetItemWithError(kernels, npu_keys) : NULL;
+    Py_XINCREF(found);
+    call->npu_kernel = found;
+    Py_XDECREF(kernels);
+    PyErr_Clear();
+    return found;
+}
+
+static int choose_case(Call *call, Arguments *arguments)
 {
     long keys = mode;
     bool number = false;
@@ -254,11 +268,15 @@ static int choose_case(const Call *call, Arguments *arguments)
     }
     arguments->observed = keys & OBSERVED_BIT;
     keys &= ~OBSERVED_BIT;
-    arguments->grad = keys == (CPU_KEY | GRAD_KEY);
-    if ((keys != CPU_KEY && !(arguments->grad && call->gradient.node)) || !types_fit(call, arguments, number))
+    arguments->grad = keys & GRAD_KEY;
+    arguments->on_npu = (keys & ~GRAD_KEY) == NPU_KEY;
+    if ((!arguments->on_npu && (keys & ~GRAD_KEY) != CPU_KEY) || (arguments->grad && !call->gradient.node)
+            || !types_fit(call, arguments, number) || (arguments->on_npu && !knows_npu(call)))
         return OTHERWISE;
     if (!arguments->observed)
         return DONE;
+    if (arguments->on_npu && (call->shown || (active && active->watches_memory)))
+        return OTHERWISE;
     return active && call->is_observable && !(call->allocates_inside && active->watches_memory && !steps_fit(call, arguments));
 }
 
@@ -392,10 +410,15 @@ static PyObject *wrap_result(const Call *call, const Arguments *arguments, PyObj
             return NULL;
     }
     PyObject *dtype = result_type(call, arguments, array);
-    Tensor *made = dtype ? tensor_of(array, cpu_keys, dtype) : NULL;
+    Tensor *made = dtype ? tensor_of(array, arguments->on_npu ? npu_keys : cpu_keys, dtype) : NULL;
     Py_DECREF(array);
     if (made && arguments->storage)
         Py_SETREF(made->storage, held(arguments->storage));
+    if (made && arguments->on_npu) {                /* a view */
+        PyObject *device = ((Tensor *)arguments->bound[0])->device;
+        Py_INCREF(device);
+        Py_SETREF(made->device, device);
+    }
     if (made && ((call->is_view && become_view(call, made, (Tensor *)arguments->bound[0]) < 0)
             || (arguments->grad && record_gradient(call, arguments, made) < 0)
             || (arguments->observed && active && active->watches_memory && !call->is_view
@@ -434,9 +457,25 @@ static PyObject *finish_inplace(PyObject *target)
     return held(target);
 }
 
+/* A call on an NPU that makes no view: the kernel makes the tensor. */
+static PyObject *run_on_npu(const Call *call, const Arguments *arguments)
+{
+    PyObject *made = PyObject_Vectorcall(call->npu_kernel, arguments->bound, (size_t)call->count, NULL);
+    if (!made || !arguments->grad || !is_tensor(made))
+        return made;
+    for (int i = 0; i < call->count; i++)
+        if (arguments->bound[i] == made)
+            return made;
+    if (record_gradient(call, arguments, (Tensor *)made) < 0)
+        Py_CLEAR(made);
+    return made;
+}
+
 static PyObject *run(const Call *call, Arguments *arguments)
 {
     PyObject *target = arguments->bound[0];
+    if (arguments->on_npu && !call->is_view)
+        return run_on_npu(call, arguments);
     if (call->inplace && check_target(target) < 0)
         return NULL;
     PyObject *array = call_kernel(call, arguments);
@@ -510,7 +549,7 @@ static PyObject *composite_vector(PyObject *self, PyObject *const *args, size_t 
 
 static PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
-    const Call *call = (const Call *)self;
+    Call *call = (Call *)self;
     Arguments arguments;
     arguments.owned_count = 0;
     arguments.storage = NULL;
@@ -586,13 +625,13 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 {
     static char *words[] = {"function", "op", "kernel", "direct", "shown", "params", "positional", "lead", "result_type", "casting",
                             "wants_inexact", "inplace", "is_view", "is_graph_view", "is_observable", "allocates_inside", "gradient",
-                            "steps", "is_composite", NULL};
+                            "steps", "is_composite", "on_devices", NULL};
     PyObject *function, *op, *kernel, *direct, *shown, *params, *gradient, *steps;
-    int positional, lead, result, inexact, inplace, view, graph_view, observable, inside, composite;
+    int positional, lead, result, inexact, inplace, view, graph_view, observable, inside, composite, devices;
     unsigned casting;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO!iiiIppppppOOp", words, &function, &op, &kernel, &direct, &shown,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO!iiiIppppppOOpp", words, &function, &op, &kernel, &direct, &shown,
                                      &PyTuple_Type, &params, &positional, &lead, &result, &casting, &inexact, &inplace, &view,
-                                     &graph_view, &observable, &inside, &gradient, &steps, &composite))
+                                     &graph_view, &observable, &inside, &gradient, &steps, &composite, &devices))
         return NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(params);
     if (count > MAX_PARAMS || (!composite && (lead < 0 || lead >= count)) || positional > count) {
@@ -619,6 +658,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     made->is_graph_view = graph_view;
     made->is_observable = observable;
     made->allocates_inside = inside;
+    made->on_devices = devices;
     for (Py_ssize_t i = 0; i < count; i++)
         if (read_param(PyTuple_GET_ITEM(params, i), &made->params[made->count++]) < 0) {
             Py_DECREF(made);
@@ -632,9 +672,9 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 static void call_dealloc(Call *self)
 {
     PyObject_GC_UnTrack(self);
-    PyObject *own_objects[] = {self->function, self->op, self->kernel, self->direct, self->shown, (PyObject *)self->gradient.node,
-                               self->gradient.view_edge, self->gradient.versions_of, self->steps.op, self->steps.name,
-                               self->steps.constants, self->steps.expand};
+    PyObject *own_objects[] = {self->function, self->op, self->kernel, self->direct, self->shown, self->npu_kernel,
+                               (PyObject *)self->gradient.node, self->gradient.view_edge, self->gradient.versions_of, self->steps.op,
+                               self->steps.name, self->steps.constants, self->steps.expand};
     for (size_t i = 0; i < sizeof own_objects / sizeof *own_objects; i++)
         Py_XDECREF(own_objects[i]);
     for (int i = 0; i < self->count; i++) {
@@ -652,6 +692,7 @@ static int call_traverse(Call *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->function);
     Py_VISIT(self->kernel);
+    Py_VISIT(self->npu_kernel);
     Py_VISIT(self->gradient.node);
     return 0;
 }
@@ -731,7 +772,8 @@ PyObject *calls_setup(PyObject *module, PyObject *args)
         return NULL;
     if (!PyType_Check(tensor) || !PyType_Check(parameter) || !PyType_IsSubtype((PyTypeObject *)tensor, &TensorFields_Type)
             || take_inexact(inexact) < 0 || intern(&s_shape, "shape") < 0 || intern(&s_base, "base") < 0
-            || intern(&s_dtype, "dtype") < 0 || intern(&s_num, "num") < 0 || !(cpu_keys = PyLong_FromLong(CPU_KEY))) {
+            || intern(&s_dtype, "dtype") < 0 || intern(&s_num, "num") < 0 || intern(&s_backends, "backends") < 0
+            || !(cpu_keys = PyLong_FromLong(CPU_KEY)) || !(npu_keys = PyLong_FromLong(NPU_KEY))) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "expected the tensor classes and at most 8 inexact types");
         return NULL;

@@ -142,7 +142,7 @@ static const OpSlot *op_label(Core *core, PyObject *op)
     return slot->op ? slot : add_op(core, op);
 }
 
-static int name_label(Core *core, PyObject *name, int kind, int32_t *label)
+int core_name_label(Core *core, PyObject *name, int kind, int32_t *label)
 {
     uint64_t generation = core->generation;
     PyObject *known = PyDict_GetItemWithError(core->names[kind], name);
@@ -259,7 +259,7 @@ static PyObject *enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-static int tell(Core *self, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread)
+int core_tell(Core *self, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread)
 {
     if (!(self->detail & LISTENERS))
         return 0;
@@ -303,7 +303,7 @@ static int tell_node(Core *self, int kind, PyObject *name, PyObject *const *inpu
     if (!(self->detail & LISTENERS))
         return 0;
     PyObject *given = tuple_of(inputs, count);
-    int told = given ? tell(self, kind, name, given, sequence_nr, thread) : -1;
+    int told = given ? core_tell(self, kind, name, given, sequence_nr, thread) : -1;
     Py_XDECREF(given);
     return told;
 }
@@ -317,7 +317,7 @@ static int begin_node(Core *self, Buffer *buffer, int kind, PyObject *name, int6
         return -1;
     if (!buffer)
         return 0;
-    if (name_label(self, name, kind, &label) < 0)
+    if (core_name_label(self, name, kind, &label) < 0)
         return -1;
     if (self->detail & SHAPES && kind != KIND_NODE && !buffer_refuses(buffer)
             && (described = inputs_of_values(self, inputs, count)) == -2)
@@ -367,9 +367,9 @@ static PyObject *enter_scope(Core *self, PyObject *const *args, Py_ssize_t count
         return NULL;
     int32_t label;
     Py_XINCREF(buffer);
-    int failed = tell(self, KIND_SCOPE, args[0], Py_None, -1, 0);
+    int failed = core_tell(self, KIND_SCOPE, args[0], Py_None, -1, 0);
     if (!failed && buffer)
-        failed = name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0;
+        failed = core_name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0;
     Py_XDECREF(buffer);
     if (failed)
         return NULL;
@@ -653,6 +653,10 @@ PyMODINIT_FUNC PyInit__recorder(void)
             Py_DECREF(module);
             return NULL;
         }
+    }
+    if (launches_setup(module) < 0) {
+        Py_DECREF(module);
+        return NULL;
     }
     return module;
 }

@@ -12,7 +12,7 @@
 /* Bits of Core.detail, as in profiler/_recorder.py: what makes a row cost more than its times. */
 enum { SHAPES = 1, STACKS = 2, MODULES = 4, LISTENERS = 8 };
 /* Kinds of rows, as in profiler/_fields.py. */
-enum { KIND_NODE = 1, KIND_BACKWARD = 2, KIND_SCOPE = 3, KIND_FUNCTION = 5, KIND_COUNT = 10 };
+enum { KIND_NODE = 1, KIND_BACKWARD = 2, KIND_SCOPE = 3, KIND_FUNCTION = 5, KIND_RUNTIME = 10, KIND_COUNT = 12 };
 /* Whose code it is, as in profiler/_stacks.py; IMPORTS marks the import machinery. */
 enum { USER = 0, LIBRARY = 1, INTERNAL = 2, CLASS_MASK = 3, IMPORTS = 4 };
 
@@ -148,6 +148,9 @@ extern struct Names {
 } names;
 
 /* events: an operator's, with its arguments one by one, and as a tuple where there is one */
+int core_name_label(Core *core, PyObject *name, int kind, int32_t *label);      /* -1 with a Python error set */
+int core_tell(Core *core, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread);
+int launches_setup(PyObject *module);
 int core_begin_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr);
 /* A node's evaluation (no inputs), its application to gradients (`is_backward`), or the forward of a custom Function. */
 int core_begin_node(Core *core, PyObject *name, int64_t sequence_nr, PyObject *thread, PyObject *const *inputs, Py_ssize_t count,
