@@ -6,10 +6,10 @@ from typing import Any
 
 from ... import _device
 from ... import _dtype as dt
-from ..._dispatch.resolve import return_type
+from ..._dispatch.resolve import check_writable, return_type
 from ..._ops.table import find
 from ..._shape import broadcast_shapes
-from ..._tensor import wrap
+from ..._tensor import bump_version, wrap
 from . import ops
 from .boxing import launch_named, program, run
 from .copies import NPU, cast, copy_, dense, new_tensor, to_host
@@ -230,6 +230,24 @@ def bernoulli_(self: Any, p: float, generator: Any) -> Any:
 def bernoulli_each_(self: Any, p: Any, generator: Any) -> Any:
     drawn = run("uniform_", new_tensor(self._a.shape, dt.float32, self.device), 0.0, 1.0, generator)
     return copy_(self, run("lt.Tensor", drawn, p), False)
+
+
+@program("random_.from")
+def random_from(self: Any, start: int, to: int | None, generator: Any) -> Any:
+    if to is None:
+        raise Rejected("there is no upper bound")
+    if start >= to:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={start} >= to={to}")
+    check_writable(self)
+    if self._a.size:
+        launch_named("InplaceRandom", (self, start, to, *ops.draw(self, generator)), self.device.index)
+    bump_version(self)
+    return self
+
+
+@program("random_.to")
+def random_to(self: Any, to: int, generator: Any) -> Any:
+    return random_from(self, 0, to, generator)
 
 
 @program("exponential_")

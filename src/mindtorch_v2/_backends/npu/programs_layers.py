@@ -38,14 +38,18 @@ def convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, d
 
 @program("_trilinear")
 def trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int) -> Any:
-    for t, places in ((0, expand1), (1, expand2), (2, expand3)):
-        factor = (i1, i2, i3)[t]
-        array = factor._a
-        for d in sorted(places):
-            array = array[(slice(None),) * d + (None,)]
-        made = view(factor, array)
-        product = made if t == 0 else run("mul.Tensor", product, made)
+    product = _spread(i1, expand1)
+    for factor, places in ((i2, expand2), (i3, expand3)):
+        product = run("mul.Tensor", product, _spread(factor, places))
     return run("sum.dim_IntList", product, tuple(sumdim), False, None) if sumdim else product
+
+
+def _spread(t: Any, places: Any) -> Any:
+    """With dimensions of size one at these places."""
+    array = t._a
+    for d in sorted(places):
+        array = array[(slice(None),) * d + (None,)]
+    return view(t, array)
 
 
 # --- activations ------------------------------------------------------------------------------------------------------------
