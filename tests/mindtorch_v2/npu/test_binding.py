@@ -42,7 +42,7 @@ def test_rows_have_as_many_operands_as_their_operators():
         _a = property(lambda self: self)
         shape = (2, 3)
         ndim = size = 2
-        dtype = "float32"
+        dtype = torch.float32
         device = "npu"
         index = 0
 

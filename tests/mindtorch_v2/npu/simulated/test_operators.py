@@ -31,6 +31,19 @@ def test_every_row_names_an_operator_with_as_many_operands():
             assert operator in abi.OPERATORS, name
 
 
+def test_the_cases_launch_every_operator(monkeypatch):
+    from mindtorch_v2._backends.npu import abi, boxing
+    launched, launch = set(), boxing.launch
+    monkeypatch.setattr(boxing, "launch", lambda entry, *rest: (launched.add(entry.name), launch(entry, *rest)))
+    for case in ALL:
+        case.run(lambda t: t.clone().npu())
+    drawn = {"InplaceNormal", "InplaceUniform", "InplaceRandom", "Randperm", "Multinomial"}    # test_functions looks at these
+    copied = {"Cast", "InplaceCopy"}                                                           # launched by copies
+    others = {"Permute", "InplaceMaskedFillTensor", "InplaceOne", "Mean", "DropoutGenMask", "DropoutDoMask", "Embedding", "Relu",
+              "ApplyAdamWV2"}          # others compute the same; the last is for optimizers, in test_models
+    assert set(abi.OPERATORS) - launched == drawn | copied | others
+
+
 def test_programs_are_ops():
     from mindtorch_v2._ops.table import OPS
     assert set(PROGRAMS) <= set(OPS)
