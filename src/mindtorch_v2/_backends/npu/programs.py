@@ -125,6 +125,33 @@ def logit(self: Any, eps: float | None) -> Any:
     return run("log", run("div.Tensor", x, run("rsub.Scalar", x, 1, 1)))
 
 
+@program("logit_backward")
+def logit_backward(grad_output: Any, self: Any, eps: float | None) -> Any:
+    """grad / (x (1 - x)); outside the bounds 0 where they were given, NaN where not."""
+    low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
+    slope = run("div.Tensor", grad_output, run("mul.Tensor", self, run("rsub.Scalar", self, 1, 1)))
+    outside = run("logical_or", run("lt.Scalar", self, low), run("gt.Scalar", self, high))
+    return run("where.ScalarSelf", outside, 0.0 if eps is not None else float("nan"), slope)
+
+
+@program("fmax")
+def fmax(self: Any, other: Any) -> Any:
+    return _ignoring_nan("maximum", self, other)
+
+
+@program("fmin")
+def fmin(self: Any, other: Any) -> Any:
+    return _ignoring_nan("minimum", self, other)
+
+
+def _ignoring_nan(name: str, self: Any, other: Any) -> Any:
+    found = run(name, self, other)
+    if not found.dtype.is_floating_point:
+        return found
+    found = run("where.self", run("ne.Tensor", self, self), other, found)
+    return run("where.self", run("ne.Tensor", other, other), self, found)
+
+
 @program("clamp.Tensor")
 def clamp(self: Any, min: Any, max: Any) -> Any:
     out = self if min is None else run("clamp_min.Tensor", self, min)

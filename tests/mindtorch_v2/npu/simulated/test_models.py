@@ -94,6 +94,13 @@ def test_training_is_the_same_as_on_the_cpu(monkeypatch, model, optimizer):
         np.testing.assert_allclose(x, y, rtol=5e-3, atol=5e-4)
 
 
+def test_a_fused_step_that_the_device_refuses_says_so():
+    p = torch.nn.Parameter(torch.ones(3, dtype=torch.float64).npu())
+    p.grad = torch.ones_like(p)
+    with pytest.raises(NotImplementedError, match=r"no fused Adam for a parameter of type torch.float64.*use foreach=True"):
+        torch.optim.AdamW([p], fused=True).step()
+
+
 def test_convolution_is_one_event_as_with_torch_npu():
     from mindtorch_v2.profiler import ProfilerActivity, profile
     image, layers = torch.randn(2, 3, 8, 8).npu(), [nn.Conv2d(3, 4, 3).npu(), nn.ConvTranspose2d(3, 4, 3).npu()]
