@@ -1,4 +1,5 @@
-"""Functions and layers that people train with give on the device what they give on the CPU, gradients included, and never run there."""
+"""Functions and layers that people train with give on the device what they give on the CPU, gradients included, without running
+there."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -119,7 +120,8 @@ def test_unary_where_the_values_are_special():
     compare(lambda g: torch.logit(g.positive(6) * 2 - 0.5, eps=0.3))
     flipped = special.flip(0)
     for name in ("fmax", "fmin"):
-        np.testing.assert_array_equal(getattr(torch, name)(special.npu(), flipped.npu()).cpu().numpy(), getattr(torch, name)(special, flipped).numpy())
+        there = getattr(torch, name)(special.npu(), flipped.npu())
+        np.testing.assert_array_equal(there.cpu().numpy(), getattr(torch, name)(special, flipped).numpy())
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
@@ -215,7 +217,8 @@ INDEXING: dict[str, Call] = {
     "no element": lambda g: [g.normal(4, 6)[g.mask(4, 6) & False], torch.nonzero(g.mask(5) & False), g.normal(4)[g.whole(4)[:0]]],
     "one index": lambda g: [g.normal(4, 6)[g.whole(3)], g.normal(4, 6)[:, g.whole(2, 2)], g.normal(4, 6)[torch.tensor([-1, 0])]],
     "several": lambda g: [g.normal(4, 6)[g.whole(3), g.whole(3)], g.normal(4, 3, 6)[g.whole(3), :, g.whole(3)],
-                          g.normal(4, 6)[torch.arange(4).to(g.device)[:, None], g.whole(4, 3)], g.normal(4, 6, 5)[:, g.whole(2), g.whole(2)]],
+                          g.normal(4, 6)[torch.arange(4).to(g.device)[:, None], g.whole(4, 3)],
+                          g.normal(4, 6, 5)[:, g.whole(2), g.whole(2)]],
     "a mask and an index": lambda g: g.normal(4, 3)[torch.tensor([True, False, True, True]).to(g.device), g.whole(3, below=3)],
     "put": lambda g: [g.normal(4, 6).index_put((torch.tensor([2, 0]).to(g.device),), g.normal(2, 6)),
                       g.normal(4, 6).index_put((g.whole(3), g.whole(3)), g.normal(3), accumulate=True),
@@ -227,7 +230,8 @@ INDEXING: dict[str, Call] = {
                           g.normal(4, 6).scatter_reduce(1, g.whole(4, 3), g.normal(4, 3), "sum")],
     "scatter with reduction": lambda g: [g.constant(4, 6).scatter(1, g.whole(4, 3), g.constant(4, 3), reduce="add"),
                                          g.constant(4, 6).scatter(1, g.whole(4, 3), 2.0, reduce="multiply")],
-    "index_add": lambda g: [g.normal(4, 6).index_add(0, g.whole(3), g.normal(3, 6), alpha=2), g.whole(4, 6).index_add(1, g.whole(2), g.whole(4, 2))],
+    "index_add": lambda g: [g.normal(4, 6).index_add(0, g.whole(3), g.normal(3, 6), alpha=2),
+                            g.whole(4, 6).index_add(1, g.whole(2), g.whole(4, 2))],
     "index_copy": lambda g: [g.normal(4, 6).index_copy(0, torch.tensor([0, 2]).to(g.device), g.normal(2, 6)),
                              g.normal(4, 6).index_fill(1, g.whole(2), 1.5)],
     "masked_scatter": lambda g: g.normal(4, 6).masked_scatter(g.mask(4, 6), g.normal(24)),
@@ -258,7 +262,8 @@ def test_writing_through_indices():
 POOLS: dict[str, tuple[Callable[[], nn.Module], Call]] = {
     "avg1d": (lambda: nn.AvgPool1d(2), _sequence), "avg2d": (lambda: nn.AvgPool2d(2), _image),
     "avg2d without padding": (lambda: nn.AvgPool2d(3, 2, 1, count_include_pad=False), _image),
-    "avg2d with padding": (lambda: nn.AvgPool2d((3, 2), (2, 1), (1, 0)), _image), "avg2d ceil": (lambda: nn.AvgPool2d(3, 2, 1, True), _image),
+    "avg2d with padding": (lambda: nn.AvgPool2d((3, 2), (2, 1), (1, 0)), _image),
+    "avg2d ceil": (lambda: nn.AvgPool2d(3, 2, 1, True), _image),
     "avg2d divisor": (lambda: nn.AvgPool2d(2, divisor_override=3), _image), "avg3d": (lambda: nn.AvgPool3d(2), _volume),
     "max1d": (lambda: nn.MaxPool1d(3, 2, 1), _sequence), "max2d": (lambda: nn.MaxPool2d(3, 2, 1, return_indices=True), _image),
     "max3d": (lambda: nn.MaxPool3d(2, return_indices=True), _volume), "max3d dilated": (lambda: nn.MaxPool3d(2, 1, 1, 2), _volume),
@@ -272,7 +277,8 @@ NORMS: dict[str, tuple[Callable[[], nn.Module], Call]] = {
     "group, plain": (lambda: nn.GroupNorm(6, 6, affine=False), _image), "instance1d": (lambda: nn.InstanceNorm1d(6), _sequence),
     "instance2d": (lambda: nn.InstanceNorm2d(6, affine=True, track_running_stats=True), _image),
     "instance3d": (lambda: nn.InstanceNorm3d(4), _volume), "batch, evaluated": (lambda: nn.BatchNorm2d(6).eval(), _image),
-    "batch": (lambda: nn.BatchNorm2d(6), _image), "rms": (lambda: nn.RMSNorm(8), _image), "response": (lambda: nn.LocalResponseNorm(2), _image),
+    "batch": (lambda: nn.BatchNorm2d(6), _image), "rms": (lambda: nn.RMSNorm(8), _image),
+    "response": (lambda: nn.LocalResponseNorm(2), _image),
 }
 CONVOLUTIONS: dict[str, tuple[Callable[[], nn.Module], Call]] = {
     "1d": (lambda: nn.Conv1d(6, 4, 3, padding=1), _sequence), "1d grouped": (lambda: nn.Conv1d(6, 4, 3, groups=2, dilation=2), _sequence),
@@ -330,7 +336,8 @@ def test_losses(reduction):
     compare(lambda g: F.cross_entropy(_image(g), g.whole(2, 9, 8), g.constant(6), ignore_index=2, reduction=reduction))
     compare(lambda g: F.cross_entropy(g.normal(4, 6), g.whole(4), reduction=reduction, label_smoothing=0.1))
     compare(lambda g: F.soft_margin_loss(g.normal(4, 6), (g.constant(4, 6) - 0.5).sign(), reduction=reduction))
-    compare(lambda g: F.kl_div(F.log_softmax(g.normal(4, 6), 1), g.constant(4, 6), reduction="batchmean" if reduction == "mean" else reduction))
+    over = "batchmean" if reduction == "mean" else reduction
+    compare(lambda g: F.kl_div(F.log_softmax(g.normal(4, 6), 1), g.constant(4, 6), reduction=over))
 
 
 def test_attention():
@@ -360,8 +367,9 @@ def test_bags_of_different_sizes():
 
 
 def test_products():
-    compare(lambda g: [torch.addr(g.normal(4, 6), g.normal(4), g.normal(6), beta=0.5, alpha=2), torch.addbmm(
-        g.normal(4, 3), g.normal(2, 4, 6), g.normal(2, 6, 3), beta=0.5), torch.einsum("bhid,bhjd->bhij", g.normal(2, 2, 4, 8), g.normal(2, 2, 5, 8))])
+    compare(lambda g: torch.addr(g.normal(4, 6), g.normal(4), g.normal(6), beta=0.5, alpha=2))
+    compare(lambda g: torch.addbmm(g.normal(4, 3), g.normal(2, 4, 6), g.normal(2, 6, 3), beta=0.5))
+    compare(lambda g: torch.einsum("bhid,bhjd->bhij", g.normal(2, 2, 4, 8), g.normal(2, 2, 5, 8)))
     compare(lambda g: g.layer(lambda: nn.Bilinear(6, 5, 3))(g.normal(4, 6), g.normal(4, 5)))
 
 
