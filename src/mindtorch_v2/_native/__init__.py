@@ -54,8 +54,9 @@ else:
 
 
 def native_module(name: str) -> Any:
-    """A further native module of this package, or None where it was not built or is switched off."""
-    if _kernels is None and _missing == "off":
+    """A further native module of this package, or None where the native part was not built, is switched off, or refuses this
+    interpreter: it works in the main one only."""
+    if _kernels is None:       # switched off, not built, or refused: then none of them is used
         return None
     try:
         return import_module(f"{__name__}.{name}")

@@ -64,3 +64,30 @@ for _ in range(5):
 print(t.nn.functional.gelu(x).sum().item() == want)
 """
     assert _python(code).strip() == "True"
+
+
+_INSIDE = """
+import importlib.util
+spec = importlib.util.spec_from_file_location("mindtorch_v2._native._kernels", PATH)
+try:
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+except ImportError as error:
+    print(error, flush=True)
+"""
+_OTHER_INTERPRETER = """
+try:
+    import _interpreters as interpreters
+    made = interpreters.create("legacy")
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    made = interpreters.create(isolated=False)
+interpreters.run_string(made, INSIDE)
+"""
+
+
+@pytest.mark.skipif(not _native.available(), reason="the native part was not built or is switched off")
+def test_other_interpreters_are_refused() -> None:
+    path = sys.modules["mindtorch_v2._native._kernels"].__file__
+    inside = _INSIDE.replace("PATH", repr(path))
+    said = _python(_OTHER_INTERPRETER.replace("INSIDE", repr(inside)))
+    assert said.strip() == "the native part of mindtorch_v2 works in the main interpreter only"
