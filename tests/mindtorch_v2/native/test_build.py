@@ -34,11 +34,10 @@ with warnings.catch_warnings(record=True) as said:
     import mindtorch_v2 as t
     x = t.randn(10, 10, requires_grad=True)
     t.nn.functional.gelu(x).softmax(-1).sum().backward()
-    before = len(said)
     from mindtorch_v2 import _native
-    print(before, _native.available(), _native.available(), len(said), "native kernels" in str(said[0].message))
+    print(_native.available(), len(said), "without its native part" in str(said[0].message))
 """
-    assert _python(code, MINDTORCH_NATIVE="1").strip() == "0 False False 1 True"
+    assert _python(code, MINDTORCH_NATIVE="1").strip() == "False 1 True"
 
 
 @pytest.mark.parametrize("variables, want", [({"OMP_NUM_THREADS": "1"}, "1"), ({"OMP_NUM_THREADS": "3"}, "3"),
