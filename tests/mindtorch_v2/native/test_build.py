@@ -46,6 +46,14 @@ def test_number_of_threads_follows_the_environment(variables: dict[str, str], wa
     assert _python("import mindtorch_v2 as t; print(t.get_num_threads())", **variables).strip() == want
 
 
+def test_setting_the_number_reaches_blas() -> None:
+    """But nothing is set before it is asked for."""
+    said = _python("import mindtorch_v2 as t; from mindtorch_v2._native.blas_threads import get_blas_threads as now\n"
+                   "first = now(); t.set_num_threads(2); second = now(); t.set_num_threads(1)\n"
+                   "print(first, second, now(), t.get_num_threads())", OMP_NUM_THREADS="3", OPENBLAS_NUM_THREADS="1")
+    assert said.strip() in ("1 2 1 1", "None None None 1")      # None: numpy has another BLAS
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_fork_with_threads() -> None:
     code = """
