@@ -63,15 +63,33 @@ oracle: .venv-oracle/.done ## run the vendor's torch_npu and this package on the
 interop: .venv-interop/.done ## load a trace of ours with HolisticTraceAnalysis (makes its own environment)
 	.venv-interop/bin/python scripts/interop.py
 
-# The native modules with AddressSanitizer and UndefinedBehaviorSanitizer, in a folder of their own. Python itself leaks at exit.
+# The native modules with AddressSanitizer and UndefinedBehaviorSanitizer, in a folder of their own. Python itself leaks at exit; a
+# small quarantine lets the tests that watch memory pass. Then the recorder under valgrind, which also sees what is read before it is
+# written, and the pool of threads under ThreadSanitizer.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g
-sanitize: $(VENV)/.dev ## build the native modules with sanitizers and run their tests
+SANITIZED_TESTS := $(addprefix tests/mindtorch_v2/,native profiler optim test_autograd_api.py test_gradcheck.py test_optim.py test_models.py \
+  test_profiler.py)
+VALGRIND := $(shell command -v valgrind)
+UNDER_VALGRIND := not other_twin and not clock_agrees and not twins
+sanitize: $(VENV)/.dev ## build the native modules with sanitizers and run their tests, then the recorder's under valgrind
 	$(BIN)/pip install --quiet --disable-pip-version-check setuptools
 	rm -rf build/sanitize && mkdir -p build/sanitize && cp -r src build/sanitize/src && find build/sanitize/src -name '*.so' -delete
 	CFLAGS="$(SANITIZE)" LDFLAGS="$(SANITIZE)" $(BIN)/python setup.py --quiet build_ext --build-temp build/sanitize/tmp \
 	  --build-lib build/sanitize/src
-	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
-	  PYTHONPATH=build/sanitize/src $(BIN)/python -m pytest tests/mindtorch_v2/native
+	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" PYTHONMALLOC=malloc PYTHONPATH=build/sanitize/src \
+	  ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4:thread_local_quarantine_size_kb=64 \
+	  $(BIN)/python -m pytest -n auto $(SANITIZED_TESTS)
+	find build/sanitize/src -name '*.so' -delete
+	CFLAGS="-fsanitize=thread -g" LDFLAGS="-fsanitize=thread" $(BIN)/python setup.py --quiet build_ext --build-temp build/sanitize/tsan \
+	  --build-lib build/sanitize/src
+	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 \
+	  PYTHONPATH=build/sanitize/src $(BIN)/python -W ignore scripts/stress_threads.py
+ifeq ($(VALGRIND),)
+	@echo "valgrind is not installed: what is read before it is written was not looked for"
+else
+	PYTHONMALLOC=malloc $(VALGRIND) --quiet --error-exitcode=9 --suppressions=scripts/valgrind-python.supp \
+	  $(BIN)/python -m pytest -p no:cacheprovider -p no:xdist -k "$(UNDER_VALGRIND)" tests/mindtorch_v2/native/test_recorder.py
+endif
 
 clean: ## remove environments and caches
 	rm -rf .venv .venv-bench .venv-oracle .venv-interop build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
