@@ -1,10 +1,10 @@
 """How do the costs of a profile grow with its events, from 1e4 to 1e7?
 
-A loop of `x + x` is recorded; times and bytes are per event. Every size runs in a process of its own, so that memory is that size's
+A loop of `x + x` is recorded; times and bytes are per event. Times are the processor's, of all threads together, so that what else the
+machine does counts less; exports, which use two threads, are done in less than that. Every size runs in a process of its own, so that memory is that size's
 own, and once: first costs are in it. PyTorch does each thing once at 1e5 events, in processes of their own (1e6 would take minutes and
 5 GB; its costs per event do not fall with more of them). Its trace, parsed by Python, stands for loading; it has no files to save.
-Pauses are the times of single operators at which the recorder's buffer grows (every 32,768 events), so that other processes on the
-machine do not count. `--one` runs a single measurement, `--smaller` leaves out 1e7.
+Pauses are the times of single operators at which the recorder's buffer grows (every 32,768 events). `--one` runs a single measurement, `--smaller` leaves out 1e7.
 """
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ class Size:
     def timed(self, what: str, call: Callable[[], Any]) -> Any:
         before = _memory()
         _peak(reset=True)
-        start = time.perf_counter()
+        start = time.process_time()
         made = call()
-        self.found[what] = (time.perf_counter() - start) / self.count * 1e6
+        self.found[what] = (time.process_time() - start) / self.count * 1e6
         self.found[f"{what}: memory"] = (_peak() - before) / self.count
         return made
 
@@ -113,7 +113,7 @@ class Size:
 def pauses(package: str, count: int) -> dict[str, float]:
     """The longest operator among those at which the buffer grows, and how long operators take otherwise."""
     torch = __import__(package)
-    x, now = torch.ones(4, 4), time.perf_counter_ns
+    x, now = torch.ones(4, 4), time.thread_time_ns
     times = [0] * count
     with torch.profiler.profile() as warm:
         x + x

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._store import constant, is_constant
+
 # Names that PyTorch does not list: they are how its own bookkeeping is called.
 UNLISTED_NAMES = frozenset({
     "[OutOfMemory]", "profiler::_record_function_enter", "profiler::_record_function_enter_new",
@@ -16,6 +18,16 @@ UNLISTED_NAMES = frozenset({
 
 
 BLOCK = 1 << 14
+
+
+def looked_up(table: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """`table[column]`, block by block: as a whole, numpy would make eight bytes of every small number first."""
+    if is_constant(column):
+        return constant(table[column[0]], len(column), table.dtype)
+    made = np.empty(len(column), table.dtype)
+    for first in range(0, len(column), BLOCK):
+        made[first:first + BLOCK] = table[column[first:first + BLOCK]]
+    return made
 
 
 def repeats_its_parent(name: np.ndarray, parent: np.ndarray, annotation: np.ndarray) -> np.ndarray:
