@@ -3,7 +3,6 @@
 #include "op_macros.h"
 
 #define MARK_BYTES 64
-#define POINTERS "szIJBLSc" /* roles passed by pointer that are not tensors */
 
 enum {
 #define OP(Name, unit, types, check, run, variant, ...) OP_##Name,
@@ -33,12 +32,20 @@ const int op_count = sizeof op_infos / sizeof *op_infos;
 
 /* ---- executors: the handle dies with phase 2, the payload with the kernel ------------------------------------------- */
 typedef struct { PoolItem pool; Executor *payload; } Handle;
-static Pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .item_size = sizeof(Handle), .tag = 0x58};
+static Pool pool = {.lock = SHORT_LOCK, .item_size = sizeof(Handle), .tag = 0x58};
 
 void executor_free(Executor *e) { free(e); }
 
-static bool is_tensor(char role) { return role != '\0' && strchr("inopmk", role) != NULL; }
-static bool is_optional(char role) { return strchr("npkzJ", role) != NULL; }
+enum { ROLE_TENSOR = 1, ROLE_POINTER = 2, ROLE_OPTIONAL = 4 }; /* pointers to other things than tensors */
+static const uint8_t role_bits[128] = {
+    ['i'] = ROLE_TENSOR, ['n'] = ROLE_TENSOR | ROLE_OPTIONAL, ['o'] = ROLE_TENSOR, ['p'] = ROLE_TENSOR | ROLE_OPTIONAL,
+    ['m'] = ROLE_TENSOR, ['k'] = ROLE_TENSOR | ROLE_OPTIONAL, ['s'] = ROLE_POINTER, ['z'] = ROLE_POINTER | ROLE_OPTIONAL,
+    ['I'] = ROLE_POINTER, ['J'] = ROLE_POINTER | ROLE_OPTIONAL, ['B'] = ROLE_POINTER, ['L'] = ROLE_POINTER,
+    ['S'] = ROLE_POINTER, ['c'] = ROLE_POINTER,
+};
+static bool is_tensor(char role) { return (role_bits[(int)role] & ROLE_TENSOR) != 0; }
+static bool is_optional(char role) { return (role_bits[(int)role] & ROLE_OPTIONAL) != 0; }
+static bool is_pointer(char role) { return (role_bits[(int)role] & (ROLE_TENSOR | ROLE_POINTER)) != 0; }
 
 int nn_fail(const Executor *e, const char *format, ...) {
     char text[600];
@@ -156,7 +163,7 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor) 
     size_t bytes = sizeof(Executor);
     for (int i = 0; i < argc; i++) {
         char role = op->roles[i];
-        bool pointer = is_tensor(role) || strchr(POINTERS, role) != NULL;
+        bool pointer = is_pointer(role);
         if (pointer && raw[i].p == NULL && !is_optional(role)) {
             return fail(NN_NULL_PARAM, "aclnn%s: argument %d must not be null", op->name, i);
         }
@@ -170,11 +177,11 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor) 
     char *room = (char *)(e + 1);
     for (int i = 0; i < argc; i++) {
         char role = op->roles[i];
-        if (operand_bytes(role, is_tensor(role) || strchr(POINTERS, role) ? raw[i] : (RawArg){.p = NULL}) > 0) {
-            room = copy_operand(e, i, role, raw[i], room);
+        if (is_pointer(role)) {
+            if (raw[i].p != NULL) room = copy_operand(e, i, role, raw[i], room);
         } else if (role == 'd' || role == 'f') {
             e->args[i].d = raw[i].d;
-        } else if (!is_tensor(role) && strchr(POINTERS, role) == NULL) {
+        } else {
             e->args[i].i = raw[i].i;
         }
     }
@@ -199,7 +206,7 @@ static Executor *duplicate(const Executor *e) { /* for repeatable executors: the
     ptrdiff_t shift = (char *)copy - (char *)e;
     for (int i = 0; i < e->argc; i++) {
         char role = e->op->roles[i];
-        if ((!is_tensor(role) && strchr(POINTERS, role) == NULL) || e->args[i].t == NULL) continue;
+        if (!is_pointer(role) || e->args[i].t == NULL) continue;
         copy->args[i].t = (Tensor *)((char *)e->args[i].t + shift);
         bool list = role == 'L' || role == 'S'; /* both are a count and pointers into the same allocation */
         for (uint64_t k = 0; list && k < e->args[i].list->n; k++) {

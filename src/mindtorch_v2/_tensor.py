@@ -13,9 +13,8 @@ import numpy as np
 from . import _device
 from . import _dtype as dt
 from ._shape import Size, contiguous_strides
-from ._storage import Storage
+from ._storage import Storage, native
 
-_new = object.__new__
 GRAD = 8
 DEVICE_OF_KEY = {1: _device.CPU, 2: _device.META}
 legacy_constructor: Any = None  # torch.Tensor(2, 3): set by the creation layer
@@ -28,23 +27,34 @@ class _TensorMeta(type):
         return legacy_constructor(cls, *args, **kwargs)
 
 
-class Tensor(metaclass=_TensorMeta):
+if TYPE_CHECKING or native is None:
+    class TensorFields:
+        """What a tensor holds. The twin in C keeps these at fixed places, so that calls of operators can do without Python."""
+
+        _a: np.ndarray
+        _ks: int
+        dtype: dt.dtype
+        # Fields that most tensors never set live on the class, so that making a tensor stores three attributes only.
+        _gf: Any = None            # where its gradient goes: a node, a slot of a node, or None for leaves
+        _st: Storage | None = None
+        _base: Tensor | None = None
+        _attr_version: int = 0     # the storage's version when a view's _gf was made
+        _grad: Tensor | None = None
+        _hooks: Any = None         # hooks on a leaf's gradient
+        _post_hooks: Any = None    # called after accumulation
+        _retain: bool = False
+        _dev: _device.device | None = None
+        _view_kind: str = ""       # "", "multi" (one of several views), "no_grad"
+
+    _new = object.__new__
+else:
+    TensorFields = native.TensorFields
+    _new = TensorFields.__new__
+
+
+class Tensor(TensorFields, metaclass=_TensorMeta):
     """A multi-dimensional array of one element type, on one device, that can take part in differentiation."""
 
-    _a: np.ndarray
-    _ks: int
-    dtype: dt.dtype
-    # Fields that most tensors never set live on the class, so that making a tensor stores three attributes only.
-    _gf: Any = None            # where its gradient goes: a node, a slot of a node, or None for leaves
-    _st: Storage | None = None
-    _base: Tensor | None = None
-    _attr_version: int = 0     # the storage's version when a view's _gf was made
-    _grad: Tensor | None = None
-    _hooks: Any = None         # hooks on a leaf's gradient
-    _post_hooks: Any = None    # called after accumulation
-    _retain: bool = False
-    _dev: _device.device | None = None
-    _view_kind: str = ""       # "", "multi" (one of several views), "no_grad"
     __array_priority__ = 1000  # numpy leaves mixed operators to the tensor
 
     if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from ._dispatch import aten, modes
 from ._dispatch.keys import GRAD
 from ._dispatch.resolve import type_word
 from ._storage import Storage, root_array
-from ._tensor import Parameter, Tensor, shallow_alias, wrap
+from ._tensor import Parameter, Tensor, _new, shallow_alias, wrap
 
 _NON_LEAF_GRAD = ("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
                   "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
@@ -361,7 +361,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
                            "https://github.com/pytorch/pytorch/pull/103001")
     if id(self) in memo:
         return memo[id(self)]
-    out = object.__new__(type(self))
+    out = _new(type(self))
     out._a, out._ks, out.dtype = (_copied_array(self._a, memo) if self._ks & 1 else self.detach().clone()._a), self._ks, self.dtype
     out._dev = self._dev
     memo[id(self)] = out

@@ -5,11 +5,12 @@ accumulated there), or None. Leaves stand for themselves, so that a parameter an
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _dtype as dt
 from .._dispatch import modes
 from .._dispatch.resolve import type_word
+from .._storage import native
 from .._tensor import GRAD, Parameter, Tensor, shallow_alias
 
 state = modes.state
@@ -19,17 +20,25 @@ _FREED = ("Trying to backward through the graph a second time (or directly acces
           "after calling backward.")
 
 
-class Node:
+if TYPE_CHECKING or native is None:
+    class NodeFields:
+        """What every node holds; the twin in C keeps these at fixed places."""
+
+        next: tuple[Any, ...] = ()          # edges, one per differentiable input
+        saved: tuple[Any, ...] | None = ()
+        versions: tuple[int, ...] | None = None   # of the saved tensors; None means all zero
+        seq: int = 0
+        shape: tuple[int, ...] = ()         # of the output (nodes with several keep specs)
+        dtype: dt.dtype = dt.float32
+        forward_thread: int = 0
+else:
+    NodeFields = native.NodeFields
+
+
+class Node(NodeFields):
     """One step of a backward pass. Subclasses are made from derivative rows; `apply` maps output to input gradients."""
 
-    next: tuple[Any, ...] = ()          # edges, one per differentiable input
-    saved: tuple[Any, ...] | None = ()
-    versions: tuple[int, ...] | None = None   # of the saved tensors; None means all zero
-    seq: int = 0
-    shape: tuple[int, ...] = ()         # of the output (nodes with several keep specs)
-    dtype: dt.dtype = dt.float32
     specs: Any = None   # (shape, dtype, key) of each output, None for one output
-    forward_thread: int = 0
     key: int = 1
     device: Any = None
     counts: tuple[int, ...] = ()        # how many edges each input of a list-taking op has

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import keyword
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +17,15 @@ from .._errors import wrong_argument
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._storage import Storage
-from .._tensor import Parameter, Tensor, shallow_alias, wrap
+from .._tensor import Parameter, Tensor, _new, shallow_alias, wrap
 from . import modes
 from .dispatcher import dispatch_with_keyset
 from .out_form import call_with_out
 from .registry import COMPOSITES, DIRECT, INPLACE, KERNELS, SHOWN, UFUNCS, load_family
 from .resolve import check_writable, explain, key_of_device, return_type
+
+if TYPE_CHECKING:
+    from .fast_path import FastPath
 
 SPACE = modes.SPACE
 _PY_TYPES = {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128}
@@ -87,7 +90,7 @@ def want_grad(t: Tensor) -> None:
 
 
 SPACE.update(_one=1, _check_writable=check_writable, _alias=shallow_alias, _want_grad=want_grad, _wrap=wrap,
-             _Tensor=Tensor, _Parameter=Parameter, _new=object.__new__, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
+             _Tensor=Tensor, _Parameter=Parameter, _new=_new, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
              _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument,
              _bad_method=bad_method_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
@@ -106,6 +109,7 @@ class Writer:
         self.names = [self.python_name(i, p) for i, p in enumerate(self.params)]
         self.aliases: list[str] = []
         self.lines: list[str] = []
+        self.fast: FastPath | None = None   # the inlined cases of an op with one result, once they are written
         self.composite = op.name in COMPOSITES or (op.inplace_of is not None and op.inplace_of.name in COMPOSITES
                                                    and ("cpu", op.name) not in KERNELS)
         self.is_factory = any(p.name == "device" and p.type == "Device" for p in self.params)
@@ -299,6 +303,7 @@ class Writer:
                 add(f"        return _wrap(_K([_x._a for _x in {self.names[0]}]{rest}))")
         else:
             fast.write()
+            self.fast = fast if len(self.op.schema.returns) == 1 else None
         if self.is_factory:
             add(f"    _t = _dispatch(_OP, _ks, ({self.args()}))")
             add("    if requires_grad: _want_grad(_t)")
@@ -326,7 +331,9 @@ def inplace_writer(op: Op) -> Any:
 
 def make_call(op: Op, form: str) -> Any:
     """The call function of an op; `form` is "method" or "function"."""
-    source = Writer(op, form).write()
+    from .native_call import native_call
+    writer = Writer(op, form)
+    source = writer.write()
     derivative = op.derivative
     constants = {
         "_OP": op, "_NONE": _NONE,
@@ -350,7 +357,7 @@ def make_call(op: Op, form: str) -> Any:
     call.__qualname__ = f"Tensor.{op.base}" if form == "method" else op.base
     call.__module__ = "mindtorch_v2"
     call.__doc__ = op.text
-    return call
+    return native_call(writer, call)
 
 
 def _inplace_impl(op: Op) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .. import _observer
+from .._storage import native
 from .keys import NO_GRAD, OBSERVED, OUTPUTS, SPECIAL
 
 # _obs: how to report to the observer, see `Seen`; _watch: what reports a fresh tensor's memory. Both None without an observer.
@@ -37,6 +38,8 @@ SPACE["_state"] = state
 
 def _set_bit(bit: int, on: bool) -> None:
     SPACE["_mode"] = SPACE["_mode"] | bit if on else SPACE["_mode"] & ~bit
+    if native is not None:
+        native.set_mode(SPACE["_mode"])
 
 
 def grad_enabled() -> bool:
@@ -49,14 +52,11 @@ def set_grad(enabled: bool) -> bool:
     before = state.grad
     if before is not enabled:
         state.grad = enabled
+        if native is not None:
+            native.set_grad(enabled)
         with _lock:
-            if enabled:
-                _no_grad_threads -= 1
-                if not _no_grad_threads:
-                    SPACE["_mode"] &= ~NO_GRAD
-            else:
-                _no_grad_threads += 1
-                SPACE["_mode"] |= NO_GRAD
+            _no_grad_threads += -1 if enabled else 1
+            _set_bit(NO_GRAD, _no_grad_threads > 0)
     return before
 
 
@@ -74,6 +74,8 @@ def install_observer(observer: _observer.Observer) -> None:
         _observer.active = observer
         SPACE["_obs"] = _seen(observer)
         SPACE["_watch"] = _memory_watch(observer) if observer.watches_memory else None
+        if native is not None:
+            native.observe(observer, SPACE["_obs"])
         _set_bit(OUTPUTS, bool(observer.watches_outputs))
         _set_bit(OBSERVED, True)
 
@@ -82,6 +84,8 @@ def remove_observer() -> None:
     with _lock:
         _observer.active = SPACE["_obs"] = SPACE["_watch"] = None
         _set_bit(OBSERVED | OUTPUTS, False)
+        if native is not None:
+            native.observe(None, None)
 
 
 class Seen(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _device, _storage
+from .. import _device, _observer, _storage
 from .. import _dtype as dt
 from .._ops.movement_shapes import dense_strides
 from .._ops.rules import Spec, as_float, result_type
@@ -43,14 +43,17 @@ def backend_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     else:
         return _mixed_devices(op, key, args)
     if op.name in STEPWISE:
-        boxed = _in_steps(STEPWISE[op.name], boxed)
+        boxed = _in_steps(STEPWISE[op.name], boxed, key not in device_boxers or getattr(boxed, "wants_steps", False))
     op.backends[key] = boxed
     return boxed
 
 
-def _in_steps(steps: Boxed, kernel: Boxed) -> Boxed:
-    """The kernel as the middle of a function that calls other ops, which record no gradients."""
+def _in_steps(steps: Boxed, kernel: Boxed, always: bool) -> Boxed:
+    """The kernel as the middle of a function that calls other ops, which record no gradients; the kernel alone while nobody watches,
+    unless the steps are wanted always."""
     def boxed(*args: Any) -> Any:
+        if _observer.active is None and not always:
+            return kernel(*args)
         before = modes.set_grad(False)
         try:
             return steps(kernel, *args)

@@ -3,6 +3,7 @@
  * It is the native twin of profiler/_recorder.py, whose class stands behind it for everything that is not called per event.
  * Only one thread at a time runs here, and nothing between finding a row's place and filling it runs Python code. */
 #include "recorder_inline.h"
+#include "tensor.h"
 
 #include <string.h>
 
@@ -141,7 +142,7 @@ static const OpSlot *op_label(Core *core, PyObject *op)
     return slot->op ? slot : add_op(core, op);
 }
 
-static int name_label(Core *core, PyObject *name, int kind, int32_t *label)
+int core_name_label(Core *core, PyObject *name, int kind, int32_t *label)
 {
     PyObject *known = PyDict_GetItemWithError(core->names[kind], name);
     if (known) {
@@ -191,17 +192,24 @@ static int check_count(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most)
     return -1;
 }
 
-static int begin_op(Core *self, PyObject *op, PyObject *args, PyObject *sequence)
+static int tell_op(Core *self, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr)
+{
+    PyObject *number = PyLong_FromLongLong(sequence_nr);
+    PyObject *given = tuple ? held(tuple) : tuple_of(args, count);
+    PyObject *told = number && given ? PyObject_CallMethodObjArgs((PyObject *)self, names.tell_op, op, given, number, NULL) : NULL;
+    Py_XDECREF(number);
+    Py_XDECREF(given);
+    Py_XDECREF(told);
+    return told ? 0 : -1;
+}
+
+int core_begin_op(Core *self, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr)
 {
     Buffer *buffer = core_buffer(self);
     if (!buffer && PyErr_Occurred())
         return -1;
-    if (self->detail & LISTENERS) {
-        PyObject *told = PyObject_CallMethodObjArgs((PyObject *)self, names.tell_op, op, args, sequence, NULL);
-        if (!told)
-            return -1;
-        Py_DECREF(told);
-    }
+    if (self->detail & LISTENERS && tell_op(self, op, args, count, tuple, sequence_nr) < 0)
+        return -1;
     if (!buffer)
         return 0;
     const OpSlot *slot = op_label(self, op);
@@ -209,16 +217,25 @@ static int begin_op(Core *self, PyObject *op, PyObject *args, PyObject *sequence
         return -1;
     int32_t label = slot->label, inputs = -1;
     bool is_aten = slot->is_aten;
-    if (self->detail & SHAPES && !buffer_refuses(buffer) && (inputs = inputs_of_op(self, op, args)) == -2)
-        return -1;
-    long long sequence_nr = PyLong_AsLongLong(sequence);
-    if (sequence_nr == -1 && PyErr_Occurred())
+    if (self->detail & SHAPES && !buffer_refuses(buffer) && (inputs = inputs_of_op(self, op, args, count, tuple)) == -2)
         return -1;
     if (push_row(self, buffer, label, sequence_nr, 0, inputs, is_aten) < 0)
         return -1;
     if (self->detail & STACKS && is_aten)
         tracer_pause(buffer);
     return 0;
+}
+
+static int begin_op(Core *self, PyObject *op, PyObject *args, PyObject *sequence)
+{
+    long long sequence_nr = PyLong_AsLongLong(sequence);
+    if (sequence_nr == -1 && PyErr_Occurred())
+        return -1;
+    if (!PyTuple_Check(args)) {
+        PyErr_SetString(PyExc_TypeError, "expected the arguments as a tuple");
+        return -1;
+    }
+    return core_begin_op(self, op, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), args, sequence_nr);
 }
 
 static PyObject *enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
@@ -228,7 +245,7 @@ static PyObject *enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-static int tell(Core *self, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread)
+int core_tell(Core *self, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread)
 {
     if (!(self->detail & LISTENERS))
         return 0;
@@ -281,11 +298,11 @@ static PyObject *enter_node(Core *self, PyObject *const *args, Py_ssize_t count)
     int32_t label, inputs = -1, thread = 0;
     if (kind < 0 || (!buffer && PyErr_Occurred())
             || (kind != KIND_FUNCTION && thread_number(self, buffer, args[2], sequence_nr, &thread) < 0)
-            || tell(self, kind, name, args[3], sequence_nr, thread) < 0)
+            || core_tell(self, kind, name, args[3], sequence_nr, thread) < 0)
         return NULL;
     if (!buffer)
         Py_RETURN_NONE;
-    if (name_label(self, name, kind, &label) < 0)
+    if (core_name_label(self, name, kind, &label) < 0)
         return NULL;
     if (self->detail & SHAPES && kind != KIND_NODE && !buffer_refuses(buffer) && (inputs = inputs_of_values(self, args[3])) == -2)
         return NULL;
@@ -302,9 +319,9 @@ static PyObject *enter_scope(Core *self, PyObject *const *args, Py_ssize_t count
         return PyObject_CallMethod((PyObject *)self, "_enter", "iOO", KIND_SCOPE, args[0], args[1]);
     Buffer *buffer = core_buffer(self);
     int32_t label;
-    if ((!buffer && PyErr_Occurred()) || tell(self, KIND_SCOPE, args[0], Py_None, -1, 0) < 0)
+    if ((!buffer && PyErr_Occurred()) || core_tell(self, KIND_SCOPE, args[0], Py_None, -1, 0) < 0)
         return NULL;
-    if (buffer && (name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0))
+    if (buffer && (core_name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -327,6 +344,18 @@ static int end_event(Core *self)
     return !buffer && PyErr_Occurred() ? -1 : 0;
 }
 
+int core_end_op(Core *self, bool went_well)
+{
+    if (went_well)
+        return end_event(self);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (end_event(self) < 0)
+        PyErr_Clear();                              /* the operator's error counts */
+    PyErr_Restore(type, value, traceback);
+    return 0;
+}
+
 static PyObject *leave(Core *self, PyObject *Py_UNUSED(ignored))
 {
     if (end_event(self) < 0)
@@ -340,17 +369,9 @@ static PyObject *run_op(Core *self, PyObject *const *args, Py_ssize_t count)
     if (check_count(count, 4, 1000) < 0 || begin_op(self, args[0], args[1], args[2]) < 0)
         return NULL;
     PyObject *made = PyObject_Vectorcall(args[3], args + 4, (size_t)(count - 4), NULL);
-    if (made) {
-        if (end_event(self) < 0)
-            Py_CLEAR(made);
-        return made;
-    }
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    if (end_event(self) < 0)
-        PyErr_Clear();                              /* the function's error counts */
-    PyErr_Restore(type, value, traceback);
-    return NULL;
+    if (core_end_op(self, made != NULL) < 0)
+        Py_CLEAR(made);
+    return made;
 }
 
 static PyObject *mark_ops(Core *self, PyObject *const *args, Py_ssize_t count)
@@ -534,6 +555,10 @@ static PyObject *setup(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"split_rows", split_rows, METH_O, "The rows of parts of a table as one bytearray per column."},
     {"setup", setup, METH_VARARGS, "setup(Tensor, ndarray, samples): whether arrays can be read directly."},
+    {"setup_calls", calls_setup, METH_VARARGS, "What calls need of the package."},
+    {"observe", calls_observe, METH_VARARGS, "observe(observer, seen): who is told about calls."},
+    {"set_mode", calls_set_mode, METH_O, "The mode word."},
+    {"set_grad", calls_set_grad, METH_O, "Whether the calling thread records gradients."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -556,7 +581,7 @@ static int intern_names(void)
 
 PyMODINIT_FUNC PyInit__recorder(void)
 {
-    if (intern_names() < 0 || memory_setup() < 0 || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
+    if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || PyType_Ready(&Call_Type) < 0 || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
             || PyType_Ready(&Core_Type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
@@ -564,6 +589,7 @@ PyMODINIT_FUNC PyInit__recorder(void)
         return NULL;
     struct { const char *name; PyTypeObject *type; } types[] = {
         {"Core", &Core_Type}, {"Buffer", &Buffer_Type}, {"Stacks", &Stacks_Type}, {"Storage", &Storage_Type}, {"Block", &Block_Type},
+        {"TensorFields", &TensorFields_Type}, {"NodeFields", &NodeFields_Type}, {"Call", &Call_Type},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         Py_INCREF(types[i].type);
@@ -572,6 +598,10 @@ PyMODINIT_FUNC PyInit__recorder(void)
             Py_DECREF(module);
             return NULL;
         }
+    }
+    if (launches_setup(module) < 0) {
+        Py_DECREF(module);
+        return NULL;
     }
     return module;
 }

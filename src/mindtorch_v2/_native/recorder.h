@@ -12,7 +12,7 @@
 /* Bits of Core.detail, as in profiler/_recorder.py: what makes a row cost more than its times. */
 enum { SHAPES = 1, STACKS = 2, MODULES = 4, LISTENERS = 8 };
 /* Kinds of rows, as in profiler/_fields.py. */
-enum { KIND_NODE = 1, KIND_BACKWARD = 2, KIND_SCOPE = 3, KIND_FUNCTION = 5, KIND_COUNT = 10 };
+enum { KIND_NODE = 1, KIND_BACKWARD = 2, KIND_SCOPE = 3, KIND_FUNCTION = 5, KIND_RUNTIME = 10, KIND_COUNT = 12 };
 /* Whose code it is, as in profiler/_stacks.py; IMPORTS marks the import machinery. */
 enum { USER = 0, LIBRARY = 1, INTERNAL = 2, CLASS_MASK = 3, IMPORTS = 4 };
 
@@ -141,6 +141,13 @@ extern struct Names {
     PyObject *array, *storage, *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
 } names;
 
+/* events: an operator's, with its arguments one by one, and as a tuple where there is one */
+int core_name_label(Core *core, PyObject *name, int kind, int32_t *label);      /* -1 with a Python error set */
+int core_tell(Core *core, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread);
+int launches_setup(PyObject *module);
+int core_begin_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr);
+int core_end_op(Core *core, bool went_well);                   /* where it did not, the error that is set stays */
+
 /* rows */
 PyObject *split_rows(PyObject *module, PyObject *parts);
 int64_t clock_of_python(PyObject *clock);
@@ -153,8 +160,10 @@ int core_drop_old_rows(Core *core);
 
 /* inputs */
 int inputs_setup(PyObject *module, PyObject *tensor, PyObject *ndarray, PyObject *samples);
-int32_t inputs_of_op(Core *core, PyObject *op, PyObject *args);             /* -2 with a Python error set */
+/* The arguments of a call by number; -2 with a Python error set. `tuple` is made where it is needed and not given. */
+int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple);
 int32_t inputs_of_values(Core *core, PyObject *values);
+PyObject *tuple_of(PyObject *const *items, Py_ssize_t count);
 int array_memory(PyObject *array, int64_t *address, int64_t *nbytes);       /* of the array that owns the memory */
 
 /* stacks */
@@ -175,6 +184,7 @@ int buffer_setup(void);
 /* memory */
 int memory_setup(void);
 PyObject *core_watch(PyObject *self, PyObject *tensor);
+int watch_tensor(Core *core, PyObject *tensor);
 PyObject *core_allocated(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *core_freed(PyObject *self, PyObject *const *args, Py_ssize_t count);
 Buffer *core_buffer(Core *core);                                            /* the calling thread's, NULL if not recorded */

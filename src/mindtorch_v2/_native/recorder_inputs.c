@@ -1,24 +1,7 @@
 /* Arguments as numbers: shapes, strides, types and values are packed into words, and each packing is described once. */
-#include "recorder.h"
+#include "tensor.h"
 
 #include <string.h>
-
-/* numpy's published layout of arrays and element types. `inputs_setup` checks it against real arrays before it is used. */
-typedef struct {
-    PyObject_HEAD
-    char *data;
-    int nd;
-    Py_ssize_t *dimensions, *strides;
-    PyObject *base, *descr;
-    int flags;
-} ArrayFields;
-
-typedef struct {
-    PyObject_HEAD
-    PyTypeObject *typeobj;
-    char kind, type, byteorder, former_flags;
-    int type_num;
-} DescrFields;
 
 enum { MAX_WORDS = 160, TYPE_COUNT = 32, MAX_DEPTH = 3 };
 enum { TENSOR = 1, NONE, TRUE_, FALSE_, INT, FLOAT, COMPLEX, TEXT, LIST };
@@ -101,21 +84,21 @@ static bool pack_bytes(Packing *packing, const void *data, size_t size)
 
 static bool pack_tensor(Packing *packing, PyObject *tensor)
 {
-    PyObject *array = PyObject_GetAttr(tensor, names.array);
-    if (!array) {
-        PyErr_Clear();
+    PyObject *array = ((const Tensor *)tensor)->array;
+    if (!array || !PyObject_TypeCheck(array, array_type))
         return false;
-    }
-    bool packed = false;
-    if (PyObject_TypeCheck(array, array_type)) {
-        const ArrayFields *fields = (const ArrayFields *)array;
-        uint64_t nd = (uint64_t)fields->nd, kind = (uint64_t)((const DescrFields *)fields->descr)->type_num;
-        packed = pack_word(packing, TENSOR | nd << 8 | kind << 32)
-            && pack_bytes(packing, fields->dimensions, (size_t)nd * sizeof(Py_ssize_t))
-            && pack_bytes(packing, fields->strides, (size_t)nd * sizeof(Py_ssize_t));
-    }
-    Py_DECREF(array);      /* the tensor holds it, so nothing dies here */
-    return packed;
+    const ArrayFields *fields = (const ArrayFields *)array;
+    int nd = fields->nd;
+    if (packing->count + 1 + 2 * nd > MAX_WORDS)
+        return false;
+    uint64_t kind = (uint64_t)((const DescrFields *)fields->descr)->type_num, *word = &packing->word[packing->count];
+    *word++ = TENSOR | (uint64_t)nd << 8 | kind << 32;
+    for (int i = 0; i < nd; i++)
+        *word++ = (uint64_t)fields->dimensions[i];
+    for (int i = 0; i < nd; i++)
+        *word++ = (uint64_t)fields->strides[i];
+    packing->count += 1 + 2 * nd;
+    return true;
 }
 
 static bool pack_number(Packing *packing, PyObject *value)
@@ -166,9 +149,17 @@ static bool pack(Packing *packing, PyObject *value, int depth)
 }
 
 /* --- numbers ---------------------------------------------------------------------------------------------------------- */
+PyObject *tuple_of(PyObject *const *items, Py_ssize_t count)
+{
+    PyObject *made = PyTuple_New(count);
+    for (Py_ssize_t i = 0; made && i < count; i++)
+        PyTuple_SET_ITEM(made, i, held(items[i]));
+    return made;
+}
+
 static int32_t described(Core *core, PyObject *method, PyObject *op, PyObject *args)
 {
-    PyObject *table = PyObject_GetAttr((PyObject *)core, names.inputs);
+    PyObject *table = args ? PyObject_GetAttr((PyObject *)core, names.inputs) : NULL;
     if (!table)
         return -2;
     PyObject *made = op ? PyObject_CallMethodObjArgs(table, method, op, args, NULL)
@@ -181,20 +172,28 @@ static int32_t described(Core *core, PyObject *method, PyObject *op, PyObject *a
     return number == -1 && PyErr_Occurred() ? -2 : (int32_t)number;
 }
 
-static int32_t find_or_describe(Core *core, PyObject *method, PyObject *op, PyObject *args)
+static int32_t describe_items(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple)
+{
+    PyObject *given = tuple ? held(tuple) : tuple_of(args, count);
+    int32_t number = described(core, op ? names.of_op : names.of_values, op, given);
+    Py_XDECREF(given);
+    return number;
+}
+
+int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple)
 {
     Packing packing;
     packing.count = 0;
-    bool packed = layout_known && PyTuple_Check(args) && pack_word(&packing, (uint64_t)(uintptr_t)op);
-    for (Py_ssize_t i = 0; packed && i < PyTuple_GET_SIZE(args); i++)
-        packed = pack(&packing, PyTuple_GET_ITEM(args, i), 0);
+    bool packed = layout_known && pack_word(&packing, (uint64_t)(uintptr_t)op);
+    for (Py_ssize_t i = 0; packed && i < count; i++)
+        packed = pack(&packing, args[i], 0);
     if (!packed)
-        return described(core, method, op, args);
+        return describe_items(core, op, args, count, tuple);
     size_t size = (size_t)packing.count * sizeof packing.word[0];
     uint64_t hash = hash_bytes(packing.word, size);
     int32_t number = blob_find(&core->inputs, packing.word, size, hash);
     if (number < 0) {
-        number = described(core, method, op, args);
+        number = describe_items(core, op, args, count, tuple);
         if (number >= 0 && !blob_add(&core->inputs, packing.word, size, hash, number)) {
             PyErr_NoMemory();
             return -2;
@@ -203,16 +202,11 @@ static int32_t find_or_describe(Core *core, PyObject *method, PyObject *op, PyOb
     return number;
 }
 
-int32_t inputs_of_op(Core *core, PyObject *op, PyObject *args)
-{
-    return find_or_describe(core, names.of_op, op, args);
-}
-
 int32_t inputs_of_values(Core *core, PyObject *values)
 {
     if (!PyTuple_Check(values) || !PyTuple_GET_SIZE(values))
         return -1;
-    return find_or_describe(core, names.of_values, NULL, values);
+    return inputs_of_op(core, NULL, &PyTuple_GET_ITEM(values, 0), PyTuple_GET_SIZE(values), values);
 }
 
 int array_memory(PyObject *array, int64_t *address, int64_t *nbytes)

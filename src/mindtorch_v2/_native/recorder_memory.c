@@ -1,12 +1,8 @@
 /* Memory: what tensors that share it have in common, and reports of its beginning and end. */
 #include "recorder_inline.h"
+#include "tensor.h"
 
 #include <stdlib.h>
-
-typedef struct {
-    PyObject_HEAD
-    PyObject *version, *block;     /* slots, so that reading them is as quick as a Python object's */
-} Storage;
 
 typedef struct {
     PyObject_HEAD
@@ -30,6 +26,11 @@ static PyObject *storage_new(PyTypeObject *type, PyObject *args, PyObject *keywo
         made->block = Py_None;
     }
     return (PyObject *)made;
+}
+
+PyObject *storage_make(void)
+{
+    return storage_new(&Storage_Type, NULL, NULL);
 }
 
 static int storage_traverse(Storage *self, visitproc visit, void *arg)
@@ -141,36 +142,38 @@ static PyObject *begin_block(Core *core, int64_t address, int64_t nbytes, int32_
     return (PyObject *)made;
 }
 
-PyObject *core_watch(PyObject *self, PyObject *tensor)
+int watch_tensor(Core *core, PyObject *value)
 {
     /* Reports the memory of a fresh tensor on the CPU, once. Memory without elements is not reported. */
-    PyObject *storage = PyObject_GetAttr(tensor, names.storage);
-    if (!storage)
-        return NULL;
-    if (storage == Py_None) {
-        Py_DECREF(storage);
-        storage = storage_new(&Storage_Type, NULL, NULL);
-        if (!storage || PyObject_SetAttr(tensor, names.storage, storage) < 0) {
-            Py_XDECREF(storage);
-            return NULL;
-        }
+    Tensor *tensor = (Tensor *)value;
+    if (tensor->storage == Py_None) {
+        PyObject *made = storage_make();
+        if (!made)
+            return -1;
+        Py_SETREF(tensor->storage, made);
     }
-    if (Py_TYPE(storage) != &Storage_Type) {
-        Py_DECREF(storage);
+    if (Py_TYPE(tensor->storage) != &Storage_Type) {
         PyErr_SetString(PyExc_TypeError, "a tensor's storage is not the native one");
+        return -1;
+    }
+    Storage *shared = (Storage *)tensor->storage;
+    int64_t address, nbytes;
+    if (shared->block == Py_None && tensor->array && array_memory(tensor->array, &address, &nbytes) && nbytes) {
+        PyObject *block = begin_block(core, address, nbytes, 0);
+        if (!block)
+            return -1;
+        Py_SETREF(shared->block, block);
+    }
+    return 0;
+}
+
+PyObject *core_watch(PyObject *self, PyObject *tensor)
+{
+    if (!PyObject_TypeCheck(tensor, &TensorFields_Type)) {
+        PyErr_SetString(PyExc_TypeError, "expected a tensor");
         return NULL;
     }
-    Storage *shared = (Storage *)storage;
-    PyObject *array = shared->block == Py_None ? PyObject_GetAttr(tensor, names.array) : NULL;
-    int64_t address, nbytes;
-    if (array && array_memory(array, &address, &nbytes) && nbytes) {
-        PyObject *block = begin_block((Core *)self, address, nbytes, 0);
-        if (block)
-            Py_SETREF(shared->block, block);
-    }
-    Py_XDECREF(array);
-    Py_DECREF(storage);
-    if (PyErr_Occurred())
+    if (watch_tensor((Core *)self, tensor) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

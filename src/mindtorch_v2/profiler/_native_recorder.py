@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _dtype
+from .._dispatch import native_call
 from .._storage import native as _native
-from .._tensor import Tensor
 from ._fields import Kind
 from ._interning import op_label
 from ._python_recorder import DEVICE_NUMBERS, Position, Recorder, ThreadBuffer
@@ -38,19 +37,6 @@ def joined_memory(parts: list[Any]) -> dict[str, np.ndarray]:
     tables = [np.frombuffer(chunk, MEMORY, count, first * MEMORY.itemsize) for chunk, first, count in parts]
     table = np.concatenate(tables) if tables else np.zeros(0, MEMORY)
     return {name: table[name] for name in MEMORY.fields or ()}
-
-
-def _samples() -> list[tuple[Any, ...]]:
-    """Arrays of every element type and their facts: what the native module checks its reading of arrays against."""
-    found = []
-    for dtype in _dtype.ALL:
-        whole = np.zeros((2, 3, 5), dtype.np)
-        for array in (whole, whole[1:, ::2].T):
-            found.append((array, array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.num,
-                          array.itemsize, array.base))
-    longlong = np.zeros(4, np.longlong)
-    found.append((longlong, longlong.__array_interface__["data"][0], (4,), (8,), longlong.dtype.num, 8, None))
-    return found
 
 
 if TYPE_CHECKING or _native is None:
@@ -211,7 +197,7 @@ def _clock_is_the_same() -> bool:
 def make() -> Recorder | None:
     """The native recorder, or None where it was not built, is switched off, or cannot read this numpy's arrays."""
     global _same_clock, _counter_is_trusted
-    if _native is None or not _native.setup(Tensor, np.ndarray, _samples()):
+    if _native is None or not native_call.READS_ARRAYS:
         return None
     _same_clock = _clock_is_the_same()
     _counter_is_trusted = _system_trusts_counter()

@@ -17,12 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mindtorch_v2 as torch
+from mindtorch_v2._dispatch.native_call import samples as array_samples
 from mindtorch_v2._ops.table import find
 from mindtorch_v2._storage import native
 from mindtorch_v2.profiler import _clock, _ExperimentalConfig, profile, record_function
 from mindtorch_v2.profiler._build import Span, Window, build_store, recorded, stray_memory
 from mindtorch_v2.profiler._fields import Kind
-from mindtorch_v2.profiler._native_recorder import COLUMNS, NativeRecorder, _samples
+from mindtorch_v2.profiler._native_recorder import COLUMNS, NativeRecorder
 from mindtorch_v2.profiler._python_recorder import SHAPES, Recorder
 from mindtorch_v2.profiler._store import EventStore, Metadata, Options
 
@@ -245,7 +246,7 @@ def test_wrong_calls_raise_and_leave_nothing_open():
 
 @needs_native
 def test_arrays_of_another_layout_are_not_read():
-    samples = _samples()
+    samples = array_samples()
     array, data, *rest = samples[0]
     assert native.setup(torch.Tensor, np.ndarray, [(array, data + 8, *rest)]) is False
     assert native.setup(torch.Tensor, np.ndarray, samples) is True

@@ -9,10 +9,11 @@ from typing import Any
 
 from ... import _device
 from ... import _dtype as dt
-from . import abi, streams, timeline
+from ..._storage import native as recorder_module
+from . import abi, native, streams, timeline
 from .clocks import Alignment, Pair
 from .copies import new_tensor
-from .launcher import entry_of, launch
+from .launcher import address_of_function, entry_of, launch
 from .runtime import bind, runtime
 from .streams import Stream
 
@@ -27,12 +28,13 @@ _Complete = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_si
 
 
 class _Delivery:
-    """Buffers on their way. The libraries call on a thread of their own: bytes are only put aside there."""
+    """Buffers on their way, in Python. The libraries call on a thread of their own: bytes are only put aside there."""
 
     def __init__(self) -> None:
-        self.pieces: list[bytes] = []
+        self._pieces: list[bytes] = []
         self._lent: dict[int, Any] = {}
-        self.request, self.complete = _Request(self._request), _Complete(self._complete)
+        self._callbacks = _Request(self._request), _Complete(self._complete)
+        self.addresses = tuple(address_of_function(f) for f in self._callbacks)
 
     def _request(self, buffer: Any, size: Any, records: Any) -> None:
         made = ctypes.create_string_buffer(_BUFFER + 8)
@@ -42,10 +44,23 @@ class _Delivery:
 
     def _complete(self, buffer: Any, size: int, valid: int) -> None:
         if valid:
-            self.pieces.append(ctypes.string_at(buffer, valid))
+            self._pieces.append(ctypes.string_at(buffer, valid))
         self._lent.pop(buffer, None)
 
+    def take(self) -> list[bytes]:
+        """What arrived since the last time."""
+        count = len(self._pieces)
+        found, self._pieces[:count] = self._pieces[:count], []
+        return found
 
+
+class _NativeDelivery:
+    """The same in C, where nothing waits for the interpreter."""
+
+    def __init__(self) -> None:
+        self.addresses = native.launcher.callbacks()
+        self.take = native.launcher.take_pieces
+        self.take()         # what came late for an earlier watch
 
 
 def start(host: Any) -> ActivityTimes | None:
@@ -56,9 +71,8 @@ def start(host: Any) -> ActivityTimes | None:
     handle = ctypes.c_void_p()
     if rt.msptiSubscribe(ctypes.byref(handle), None, None):
         return None
-    delivery = _Delivery()
-    register = rt.msptiActivityRegisterCallbacks(ctypes.cast(delivery.request, ctypes.c_void_p),
-                                                 ctypes.cast(delivery.complete, ctypes.c_void_p))
+    delivery: Any = _Delivery() if native.launcher is None else _NativeDelivery()
+    register = rt.msptiActivityRegisterCallbacks(*delivery.addresses)
     if register or any(rt.msptiActivityEnable(kind) for kind in (abi.KIND_KERNEL, abi.KIND_EXTERNAL)):
         rt.msptiUnsubscribe(handle)
         return None
@@ -70,7 +84,7 @@ def start(host: Any) -> ActivityTimes | None:
 class ActivityTimes:
     """The records of one time of watching."""
 
-    def __init__(self, host: Any, handle: Any, delivery: _Delivery) -> None:
+    def __init__(self, host: Any, handle: Any, delivery: Any) -> None:
         self._host, self._handle, self._delivery = host, handle, delivery
         self._launches: dict[int, tuple[str, int, int]] = {}        # number -> (name, device, stream)
         self._anchors: list[list[tuple[int, int, int]]] = []        # groups of (number, before, after)
@@ -86,6 +100,13 @@ class ActivityTimes:
         self._last = ctypes.byref(ctypes.c_uint64())
 
     # --- around launches --------------------------------------------------------------------------------------------------
+    def watch_natively(self) -> bool:
+        recorder = self._host.recorder
+        if native.launcher is None or (recorder is not None and (recorder_module is None or not isinstance(recorder, recorder_module.Core))):
+            return False
+        native.launcher.watch(address_of_function(self._push), address_of_function(self._pop), recorder)
+        return True
+
     def begin(self, number: int, name: str, stream: Stream) -> None:
         self._launches[number] = name, stream.device_index, stream.stream_id
         self._push(abi.EXTERNAL_CUSTOM0, number)
@@ -100,7 +121,8 @@ class ActivityTimes:
         bind(index)
         entry, stream = entry_of("InplaceZero"), streams.default_stream(index)
         assert entry is not None
-        before_active, timeline.active = timeline.active, None
+        watcher = timeline.active
+        timeline.activate(None)
         try:
             target = new_tensor((1,), dt.float32, _device.device("npu", index))
             launch(entry, (target,), index)
@@ -117,7 +139,7 @@ class ActivityTimes:
                 group.append((self._next_anchor, before, after))
             self._anchors.append(group)
         finally:
-            timeline.active = before_active
+            timeline.activate(watcher)
 
     def _alignment(self, kernels: dict[int, tuple[int, int]]) -> Alignment:
         """`kernels`: number of an anchor -> when it began and ended."""
@@ -128,6 +150,8 @@ class ActivityTimes:
     def collect(self, first: int, last: int) -> tuple[list[Any], dict[str, Any]]:
         """What the devices did for launches numbered from `first` up to `last`, and what is known about its times."""
         from .activities import Work
+        if native.launcher is not None:
+            self._launches.update((number, (name, device, stream)) for number, name, device, stream in native.launcher.take_launches())
         wanted = {n for n in self._launches if first <= n < last} | {n for group in self._anchors for n, _, _ in group}
         self._receive(wanted)
         linked = self._linked()
@@ -162,10 +186,7 @@ class ActivityTimes:
 
     def _parse(self) -> None:
         rt = runtime()
-        pieces = self._delivery.pieces
-        while self._parsed < len(pieces):
-            piece = pieces[self._parsed]
-            pieces[self._parsed] = b""
+        for piece in self._delivery.take():
             self._parsed += 1
             whole = ctypes.create_string_buffer(piece, len(piece))
             start, record = ctypes.addressof(whole), ctypes.c_void_p()
@@ -224,4 +245,4 @@ class ActivityTimes:
         del _keep[:-4]
 
 
-_keep: list[_Delivery] = []
+_keep: list[Any] = []

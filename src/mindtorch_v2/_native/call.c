@@ -1,0 +1,700 @@
+/* Calls of operators on plain CPU tensors: binding of arguments, the kernel, the result, its event.
+ *
+ * A Call stands in front of the op's call function in Python (see _dispatch/codegen.py) and does the cases that its fast paths do:
+ * the kernel on the arrays as they are, with or without a gradient to record, with or without an event to report. Whatever else
+ * is given (other classes, devices and types, names that are not known, anything wrong) goes to the Python function as it came. */
+#include "call.h"
+#include "recorder_inline.h"
+
+#include <string.h>
+
+PyTypeObject *tensor_class, *parameter_class;
+static PyTypeObject *array_class;
+static PyObject *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_keys, *npu_keys, *s_shape, *s_base, *s_dtype, *s_num, *s_backends;
+static PyObject *inexact_types[8];
+static int inexact_count;
+static bool reads_arrays;
+
+static long mode;                                   /* as SPACE["_mode"] */
+static Core *active;                                /* the recorder, where it is the observer and a native one */
+static PyObject *active_seen;                       /* its methods, as modes.Seen */
+static _Thread_local bool grad_is_off;
+
+/* --- the thread's and the process's state ------------------------------------------------------------------------------ */
+PyObject *calls_set_mode(PyObject *module, PyObject *value)
+{
+    (void)module;
+    mode = PyLong_AsLong(value);
+    if (mode == -1 && PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+PyObject *calls_set_grad(PyObject *module, PyObject *enabled)
+{
+    (void)module;
+    grad_is_off = enabled == Py_False;
+    Py_RETURN_NONE;
+}
+
+PyObject *calls_observe(PyObject *module, PyObject *args)
+{
+    /* observe(observer, seen): who is told from now on; None, None for nobody. */
+    PyObject *observer, *seen;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO", &observer, &seen))
+        return NULL;
+    Core *core = PyObject_TypeCheck(observer, &Core_Type) ? (Core *)observer : NULL;
+    Py_XINCREF(core);
+    Py_XSETREF(active, core);
+    Py_INCREF(seen);
+    Py_XSETREF(active_seen, seen);
+    Py_RETURN_NONE;
+}
+
+bool is_inexact(PyObject *dtype)
+{
+    for (int i = 0; i < inexact_count; i++)
+        if (inexact_types[i] == dtype)
+            return true;
+    return false;
+}
+
+PyObject *shape_of(PyObject *array)
+{
+    if (!reads_arrays || Py_TYPE(array) != array_class)
+        return PyObject_GetAttr(array, s_shape);
+    const ArrayFields *fields = (const ArrayFields *)array;
+    PyObject *shape = PyTuple_New(fields->nd);
+    for (int i = 0; shape && i < fields->nd; i++) {
+        PyObject *size = PyLong_FromSsize_t(fields->dimensions[i]);
+        if (size)
+            PyTuple_SET_ITEM(shape, i, size);
+        else
+            Py_CLEAR(shape);
+    }
+    return shape;
+}
+
+/* --- binding ---------------------------------------------------------------------------------------------------------- */
+enum { OTHERWISE = 0, DONE = 1, FAILED = -1 };      /* the Python function's; done; an error is set */
+
+static int own(Arguments *arguments, PyObject *made)
+{
+    if (!made)
+        return FAILED;
+    if (arguments->owned_count == MAX_OWNED) {
+        Py_DECREF(made);
+        return OTHERWISE;
+    }
+    arguments->owned[arguments->owned_count++] = made;
+    return DONE;
+}
+
+static int bind_spread(const Call *call, Arguments *arguments, PyObject *const *args, Py_ssize_t count, int place)
+{
+    (void)call;
+    if (count <= place)
+        return OTHERWISE;
+    if (count == place + 1 && (PyTuple_Check(args[place]) || PyList_CheckExact(args[place]))) {
+        arguments->bound[place] = args[place];
+        return DONE;
+    }
+    for (Py_ssize_t i = place; i < count; i++)
+        if (!PyLong_CheckExact(args[i]))
+            return OTHERWISE;
+    PyObject *made = PyTuple_New(count - place);
+    for (Py_ssize_t i = place; made && i < count; i++)
+        PyTuple_SET_ITEM(made, i - place, held(args[i]));
+    arguments->bound[place] = made;
+    return own(arguments, made);
+}
+
+static int find_param(const Call *call, PyObject *name)
+{
+    for (int i = 0; i < call->count; i++)
+        if (call->params[i].name == name)
+            return i;
+    for (int i = 0; i < call->count; i++)
+        if (PyUnicode_Compare(call->params[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static int bind(const Call *call, Arguments *arguments, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+    int last = call->positional - 1;
+    bool spreads = last >= 0 && call->params[last].kind == SPREAD;
+    Py_ssize_t simple = spreads ? Py_MIN(count, last) : count;
+    if (simple > call->positional)
+        return OTHERWISE;
+    memset(arguments->bound, 0, (size_t)call->count * sizeof *arguments->bound);
+    memcpy(arguments->bound, args, (size_t)simple * sizeof *args);
+    int bound = spreads ? bind_spread(call, arguments, args, count, last) : DONE;
+    for (Py_ssize_t i = 0; bound == DONE && keywords && i < PyTuple_GET_SIZE(keywords); i++) {
+        int place = find_param(call, PyTuple_GET_ITEM(keywords, i));
+        if (place < 0 || arguments->bound[place])
+            return OTHERWISE;
+        arguments->bound[place] = args[count + i];
+    }
+    for (int i = 0; bound == DONE && i < call->count; i++)
+        if (!arguments->bound[i] && !(arguments->bound[i] = call->params[i].unset))
+            return OTHERWISE;
+    return bound;
+}
+
+/* --- what the arguments are ---------------------------------------------------------------------------------------------- */
+static bool is_plain_number(PyObject *value)
+{
+    return PyFloat_CheckExact(value) || PyLong_CheckExact(value);
+}
+
+static int repeat(Arguments *arguments, int place, int length)
+{
+    PyObject *value = arguments->bound[place], *made = PyTuple_New(length);
+    for (int i = 0; made && i < length; i++)
+        PyTuple_SET_ITEM(made, i, held(value));
+    arguments->bound[place] = arguments->array[place] = made;
+    return own(arguments, made);
+}
+
+/* Reads one argument; adds its keys. */
+static int read_argument(const Param *param, Arguments *arguments, int place, long *keys, bool *number)
+{
+    PyObject *value = arguments->bound[place];
+    arguments->array[place] = value;
+    if (param->kind >= TENSOR_PARAM && param->kind <= NUMBER_PARAM) {
+        if (is_tensor(value)) {
+            const Tensor *tensor = (const Tensor *)value;
+            if (!tensor->array || !tensor->keys || !tensor->dtype)
+                return OTHERWISE;
+            *keys |= PyLong_AsLong(tensor->keys);
+            arguments->array[place] = tensor->array;
+            return DONE;
+        }
+        *number |= param->kind == NUMBER_PARAM;
+        return param->kind == OPTIONAL_TENSOR ? value == Py_None : param->kind == NUMBER_PARAM && is_plain_number(value);
+    }
+    if (param->kind == REPEATED && PyLong_CheckExact(value))
+        return repeat(arguments, place, param->length);
+    if (param->kind == ELEMENT_TYPE)
+        return value == Py_None || Py_TYPE(value) == Py_TYPE(bool_type);
+    return param->kind != REAL || is_plain_number(value) || value == Py_None;
+}
+
+static int read_arguments(const Call *call, Arguments *arguments, long *keys, bool *number)
+{
+    for (int i = 0; i < call->count; i++) {
+        int read = read_argument(&call->params[i], arguments, i, keys, number);
+        if (read != DONE)
+            return read;
+    }
+    return DONE;
+}
+
+/* Whether the kernel can take the arrays as they are: nothing is to be cast. */
+static bool types_fit(const Call *call, const Arguments *arguments, bool number)
+{
+    PyObject *lead = ((const Tensor *)arguments->bound[call->lead])->dtype;
+    for (int i = 0; i < call->count; i++)
+        if (call->casting >> i & 1 && is_tensor(arguments->bound[i]) && ((const Tensor *)arguments->bound[i])->dtype != lead)
+            return false;
+    return !(call->wants_inexact || number) || is_inexact(lead);
+}
+
+/* Whether calls on NPUs can be done here. The dispatcher finds an op's kernel at the first call and keeps it with the op. */
+static bool knows_npu(Call *call)
+{
+    if (!call->on_devices || call->is_view || call->npu_kernel)
+        return call->on_devices;
+    PyObject *kernels = PyObject_GetAttr(call->op, s_backends);
+    PyObject *found = kernels && PyDict_Check(kernels) ? PyDict_GetItemWithError(kernels, npu_keys) : NULL;
+    Py_XINCREF(found);
+    call->npu_kernel = found;
+    Py_XDECREF(kernels);
+    PyErr_Clear();
+    return found;
+}
+
+static int choose_case(Call *call, Arguments *arguments)
+{
+    long keys = mode;
+    bool number = false;
+    int read = read_arguments(call, arguments, &keys, &number);
+    if (read != DONE)
+        return read;
+    arguments->sequence_nr = 0;
+    if (keys & NO_GRAD_BIT) {
+        keys &= grad_is_off ? ~(NO_GRAD_BIT | GRAD_KEY) : ~NO_GRAD_BIT;
+        arguments->sequence_nr = grad_is_off ? -1 : 0;
+    }
+    arguments->observed = keys & OBSERVED_BIT;
+    keys &= ~OBSERVED_BIT;
+    arguments->grad = keys & GRAD_KEY;
+    arguments->on_npu = (keys & ~GRAD_KEY) == NPU_KEY;
+    if ((!arguments->on_npu && (keys & ~GRAD_KEY) != CPU_KEY) || (arguments->grad && !call->gradient.node)
+            || !types_fit(call, arguments, number) || (arguments->on_npu && !knows_npu(call)))
+        return OTHERWISE;
+    if (!arguments->observed)
+        return DONE;
+    if (arguments->on_npu && (call->shown || (active && active->watches_memory)))
+        return OTHERWISE;
+    return active && call->is_observable && !(call->allocates_inside && active->watches_memory);
+}
+
+/* --- kernel and result -------------------------------------------------------------------------------------------------- */
+static PyObject *arguments_tuple(const Call *call, const Arguments *arguments)
+{
+    PyObject *made = PyTuple_New(call->count);
+    for (int i = 0; made && i < call->count; i++)
+        PyTuple_SET_ITEM(made, i, held(arguments->bound[i]));
+    return made;
+}
+
+/* Puts the error that PyTorch gives in the place of the kernel's ValueError. */
+static void explain_error(const Call *call, const Arguments *arguments)
+{
+    if (!PyErr_ExceptionMatches(PyExc_ValueError))
+        return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *given = arguments_tuple(call, arguments);
+    PyObject *better = given ? PyObject_CallFunctionObjArgs(explain, call->op, given, value, NULL) : NULL;
+    Py_XDECREF(given);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    if (!better)
+        return;
+    PyException_SetCause(better, NULL);
+    PyErr_SetObject((PyObject *)Py_TYPE(better), better);
+    Py_DECREF(better);
+}
+
+static PyObject *call_shown(const Call *call, const Arguments *arguments)
+{
+    PyObject *given[MAX_PARAMS + 3];
+    PyObject *number = PyLong_FromLongLong(arguments->sequence_nr);
+    if (!number)
+        return NULL;
+    given[0] = active_seen;
+    given[1] = number;
+    given[2] = call->kernel;
+    memcpy(given + 3, arguments->bound, (size_t)call->count * sizeof *given);
+    PyObject *made = PyObject_Vectorcall(call->shown, given, (size_t)call->count + 3, NULL);
+    Py_DECREF(number);
+    return made;
+}
+
+static PyObject *call_kernel(const Call *call, Arguments *arguments)
+{
+    if (arguments->observed && call->shown)
+        return call_shown(call, arguments);
+    if (call->direct) {
+        PyObject *arrays[MAX_PARAMS];
+        int count = 0;
+        bool unset = true;
+        for (int i = 0; i < call->count && unset; i++) {
+            if (call->params[i].kind >= TENSOR_PARAM && call->params[i].kind <= NUMBER_PARAM)
+                arrays[count++] = arguments->array[i];
+            else
+                unset = arguments->bound[i] == call->params[i].unset;
+        }
+        if (unset)
+            return PyObject_Vectorcall(call->direct, arrays, (size_t)count, NULL);
+    }
+    return PyObject_Vectorcall(call->kernel, arguments->array, (size_t)call->count, NULL);
+}
+
+/* The element type of a result (borrowed), or NULL with an error set. */
+static PyObject *result_type(const Call *call, const Arguments *arguments, PyObject *array)
+{
+    if (call->result_type == TYPE_OF_LEAD)
+        return ((const Tensor *)arguments->bound[call->lead])->dtype;
+    if (call->result_type == TYPE_BOOL)
+        return bool_type;
+    PyObject *number;
+    if (reads_arrays)
+        number = PyLong_FromLong(((const DescrFields *)((const ArrayFields *)array)->descr)->type_num);
+    else {
+        PyObject *dtype = PyObject_GetAttr(array, s_dtype);
+        number = dtype ? PyObject_GetAttr(dtype, s_num) : NULL;
+        Py_XDECREF(dtype);
+    }
+    PyObject *found = number ? PyDict_GetItemWithError(type_by_number, number) : NULL;
+    if (!found && number && !PyErr_Occurred())
+        PyErr_SetObject(PyExc_KeyError, number);
+    Py_XDECREF(number);
+    return found;
+}
+
+static PyObject *storage_of(Tensor *tensor)
+{
+    if (tensor->storage == Py_None) {
+        PyObject *made = storage_make();
+        if (!made)
+            return NULL;
+        Py_SETREF(tensor->storage, made);
+    }
+    return tensor->storage;
+}
+
+static int become_view(const Call *call, Tensor *made, Tensor *source)
+{
+    PyObject *storage = storage_of(source);
+    if (!storage)
+        return -1;
+    Py_INCREF(storage);
+    Py_SETREF(made->storage, storage);
+    if (call->is_graph_view) {                      /* what leaves the graph, as detach does, is no view for autograd */
+        PyObject *base = source->base == Py_None ? (PyObject *)source : source->base, *version = ((Storage *)storage)->version;
+        Py_INCREF(base);
+        Py_SETREF(made->base, base);
+        Py_INCREF(version);
+        Py_SETREF(made->view_version, version);
+    }
+    return 0;
+}
+
+/* A tensor over what the kernel returned (stolen). */
+static PyObject *wrap_result(const Call *call, const Arguments *arguments, PyObject *array)
+{
+    if (Py_TYPE(array) != array_class && !call->is_view) {
+        PyObject *whole = PyObject_CallOneArg(as_array, array);
+        Py_SETREF(array, whole);
+        if (!whole)
+            return NULL;
+    }
+    PyObject *dtype = result_type(call, arguments, array);
+    Tensor *made = dtype ? tensor_of(array, arguments->on_npu ? npu_keys : cpu_keys, dtype) : NULL;
+    Py_DECREF(array);
+    if (made && arguments->on_npu) {                /* a view */
+        PyObject *device = ((Tensor *)arguments->bound[0])->device;
+        Py_INCREF(device);
+        Py_SETREF(made->device, device);
+    }
+    if (made && ((call->is_view && become_view(call, made, (Tensor *)arguments->bound[0]) < 0)
+            || (arguments->grad && record_gradient(call, arguments, made) < 0)
+            || (arguments->observed && active && active->watches_memory && !call->is_view
+                && watch_tensor(active, (PyObject *)made) < 0)))
+        Py_CLEAR(made);
+    return (PyObject *)made;
+}
+
+/* Only memory that another array owns can be repeated or read-only. */
+static int check_target(PyObject *target)
+{
+    PyObject *array = ((Tensor *)target)->array, *base = NULL;
+    if (reads_arrays && Py_TYPE(array) == array_class) {
+        if (!((const ArrayFields *)array)->base)
+            return 0;
+    } else {
+        base = PyObject_GetAttr(array, s_base);
+        if (!base)
+            return -1;
+        Py_DECREF(base);
+        if (base == Py_None)
+            return 0;
+    }
+    PyObject *checked = PyObject_CallOneArg(check_writable, target);
+    Py_XDECREF(checked);
+    return checked ? 0 : -1;
+}
+
+static PyObject *finish_inplace(PyObject *target)
+{
+    Storage *storage = (Storage *)storage_of((Tensor *)target);
+    PyObject *next = storage ? PyLong_FromLongLong(PyLong_AsLongLong(storage->version) + 1) : NULL;
+    if (!next)
+        return NULL;
+    Py_SETREF(storage->version, next);
+    return held(target);
+}
+
+/* A call on an NPU that makes no view: the kernel makes the tensor. */
+static PyObject *run_on_npu(const Call *call, const Arguments *arguments)
+{
+    PyObject *made = PyObject_Vectorcall(call->npu_kernel, arguments->bound, (size_t)call->count, NULL);
+    if (!made || !arguments->grad || !is_tensor(made))
+        return made;
+    for (int i = 0; i < call->count; i++)
+        if (arguments->bound[i] == made)
+            return made;
+    if (record_gradient(call, arguments, (Tensor *)made) < 0)
+        Py_CLEAR(made);
+    return made;
+}
+
+static PyObject *run(const Call *call, Arguments *arguments)
+{
+    PyObject *target = arguments->bound[0];
+    if (arguments->on_npu && !call->is_view)
+        return run_on_npu(call, arguments);
+    if (call->inplace && check_target(target) < 0)
+        return NULL;
+    PyObject *array = call_kernel(call, arguments);
+    if (!array) {
+        explain_error(call, arguments);
+        return NULL;
+    }
+    if (!call->inplace)
+        return wrap_result(call, arguments, array);
+    Py_DECREF(array);
+    return finish_inplace(target);
+}
+
+static PyObject *run_observed(const Call *call, Arguments *arguments)
+{
+    Core *core = active;
+    Py_INCREF(core);                                /* a profile may end inside the call */
+    if (arguments->sequence_nr >= 0)
+        arguments->sequence_nr = PyLong_AsLongLong(PyList_GET_ITEM(next_sequence_nr, 0));
+    PyObject *made = NULL;
+    if (core_begin_op(core, call->op, arguments->bound, call->count, NULL, arguments->sequence_nr) == 0) {
+        made = run(call, arguments);
+        if (core_end_op(core, made != NULL) < 0)
+            Py_CLEAR(made);
+    }
+    Py_DECREF(core);
+    return made;
+}
+
+static PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
+{
+    Call *call = (Call *)self;
+    Arguments arguments;
+    arguments.owned_count = 0;
+    int found = bind(call, &arguments, args, PyVectorcall_NARGS(flags), keywords);
+    if (found == DONE)
+        found = choose_case(call, &arguments);
+    PyObject *made = NULL;
+    if (found == DONE)
+        made = arguments.observed ? run_observed(call, &arguments) : run(call, &arguments);
+    for (int i = 0; i < arguments.owned_count; i++)
+        Py_DECREF(arguments.owned[i]);
+    return found == OTHERWISE ? PyObject_Vectorcall(call->function, args, flags, keywords) : made;
+}
+
+/* --- the type ----------------------------------------------------------------------------------------------------------- */
+static int read_param(PyObject *given, Param *param)
+{
+    /* (name, kind, length) or (name, kind, length, default) */
+    PyObject *unset = NULL;
+    if (!PyArg_ParseTuple(given, "Uii|O", &param->name, &param->kind, &param->length, &unset))
+        return -1;
+    Py_INCREF(param->name);
+    PyUnicode_InternInPlace(&param->name);
+    Py_XINCREF(unset);
+    param->unset = unset;
+    return 0;
+}
+
+static int read_saved(PyObject *given, SavedValue *value)
+{
+    /* (what, parameter, users, has version, how to ask, what else) */
+    int versioned;
+    if (!PyArg_ParseTuple(given, "iiIpOO", &value->what, &value->param, &value->users, &versioned, &value->fact, &value->otherwise))
+        return -1;
+    value->has_version = versioned;
+    Py_INCREF(value->fact);
+    Py_INCREF(value->otherwise);
+    return 0;
+}
+
+static int read_gradient(PyObject *given, Gradient *gradient)
+{
+    /* (node class, view_edge, versions_of, inputs, saved values, only inexact) */
+    PyObject *node, *inputs, *saved;
+    int only;
+    if (!PyArg_ParseTuple(given, "OOOO!O!p", &node, &gradient->view_edge, &gradient->versions_of, &PyTuple_Type, &inputs,
+                          &PyTuple_Type, &saved, &only))
+        return -1;
+    if (!PyType_Check(node) || !PyType_IsSubtype((PyTypeObject *)node, &NodeFields_Type) || PyTuple_GET_SIZE(inputs) > MAX_PARAMS
+            || PyTuple_GET_SIZE(saved) > MAX_PARAMS) {
+        PyErr_SetString(PyExc_TypeError, "expected a node class and at most 16 inputs and saved values");
+        return -1;
+    }
+    Py_INCREF(gradient->view_edge);
+    Py_INCREF(gradient->versions_of);
+    gradient->only_inexact = only;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++)
+        gradient->inputs[gradient->input_count++] = (int)PyLong_AsLong(PyTuple_GET_ITEM(inputs, i));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved); i++)
+        if (read_saved(PyTuple_GET_ITEM(saved, i), &gradient->saved[gradient->saved_count++]) < 0)
+            return -1;
+    gradient->node = (PyTypeObject *)held(node);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *or_null(PyObject *value)
+{
+    return value == Py_None ? NULL : held(value);
+}
+
+static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *words[] = {"function", "op", "kernel", "direct", "shown", "params", "positional", "lead", "result_type", "casting",
+                            "wants_inexact", "inplace", "is_view", "is_graph_view", "is_observable", "allocates_inside", "on_devices",
+                            "gradient", NULL};
+    PyObject *function, *op, *kernel, *direct, *shown, *params, *gradient;
+    int positional, lead, result, inexact, inplace, view, graph_view, observable, inside, devices;
+    unsigned casting;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO!iiiIpppppppO", words, &function, &op, &kernel, &direct, &shown,
+                                     &PyTuple_Type, &params, &positional, &lead, &result, &casting, &inexact, &inplace, &view,
+                                     &graph_view, &observable, &inside, &devices, &gradient))
+        return NULL;
+    Py_ssize_t count = PyTuple_GET_SIZE(params);
+    if (count > MAX_PARAMS || lead < 0 || lead >= count || positional > count) {
+        PyErr_SetString(PyExc_ValueError, "expected at most 16 parameters, the leading one among them");
+        return NULL;
+    }
+    Call *made = (Call *)type->tp_alloc(type, 0);
+    if (!made)
+        return NULL;
+    made->vectorcall = call_vector;
+    made->function = held(function);
+    made->op = held(op);
+    made->kernel = held(kernel);
+    made->direct = or_null(direct);
+    made->shown = or_null(shown);
+    made->positional = positional;
+    made->lead = lead;
+    made->result_type = result;
+    made->casting = casting;
+    made->wants_inexact = inexact;
+    made->inplace = inplace;
+    made->is_view = view;
+    made->is_graph_view = graph_view;
+    made->is_observable = observable;
+    made->allocates_inside = inside;
+    made->on_devices = devices;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (read_param(PyTuple_GET_ITEM(params, i), &made->params[made->count++]) < 0) {
+            Py_DECREF(made);
+            return NULL;
+        }
+    if (gradient != Py_None && read_gradient(gradient, &made->gradient) < 0)
+        Py_CLEAR(made);
+    return (PyObject *)made;
+}
+
+static void call_dealloc(Call *self)
+{
+    PyObject_GC_UnTrack(self);
+    PyObject *own_objects[] = {self->function, self->op, self->kernel, self->direct, self->shown, self->npu_kernel,
+                               (PyObject *)self->gradient.node,
+                               self->gradient.view_edge, self->gradient.versions_of};
+    for (size_t i = 0; i < sizeof own_objects / sizeof *own_objects; i++)
+        Py_XDECREF(own_objects[i]);
+    for (int i = 0; i < self->count; i++) {
+        Py_XDECREF(self->params[i].name);
+        Py_XDECREF(self->params[i].unset);
+    }
+    for (int i = 0; i < self->gradient.saved_count; i++) {
+        Py_XDECREF(self->gradient.saved[i].fact);
+        Py_XDECREF(self->gradient.saved[i].otherwise);
+    }
+    Py_TYPE(self)->tp_free(self);
+}
+
+static int call_traverse(Call *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->function);
+    Py_VISIT(self->kernel);
+    Py_VISIT(self->npu_kernel);
+    Py_VISIT(self->gradient.node);
+    return 0;
+}
+
+static PyObject *call_get(PyObject *self, PyObject *instance, PyObject *owner)
+{
+    (void)owner;
+    return instance == NULL || instance == Py_None ? held(self) : PyMethod_New(self, instance);
+}
+
+/* What is asked of a function, the function in Python answers. */
+static PyObject *call_getattro(PyObject *self, PyObject *name)
+{
+    if (PyUnicode_CompareWithASCIIString(name, "__doc__") != 0 && PyUnicode_CompareWithASCIIString(name, "__module__") != 0) {
+        PyObject *found = PyObject_GenericGetAttr(self, name);
+        if (found || !PyErr_ExceptionMatches(PyExc_AttributeError))
+            return found;
+        PyErr_Clear();
+    }
+    return PyObject_GetAttr(((Call *)self)->function, name);
+}
+
+static PyObject *call_reduce(PyObject *self, PyObject *Py_UNUSED(ignored))
+{
+    return PyObject_GetAttrString(((Call *)self)->function, "__qualname__");     /* pickled by name */
+}
+
+static PyObject *call_repr(PyObject *self)
+{
+    return PyObject_Repr(((Call *)self)->function);
+}
+
+static PyMethodDef call_methods[] = {
+    {"__reduce__", call_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject Call_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "mindtorch_v2._native._recorder.Call",
+    .tp_basicsize = sizeof(Call),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(Call, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = call_new,
+    .tp_dealloc = (destructor)call_dealloc,
+    .tp_traverse = (traverseproc)call_traverse,
+    .tp_descr_get = call_get,
+    .tp_getattro = call_getattro,
+    .tp_repr = call_repr,
+    .tp_methods = call_methods,
+};
+
+static int intern(PyObject **name, const char *text)
+{
+    return *name || (*name = PyUnicode_InternFromString(text)) ? 0 : -1;
+}
+
+static int take_inexact(PyObject *types)
+{
+    inexact_count = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types) && i < (Py_ssize_t)(sizeof inexact_types / sizeof *inexact_types); i++)
+        inexact_types[inexact_count++] = held(PyTuple_GET_ITEM(types, i));
+    return inexact_count == PyTuple_GET_SIZE(types) ? 0 : -1;
+}
+
+PyObject *calls_setup(PyObject *module, PyObject *args)
+{
+    /* setup_calls(Tensor, Parameter, ndarray, whether arrays can be read directly, explain, asarray, check_writable, types by
+     * number, bool type, inexact types, sequence, default type) */
+    PyObject *tensor, *parameter, *array, *inexact, *default_type;
+    int known;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOOpOOOO!OO!O!O", &tensor, &parameter, &array, &known, &explain, &as_array, &check_writable,
+                          &PyDict_Type, &type_by_number, &bool_type, &PyTuple_Type, &inexact, &PyList_Type, &next_sequence_nr,
+                          &default_type))
+        return NULL;
+    if (!PyType_Check(tensor) || !PyType_Check(parameter) || !PyType_IsSubtype((PyTypeObject *)tensor, &TensorFields_Type)
+            || take_inexact(inexact) < 0 || intern(&s_shape, "shape") < 0 || intern(&s_base, "base") < 0
+            || intern(&s_dtype, "dtype") < 0 || intern(&s_num, "num") < 0 || intern(&s_backends, "backends") < 0
+            || !(cpu_keys = PyLong_FromLong(CPU_KEY)) || !(npu_keys = PyLong_FromLong(NPU_KEY))) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "expected the tensor classes and at most 8 inexact types");
+        return NULL;
+    }
+    PyObject *kept[] = {explain, as_array, check_writable, type_by_number, bool_type, next_sequence_nr, tensor, parameter, array};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        Py_INCREF(kept[i]);                         /* for the life of the process */
+    tensor_class = (PyTypeObject *)tensor;
+    parameter_class = (PyTypeObject *)parameter;
+    array_class = (PyTypeObject *)array;
+    reads_arrays = known;
+    node_set_default_type(default_type);
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,65 @@
+/* Tensors and nodes as C sees them: the fields of the Python classes `Tensor` and `Node`, at fixed places. */
+#ifndef MINDTORCH_TENSOR_H
+#define MINDTORCH_TENSOR_H
+
+#include "recorder.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *array, *keys, *dtype;                         /* NULL until they are set */
+    PyObject *edge, *storage, *base, *grad, *hooks, *post_hooks, *device;   /* None until they are set */
+    PyObject *view_version, *retain, *view_kind;            /* 0, False and "" */
+} Tensor;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *next, *saved, *versions, *seq, *shape, *dtype, *forward_thread;
+} Node;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *version, *block;     /* slots, so that reading them is as quick as a Python object's */
+} Storage;
+
+/* numpy's published layout of arrays and element types. `inputs_setup` checks it against real arrays before it is used. */
+typedef struct {
+    PyObject_HEAD
+    char *data;
+    int nd;
+    Py_ssize_t *dimensions, *strides;
+    PyObject *base, *descr;
+    int flags;
+} ArrayFields;
+
+typedef struct {
+    PyObject_HEAD
+    PyTypeObject *typeobj;
+    char kind, type, byteorder, former_flags;
+    int type_num;
+} DescrFields;
+
+extern PyTypeObject TensorFields_Type, NodeFields_Type, Call_Type;
+extern PyTypeObject *tensor_class, *parameter_class;        /* the Python classes; NULL before calls_setup */
+
+int tensor_setup(void);
+Tensor *tensor_of(PyObject *array, PyObject *keys, PyObject *dtype);     /* takes no references */
+Node *node_of(PyTypeObject *type);
+PyObject *storage_make(void);
+PyObject *calls_setup(PyObject *module, PyObject *args);
+PyObject *calls_observe(PyObject *module, PyObject *args);
+PyObject *calls_set_mode(PyObject *module, PyObject *mode);
+PyObject *calls_set_grad(PyObject *module, PyObject *enabled);
+int node_set_default_type(PyObject *dtype);
+
+static inline bool is_tensor(PyObject *value)
+{
+    return Py_TYPE(value) == tensor_class || Py_TYPE(value) == parameter_class;
+}
+
+static inline PyObject *held(PyObject *value)
+{
+    Py_INCREF(value);
+    return value;
+}
+
+#endif
