@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench record abi oracle interop sanitize sanitize-npu clean
+.PHONY: help demo test check bench record abi oracle interop sanitize sanitize-build sanitize-npu clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,15 +63,30 @@ oracle: .venv-oracle/.done ## run the vendor's torch_npu and this package on the
 interop: .venv-interop/.done ## load a trace of ours with HolisticTraceAnalysis (makes its own environment)
 	.venv-interop/bin/python scripts/interop.py
 
-# The native modules with AddressSanitizer and UndefinedBehaviorSanitizer, in a folder of their own. Python itself leaks at exit.
+# The native modules and the NPU simulator with AddressSanitizer and UndefinedBehaviorSanitizer, in a folder of their own. Python
+# itself leaks at exit. The simulator's threads are also watched by ThreadSanitizer, but for the test that races on purpose.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g
-sanitize: $(VENV)/.dev ## build the native modules with sanitizers and run their tests
+RACE := ascend_sim/tests/test_errors.py::test_a_workspace_written_by_others_while_its_kernel_runs_is_noticed
+SANITIZED = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+	  PYTHONPATH=build/sanitize/src
+SIMULATOR := $(CURDIR)/build/sanitize/simulator
+
+sanitize-build: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check setuptools
 	rm -rf build/sanitize && mkdir -p build/sanitize && cp -r src build/sanitize/src && find build/sanitize/src -name '*.so' -delete
 	CFLAGS="$(SANITIZE)" LDFLAGS="$(SANITIZE)" $(BIN)/python setup.py --quiet build_ext --build-temp build/sanitize/tmp \
 	  --build-lib build/sanitize/src
-	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
-	  PYTHONPATH=build/sanitize/src $(BIN)/python -m pytest tests/mindtorch_v2/native
+
+sanitize: sanitize-build sanitize-npu ## build the native modules and the simulator with sanitizers and run their tests
+	$(SANITIZED) $(BIN)/python -m pytest tests/mindtorch_v2/native
+
+sanitize-npu: sanitize-build
+	$(BIN)/python ascend_sim/build.py --sanitize address --out $(SIMULATOR)
+	$(BIN)/python ascend_sim/build.py --sanitize thread --out $(SIMULATOR)
+	$(SANITIZED) ASCEND_SIM_LIBRARY=$(SIMULATOR)/libascend_sim_address.so $(BIN)/python -m pytest -n auto ascend_sim/tests
+	$(SANITIZED) MINDTORCH_NPU_LIB=$(SIMULATOR)/libascend_sim_address.so $(BIN)/python -m pytest -n auto tests/mindtorch_v2/npu
+	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libtsan.so)" TSAN_OPTIONS=exitcode=1 \
+	  ASCEND_SIM_LIBRARY=$(SIMULATOR)/libascend_sim_thread.so $(BIN)/python -m pytest -p no:xdist --deselect $(RACE) ascend_sim/tests
 
 clean: ## remove environments and caches
 	rm -rf .venv .venv-bench .venv-oracle .venv-interop build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
