@@ -41,7 +41,7 @@ static const uint8_t role_bits[128] = {
     ['i'] = ROLE_TENSOR, ['n'] = ROLE_TENSOR | ROLE_OPTIONAL, ['o'] = ROLE_TENSOR, ['p'] = ROLE_TENSOR | ROLE_OPTIONAL,
     ['m'] = ROLE_TENSOR, ['k'] = ROLE_TENSOR | ROLE_OPTIONAL, ['s'] = ROLE_POINTER, ['z'] = ROLE_POINTER | ROLE_OPTIONAL,
     ['I'] = ROLE_POINTER, ['J'] = ROLE_POINTER | ROLE_OPTIONAL, ['B'] = ROLE_POINTER, ['L'] = ROLE_POINTER,
-    ['S'] = ROLE_POINTER,
+    ['S'] = ROLE_POINTER, ['c'] = ROLE_POINTER,
 };
 static bool is_tensor(char role) { return (role_bits[(int)role] & ROLE_TENSOR) != 0; }
 static bool is_optional(char role) { return (role_bits[(int)role] & ROLE_OPTIONAL) != 0; }

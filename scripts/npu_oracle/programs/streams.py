@@ -5,11 +5,11 @@ from typing import Any
 
 
 def refusal(call: Any) -> str:
-    """The type of the error that a call raises, or 'none'."""
+    """The kind of error that a call raises, or 'none'. A more special RuntimeError is one."""
     try:
         call()
     except Exception as error:  # noqa: BLE001 - the type is what is compared
-        return type(error).__name__
+        return "RuntimeError" if isinstance(error, RuntimeError) else type(error).__name__
     return "none"
 
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define GRAIN 512
+#define PADDING 32 /* as blocks.py */
 
 typedef struct { PyObject *block; int64_t address; int pool; } Idle;
 typedef struct {
@@ -124,7 +125,7 @@ static Memory *memory_over(Cache *cache, Idle idle, int64_t size, int64_t stream
 }
 
 Memory *cache_take(Cache *cache, int64_t nbytes, int64_t stream) {
-    int64_t size = nbytes <= 0 ? GRAIN : (nbytes + GRAIN - 1) & -(int64_t)GRAIN;
+    int64_t size = (nbytes + PADDING + GRAIN - 1) & -(int64_t)GRAIN;
     Idle idle;
     if (cache->busy || !take_idle(cache, size, stream, &idle)) return NULL;
     Memory *made = memory_over(cache, idle, size, stream, nbytes);

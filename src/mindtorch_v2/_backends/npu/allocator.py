@@ -21,6 +21,7 @@ from .statistics import LARGE, SMALL, Statistics
 from .streams import Stream
 
 _GRAIN = blocks.GRAIN
+_PADDING = blocks.PADDING
 _SMALL_LIMIT = 1 << 20
 _SMALL_SEGMENT = 2 << 20
 _LARGE_SEGMENT = 20 << 20
@@ -76,7 +77,7 @@ class Allocator:
 
     def _found(self, nbytes: int, stream: int) -> Any:
         """Memory over a block that is not at hand."""
-        size = (nbytes + _GRAIN - 1) & -_GRAIN or _GRAIN
+        size = (nbytes + _PADDING + _GRAIN - 1) & -_GRAIN
         pool = SMALL if size <= _SMALL_LIMIT else LARGE
         block = self._find(pool, stream, size) or self._find_joined(pool, stream, size) or self._grow(pool, stream, size, nbytes)
         self._split(block, size)

@@ -5,6 +5,7 @@ import ctypes
 from typing import Any
 
 GRAIN = 512
+PADDING = 32      # operators may touch so many bytes behind their operands, which blocks inside a segment must allow for
 COUNTED = ("allocation", "allocated_bytes", "requested_bytes")     # what is counted, each for small, large and all blocks
 _WORDS = 4                                                         # current, peak, allocated, freed
 _ALL = 2
@@ -40,7 +41,7 @@ class BlockCache:
 
     def take(self, nbytes: int, stream: int) -> DeviceMemory | None:
         """Memory for a stream, or None where no block is at hand."""
-        size = (nbytes + GRAIN - 1) & -GRAIN or GRAIN
+        size = (nbytes + PADDING + GRAIN - 1) & -GRAIN
         shelf = self._shelves.get((size, stream))
         if not shelf:
             return None
