@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench oracle interop sanitize clean
+.PHONY: help demo test check bench record abi oracle interop sanitize sanitize-npu clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 NATIVE := setup.py $(wildcard src/mindtorch_v2/_native/*.[ch]) $(wildcard src/mindtorch_v2/_native/*.inc)
 
@@ -39,8 +39,20 @@ check: $(VENV)/.dev ## lint (ruff) and type-check (mypy)
 bench: .venv-bench/.done ## measure against PyTorch 2.13 in one run (makes its own environment with torch)
 	.venv-bench/bin/python benchmarks/run.py
 
-oracle: .venv-bench/.done ## record PyTorch's answers anew (makes its own environment with torch)
+record: .venv-bench/.done ## record PyTorch's answers anew (makes its own environment with torch)
 	.venv-bench/bin/python scripts/oracle/record.py
+
+abi: $(VENV)/.base ## compile the table of the NPU's C functions against the headers in the vendor's torch_npu wheel
+	$(BIN)/python scripts/abi/check.py $(if $(ACLNN),--aclnn $(ACLNN))
+
+# The vendor's wheel asks for a torch of its own version; pyyaml, decorator and the others are what its modules import.
+.venv-oracle/.done: pyproject.toml scripts/npu_oracle/requirements.txt $(NATIVE)
+	$(PYTHON) -m venv .venv-oracle
+	.venv-oracle/bin/pip install --quiet --disable-pip-version-check -r scripts/npu_oracle/requirements.txt -e .
+	@touch $@
+
+oracle: .venv-oracle/.done ## run the vendor's torch_npu and this package on the simulator, and compare (makes its own environment)
+	.venv-oracle/bin/python scripts/npu_oracle/run.py
 
 .venv-interop/.done: pyproject.toml scripts/interop-requirements.txt
 	$(PYTHON) -m venv .venv-interop
@@ -62,4 +74,4 @@ sanitize: $(VENV)/.dev ## build the native modules with sanitizers and run their
 	  PYTHONPATH=build/sanitize/src $(BIN)/python -m pytest tests/mindtorch_v2/native
 
 clean: ## remove environments and caches
-	rm -rf .venv .venv-bench .venv-interop build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-oracle .venv-interop build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

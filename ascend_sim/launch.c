@@ -41,7 +41,7 @@ static const uint8_t role_bits[128] = {
     ['i'] = ROLE_TENSOR, ['n'] = ROLE_TENSOR | ROLE_OPTIONAL, ['o'] = ROLE_TENSOR, ['p'] = ROLE_TENSOR | ROLE_OPTIONAL,
     ['m'] = ROLE_TENSOR, ['k'] = ROLE_TENSOR | ROLE_OPTIONAL, ['s'] = ROLE_POINTER, ['z'] = ROLE_POINTER | ROLE_OPTIONAL,
     ['I'] = ROLE_POINTER, ['J'] = ROLE_POINTER | ROLE_OPTIONAL, ['B'] = ROLE_POINTER, ['L'] = ROLE_POINTER,
-    ['S'] = ROLE_POINTER,
+    ['S'] = ROLE_POINTER, ['c'] = ROLE_POINTER,
 };
 static bool is_tensor(char role) { return (role_bits[(int)role] & ROLE_TENSOR) != 0; }
 static bool is_optional(char role) { return (role_bits[(int)role] & ROLE_OPTIONAL) != 0; }
@@ -69,6 +69,7 @@ static size_t operand_bytes(char role, RawArg raw) {
     if (is_tensor(role)) return sizeof(Tensor);
     switch (role) {
         case 's': case 'z': return sizeof(Scalar);
+        case 'c': return strlen(raw.p) / 8 * 8 + 8;
         case 'I': case 'J': return sizeof(IntArray) + ((const IntArray *)raw.p)->n * sizeof(int64_t);
         case 'B': return (sizeof(BoolArray) + ((const BoolArray *)raw.p)->n + 7) / 8 * 8;
         case 'L': {
@@ -105,7 +106,7 @@ static char *copy_operand(Executor *e, int index, char role, RawArg raw, char *r
             list->v[i] = &copies[i];
         }
     } else {
-        size_t exact = role == 'B' ? sizeof(BoolArray) + ((const BoolArray *)raw.p)->n : bytes;
+        size_t exact = role == 'B' ? sizeof(BoolArray) + ((const BoolArray *)raw.p)->n : role == 'c' ? strlen(raw.p) + 1 : bytes;
         memcpy(room, raw.p, exact);
         e->tensors += is_tensor(role);
     }
@@ -170,6 +171,9 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor) 
     }
     Executor *e = malloc(bytes);
     *e = (Executor){.op = op, .argc = argc, .bytes = bytes};
+    for (int i = 0; i < argc && e->output_count < MAX_OUTPUTS; i++) {
+        if (strchr("op", op->roles[i]) != NULL) e->outputs[e->output_count++] = (Tensor *)raw[i].p;
+    }
     char *room = (char *)(e + 1);
     for (int i = 0; i < argc; i++) {
         char role = op->roles[i];
@@ -349,7 +353,7 @@ API const char *simOpName(int32_t index) { return index >= 0 && index < op_count
 
 API int32_t simOpSignature(int32_t index, char *codes, size_t size) {
     if (index < 0 || index >= op_count || size == 0) return ACL_INVALID_PARAM;
-    static const char from[] = "inopmkszIJBLSluwbqdfD", to[] = "ttttttssIIBLSluib?dfD";
+    static const char from[] = "inopmkszIJBLSluwbqdfDc", to[] = "ttttttssIIBLSluib?dfDz";
     const char *roles = op_infos[index].roles;
     size_t n = 0;
     for (; roles[n] != '\0' && n + 1 < size; n++) codes[n] = to[strchr(from, roles[n]) - from];

@@ -319,7 +319,7 @@ def test_the_profilers_tests_pass_on_the_other_twin():
     if os.environ.get("MINDTORCH_TWIN_TESTS") == "running":
         pytest.skip("this is that process")
     root = pathlib.Path(__file__).parents[1]
-    files = sorted(str(p) for p in (root / "profiler").glob("test_*.py")) + [__file__]
+    files = sorted(str(p) for p in (root / "profiler").glob("test_*.py")) + sorted(str(p) for p in (root / "native").glob("test_rec*.py"))
     environment = {**os.environ, "MINDTORCH_NATIVE": other, "MINDTORCH_TWIN_TESTS": "running",
                    "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files], env=environment,

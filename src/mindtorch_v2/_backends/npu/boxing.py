@@ -29,6 +29,7 @@ PROGRAMS: dict[str, Boxed] = {}
 _NUMBERS = (int, float, bool, complex)
 _TENSORS = (Tensor, Parameter)
 _BOOL = dt.bool_
+_TAKES_EMPTY = ("native_batch_norm_backward",)    # has inputs that are empty where they do not matter
 _running: dict[str, Boxed] = {}
 
 
@@ -59,7 +60,7 @@ def launch_named(name: str, operands: tuple[Any, ...], index: int) -> None:
 def box(op: Op) -> Boxed:
     """What `_dispatch.resolve.device_boxers` holds for NPUs."""
     load_family(op.family)
-    from . import programs as _programs  # noqa: F401  - it registers them
+    from . import programs, programs_indexing, programs_layers  # noqa: F401  - they register themselves
     if op.name in DIRECT:
         return DIRECT[op.name]
     if op.is_view:
@@ -127,7 +128,8 @@ class Row:
         """The same where every operand that should be a tensor is one."""
         entry = self._entry
         if entry is None or self.wraps:
-            self.launch(args, (out,), index, args[0].dtype, out._dev)
+            lead = args[0] if isinstance(args[0], Tensor) else args[1]
+            self.launch(args, (out,), index, lead.dtype, out._dev)
         else:
             launch(entry, self.operands(*args, out), index)
 
@@ -218,7 +220,7 @@ def _functional(op: Op) -> Boxed:
             outs = [None if s is None else new_tensor(s.shape, s.dtype, device) for s in specs]
         if op.base == "sum" and not args[0]._a.size:
             run("zero_", outs[0])
-        elif _has_work(given, outs):
+        elif op.name in _TAKES_EMPTY or _has_work(given, outs):
             chosen = number_row if number_row is not None and given[number_at].__class__ in _NUMBERS else row
             chosen.launch(given, outs, device.index or 0, common, device)
         return outs[0] if isinstance(specs, Spec) else tuple(outs) if names is None else names(*outs)

@@ -15,16 +15,22 @@ UNLISTED_NAMES = frozenset({
 })
 
 
+BLOCK = 1 << 14
+
+
 def repeats_its_parent(name: np.ndarray, parent: np.ndarray, annotation: np.ndarray) -> np.ndarray:
     """The mask of events that are taken into their parent.
 
     One look at the original tree is enough: what a parent adopts from its only child are that child's children, so
     whether a grandchild is an only child does not change when its parent is taken in.
     """
-    repeats = np.flatnonzero((np.append(name, -1)[parent] == name) & (parent >= 0)) if len(parent) else parent
     mask = np.zeros(len(parent), bool)
+    found = []
+    for first in range(0, len(parent), BLOCK):      # what does not leave the processor's cache is compared several times faster
+        above = parent[first:first + BLOCK]
+        found.append(first + np.flatnonzero((name[above] == name[first:first + BLOCK]) & (above >= 0)))
+    repeats = np.concatenate(found) if found else parent
     if len(repeats):
-        children = np.bincount(parent + 1, minlength=len(parent) + 1)[1:]
         above = parent[repeats]
-        mask[repeats] = (children[above] == 1) & (annotation[repeats] == annotation[above])
+        mask[repeats] = (np.bincount(parent + 1, minlength=len(parent) + 1)[1:][above] == 1) & (annotation[repeats] == annotation[above])
     return mask

@@ -66,7 +66,9 @@ class EventTree:
     @cached_property
     def _row_name(self) -> np.ndarray:
         """Per row: the number of its shown name."""
-        return self._names[1][self.store.name]
+        shown = self._names[1]
+        unchanged = np.array_equal(shown[:-1], np.arange(len(shown) - 1))      # mostly so
+        return self.store.name if unchanged else shown[self.store.name]
 
     @cached_property
     def is_python(self) -> np.ndarray:
@@ -124,6 +126,10 @@ class EventTree:
     @property
     def record(self) -> np.ndarray:
         return self._entries[1]
+
+    def rows_of(self, entries: np.ndarray) -> np.ndarray:
+        """The rows of entries that are not memory records'."""
+        return entries if self._is_all_rows else self.row[entries]
 
     @cached_property
     def _is_loose(self) -> np.ndarray | None:
