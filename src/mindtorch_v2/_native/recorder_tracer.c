@@ -14,7 +14,7 @@ static void end_row(Buffer *buffer, int32_t row)
 {
     int64_t now = row >= 0 && !PyErr_Occurred() ? core_now(buffer->core) : -1;     /* after a clock's error no row ends */
     if (now >= 0)
-        buffer_end(buffer, row, now);
+        buffer_end_fast(buffer, row, now);
 }
 
 static void pop_frame(Buffer *buffer)
