@@ -193,7 +193,7 @@ class EventTree:
 
     @cached_property
     def is_async(self) -> np.ndarray:
-        return (self.column(self.store.flags, 0) & Flag.ASYNC) != 0
+        return (self.column(self.store.flags, 0) & np.uint8(Flag.ASYNC)) != 0
 
     @cached_property
     def nests(self) -> np.ndarray:
