@@ -64,12 +64,20 @@ interop: .venv-interop/.done ## load a trace of ours with HolisticTraceAnalysis 
 	.venv-interop/bin/python scripts/interop.py
 
 # The native modules and the NPU simulator with AddressSanitizer and UndefinedBehaviorSanitizer, in a folder of their own. Python
-# itself leaks at exit. The simulator's threads are also watched by ThreadSanitizer, but for the test that races on purpose.
+# itself leaks at exit; a small quarantine lets the tests that watch memory pass. Then the recorder under valgrind, which also sees
+# what is read before it is written, and threads under ThreadSanitizer (the simulator's but for the test that races on purpose).
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g
-RACE := ascend_sim/tests/test_errors.py::test_a_workspace_written_by_others_while_its_kernel_runs_is_noticed
-SANITIZED = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
-	  PYTHONPATH=build/sanitize/src
+SANITIZED_TESTS := $(addprefix tests/mindtorch_v2/,native profiler optim test_autograd_api.py test_gradcheck.py test_optim.py test_models.py \
+  test_profiler.py)
+SANITIZED = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" PYTHONMALLOC=malloc PYTHONPATH=build/sanitize/src \
+	  ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4:thread_local_quarantine_size_kb=64
+UNDER_TSAN = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libtsan.so)"
 SIMULATOR := $(CURDIR)/build/sanitize/simulator
+RACE := ascend_sim/tests/test_errors.py::test_a_workspace_written_by_others_while_its_kernel_runs_is_noticed
+VALGRIND := $(shell command -v valgrind)
+UNDER_VALGRIND := not other_twin and not clock_agrees and not twins
+
+sanitize: sanitize-core sanitize-npu sanitize-threads sanitize-valgrind ## the native modules and the simulator under sanitizers and valgrind
 
 sanitize-build: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check setuptools
@@ -77,16 +85,31 @@ sanitize-build: $(VENV)/.dev
 	CFLAGS="$(SANITIZE)" LDFLAGS="$(SANITIZE)" $(BIN)/python setup.py --quiet build_ext --build-temp build/sanitize/tmp \
 	  --build-lib build/sanitize/src
 
-sanitize: sanitize-build sanitize-npu ## build the native modules and the simulator with sanitizers and run their tests
-	$(SANITIZED) $(BIN)/python -m pytest tests/mindtorch_v2/native
+sanitize-core: sanitize-build
+	$(SANITIZED) $(BIN)/python -m pytest -n auto $(SANITIZED_TESTS)
 
 sanitize-npu: sanitize-build
 	$(BIN)/python ascend_sim/build.py --sanitize address --out $(SIMULATOR)
-	$(BIN)/python ascend_sim/build.py --sanitize thread --out $(SIMULATOR)
 	$(SANITIZED) ASCEND_SIM_LIBRARY=$(SIMULATOR)/libascend_sim_address.so $(BIN)/python -m pytest -n auto ascend_sim/tests
 	$(SANITIZED) MINDTORCH_NPU_LIB=$(SIMULATOR)/libascend_sim_address.so $(BIN)/python -m pytest -n auto tests/mindtorch_v2/npu
-	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libtsan.so)" TSAN_OPTIONS=exitcode=1 \
-	  ASCEND_SIM_LIBRARY=$(SIMULATOR)/libascend_sim_thread.so $(BIN)/python -m pytest -p no:xdist --deselect $(RACE) ascend_sim/tests
+
+sanitize-threads: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check setuptools
+	rm -rf build/threads && mkdir -p build/threads && cp -r src build/threads/src && find build/threads/src -name '*.so' -delete
+	CFLAGS="-fsanitize=thread -g" LDFLAGS="-fsanitize=thread" $(BIN)/python setup.py --quiet build_ext --build-temp build/threads/tmp \
+	  --build-lib build/threads/src
+	$(UNDER_TSAN) TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 PYTHONPATH=build/threads/src $(BIN)/python -W ignore scripts/stress_threads.py
+	$(BIN)/python ascend_sim/build.py --sanitize thread --out $(SIMULATOR)
+	$(UNDER_TSAN) TSAN_OPTIONS=exitcode=1 ASCEND_SIM_LIBRARY=$(SIMULATOR)/libascend_sim_thread.so \
+	  $(BIN)/python -m pytest -p no:xdist --deselect $(RACE) ascend_sim/tests
+
+sanitize-valgrind: $(VENV)/.dev
+ifeq ($(VALGRIND),)
+	@echo "valgrind is not installed: what is read before it is written was not looked for"
+else
+	PYTHONMALLOC=malloc $(VALGRIND) --quiet --error-exitcode=9 --suppressions=scripts/valgrind-python.supp \
+	  $(BIN)/python -m pytest -p no:cacheprovider -p no:xdist -k "$(UNDER_VALGRIND)" tests/mindtorch_v2/native/test_recorder.py
+endif
 
 clean: ## remove environments and caches
 	rm -rf .venv .venv-bench .venv-oracle .venv-interop build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

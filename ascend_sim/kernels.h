@@ -68,7 +68,8 @@ KERNEL(check_index_select); KERNEL(run_index_select); KERNEL(check_gather); KERN
 KERNEL(check_scatter_add); KERNEL(run_scatter_add); KERNEL(check_nll_loss); KERNEL(run_nll_loss);
 KERNEL(check_nll_loss_backward); KERNEL(run_nll_loss_backward);
 KERNEL(check_dropout_mask); KERNEL(run_dropout_gen_mask); KERNEL(check_dropout_do_mask); KERNEL(run_dropout_do_mask);
-KERNEL(run_bitwise_not); KERNEL(check_div_mode); KERNEL(run_div_mode); KERNEL(check_gelu_mode); KERNEL(run_gelu_mode);
+KERNEL(run_bitwise_not); KERNEL(check_clamp_tensor); KERNEL(run_clamp_tensor);
+KERNEL(check_div_mode); KERNEL(run_div_mode); KERNEL(check_gelu_mode); KERNEL(run_gelu_mode);
 KERNEL(check_avg_pool); KERNEL(run_avg_pool); KERNEL(check_avg_pool_backward); KERNEL(run_avg_pool_backward);
 KERNEL(check_adaptive_pool); KERNEL(check_adaptive_pool_backward); KERNEL(run_adaptive_avg_pool);
 KERNEL(run_adaptive_avg_pool_backward); KERNEL(run_adaptive_max_pool); KERNEL(check_max_pool3d); KERNEL(run_max_pool3d);

@@ -303,3 +303,26 @@ int run_gelu_mode(Executor *e) {
     Operands o = operands_of(e);
     return run_chunks(e->args[1].i == 1 ? EW_GELU_TANH : EW_GELU, &o, type_for(&o));
 }
+
+/* self, min, max, out: one of the limits may be missing. */
+static Operands clamp_operands(const Executor *e, int *op) {
+    const Tensor *low = e->args[1].t, *high = e->args[2].t;
+    *op = low == NULL ? EW_MINIMUM : high == NULL ? EW_MAXIMUM : EW_CLAMP_TENSOR;
+    Operands o = {.n_in = low != NULL && high != NULL ? 3 : 2, .in = {e->args[0].t, low != NULL ? low : high, high}, .out = e->args[3].t};
+    return o;
+}
+
+int check_clamp_tensor(Executor *e) {
+    int op, ndim;
+    int64_t shape[MAX_DIMS];
+    if (e->args[1].t == NULL && e->args[2].t == NULL) return fail(NN_NULL_PARAM, "aclnnClampTensor: both limits are null");
+    Operands o = clamp_operands(e, &op);
+    if (!broadcast_shapes(o.in, o.n_in, shape, &ndim)) return nn_fail(e, "the shapes do not broadcast");
+    return need_shape(e, o.out, shape, ndim, "the output");
+}
+
+int run_clamp_tensor(Executor *e) {
+    int op;
+    Operands o = clamp_operands(e, &op);
+    return run_chunks(op, &o, type_for(&o));
+}

@@ -12,9 +12,10 @@ static bool is_set(const View *v, int64_t at, bool real) {
 }
 
 /* ---- results of unknown size: outputs have room for all elements, and the client's tensor learns its shape --------------------------- */
-int check_nonzero(Executor *e) { /* self, out [elements, rank] */
+int check_nonzero(Executor *e) { /* self, out [elements, rank]; variant 1: [rank, elements] */
     const Tensor *in = e->args[0].t, *out = e->args[1].t;
-    int64_t shape[2] = {in->numel, in->ndim};
+    bool turned = e->op->variant == 1;
+    int64_t shape[2] = {turned ? in->ndim : in->numel, turned ? in->numel : in->ndim};
     int code = need_types(e, out, BIT(DT_INT64), "the output");
     if (code == 0) code = need_shape(e, out, shape, 2, "the output");
     if (code == 0) tensor_watch(e);
@@ -24,19 +25,20 @@ int check_nonzero(Executor *e) { /* self, out [elements, rank] */
 int run_nonzero(Executor *e) {
     const Tensor *in = e->args[0].t, *out = e->args[1].t;
     View from = view_of(in), to = view_of(out);
-    bool real = dtype_is_float(in->dtype);
-    int64_t found = 0;
+    bool real = dtype_is_float(in->dtype), turned = e->op->variant == 1;
+    int64_t found = 0, count = 0;
+    for (int64_t i = 0; turned && i < in->numel; i++) count += is_set(&from, i, real);
     for (int64_t i = 0; i < in->numel; i++) {
         if (!is_set(&from, i, real)) continue;
         int64_t left = i;
         for (int d = in->ndim - 1; d >= 0; d--) {
             int64_t place = left % in->shape[d];
-            view_store(&to, found * in->ndim + d, 1, CT_I64, &place);
+            view_store(&to, turned ? d * count + found : found * in->ndim + d, 1, CT_I64, &place); /* dense in the new shape */
             left /= in->shape[d];
         }
         found++;
     }
-    tensor_resized(e, (int64_t[]){found, in->ndim}, 2);
+    tensor_resized(e, turned ? (int64_t[]){in->ndim, found} : (int64_t[]){found, in->ndim}, 2);
     return ACL_OK;
 }
 

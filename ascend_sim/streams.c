@@ -2,6 +2,7 @@
 #include "sim.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <unistd.h>
 
 #define PATIENCE_NS 30000 /* how long an idle worker looks for work before it sleeps: waking it costs the host far more than a launch */
@@ -75,6 +76,8 @@ static Task *take(Stream *stream) { /* NULL when the worker must end; called wit
 
 static void *work(void *argument) {
     Stream *stream = argument;
+    /* A worker that wakes up must not push the launching thread off its processor: a real device would not. */
+    pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
     pthread_mutex_lock(&stream->lock);
     for (Task *task; (task = take(stream)) != NULL;) {
         bool drop = stream->dropping;

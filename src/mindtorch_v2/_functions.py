@@ -6,6 +6,7 @@ from typing import Any
 from . import _dtype as dt
 from . import _native
 from ._linalg import cdist, chain_matmul, einsum, tensordot
+from ._native.blas_threads import set_blas_threads
 from ._reduction import nonzero, norm, unique, unique_consecutive
 from ._shape import Size
 from ._shape import broadcast_shapes as _broadcast
@@ -65,11 +66,12 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Sets how many threads work on one operation. Matrix products are BLAS's, which takes its number of threads from
-    OPENBLAS_NUM_THREADS when it is loaded."""
+    """Sets how many threads work on one operation: this package's kernels, and the matrix products of numpy's BLAS where that is
+    an OpenBLAS. Until it is called, BLAS has the number that it read from OPENBLAS_NUM_THREADS when it was loaded."""
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     _native.set_num_threads(n)
+    set_blas_threads(n)
 
 
 def set_warn_always(b: bool) -> None:

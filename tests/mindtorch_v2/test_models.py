@@ -10,20 +10,24 @@ import mindtorch_v2 as torch
 
 from . import models
 
-# Biases whose gradient is zero but for rounding (of keys, and before a batch norm): Adam makes full steps of that noise.
-NOISE = ("in_proj_bias", "0.bias")
+# Biases whose gradient is zero but for rounding (of keys, and before a batch norm): Adam makes full steps of that noise, so they
+# may differ by a few learning rates, and a running mean follows the bias in front of it. Evaluation shows the latter.
+_KEYS = {"in_proj_bias": 0.05}
+NOISE = {"cnn-adamw": {"0.bias": 0.05, "1.running_mean": 0.02}, "transformer-adamw": _KEYS, "seq2seq-adamw": _KEYS}
+NOISY_EVALUATION = {"cnn-adamw": 5e-3}
 ANSWERS = json.loads((pathlib.Path(__file__).parent / "data" / "models.json").read_text())
 
 
 @pytest.mark.parametrize("name", models.MODELS)
 @pytest.mark.parametrize("optimizer", models.OPTIMIZERS)
 def test_trains_as_pytorch(name: str, optimizer: str) -> None:
-    want = ANSWERS[f"{name}-{optimizer}"]
+    case = f"{name}-{optimizer}"
+    want = ANSWERS[case]
     got = models.train(torch, name, optimizer)
-    assert got["losses"] == pytest.approx(want["losses"], rel=2e-4)
-    assert got["norms"] == pytest.approx(want["norms"], rel=2e-3, abs=1e-5)
-    # In front of a batch norm a bias has no gradient but noise, which AdamW makes a full step; evaluation shows it.
-    assert got["eval"] == pytest.approx(want["eval"], rel=1e-3 if optimizer == "sgd" else 5e-3)
+    assert got["losses"] == pytest.approx(want["losses"], rel=2e-6)
+    assert got["norms"] == pytest.approx(want["norms"], rel=5e-6)
+    assert got["eval"] == pytest.approx(want["eval"], rel=NOISY_EVALUATION.get(case, 2e-6))
     assert got["state"].keys() == want["state"].keys()
-    firm = [k for k in want["state"] if optimizer == "sgd" or not k.endswith(NOISE)]
-    assert [got["state"][k] for k in firm] == pytest.approx([want["state"][k] for k in firm], rel=2e-3, abs=5e-3 if optimizer == "adamw" else 1e-4)
+    for key, value in want["state"].items():
+        slack = next((slack for end, slack in NOISE.get(case, {}).items() if key.endswith(end)), 1e-6)
+        assert got["state"][key] == pytest.approx(value, rel=2e-5, abs=slack), key

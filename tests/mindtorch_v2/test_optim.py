@@ -13,9 +13,16 @@ WANT = json.loads(trajectories.DATA.read_text())
 GOT = trajectories.observe("mindtorch_v2")
 
 
+# Runs that magnify the rounding of their first steps.
+WIDER = {
+    "SGD {'momentum': 0.9, 'nesterov': True}": 2e-5,            # diverges: the parameters pass 1e16 and every step multiplies them
+    "LBFGS {'line_search_fn': 'strong_wolfe'}": 2e-5,           # divides differences of nearly equal losses
+}
+
+
 @pytest.mark.parametrize("name", WANT)
 def test_parameters_follow_pytorchs(name):
-    assert GOT[name] == pytest.approx(WANT[name], rel=2e-4, abs=1e-6)
+    assert GOT[name] == pytest.approx(WANT[name], rel=WIDER.get(name, 2e-6), abs=1e-6)
 
 
 def params(*values: float):

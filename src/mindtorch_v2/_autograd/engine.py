@@ -8,7 +8,8 @@ from typing import Any
 
 from .. import _observer
 from .._dispatch import aten, modes
-from .._native import native_module
+from .._ops.table import find
+from .._storage import native as _native
 from .._tensor import Parameter, Tensor
 from .accumulate import accumulate
 from .conform import add_gradients, conform
@@ -261,7 +262,7 @@ def _run_from_one(tensor: Tensor, grads: list[Tensor], keep_graph: bool, create_
     before = modes.set_grad(create_graph)
     try:
         if _native is not None:
-            _native.run(root, grads, keep_graph, create_graph)
+            _native.run_backward(root, grads, keep_graph, create_graph)
         else:
             _run_in_python(root, grads.pop(), keep_graph, create_graph)
     finally:
@@ -368,6 +369,5 @@ def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[T
     return found
 
 
-_native: Any = native_module("_engine")
 if _native is not None:
-    _native.configure(Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer))
+    _native.configure_engine(Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer), find("detach"))

@@ -1,7 +1,8 @@
 """The native part: kernels in C for what numpy does far more slowly than PyTorch.
 
 It is built by the normal install where there is a C compiler (GCC or clang, on a POSIX system) and left out where there is
-none. `available()` tells, MINDTORCH_NATIVE=0 in the environment switches it off, and everything works without it.
+none, which the first import in a process says once. `available()` tells, MINDTORCH_NATIVE=0 in the environment switches it off
+(and the message with it), and everything works without it.
 
 A native kernel stands before a numpy kernel and takes the same arguments. It does the common case (contiguous float32 and
 float64) and declines everything else, errors included, which the numpy kernel then does. `OPS` says which operators have one;
@@ -51,11 +52,14 @@ else:
         _kernels = import_module(f"{__name__}._kernels")
     except ImportError as error:
         _missing = str(error)
+        warnings.warn(f"mindtorch_v2 runs without its native part: {_missing}. Results are the same, more slowly. Reinstall it where "
+                      "there is a C compiler to have it built, or set MINDTORCH_NATIVE=0 to read this no more.", stacklevel=2)
 
 
 def native_module(name: str) -> Any:
-    """A further native module of this package, or None where it was not built or is switched off."""
-    if _kernels is None and _missing == "off":
+    """A further native module of this package, or None where the native part was not built, is switched off, or refuses this
+    interpreter: it works in the main one only."""
+    if _kernels is None:       # switched off, not built, or refused: then none of them is used
         return None
     try:
         return import_module(f"{__name__}.{name}")
@@ -64,12 +68,7 @@ def native_module(name: str) -> Any:
 
 
 def available() -> bool:
-    """Whether native kernels are in use. Says once why they are not, unless they were switched off."""
-    global _missing
-    if _missing not in ("", "off", "said"):
-        warnings.warn(f"mindtorch_v2 runs without its native kernels: {_missing}. Reinstall it where there is a C compiler to build "
-                      "them; results are the same without.", stacklevel=2)
-        _missing = "said"
+    """Whether native kernels are in use."""
     return _kernels is not None
 
 

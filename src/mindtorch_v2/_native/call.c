@@ -18,7 +18,7 @@ static bool reads_arrays;
 static long mode;                                   /* as SPACE["_mode"] */
 static Core *active;                                /* the recorder, where it is the observer and a native one */
 static PyObject *active_seen;                       /* its methods, as modes.Seen */
-static _Thread_local bool grad_is_off;
+static _Thread_local bool grad_is_off THREAD_LOCAL_MODEL;
 
 /* --- the thread's and the process's state ------------------------------------------------------------------------------ */
 PyObject *calls_set_mode(PyObject *module, PyObject *value)
@@ -60,11 +60,16 @@ bool is_inexact(PyObject *dtype)
     return false;
 }
 
+const ArrayFields *fields_of(PyObject *array)
+{
+    return reads_arrays && Py_TYPE(array) == array_class ? (const ArrayFields *)array : NULL;
+}
+
 PyObject *shape_of(PyObject *array)
 {
-    if (!reads_arrays || Py_TYPE(array) != array_class)
+    const ArrayFields *fields = fields_of(array);
+    if (!fields)
         return PyObject_GetAttr(array, s_shape);
-    const ArrayFields *fields = (const ArrayFields *)array;
     PyObject *shape = PyTuple_New(fields->nd);
     for (int i = 0; shape && i < fields->nd; i++) {
         PyObject *size = PyLong_FromSsize_t(fields->dimensions[i]);
@@ -74,6 +79,39 @@ PyObject *shape_of(PyObject *array)
             Py_CLEAR(shape);
     }
     return shape;
+}
+
+bool is_plain_cpu_call(void)
+{
+    return !(mode & ~(NO_GRAD_BIT | OBSERVED_BIT));
+}
+
+PyObject *cpu_tensor_keys(void)
+{
+    return cpu_keys;
+}
+
+/* Whether a view is all that is left of what it views: the tensor and the array are held by nothing else. */
+static bool is_last_view(const Tensor *tensor, const ArrayFields *fields)
+{
+    if (tensor->base == Py_None)
+        return !fields->base || Py_REFCNT(fields->base) == 1;
+    PyObject *viewed = ((const Tensor *)tensor->base)->array;
+    return Py_REFCNT(tensor->base) == 1 && viewed && Py_REFCNT(viewed) == 1 + (fields->base == viewed)
+        && (fields->base == viewed || !fields->base || Py_REFCNT(fields->base) == 1);
+}
+
+bool owns_plain_memory(const Tensor *tensor)
+{
+    enum { C_CONTIGUOUS = 1, WRITEABLE = 0x400 };   /* numpy's published flags */
+    const ArrayFields *fields = fields_of(tensor->array);
+    if (!fields || Py_REFCNT(tensor->array) != 1 || PyLong_AsLong(tensor->keys) != CPU_KEY || tensor->device != Py_None
+            || (fields->flags & (C_CONTIGUOUS | WRITEABLE)) != (C_CONTIGUOUS | WRITEABLE) || !is_last_view(tensor, fields))
+        return false;
+    for (int i = 0; i < fields->nd; i++)
+        if (fields->strides[i] == 0)                /* an expanded gradient repeats one element */
+            return false;
+    return true;
 }
 
 /* --- binding ---------------------------------------------------------------------------------------------------------- */
@@ -239,7 +277,7 @@ static int choose_case(Call *call, Arguments *arguments)
         return DONE;
     if (arguments->on_npu && (call->shown || (active && active->watches_memory)))
         return OTHERWISE;
-    return active && call->is_observable && !(call->allocates_inside && active->watches_memory);
+    return active && call->is_observable && !(call->allocates_inside && active->watches_memory && !steps_fit(call, arguments));
 }
 
 /* --- kernel and result -------------------------------------------------------------------------------------------------- */
@@ -287,10 +325,8 @@ static PyObject *call_shown(const Call *call, const Arguments *arguments)
     return made;
 }
 
-static PyObject *call_kernel(const Call *call, Arguments *arguments)
+PyObject *plain_kernel(const Call *call, Arguments *arguments)
 {
-    if (arguments->observed && call->shown)
-        return call_shown(call, arguments);
     if (call->direct) {
         PyObject *arrays[MAX_PARAMS];
         int count = 0;
@@ -305,6 +341,13 @@ static PyObject *call_kernel(const Call *call, Arguments *arguments)
             return PyObject_Vectorcall(call->direct, arrays, (size_t)count, NULL);
     }
     return PyObject_Vectorcall(call->kernel, arguments->array, (size_t)call->count, NULL);
+}
+
+static PyObject *call_kernel(const Call *call, Arguments *arguments)
+{
+    if (!arguments->observed || !call->shown)
+        return plain_kernel(call, arguments);
+    return steps_fit(call, arguments) ? steps_run(call, arguments, active) : call_shown(call, arguments);
 }
 
 /* The element type of a result (borrowed), or NULL with an error set. */
@@ -369,6 +412,8 @@ static PyObject *wrap_result(const Call *call, const Arguments *arguments, PyObj
     PyObject *dtype = result_type(call, arguments, array);
     Tensor *made = dtype ? tensor_of(array, arguments->on_npu ? npu_keys : cpu_keys, dtype) : NULL;
     Py_DECREF(array);
+    if (made && arguments->storage)
+        Py_SETREF(made->storage, held(arguments->storage));
     if (made && arguments->on_npu) {                /* a view */
         PyObject *device = ((Tensor *)arguments->bound[0])->device;
         Py_INCREF(device);
@@ -460,17 +505,61 @@ static PyObject *run_observed(const Call *call, Arguments *arguments)
     return made;
 }
 
+/* --- composites: the function that does the steps, inside the op's event where someone watches -------------------------------- */
+static int read_values(const Call *call, Arguments *arguments)
+{
+    long keys = 0;
+    bool number = false;
+    return read_arguments(call, arguments, &keys, &number);
+}
+
+static PyObject *run_composite(const Call *call, Arguments *arguments)
+{
+    if (!arguments->observed)
+        return PyObject_Vectorcall(call->kernel, arguments->bound, (size_t)call->count, NULL);
+    Core *core = active;
+    Py_INCREF(core);
+    PyObject *made = NULL;
+    int64_t number = mode & NO_GRAD_BIT && grad_is_off ? -1 : PyLong_AsLongLong(PyList_GET_ITEM(next_sequence_nr, 0));
+    if (core_begin_op(core, call->op, arguments->bound, call->count, NULL, number) == 0) {
+        made = PyObject_Vectorcall(call->kernel, arguments->bound, (size_t)call->count, NULL);
+        if (core_end_op(core, made != NULL) < 0)
+            Py_CLEAR(made);
+    }
+    Py_DECREF(core);
+    return made;
+}
+
+static PyObject *composite_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
+{
+    const Call *call = (const Call *)self;
+    Arguments arguments;
+    arguments.owned_count = 0;
+    arguments.observed = mode & OBSERVED_BIT;
+    int found = mode & ~(NO_GRAD_BIT | OBSERVED_BIT) || (arguments.observed && !(active && call->is_observable)) ? OTHERWISE : DONE;
+    if (found == DONE)
+        found = bind(call, &arguments, args, PyVectorcall_NARGS(flags), keywords);
+    if (found == DONE)
+        found = read_values(call, &arguments);
+    PyObject *made = found == DONE ? run_composite(call, &arguments) : NULL;
+    for (int i = 0; i < arguments.owned_count; i++)
+        Py_DECREF(arguments.owned[i]);
+    return found == OTHERWISE ? PyObject_Vectorcall(call->function, args, flags, keywords) : made;
+}
+
 static PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
     Call *call = (Call *)self;
     Arguments arguments;
     arguments.owned_count = 0;
+    arguments.storage = NULL;
     int found = bind(call, &arguments, args, PyVectorcall_NARGS(flags), keywords);
     if (found == DONE)
         found = choose_case(call, &arguments);
     PyObject *made = NULL;
     if (found == DONE)
         made = arguments.observed ? run_observed(call, &arguments) : run(call, &arguments);
+    Py_XDECREF(arguments.storage);
     for (int i = 0; i < arguments.owned_count; i++)
         Py_DECREF(arguments.owned[i]);
     return found == OTHERWISE ? PyObject_Vectorcall(call->function, args, flags, keywords) : made;
@@ -535,24 +624,25 @@ static PyObject *or_null(PyObject *value)
 static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *words[] = {"function", "op", "kernel", "direct", "shown", "params", "positional", "lead", "result_type", "casting",
-                            "wants_inexact", "inplace", "is_view", "is_graph_view", "is_observable", "allocates_inside", "on_devices",
-                            "gradient", NULL};
-    PyObject *function, *op, *kernel, *direct, *shown, *params, *gradient;
-    int positional, lead, result, inexact, inplace, view, graph_view, observable, inside, devices;
+                            "wants_inexact", "inplace", "is_view", "is_graph_view", "is_observable", "allocates_inside", "gradient",
+                            "steps", "is_composite", "on_devices", NULL};
+    PyObject *function, *op, *kernel, *direct, *shown, *params, *gradient, *steps;
+    int positional, lead, result, inexact, inplace, view, graph_view, observable, inside, composite, devices;
     unsigned casting;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO!iiiIpppppppO", words, &function, &op, &kernel, &direct, &shown,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO!iiiIppppppOOpp", words, &function, &op, &kernel, &direct, &shown,
                                      &PyTuple_Type, &params, &positional, &lead, &result, &casting, &inexact, &inplace, &view,
-                                     &graph_view, &observable, &inside, &devices, &gradient))
+                                     &graph_view, &observable, &inside, &gradient, &steps, &composite, &devices))
         return NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(params);
-    if (count > MAX_PARAMS || lead < 0 || lead >= count || positional > count) {
+    if (count > MAX_PARAMS || (!composite && (lead < 0 || lead >= count)) || positional > count) {
         PyErr_SetString(PyExc_ValueError, "expected at most 16 parameters, the leading one among them");
         return NULL;
     }
     Call *made = (Call *)type->tp_alloc(type, 0);
     if (!made)
         return NULL;
-    made->vectorcall = call_vector;
+    made->vectorcall = composite ? composite_vector : call_vector;
+    made->is_composite = composite;
     made->function = held(function);
     made->op = held(op);
     made->kernel = held(kernel);
@@ -574,7 +664,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
             Py_DECREF(made);
             return NULL;
         }
-    if (gradient != Py_None && read_gradient(gradient, &made->gradient) < 0)
+    if ((gradient != Py_None && read_gradient(gradient, &made->gradient) < 0) || (steps != Py_None && steps_read(steps, &made->steps) < 0))
         Py_CLEAR(made);
     return (PyObject *)made;
 }
@@ -583,8 +673,8 @@ static void call_dealloc(Call *self)
 {
     PyObject_GC_UnTrack(self);
     PyObject *own_objects[] = {self->function, self->op, self->kernel, self->direct, self->shown, self->npu_kernel,
-                               (PyObject *)self->gradient.node,
-                               self->gradient.view_edge, self->gradient.versions_of};
+                               (PyObject *)self->gradient.node, self->gradient.view_edge, self->gradient.versions_of, self->steps.op,
+                               self->steps.name, self->steps.constants, self->steps.expand};
     for (size_t i = 0; i < sizeof own_objects / sizeof *own_objects; i++)
         Py_XDECREF(own_objects[i]);
     for (int i = 0; i < self->count; i++) {

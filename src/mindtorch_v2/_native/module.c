@@ -191,6 +191,10 @@ static int add_names(PyObject *module)
 
 static int module_exec(PyObject *module)
 {
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {      /* threads and types are shared by the whole process */
+        PyErr_SetString(PyExc_ImportError, "the native part of mindtorch_v2 works in the main interpreter only");
+        return -1;
+    }
     look_at_machine();
     if (arrays_init() < 0 || threads_init() < 0 || add_names(module) < 0)
         return -1;

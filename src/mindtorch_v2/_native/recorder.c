@@ -18,8 +18,8 @@ typedef struct {
 static OpSlot *ops;                                 /* every operator met, for the life of the process */
 static size_t op_mask, op_count;
 
-static _Thread_local Buffer *own_buffer;            /* valid while the generation is the recorder's */
-static _Thread_local uint64_t own_generation;
+static _Thread_local Buffer *own_buffer THREAD_LOCAL_MODEL;            /* valid while the generation is the recorder's */
+static _Thread_local uint64_t own_generation THREAD_LOCAL_MODEL;
 static uint64_t generations;
 
 static const char EVALUATE[] = "autograd::engine::evaluate_function: ";
@@ -144,6 +144,7 @@ static const OpSlot *op_label(Core *core, PyObject *op)
 
 int core_name_label(Core *core, PyObject *name, int kind, int32_t *label)
 {
+    uint64_t generation = core->generation;
     PyObject *known = PyDict_GetItemWithError(core->names[kind], name);
     if (known) {
         *label = (int32_t)PyLong_AsLong(known);
@@ -159,7 +160,9 @@ int core_name_label(Core *core, PyObject *name, int kind, int32_t *label)
     if (!made)
         return -1;
     *label = (int32_t)PyLong_AsLong(made);
-    int failed = PyErr_Occurred() ? -1 : PyDict_SetItem(core->names[kind], name, made);
+    int failed = PyErr_Occurred() ? -1 : 0;
+    if (!failed && generation == core->generation)  /* else the recorder began anew meanwhile, with other numbers */
+        failed = PyDict_SetItem(core->names[kind], name, made);
     Py_DECREF(made);
     return failed;
 }
@@ -203,11 +206,9 @@ static int tell_op(Core *self, PyObject *op, PyObject *const *args, Py_ssize_t c
     return told ? 0 : -1;
 }
 
-int core_begin_op(Core *self, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr)
+static int begin_op_in(Core *self, Buffer *buffer, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple,
+                       int64_t sequence_nr)
 {
-    Buffer *buffer = core_buffer(self);
-    if (!buffer && PyErr_Occurred())
-        return -1;
     if (self->detail & LISTENERS && tell_op(self, op, args, count, tuple, sequence_nr) < 0)
         return -1;
     if (!buffer)
@@ -224,6 +225,19 @@ int core_begin_op(Core *self, PyObject *op, PyObject *const *args, Py_ssize_t co
     if (self->detail & STACKS && is_aten)
         tracer_pause(buffer);
     return 0;
+}
+
+/* What is described for the first time, and a clock in Python, may run anything, even what ends the recording: until the row is
+ * written its buffer is held. */
+int core_begin_op(Core *self, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr)
+{
+    Buffer *buffer = core_buffer(self);
+    if (!buffer && PyErr_Occurred())
+        return -1;
+    Py_XINCREF(buffer);
+    int failed = begin_op_in(self, buffer, op, args, count, tuple, sequence_nr);
+    Py_XDECREF(buffer);
+    return failed;
 }
 
 static int begin_op(Core *self, PyObject *op, PyObject *args, PyObject *sequence)
@@ -284,29 +298,60 @@ static int node_kind(Core *core, PyObject *name, bool is_backward)
     return !text ? -1 : strncmp(text, EVALUATE, sizeof EVALUATE - 1) == 0 ? KIND_NODE : KIND_FUNCTION;
 }
 
+static int tell_node(Core *self, int kind, PyObject *name, PyObject *const *inputs, Py_ssize_t count, int64_t sequence_nr, int32_t thread)
+{
+    if (!(self->detail & LISTENERS))
+        return 0;
+    PyObject *given = tuple_of(inputs, count);
+    int told = given ? core_tell(self, kind, name, given, sequence_nr, thread) : -1;
+    Py_XDECREF(given);
+    return told;
+}
+
+static int begin_node(Core *self, Buffer *buffer, int kind, PyObject *name, int64_t sequence_nr, PyObject *thread_ident,
+                      PyObject *const *inputs, Py_ssize_t count)
+{
+    int32_t label, described = -1, thread = 0;
+    if ((kind != KIND_FUNCTION && thread_number(self, buffer, thread_ident, sequence_nr, &thread) < 0)
+            || tell_node(self, kind, name, inputs, count, sequence_nr, thread) < 0)
+        return -1;
+    if (!buffer)
+        return 0;
+    if (core_name_label(self, name, kind, &label) < 0)
+        return -1;
+    if (self->detail & SHAPES && kind != KIND_NODE && !buffer_refuses(buffer)
+            && (described = inputs_of_values(self, inputs, count)) == -2)
+        return -1;
+    return push_row(self, buffer, label, sequence_nr, thread, described, false);
+}
+
+int core_begin_node(Core *self, PyObject *name, int64_t sequence_nr, PyObject *thread_ident, PyObject *const *inputs, Py_ssize_t count,
+                    bool is_backward)
+{
+    int kind = node_kind(self, name, is_backward);
+    Buffer *buffer = kind < 0 ? NULL : core_buffer(self);
+    if (kind < 0 || (!buffer && PyErr_Occurred()))
+        return -1;
+    Py_XINCREF(buffer);                             /* what is described for the first time may end the recording */
+    int begun = begin_node(self, buffer, kind, name, sequence_nr, thread_ident, inputs, count);
+    Py_XDECREF(buffer);
+    return begun;
+}
+
 static PyObject *enter_node(Core *self, PyObject *const *args, Py_ssize_t count)
 {
     if (check_count(count, 5, 5) < 0)
         return NULL;
-    PyObject *name = args[0];
     long long sequence_nr = PyLong_AsLongLong(args[1]);
     int is_backward = PyObject_IsTrue(args[4]);
     if (is_backward < 0 || (sequence_nr == -1 && PyErr_Occurred()))
         return NULL;
-    int kind = node_kind(self, name, is_backward);
-    Buffer *buffer = kind < 0 ? NULL : core_buffer(self);
-    int32_t label, inputs = -1, thread = 0;
-    if (kind < 0 || (!buffer && PyErr_Occurred())
-            || (kind != KIND_FUNCTION && thread_number(self, buffer, args[2], sequence_nr, &thread) < 0)
-            || core_tell(self, kind, name, args[3], sequence_nr, thread) < 0)
+    PyObject *inputs = PySequence_Tuple(args[3]);
+    if (!inputs)
         return NULL;
-    if (!buffer)
-        Py_RETURN_NONE;
-    if (core_name_label(self, name, kind, &label) < 0)
-        return NULL;
-    if (self->detail & SHAPES && kind != KIND_NODE && !buffer_refuses(buffer) && (inputs = inputs_of_values(self, args[3])) == -2)
-        return NULL;
-    if (push_row(self, buffer, label, sequence_nr, thread, inputs, false) < 0)
+    int begun = core_begin_node(self, args[0], sequence_nr, args[2], &PyTuple_GET_ITEM(inputs, 0), PyTuple_GET_SIZE(inputs), is_backward);
+    Py_DECREF(inputs);
+    if (begun < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -318,10 +363,15 @@ static PyObject *enter_scope(Core *self, PyObject *const *args, Py_ssize_t count
     if (count == 2 && args[1] != Py_None)           /* a scope with a text of its own: rare */
         return PyObject_CallMethod((PyObject *)self, "_enter", "iOO", KIND_SCOPE, args[0], args[1]);
     Buffer *buffer = core_buffer(self);
-    int32_t label;
-    if ((!buffer && PyErr_Occurred()) || core_tell(self, KIND_SCOPE, args[0], Py_None, -1, 0) < 0)
+    if (!buffer && PyErr_Occurred())
         return NULL;
-    if (buffer && (core_name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0))
+    int32_t label;
+    Py_XINCREF(buffer);
+    int failed = core_tell(self, KIND_SCOPE, args[0], Py_None, -1, 0);
+    if (!failed && buffer)
+        failed = core_name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0;
+    Py_XDECREF(buffer);
+    if (failed)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -552,11 +602,14 @@ static PyObject *setup(PyObject *module, PyObject *args)
     return known < 0 ? NULL : PyBool_FromLong(known);
 }
 
+/* Those of sys.monitoring belong to the module too but stand in their own file. */
 static PyMethodDef functions[] = {
     {"split_rows", split_rows, METH_O, "The rows of parts of a table as one bytearray per column."},
     {"setup", setup, METH_VARARGS, "setup(Tensor, ndarray, samples): whether arrays can be read directly."},
     {"setup_calls", calls_setup, METH_VARARGS, "What calls need of the package."},
     {"observe", calls_observe, METH_VARARGS, "observe(observer, seen): who is told about calls."},
+    {"run_backward", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, engine_run_doc},
+    {"configure_engine", (PyCFunction)(void (*)(void))engine_configure, METH_FASTCALL, engine_configure_doc},
     {"set_mode", calls_set_mode, METH_O, "The mode word."},
     {"set_grad", calls_set_grad, METH_O, "Whether the calling thread records gradients."},
     {NULL, NULL, 0, NULL},
@@ -581,12 +634,14 @@ static int intern_names(void)
 
 PyMODINIT_FUNC PyInit__recorder(void)
 {
-    if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || PyType_Ready(&Call_Type) < 0 || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
+    if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || PyType_Ready(&Call_Type) < 0 || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
             || PyType_Ready(&Core_Type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
-    if (!module)
+    if (!module || PyModule_AddFunctions(module, monitoring_functions) < 0) {
+        Py_XDECREF(module);
         return NULL;
+    }
     struct { const char *name; PyTypeObject *type; } types[] = {
         {"Core", &Core_Type}, {"Buffer", &Buffer_Type}, {"Stacks", &Stacks_Type}, {"Storage", &Storage_Type}, {"Block", &Block_Type},
         {"TensorFields", &TensorFields_Type}, {"NodeFields", &NodeFields_Type}, {"Call", &Call_Type},

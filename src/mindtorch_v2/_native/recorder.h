@@ -18,6 +18,13 @@ enum { USER = 0, LIBRARY = 1, INTERNAL = 2, CLASS_MASK = 3, IMPORTS = 4 };
 
 #define NO_END INT64_MIN
 
+/* Reading a thread's own variable takes one instruction where the C library lets a loaded module have some in advance. */
+#if defined(__GLIBC__) && defined(__GNUC__)
+#define THREAD_LOCAL_MODEL __attribute__((tls_model("initial-exec")))
+#else
+#define THREAD_LOCAL_MODEL
+#endif
+
 typedef struct {
     int64_t start_ns, end_ns, sequence_nr;
     int32_t label, parent, inputs, stack, module, forward_thread;
@@ -111,9 +118,8 @@ typedef struct {
     int32_t module;
     Frame *frames;
     Py_ssize_t frame_count, frame_room;
-    Py_tracefunc previous;             /* the profile function that was there before */
-    PyObject *previous_object;
-    char traced;
+    struct Hook *hook;                 /* what the thread's profile function is given, where there is one */
+    char traced, monitored, alone;     /* monitored: by sys.monitoring, and nobody else uses that */
     unsigned long ident;               /* of the thread, as Python gives it, and its small number */
     int number;
     PyObject *info, *module_stack, *detached;
@@ -146,6 +152,9 @@ int core_name_label(Core *core, PyObject *name, int kind, int32_t *label);      
 int core_tell(Core *core, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread);
 int launches_setup(PyObject *module);
 int core_begin_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr);
+/* A node's evaluation (no inputs), its application to gradients (`is_backward`), or the forward of a custom Function. */
+int core_begin_node(Core *core, PyObject *name, int64_t sequence_nr, PyObject *thread, PyObject *const *inputs, Py_ssize_t count,
+                    bool is_backward);
 int core_end_op(Core *core, bool went_well);                   /* where it did not, the error that is set stays */
 
 /* rows */
@@ -162,29 +171,36 @@ int core_drop_old_rows(Core *core);
 int inputs_setup(PyObject *module, PyObject *tensor, PyObject *ndarray, PyObject *samples);
 /* The arguments of a call by number; -2 with a Python error set. `tuple` is made where it is needed and not given. */
 int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple);
-int32_t inputs_of_values(Core *core, PyObject *values);
+int32_t inputs_of_values(Core *core, PyObject *const *values, Py_ssize_t count);
 PyObject *tuple_of(PyObject *const *items, Py_ssize_t count);
 int array_memory(PyObject *array, int64_t *address, int64_t *nbytes);       /* of the array that owns the memory */
 
 /* stacks */
 Stacks *stacks_new(void);
-CodeSlot *stacks_code(Stacks *stacks, PyObject *code);                      /* NULL with a Python error set */
+bool stacks_code(Stacks *stacks, PyObject *code, CodeSlot *known);          /* false with a Python error set */
 int32_t stacks_node(Stacks *stacks, int32_t parent, PyObject *code, int32_t lasti);
 int32_t stacks_sample(Buffer *buffer);                                      /* the calling thread's stack */
 int frame_lasti(PyFrameObject *frame);
-int32_t stacks_function_label(Stacks *stacks, PyObject *function);
+int32_t stacks_function_label(Stacks *stacks, PyObject *function, PyObject *self);   /* `self`: of a method that is not bound */
 
 /* tracer */
 extern PyMethodDef tracer_methods[];
 void tracer_pause(const Buffer *buffer);                                    /* an operator begins: nothing inside it is traced */
 void tracer_resume(const Buffer *buffer);                                   /* goes on unless an operator is still open */
 void tracer_clear(Buffer *buffer);
+int tracer_handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *function, PyObject *self);
+extern PyMethodDef monitoring_functions[];
+int keep_on_thread(const char *name, PyObject *object);                     /* until the thread ends or keeps another one */
+int monitoring_begin(Buffer *buffer);                                       /* the calling thread is traced into it */
+void monitoring_end(Buffer *buffer);
+void monitoring_buffer_dies(const Buffer *buffer);
 int buffer_setup(void);
 
 /* memory */
 int memory_setup(void);
 PyObject *core_watch(PyObject *self, PyObject *tensor);
 int watch_tensor(Core *core, PyObject *tensor);
+PyObject *watched_storage(Core *core, PyObject *array);                     /* a new one, whose memory is reported */
 PyObject *core_allocated(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *core_freed(PyObject *self, PyObject *const *args, Py_ssize_t count);
 Buffer *core_buffer(Core *core);                                            /* the calling thread's, NULL if not recorded */

@@ -43,6 +43,7 @@ static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 
 static void buffer_dealloc(Buffer *self)
 {
+    monitoring_buffer_dies(self);
     tracer_clear(self);
     table_clear(&self->rows);
     table_clear(&self->memory);
@@ -154,6 +155,7 @@ static PyMemberDef members[] = {
     {"module_stack", T_OBJECT_EX, offsetof(Buffer, module_stack), READONLY, "(outermost module, module before, row) per call."},
     {"detached", T_OBJECT_EX, offsetof(Buffer, detached), READONLY, "Rows that another thread closed."},
     {"traced", T_BOOL, offsetof(Buffer, traced), READONLY, "Whether Python calls become rows."},
+    {"monitored", T_BOOL, offsetof(Buffer, monitored), READONLY, "Whether sys.monitoring tells about them, not a profile hook."},
     {NULL, 0, 0, 0, NULL},
 };
 

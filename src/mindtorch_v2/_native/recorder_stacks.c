@@ -54,34 +54,54 @@ static CodeSlot *find_code(const Stacks *stacks, PyObject *code)
     }
 }
 
-CodeSlot *stacks_code(Stacks *stacks, PyObject *code)
+static bool add_code(Stacks *stacks, PyObject *code, CodeSlot *known)
 {
-    CodeSlot *found = find_code(stacks, code);
-    if (found)
-        return found;
     PyObject *made = PyObject_CallOneArg(stacks->describe_code, code);
     if (!made)
-        return NULL;
+        return false;
     int class, label;
     int parsed = PyArg_ParseTuple(made, "ii", &class, &label);
     Py_DECREF(made);
     if (!parsed)
-        return NULL;
-    found = find_code(stacks, code);      /* the description may have met it, on this thread or another */
-    if (found)
-        return found;
+        return false;
+    *known = (CodeSlot){.code = code, .class = class, .label = label};
+    if (find_code(stacks, code))          /* the description met it, on this thread or another */
+        return true;
     if ((!stacks->codes || 2 * stacks->code_used > stacks->code_mask) && !grow_codes(stacks))
-        return NULL;
+        return false;
     size_t place = code_hash(code) & stacks->code_mask;
     while (stacks->codes[place].code)
         place = (place + 1) & stacks->code_mask;
     Py_INCREF(code);
-    stacks->codes[place] = (CodeSlot){.code = code, .class = class, .label = label};
+    stacks->codes[place] = *known;
     stacks->code_used++;
-    return &stacks->codes[place];
+    return true;
 }
 
-int32_t stacks_function_label(Stacks *stacks, PyObject *function)
+bool stacks_code(Stacks *stacks, PyObject *code, CodeSlot *known)
+{
+    const CodeSlot *found = find_code(stacks, code);
+    if (found) {
+        *known = *found;
+        return true;
+    }
+    Py_INCREF(stacks);                    /* describing runs Python, which may end the recording */
+    bool added = add_code(stacks, code, known);
+    Py_DECREF(stacks);
+    return added;
+}
+
+static PyObject *describe_function(Stacks *stacks, PyObject *function, PyObject *self)
+{
+    if (PyCFunction_Check(function) || !self)
+        return PyObject_CallOneArg(stacks->describe_function, function);
+    PyObject *bound = Py_TYPE(function)->tp_descr_get(function, self, (PyObject *)Py_TYPE(self));
+    PyObject *made = bound ? PyObject_CallOneArg(stacks->describe_function, bound) : NULL;
+    Py_XDECREF(bound);
+    return made;
+}
+
+int32_t stacks_function_label(Stacks *stacks, PyObject *function, PyObject *self)
 {
     /* All calls of one function in C on objects of one type share a label. The name is part of the key because definitions
      * may be made and freed while the program runs. */
@@ -92,21 +112,24 @@ int32_t stacks_function_label(Stacks *stacks, PyObject *function)
         key.definition = callable->m_ml;
         key.type = callable->m_self ? Py_TYPE(callable->m_self) : NULL;
         strncpy(key.name, callable->m_ml->ml_name, sizeof key.name - 1);
+    } else if (self) {
+        const PyMethodDef *definition = ((const PyMethodDescrObject *)function)->d_method;
+        key.definition = definition;
+        key.type = Py_TYPE(self);
+        strncpy(key.name, definition->ml_name, sizeof key.name - 1);
     } else
         key.definition = Py_TYPE(function);
     uint64_t hash = hash_bytes(&key, sizeof key);
     int32_t found = blob_find(&stacks->functions, &key, sizeof key, hash);
     if (found >= 0)
         return -found - 1;                 /* such labels are negative, what a map finds is not */
-    PyObject *made = PyObject_CallOneArg(stacks->describe_function, function);
-    if (!made)
-        return 0;
-    long label = PyLong_AsLong(made);
-    Py_DECREF(made);
-    if (PyErr_Occurred())
-        return 0;
-    if (!blob_add(&stacks->functions, &key, sizeof key, hash, (int32_t)(-label - 1)))
+    Py_INCREF(stacks);                     /* as in stacks_code */
+    PyObject *made = describe_function(stacks, function, self);
+    long label = made ? PyLong_AsLong(made) : 0;
+    Py_XDECREF(made);
+    if (!PyErr_Occurred() && !blob_add(&stacks->functions, &key, sizeof key, hash, (int32_t)(-label - 1)))
         PyErr_NoMemory();
+    Py_DECREF(stacks);
     return PyErr_Occurred() ? 0 : (int32_t)label;
 }
 
@@ -166,9 +189,9 @@ static int32_t sample_walking(Stacks *stacks)
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
     while (frame) {
         PyObject *code = (PyObject *)PyFrame_GetCode(frame);
-        CodeSlot *slot = stacks_code(stacks, code);
-        bool failed = !slot;
-        if (slot && (slot->class & CLASS_MASK) != INTERNAL) {
+        CodeSlot slot;
+        bool failed = !stacks_code(stacks, code, &slot);
+        if (!failed && (slot.class & CLASS_MASK) != INTERNAL) {
             if (count == room) {
                 void *grown = malloc(2 * (size_t)room * sizeof *met);
                 if (grown) {
@@ -203,15 +226,17 @@ static int32_t sample_walking(Stacks *stacks)
 
 int32_t stacks_sample(Buffer *buffer)
 {
+    PyFrameObject *now = buffer->frame_count ? PyThreadState_GetFrame(PyThreadState_Get()) : NULL;
+    /* Making the frame's object may have collected garbage, whose finalisers may have ended tracing. */
+    bool known = now && buffer->frame_count && now == buffer->frames[buffer->frame_count - 1].frame;
+    Py_XDECREF(now);
     Stacks *stacks = buffer->core->stacks;
-    if (buffer->frame_count) {
-        PyFrameObject *now = PyThreadState_GetFrame(PyThreadState_Get());
-        bool known = now == buffer->frames[buffer->frame_count - 1].frame;
-        Py_XDECREF(now);
-        if (known)
-            return sample_traced(buffer, stacks);
-    }
-    return sample_walking(stacks);
+    if (known)
+        return sample_traced(buffer, stacks);
+    Py_INCREF(stacks);                     /* it must outlive what is described on the way */
+    int32_t node = sample_walking(stacks);
+    Py_DECREF(stacks);
+    return node;
 }
 
 /* --- the type --------------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
-/* The tracer: a profile hook per thread that keeps the thread's running functions and writes their calls as rows.
+/* The tracer: keeps each thread's running functions and writes their calls as rows. A profile hook per thread tells about calls, or
+ * sys.monitoring (recorder_monitoring.c).
  *
  * The package's own frames, what they call in libraries, and everything inside an operator are left out. */
 #include "recorder_inline.h"
@@ -11,7 +12,7 @@ static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
 /* --- the stack of running functions ------------------------------------------------------------------------------------- */
 static void end_row(Buffer *buffer, int32_t row)
 {
-    int64_t now = row >= 0 ? core_now(buffer->core) : -1;
+    int64_t now = row >= 0 && !PyErr_Occurred() ? core_now(buffer->core) : -1;     /* after a clock's error no row ends */
     if (now >= 0)
         buffer_end(buffer, row, now);
 }
@@ -88,11 +89,14 @@ static int call(Buffer *buffer, PyFrameObject *frame)
     settle(buffer, back);
     Py_XDECREF(back);
     PyCodeObject *code = PyFrame_GetCode(frame);
-    CodeSlot *slot = stacks_code(core->stacks, (PyObject *)code);
+    CodeSlot slot;
+    bool known = stacks_code(core->stacks, (PyObject *)code, &slot);
     Py_DECREF(code);
-    if (!slot)
+    if (!known)
         return -1;
-    int32_t class = slot->class, label = slot->label, row = -1;
+    if (!buffer->traced)                   /* what described the code ended tracing */
+        return 0;
+    int32_t class = slot.class, label = slot.label, row = -1;
     if (is_shown(buffer->frame_count ? &buffer->frames[buffer->frame_count - 1] : NULL, class)) {
         int64_t now = core_now(core);
         if (now == -1 && PyErr_Occurred())
@@ -116,13 +120,13 @@ static int returned(Buffer *buffer, PyFrameObject *frame)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int call_function(Buffer *buffer, PyFrameObject *frame, PyObject *function)
+static int call_function(Buffer *buffer, PyFrameObject *frame, PyObject *function, PyObject *self)
 {
     Core *core = buffer->core;
     Frame *top = buffer->frame_count ? &buffer->frames[buffer->frame_count - 1] : NULL;
     if (!top || top->frame != frame || top->row == -1)
         return 0;
-    int32_t label = stacks_function_label(core->stacks, function);
+    int32_t label = stacks_function_label(core->stacks, function, self);
     if (!label)
         return -1;
     int64_t now = core_now(core);
@@ -131,8 +135,8 @@ static int call_function(Buffer *buffer, PyFrameObject *frame, PyObject *functio
     int32_t row = buffer_push(buffer, label, -1, 0, -1, -1, true, false, now);
     if (row == -2)
         return -1;
-    top = &buffer->frames[buffer->frame_count - 1];
-    if (top->frame == frame)
+    top = buffer->frame_count ? &buffer->frames[buffer->frame_count - 1] : NULL;
+    if (top && top->frame == frame)
         top->builtin_row = row;
     return 0;
 }
@@ -148,7 +152,7 @@ static int function_returned(Buffer *buffer, PyFrameObject *frame)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *arg)
+int tracer_handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *function, PyObject *self)
 {
     if (buffer->op_depth)
         return 0;
@@ -158,7 +162,7 @@ static int handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *arg)
     case PyTrace_RETURN:
         return returned(buffer, frame);
     case PyTrace_C_CALL:
-        return call_function(buffer, frame, arg);
+        return call_function(buffer, frame, function, self);
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:
         return function_returned(buffer, frame);
@@ -168,39 +172,104 @@ static int handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *arg)
 }
 
 /* --- the hook --------------------------------------------------------------------------------------------------------- */
-static void put_back(Buffer *buffer)
+/* What the interpreter gives to the profile function. Before it calls that, it may make an object of the frame, which may collect
+ * garbage, whose finalisers may end tracing: so this object is kept by the thread for longer than the interpreter does. */
+typedef struct Hook {
+    PyObject_HEAD
+    Buffer *buffer;                        /* borrowed; NULL once tracing has ended */
+    Py_tracefunc previous;                 /* the profile function that was there before */
+    PyObject *previous_object;
+} Hook;
+
+static void hook_dealloc(Hook *self)
 {
-    Py_tracefunc previous = buffer->previous;
-    PyObject *object = buffer->previous_object;
-    buffer->previous = NULL;
-    buffer->previous_object = NULL;
+    Py_XDECREF(self->previous_object);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject Hook_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "mindtorch_v2._native._recorder.Hook",
+    .tp_doc = "Of a thread's profile function.",
+    .tp_basicsize = sizeof(Hook),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = (destructor)hook_dealloc,
+};
+
+int keep_on_thread(const char *name, PyObject *object)
+{
+    PyObject *places = PyThreadState_GetDict();
+    if (!places)
+        PyErr_SetString(PyExc_RuntimeError, "the thread has no dict to keep what traces it");
+    return places ? PyDict_SetItemString(places, name, object) : -1;
+}
+
+static void put_back(Hook *hook)
+{
+    Py_tracefunc previous = hook->previous;
+    PyObject *object = hook->previous_object;
+    hook->previous = NULL;
+    hook->previous_object = NULL;
     PyEval_SetProfile(previous, object);
     Py_XDECREF(object);
 }
 
 static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
-    Buffer *buffer = (Buffer *)self;
-    if (!buffer->traced) {                 /* tracing ended on another thread */
-        Py_INCREF(buffer);
-        put_back(buffer);
-        Py_DECREF(buffer);
+    Hook *hook = (Hook *)self;
+    Buffer *buffer = hook->buffer;
+    if (!buffer) {                         /* tracing ended on another thread, or just now */
+        if (PyThreadState_Get()->c_profileobj == self)
+            put_back(hook);
         return 0;
     }
     PyObject *type, *value, *traceback;
     bool pending = what == PyTrace_C_EXCEPTION || (what == PyTrace_RETURN && !arg);
     if (pending)                           /* an exception is on its way: what is done here must not meet it */
         PyErr_Fetch(&type, &value, &traceback);
-    int failed = handle(buffer, frame, what, arg);
+    Py_INCREF(buffer);                     /* what is described on the way may end tracing */
+    int failed = tracer_handle(buffer, frame, what, arg, NULL);
+    Py_DECREF(buffer);
     if (pending) {
         if (failed)
             PyErr_WriteUnraisable(NULL);
         PyErr_Restore(type, value, traceback);
         failed = 0;
     }
-    if (!failed && buffer->previous)
-        return buffer->previous(buffer->previous_object, frame, what, arg);
+    if (!failed && hook->previous)
+        failed = hook->previous(hook->previous_object, frame, what, arg);
     return failed;
+}
+
+static int set_hook(Buffer *self)
+{
+    PyThreadState *state = PyThreadState_Get();
+    const Hook *before = state->c_profilefunc == trace ? (Hook *)state->c_profileobj : NULL;   /* ours, that had not noticed its end */
+    Hook *hook = PyType_Ready(&Hook_Type) < 0 ? NULL : PyObject_New(Hook, &Hook_Type);
+    if (!hook)
+        return -1;
+    hook->buffer = self;
+    hook->previous = before ? before->previous : state->c_profilefunc;
+    hook->previous_object = before ? before->previous_object : state->c_profileobj;
+    Py_XINCREF(hook->previous_object);
+    Py_XSETREF(self->hook, hook);
+    if (keep_on_thread("mindtorch_v2 profile hook", (PyObject *)hook) < 0)
+        return -1;
+    PyEval_SetProfile(trace, (PyObject *)hook);
+    return 0;
+}
+
+/* Ends the hook of a buffer; at once where it is the calling thread's, else when that thread calls something next. */
+static void end_hook(Buffer *buffer)
+{
+    Hook *hook = buffer->hook;
+    if (!hook)
+        return;
+    buffer->hook = NULL;
+    hook->buffer = NULL;
+    if (PyThreadState_Get()->c_profileobj == (PyObject *)hook)
+        put_back(hook);
+    Py_DECREF(hook);
 }
 
 #if PY_VERSION_HEX >= 0x030B0000
@@ -211,7 +280,9 @@ static _Thread_local bool paused;
 void tracer_pause(const Buffer *buffer)
 {
     PyThreadState *state = PyThreadState_Get();
-    if (!paused && buffer->traced && !buffer->previous && !state->c_tracefunc && state->c_profilefunc == trace) {
+    bool alone = buffer->monitored ? buffer->alone && !state->c_profilefunc
+                                   : buffer->hook && !buffer->hook->previous && state->c_profilefunc == trace;
+    if (!paused && buffer->traced && alone && !state->c_tracefunc) {
         PyThreadState_EnterTracing(state);
         paused = true;
     }
@@ -236,19 +307,14 @@ void tracer_resume(const Buffer *buffer)
 }
 #endif
 
-static PyObject *begin_trace(Buffer *self, PyObject *frames)
+static PyObject *begin_trace(Buffer *self, PyObject *args)
 {
-    /* begin_trace([(frame, class, row), ...]): traces the calling thread; the frames run already, outermost first. */
-    if (!PyList_Check(frames)) {
-        PyErr_SetString(PyExc_TypeError, "expected a list");
+    /* begin_trace([(frame, class, row), ...], monitored, alone): traces the calling thread; the frames run already, outermost
+     * first. Without `monitored` a profile hook is set; else sys.monitoring tells, perhaps to us `alone`. */
+    PyObject *frames;
+    int monitored, alone;
+    if (!PyArg_ParseTuple(args, "O!pp", &PyList_Type, &frames, &monitored, &alone) || (monitored && monitoring_begin(self) < 0))
         return NULL;
-    }
-    PyThreadState *state = PyThreadState_Get();
-    bool is_own = state->c_profilefunc == trace;     /* one of ours that had not yet noticed its end */
-    Buffer *before = is_own ? (Buffer *)state->c_profileobj : NULL;
-    self->previous = is_own ? before->previous : state->c_profilefunc;
-    self->previous_object = is_own ? before->previous_object : state->c_profileobj;
-    Py_XINCREF(self->previous_object);
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(frames); i++) {
         PyObject *frame;
         int class, row;
@@ -256,8 +322,11 @@ static PyObject *begin_trace(Buffer *self, PyObject *frames)
                 || !push_frame(self, (PyFrameObject *)frame, class, row))
             return NULL;
     }
+    self->monitored = (char)monitored;
+    self->alone = (char)alone;
     self->traced = 1;
-    PyEval_SetProfile(trace, (PyObject *)self);
+    if (!monitored && set_hook(self) < 0)
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -265,10 +334,9 @@ static PyObject *end_trace(Buffer *self, PyObject *Py_UNUSED(ignored))
 {
     /* Ends tracing and closes the rows of all running functions. Another thread's hook goes at its next call. */
     self->traced = 0;
-    PyThreadState *state = PyThreadState_Get();
     Py_INCREF(self);
-    if (state->c_profilefunc == trace && state->c_profileobj == (PyObject *)self)
-        put_back(self);
+    monitoring_end(self);
+    end_hook(self);
     while (self->frame_count)
         pop_frame(self);
     Py_DECREF(self);
@@ -286,11 +354,13 @@ void tracer_clear(Buffer *buffer)
     free(buffer->frames);
     buffer->frames = NULL;
     buffer->frame_room = 0;
-    Py_CLEAR(buffer->previous_object);
+    if (buffer->hook)
+        ((Hook *)buffer->hook)->buffer = NULL;
+    Py_CLEAR(buffer->hook);
 }
 
 PyMethodDef tracer_methods[] = {
-    {"begin_trace", (PyCFunction)begin_trace, METH_O, "Traces the calling thread from now on."},
+    {"begin_trace", (PyCFunction)begin_trace, METH_VARARGS, "Traces the calling thread from now on."},
     {"end_trace", (PyCFunction)end_trace, METH_NOARGS, "Ends tracing."},
     {NULL, NULL, 0, NULL},
 };

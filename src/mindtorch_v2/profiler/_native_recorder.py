@@ -144,11 +144,58 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
         self.note_freed(address, nbytes, DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index)
 
 
+class _Monitoring:
+    """A tool number of sys.monitoring with the native callbacks. Others keep theirs; the number that profilers agreed on is taken
+    last, because cProfile knows no other."""
+
+    NUMBERS = (4, 3, 2, 5)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        tools: Any = sys.monitoring  # type: ignore[attr-defined]
+        self._tools, names = tools, tools.events
+        self._callbacks = {
+            names.PY_START: _native.on_start, names.PY_RESUME: _native.on_start, names.PY_THROW: _native.on_start,
+            names.PY_RETURN: _native.on_return, names.PY_YIELD: _native.on_return, names.PY_UNWIND: _native.on_unwind,
+            names.CALL: _native.on_call, names.C_RETURN: _native.on_function_return, names.C_RAISE: _native.on_function_raise}
+        self.alone = not any(tools.get_tool(n) for n in range(6) if n != number)
+
+    @classmethod
+    def claim(cls) -> _Monitoring | None:
+        """With a free number; None where none is, or before Python 3.12."""
+        tools: Any = getattr(sys, "monitoring", None)
+        for number in cls.NUMBERS if tools is not None else ():
+            try:
+                tools.use_tool_id(number, "mindtorch_v2.profiler")
+            except ValueError:          # somebody else's
+                continue
+            return cls(number)
+        return None
+
+    def start(self) -> None:
+        for event, callback in self._callbacks.items():
+            self._tools.register_callback(self.number, event, callback)
+        wanted = 0
+        for event in self._callbacks:
+            wanted |= event
+        # C_RETURN and C_RAISE come with CALL and cannot be asked for by themselves
+        self._tools.set_events(self.number, wanted & ~(self._tools.events.C_RETURN | self._tools.events.C_RAISE))
+
+    def stop(self) -> None:
+        self._tools.set_events(self.number, 0)
+        for event in self._callbacks:
+            self._tools.register_callback(self.number, event, None)
+        self._tools.free_tool_id(self.number)
+
+
 class NativeTracer:
-    """Traces threads with a profile hook in C."""
+    """Traces threads in C: told by sys.monitoring where Python has it and a number is free, else by a profile hook."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder: Any = recorder
+        self._monitoring = _Monitoring.claim()
+        if self._monitoring is not None:
+            self._monitoring.start()
 
     def trace_thread(self, buffer: Any) -> None:
         """Traces the calling thread, whose buffer is given. Frames that already run become open rows."""
@@ -169,10 +216,13 @@ class NativeTracer:
                 row = self.recorder.push_python(buffer, label)
                 row = -3 if row == -1 else row      # shown, but not kept
             running.append((frame, self.recorder._describe_code(frame.f_code)[0], row))
-        buffer.begin_trace(running)
+        buffer.begin_trace(running, self._monitoring is not None, self._monitoring is not None and self._monitoring.alone)
 
     def stop(self, buffers: list[Any]) -> None:
         """Ends tracing and closes the rows of all frames. Other threads notice at their next call."""
+        if self._monitoring is not None:
+            self._monitoring.stop()
+            self._monitoring = None
         for buffer in buffers:
             buffer.end_trace()
 

@@ -100,9 +100,10 @@ class ThreadBuffer:
     def position(self) -> Position:
         """Where the next entries will stand."""
         number = next(self.row_numbers)
-        lengths = [len(flat) + gone for flat, gone in zip((self.rows, self.details, self.ends, self.memory), self.gone)]
+        rows, details, ends, memory = [len(flat) + gone for flat, gone in
+                                       zip((self.rows, self.details, self.ends, self.memory), self.gone)]
         self.marks += 1
-        return Position(number, number - self.marks + 1, *lengths, lengths[3] // len(MEMORY_FIELDS))
+        return Position(number, number - self.marks + 1, rows, details, ends, memory, memory // len(MEMORY_FIELDS))
 
     def open_rows(self) -> list[tuple[int, int]]:
         """(row, label) of what is open with a handle, outermost first."""
@@ -270,7 +271,7 @@ class Recorder:
             if detail & STACKS:
                 stack = self._stack_of(buffer, parent)
                 if op.event.startswith("aten::"):
-                    if buffer.paused_by_ops is not None and not buffer.op_stacks:
+                    if buffer.paused_by_ops is not None and not buffer.op_stacks and sys.getprofile() is buffer.paused_by_ops:
                         sys.setprofile(None)
                     buffer.op_stacks[row] = stack
             buffer.details += (row, 0, inputs, stack, buffer.module)
@@ -366,7 +367,7 @@ class Recorder:
         buffer.ends += (row, now)
         if detail and detail & STACKS:
             was_op = buffer.op_stacks.pop(row, None) is not None
-            if was_op and buffer.paused_by_ops is not None and not buffer.op_stacks:
+            if was_op and buffer.paused_by_ops is not None and not buffer.op_stacks and sys.getprofile() is None:
                 sys.setprofile(buffer.paused_by_ops)
 
     # --- rows with a handle -----------------------------------------------------------------------------------------

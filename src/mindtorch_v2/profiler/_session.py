@@ -55,18 +55,26 @@ class Session:
                 recorder.reset()
             _sessions.append(self)
             self.running = True
-            _apply_options()
-            clock = _clock.current()
-            self.epoch_offset_ns = clock.epoch_offset()
-            self.thread = recorder.adopt().info.number
-            self._stray_at, self._dropped_at = recorder.stray_count, recorder.dropped
-            self._watch = watch_of(self.use_device)
-            if self._watch is not None:
-                self._first_launch = self._watch.start()
-            install_observer(recorder)
-            self._open_spans()
-            self.start_ns = recorder.now()
-            self._steps.append((self.start_ns, step))
+            try:
+                self._begin(step)
+            except BaseException:       # an interrupt, a clock or a device that fails: nothing stays half begun
+                self.running = False
+                self._let_go()
+                _forget_unused()
+                raise
+
+    def _begin(self, step: int) -> None:
+        _apply_options()
+        self.epoch_offset_ns = _clock.current().epoch_offset()
+        self.thread = recorder.adopt().info.number
+        self._stray_at, self._dropped_at = recorder.stray_count, recorder.dropped
+        self._watch = watch_of(self.use_device)
+        if self._watch is not None:
+            self._first_launch = self._watch.start()
+        install_observer(recorder)
+        self._open_spans()
+        self.start_ns = recorder.now()
+        self._steps.append((self.start_ns, step))
 
     def _covered(self) -> list[ThreadBuffer]:
         everyone = self.options.profile_all_threads
@@ -116,9 +124,10 @@ class Session:
         """Ends the window. What it gives makes the events when called: nothing is done per event before."""
         with _lock:
             metadata = partial(self._metadata, trace_id, user, use_device, record_function_base)
-            if not self._end():
+            if not self.running:
                 return lambda: EventStore(metadata=metadata())
             try:
+                self._end()
                 return partial(build_store, self._window(), metadata())
             finally:
                 self._spans = {}
@@ -133,25 +142,33 @@ class Session:
     def discard(self) -> None:
         """Ends the window without making anything of it."""
         with _lock:
-            if self._end():
-                self._spans = {}
-                _forget_unused()
+            if self.running:
+                try:
+                    self._end()
+                finally:
+                    self._spans = {}
+                    _forget_unused()
 
-    def _end(self) -> bool:
-        """Stops recording for this window; False if it was not running."""
-        if not self.running:
-            return False
+    def _end(self) -> None:
+        """Stops recording for this window, even where the clock or the device fails."""
         self.running = False
-        self.stop_ns = recorder.now()
-        self._close_spans()
+        try:
+            self.stop_ns = recorder.now()
+            self._close_spans()
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Ends what was begun for this session alone."""
         watch, self._watch = self._watch, None
-        if watch is not None:
-            self._device = watch.stop(self._first_launch)
-        _sessions.remove(self)
-        if not _sessions and not recorder.listeners:
-            remove_observer()
-        _apply_options()
-        return True
+        try:
+            if watch is not None:
+                self._device = watch.stop(self._first_launch)
+        finally:
+            _sessions.remove(self)
+            if not _sessions and not recorder.listeners:
+                remove_observer()
+            _apply_options()
 
     def _metadata(self, trace_id: str, user: Mapping[str, str] | None, use_device: str | None,
                   record_function_base: int | None) -> Metadata:
@@ -218,8 +235,8 @@ def _apply_options() -> None:
         recorder.meet_again()
     elif not stacks and _tracer is not None:
         recorder.on_adopt = None
-        _tracer.stop(list(recorder.buffers.values()))
-        _tracer = None
+        ended, _tracer = _tracer, None
+        ended.stop(list(recorder.buffers.values()))
     garbage = any(o.with_stack and o.record_python_gc_info for o in asked)
     if garbage and _garbage is None:
         _garbage = GarbageWatch(recorder)
@@ -253,7 +270,7 @@ def _after_fork_in_child() -> None:
         session.running = False
     _sessions.clear()
     if _tracer is not None:
-        _tracer.stop([])
+        _tracer.stop(list(recorder.buffers.values()))
     if _garbage is not None:
         _garbage.stop()
     _tracer = _garbage = None

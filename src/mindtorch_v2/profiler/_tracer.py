@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
+import warnings
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
@@ -12,6 +14,9 @@ from ._python_recorder import Recorder, ThreadBuffer
 from ._stacks import CLASSES, INTERNAL, builtin_name, function_name, is_shown
 
 ProfileFunction = Callable[[FrameType, str, Any], Any]
+# Each thread's last profile function. Before the interpreter calls it, it may collect garbage, whose finalisers may end tracing: the
+# function must outlive that, and the interpreter holds only the one that is set.
+_last = threading.local()
 # From 3.12 on, setting and unsetting a profile function makes the interpreter rewrite all code.
 _CAN_PAUSE = sys.version_info < (3, 12)
 
@@ -25,6 +30,7 @@ class PythonTracer:
         self.active = True
         self._code_labels: dict[CodeType, int] = {}
         self._builtin_labels: dict[tuple[Any, str], int] = {}
+        self._functions: list[Any] = []
 
     def trace_thread(self, buffer: ThreadBuffer) -> None:
         """Traces the calling thread, whose buffer is given. Frames that already run become open rows."""
@@ -44,7 +50,13 @@ class PythonTracer:
         previous: Any = sys.getprofile()
         if getattr(previous, "tracer", None) is not None:
             previous = previous.previous      # one of ours that had not yet noticed its end
-        function = _profile_function(self, buffer, previous)
+        if previous is not None and not callable(previous):
+            warnings.warn(f"Python calls are not traced on this thread: another profiler in C ({type(previous).__qualname__}) is "
+                          "running and cannot be shared from Python. End it first, or install mindtorch_v2 with its native part.",
+                          stacklevel=2)
+            return
+        function = _last.function = _profile_function(self, buffer, previous)
+        self._functions.append(function)
         if _CAN_PAUSE and previous is None:
             buffer.paused_by_ops = function
         sys.setprofile(function)
@@ -55,14 +67,20 @@ class PythonTracer:
         current: Any = sys.getprofile()
         if getattr(current, "tracer", None) is self:
             sys.setprofile(current.previous)
-        now = self.recorder.now()
+        running = []
         for buffer in buffers:
-            for row in [*reversed(buffer.builtins.values()), *reversed(buffer.frames.values())]:
-                buffer.end(row, now)
+            running.append((buffer, [*reversed(buffer.builtins.values()), *reversed(buffer.frames.values())]))
             buffer.frames.clear()
             buffer.builtins.clear()
             buffer.traced = False
             buffer.paused_by_ops = None
+        for function in self._functions:
+            function.release()
+        self._functions.clear()
+        now = self.recorder.now()       # where the clock fails, only the rows stay open
+        for buffer, rows in running:
+            for row in rows:
+                buffer.end(row, now)
 
     def call(self, buffer: ThreadBuffer, frame: FrameType) -> None:
         """A Python function begins."""
@@ -89,6 +107,12 @@ def _profile_function(tracer: PythonTracer, buffer: ThreadBuffer, previous: Prof
     and return, so it decides the common case, a frame that is not shown, by itself."""
     frames, builtins, ops, now = buffer.frames, buffer.builtins, buffer.op_stacks, tracer.recorder.now
 
+    def release() -> None:
+        """Lets go of what was recorded: the function itself may be kept for long."""
+        nonlocal frames, builtins, ops, buffer
+        buffer = ThreadBuffer(buffer.info)
+        frames, builtins, ops = buffer.frames, buffer.builtins, buffer.op_stacks
+
     def trace(frame: FrameType, event: str, arg: Any) -> None:
         if not ops:
             if event == "return":
@@ -110,7 +134,7 @@ def _profile_function(tracer: PythonTracer, buffer: ThreadBuffer, previous: Prof
         if previous is not None:
             previous(frame, event, arg)
 
-    trace.tracer, trace.previous = tracer, previous  # type: ignore[attr-defined]
+    trace.tracer, trace.previous, trace.release = tracer, previous, release  # type: ignore[attr-defined]
     return trace
 
 

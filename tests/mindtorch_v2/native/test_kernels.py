@@ -441,7 +441,16 @@ def _much() -> list[Any]:
     x = torch.from_numpy(_random((600, 700), "float32"))
     w = torch.ones(700)
     return [torch.nn.functional.gelu(x), x.softmax(-1), x.sum(), x.sum(-1), x.cumsum(0), x.t().contiguous(),
-            *torch.native_layer_norm(x, [700], w, w, 1e-5), torch.nn.functional.max_pool2d(x[None], 2)]
+            *torch.native_layer_norm(x, [700], w, w, 1e-5), torch.nn.functional.max_pool2d(x[None], 2), *_adam_steps(x)]
+
+
+def _adam_steps(start: Any) -> list[Any]:
+    parameter = start.clone().requires_grad_()
+    optimizer = torch.optim.Adam([parameter], fused=True, weight_decay=0.1)
+    for _ in range(2):
+        parameter.grad = parameter.detach() * 2
+        optimizer.step()
+    return [parameter.detach(), *(v for v in optimizer.state[parameter].values())]
 
 
 def test_results_do_not_depend_on_threads(threads: Any) -> None:

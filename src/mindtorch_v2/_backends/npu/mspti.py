@@ -60,7 +60,8 @@ class _NativeDelivery:
     def __init__(self) -> None:
         self.addresses = native.launcher.callbacks()
         self.take = native.launcher.take_pieces
-        self.take()         # what came late for an earlier watch
+        self.take()                        # what came late for an earlier watch
+        native.launcher.take_launches()
 
 
 def start(host: Any) -> ActivityTimes | None:
@@ -101,8 +102,10 @@ class ActivityTimes:
 
     # --- around launches --------------------------------------------------------------------------------------------------
     def watch_natively(self) -> bool:
+        """Lets the launcher in C push and pop; False where it or the recorder is none in C."""
         recorder = self._host.recorder
-        if native.launcher is None or (recorder is not None and (recorder_module is None or not isinstance(recorder, recorder_module.Core))):
+        known = recorder is None or (recorder_module is not None and isinstance(recorder, recorder_module.Core))
+        if native.launcher is None or not known:
             return False
         native.launcher.watch(address_of_function(self._push), address_of_function(self._pop), recorder)
         return True

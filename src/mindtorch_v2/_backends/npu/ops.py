@@ -145,7 +145,6 @@ ROWS: dict[str, str] = {
        for rest, form in _SPREAD.items()},
     **{f"{name}_mean{rest}": f"{operator}: {form}, out0, out1" for name, operator in (("var", "VarMean"), ("std", "StdMeanCorrection"))
        for rest, form in _SPREAD.items()},
-    "linalg_vector_norm": "LinalgVectorNorm: self, ord, numbers(dim) or every(self), keepdim, out.dtype, out",
     "cumsum": "Cumsum: self, dim, out.dtype, out",
     "cumprod": "Cumprod: self, dim, out.dtype, out",
     "sort": "Sort: self, False, dim, descending, out0, out1",
@@ -172,8 +171,8 @@ ROWS: dict[str, str] = {
     "scatter_add": "ScatterAdd: self, dim, index, src, out",
     "scatter.src": "Scatter: self, dim, index, src, 0, out",
     "scatter.value": "ScatterValue: self, dim, index, value, 0, out",
-    "scatter.reduce": "Scatter: self, dim, index, src, {'add': 1, 'multiply': 2}[reduce], out",
-    "scatter.value_reduce": "ScatterValue: self, dim, index, value, {'add': 1, 'multiply': 2}[reduce], out",
+    "scatter.reduce": "Scatter: self, dim, index, src, accumulation(reduce), out",
+    "scatter.value_reduce": "ScatterValue: self, dim, index, value, accumulation(reduce), out",
     "index_add": "IndexAdd: self, dim, index, source, alpha, out",
     "embedding_dense_backward": "EmbeddingDenseBackward: grad_output, indices, num_weights, no_row(padding_idx), scale_grad_by_freq, out",
     # layers
@@ -182,7 +181,8 @@ ROWS: dict[str, str] = {
                                   "out0, out1, out2",
     "native_batch_norm": "BatchNorm: input, weight, bias, running_mean, running_var, training, momentum, eps, out0, "
                          "out1, out2",
-    "native_batch_norm_backward": "BatchNormBackward: grad_out, input, weight, running_mean, running_var, filled_in(save_mean), filled_in(save_invstd), "
+    "native_batch_norm_backward": "BatchNormBackward: grad_out, input, weight, running_mean, running_var, filled_in(save_mean), "
+                                  "filled_in(save_invstd), "
                                   "train, eps, output_mask, out0, out1, out2",
     "native_group_norm": "GroupNorm: input, weight, bias, N, C, HxW, group, eps, out0, out1, out2",
     "native_group_norm_backward": "GroupNormBackward: grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask, "
@@ -221,7 +221,6 @@ ROWS: dict[str, str] = {
     "im2col": "Im2col: self, kernel_size, dilation, padding, stride, out",
     "col2im": "Im2colBackward: self, output_size, kernel_size, dilation, padding, stride, out",
     # random numbers
-    "random_.from": "InplaceRandom: only(to is not None, self), from_, to, *draw(self, generator)",
     "randperm.generator": "Randperm: n, *draw(out, generator), out",
     "multinomial": "Multinomial: self, num_samples, replacement, *draw(out, generator), out",
     "uniform_": "InplaceUniform: self, from_, to, *draw(self, generator)",
@@ -250,6 +249,13 @@ def numbers(dim: Any) -> tuple[int, ...]:
 def whole(number: Any) -> int:
     """A number that the operator takes as an integer only."""
     return int(only(number == int(number), number))
+
+
+def accumulation(reduce: str) -> int:
+    """How scattered values are combined, as the operator numbers it."""
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    return 1 if reduce == "add" else 2
 
 
 def filled_in(t: Any) -> Any:
@@ -314,8 +320,8 @@ def draw(t: Any, generator: Any) -> tuple[int, int]:
     return random.draw(t, generator)
 
 
-HELPERS = {"only": only, "flat": flat, "every": every, "numbers": numbers, "whole": whole, "filled_in": filled_in, "place": place, "zeros": zeros, "no_row": no_row, "cube": cube, "as_type": as_type,
-           "class_weights": class_weights, "draw": draw}
+HELPERS = {f.__name__: f for f in (only, flat, every, numbers, whole, filled_in, accumulation, place, zeros, no_row, cube, as_type,
+                                   class_weights, draw)}
 
 
 def unsafe_view(self: Any, size: Sequence[int]) -> Any:

@@ -6,13 +6,14 @@ from typing import Any
 
 from ... import _device
 from ... import _dtype as dt
-from ..._dispatch.resolve import return_type
+from ..._dispatch.resolve import check_writable, return_type
 from ..._ops.table import find
 from ..._shape import broadcast_shapes
-from ..._tensor import wrap
+from ..._tensor import bump_version, wrap
 from . import ops
 from .boxing import launch_named, program, run
 from .copies import NPU, cast, copy_, dense, new_tensor, to_host
+from .launcher import Rejected
 
 
 @program("lerp.Scalar", "lerp.Tensor")
@@ -124,6 +125,33 @@ def logit(self: Any, eps: float | None) -> Any:
     return run("log", run("div.Tensor", x, run("rsub.Scalar", x, 1, 1)))
 
 
+@program("logit_backward")
+def logit_backward(grad_output: Any, self: Any, eps: float | None) -> Any:
+    """grad / (x (1 - x)); outside the bounds 0 where they were given, NaN where not."""
+    low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
+    slope = run("div.Tensor", grad_output, run("mul.Tensor", self, run("rsub.Scalar", self, 1, 1)))
+    outside = run("logical_or", run("lt.Scalar", self, low), run("gt.Scalar", self, high))
+    return run("where.ScalarSelf", outside, 0.0 if eps is not None else float("nan"), slope)
+
+
+@program("fmax")
+def fmax(self: Any, other: Any) -> Any:
+    return _ignoring_nan("maximum", self, other)
+
+
+@program("fmin")
+def fmin(self: Any, other: Any) -> Any:
+    return _ignoring_nan("minimum", self, other)
+
+
+def _ignoring_nan(name: str, self: Any, other: Any) -> Any:
+    found = run(name, self, other)
+    if not found.dtype.is_floating_point:
+        return found
+    found = run("where.self", run("ne.Tensor", self, self), other, found)
+    return run("where.self", run("ne.Tensor", other, other), self, found)
+
+
 @program("clamp.Tensor")
 def clamp(self: Any, min: Any, max: Any) -> Any:
     out = self if min is None else run("clamp_min.Tensor", self, min)
@@ -131,6 +159,24 @@ def clamp(self: Any, min: Any, max: Any) -> Any:
 
 
 # --- reductions and movement ----------------------------------------------------------------------------------------------
+@program("linalg_vector_norm")
+def vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if not self.dtype.is_floating_point or dtype not in (None, self.dtype) or not self._a.size:
+        raise Rejected("another type, or no elements")
+    dims = ops.numbers(dim) or ops.every(self)
+    if order in (float("inf"), float("-inf")):
+        return run("amax" if order > 0 else "amin", run("abs", self), dims, keepdim)
+    out = new_tensor(reduced_shape(self._a.shape, dims, keepdim), self.dtype, self.device)
+    launch_named("LinalgVectorNorm", (self, float(order), dims, keepdim, self.dtype, out), self.device.index)
+    return out
+
+
+def reduced_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
+    """What is left of a shape when dimensions are reduced."""
+    gone = {d % len(shape) for d in dims}
+    return tuple(1 if d in gone else n for d, n in enumerate(shape) if keepdim or d not in gone)
+
+
 @program("aminmax")
 def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
     dims = () if dim is None else (dim,)
@@ -211,6 +257,24 @@ def bernoulli_(self: Any, p: float, generator: Any) -> Any:
 def bernoulli_each_(self: Any, p: Any, generator: Any) -> Any:
     drawn = run("uniform_", new_tensor(self._a.shape, dt.float32, self.device), 0.0, 1.0, generator)
     return copy_(self, run("lt.Tensor", drawn, p), False)
+
+
+@program("random_.from")
+def random_from(self: Any, start: int, to: int | None, generator: Any) -> Any:
+    if to is None:
+        raise Rejected("there is no upper bound")
+    if start >= to:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={start} >= to={to}")
+    check_writable(self)
+    if self._a.size:
+        launch_named("InplaceRandom", (self, start, to, *ops.draw(self, generator)), self.device.index)
+    bump_version(self)
+    return self
+
+
+@program("random_.to")
+def random_to(self: Any, to: int, generator: Any) -> Any:
+    return random_from(self, 0, to, generator)
 
 
 @program("exponential_")

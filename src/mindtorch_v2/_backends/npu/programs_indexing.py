@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from ... import _dtype as dt
+from ..._dispatch import resolve
 from ..._dispatch.resolve import return_type
 from ..._ops.table import find
 from ..._shape import broadcast_shapes
+from ..._tensor import bump_version
 from . import ops
 from .boxing import launch_named, program, run
 from .copies import NPU, cast, copy_, dense, new_tensor, to_device, to_host
@@ -51,7 +53,9 @@ def masked_scatter_(self: Any, mask: Any, source: Any) -> Any:
         raise RuntimeError(f"masked_scatter_: expected self and source to have same dtypes but got {self.dtype} and {source.dtype}")
     if not source._a.size or mask.dtype is not dt.bool_:
         raise Rejected("an empty source, or a mask that is not bool")
+    resolve.check_writable(self)
     launch_named("InplaceMaskedScatter", (self, mask, source), self.device.index)
+    bump_version(self)
     return self
 
 
@@ -114,6 +118,7 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool, unsafe: b
     if values.dtype is not self.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, "
                            f"got {_word(self)} for the destination and {_word(values)} for the source.")
+    resolve.check_writable(self)
     if not values._ks & NPU:
         values = to_device(values._a, values.dtype, self.device)
     found = _indices_of(self, indices)
@@ -121,6 +126,7 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool, unsafe: b
     if 0 not in shape:
         broadcast_shapes(values._a.shape, shape)
         launch_named("IndexPutImpl", (self, _operands(self, found), values, accumulate, unsafe), self.device.index)
+    bump_version(self)
     return self
 
 

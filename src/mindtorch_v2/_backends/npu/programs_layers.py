@@ -38,14 +38,18 @@ def convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, d
 
 @program("_trilinear")
 def trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int) -> Any:
-    for t, places in ((0, expand1), (1, expand2), (2, expand3)):
-        factor = (i1, i2, i3)[t]
-        array = factor._a
-        for d in sorted(places):
-            array = array[(slice(None),) * d + (None,)]
-        made = view(factor, array)
-        product = made if t == 0 else run("mul.Tensor", product, made)
+    product = _spread(i1, expand1)
+    for factor, places in ((i2, expand2), (i3, expand3)):
+        product = run("mul.Tensor", product, _spread(factor, places))
     return run("sum.dim_IntList", product, tuple(sumdim), False, None) if sumdim else product
+
+
+def _spread(t: Any, places: Any) -> Any:
+    """With dimensions of size one at these places."""
+    array = t._a
+    for d in sorted(places):
+        array = array[(slice(None),) * d + (None,)]
+    return view(t, array)
 
 
 # --- activations ------------------------------------------------------------------------------------------------------------
@@ -271,6 +275,48 @@ def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float
     return run("_index_put_impl_", self, [ops.flat(indices)], scaled, False, False)
 
 
+_SUM, _MEAN = 0, 1
+
+
+@program("_embedding_bag", "_embedding_bag_forward_only")
+def embedding_bag(weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Any,
+                  include_last_offset: bool, padding_idx: int) -> Any:
+    """Sums or means of rows; also the bag of each index and how many rows each bag has."""
+    if mode not in (_SUM, _MEAN) or include_last_offset or padding_idx >= 0 or not indices._a.size or indices.dtype is not offsets.dtype:
+        raise Rejected("maxima, padding or offsets of another form")
+    count, bags = indices._a.shape[0], offsets._a.shape[0]
+    numbers = run("arange", count, indices.dtype, None, indices.device, None)
+    bag_of = run("sub.Tensor", run("searchsorted.Tensor", offsets, numbers, False, True, None, None), 1, 1)
+    rows = run("index_select", weight, 0, indices)
+    if per_sample_weights is not None:
+        rows = run("mul.Tensor", rows, view(per_sample_weights, per_sample_weights._a[:, None]))
+    empty = run("zero_", new_tensor((bags, weight._a.shape[1]), weight.dtype, weight.device))
+    out = run("index_add", empty, 0, bag_of, rows, 1)
+    ones = run("fill_.Scalar", new_tensor((count,), dt.int64, weight.device), 1)
+    sizes = run("index_add", run("zero_", new_tensor((bags,), dt.int64, weight.device)), 0, bag_of, ones, 1)
+    if mode == _MEAN:
+        out = run("div.Tensor", out, _as_column(run("clamp_min", sizes, 1), out))
+    return out, bag_of, sizes, sizes
+
+
+@program("_embedding_bag_dense_backward")
+def embedding_bag_backward(grad: Any, indices: Any, offset2bag: Any, bag_size: Any, maximum_indices: Any, num_weights: int,
+                           scale_grad_by_freq: bool, mode: int, per_sample_weights: Any, padding_idx: int) -> Any:
+    if mode not in (_SUM, _MEAN) or padding_idx >= 0 or not indices._a.size:
+        raise Rejected("maxima, padding or no index")
+    rows = run("index_select", grad, 0, offset2bag)
+    if mode == _MEAN:
+        rows = run("div.Tensor", rows, _as_column(run("index_select", bag_size, 0, offset2bag), rows))
+    if per_sample_weights is not None:
+        rows = run("mul.Tensor", rows, view(per_sample_weights, per_sample_weights._a[:, None]))
+    return run("embedding_dense_backward", rows, indices, num_weights, -1, scale_grad_by_freq)
+
+
+def _as_column(numbers: Any, like: Any) -> Any:
+    column = view(numbers, numbers._a[:, None])
+    return cast(column, like.dtype)
+
+
 # --- optimizer steps --------------------------------------------------------------------------------------------------------
 def fused_sgd_(p: Any, grad: Any, buffer: Any, *, weight_decay: float, momentum: float, lr: float, dampening: float, nesterov: bool,
                maximize: bool, is_first_step: bool, grad_scale: float | None) -> None:
@@ -297,8 +343,11 @@ def fused_adam_(p: Any, grad: Any, average: Any, squares: Any, largest: Any, *, 
         step = run("sub.Tensor", step, 1)     # the operator counts the steps before this one
     else:
         step = ops.filled(step._a.item() - 1, dt.float32, p.device)
-    launch_named("ApplyAdamWV2", (p, average, squares, largest, grad, step, lr, beta1, beta2, weight_decay, eps, largest is not None,
-                                  maximize), p.device.index)
+    try:
+        launch_named("ApplyAdamWV2", (p, average, squares, largest, grad, step, lr, beta1, beta2, weight_decay, eps, largest is not None,
+                                      maximize), p.device.index)
+    except Rejected as why:
+        raise NotImplementedError(f"the NPU has no fused Adam for a parameter of type {p.dtype}: {why}; use foreach=True") from None
     for t in (p, average, squares, largest):
         if t is not None:
             bump_version(t)
