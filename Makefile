@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench record abi oracle interop sanitize sanitize-build sanitize-npu clean
+.PHONY: help demo test check bench record abi oracle interop sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -135,6 +135,30 @@ static PyObject *take_pieces(PyObject *self, PyObject *unused) {
     return found;
 }
 
+/* record_offsets(piece, address of the libraries' function that finds the next record) -> bytearray of int64: where records begin */
+static PyObject *record_offsets(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *piece, *address, *found = NULL;
+    if (!PyArg_ParseTuple(args, "SO", &piece, &address)) return NULL;
+    int32_t (*next)(uint8_t *, size_t, uint8_t **);
+    void *function = PyLong_AsVoidPtr(address);
+    if (function == NULL) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "there is no such function");
+    memcpy(&next, &function, sizeof next);
+    size_t size = (size_t)PyBytes_GET_SIZE(piece), count = 0, room = size / 16 + 1;
+    uint8_t *bytes = malloc(size + 1), *record = NULL; /* records are looked for in aligned memory, as they were written */
+    int64_t *offsets = malloc(room * sizeof *offsets);
+    if (bytes == NULL || offsets == NULL) {
+        PyErr_NoMemory();
+    } else {
+        memcpy(bytes, PyBytes_AS_STRING(piece), size);
+        while (count < room && next(bytes, size, &record) == 0 && record != NULL) offsets[count++] = record - bytes;
+        found = PyByteArray_FromStringAndSize((const char *)offsets, (Py_ssize_t)(count * sizeof *offsets));
+    }
+    free(bytes);
+    free(offsets);
+    return found;
+}
+
 /* take_launches() -> list of (number, name, device, stream) since the last time */
 static PyObject *take_launches(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
@@ -204,6 +228,7 @@ PyMethodDef watch_methods[] = {
     {"watch_begin", watch_begin, METH_NOARGS, "A call that launches something begins."},
     {"watch_end", watch_end, METH_VARARGS, "It ends."},
     {"take_pieces", take_pieces, METH_NOARGS, "The buffers of records that arrived."},
+    {"record_offsets", record_offsets, METH_VARARGS, "Where the records of a buffer begin."},
     {"take_launches", take_launches, METH_NOARGS, "The launches that were watched."},
     {"callbacks", callbacks, METH_NOARGS, "Addresses of the functions that lend and receive buffers."},
     {NULL, NULL, 0, NULL},

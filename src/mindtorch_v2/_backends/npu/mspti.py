@@ -7,6 +7,8 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
+
 from ... import _device
 from ... import _dtype as dt
 from ..._storage import native as recorder_module
@@ -188,29 +190,35 @@ class ActivityTimes:
             time.sleep(_ROUND_SECONDS)
 
     def _parse(self) -> None:
-        rt = runtime()
         for piece in self._delivery.take():
             self._parsed += 1
-            whole = ctypes.create_string_buffer(piece, len(piece))
-            start, record = ctypes.addressof(whole), ctypes.c_void_p()
-            while rt.msptiActivityGetNextRecord(start, len(piece), ctypes.byref(record)) == 0 and record.value:
-                self._take(piece, record.value - start)
+            offsets, raw = self._offsets(piece), np.frombuffer(piece, np.uint8)
+            kinds = raw[offsets[:, None] + np.arange(4)].view("<u4").ravel()
+            for kind, layout in abi.RECORD_LAYOUTS.items():
+                places = offsets[kinds == kind]
+                rows = raw[places[:, None] + np.arange(struct.calcsize(layout))]
+                self._take(kind, list(struct.iter_unpack(layout, rows.tobytes())))
 
-    def _take(self, piece: bytes, at: int) -> None:
-        kind = struct.unpack_from("<I", piece, at)[0]
-        layout = abi.RECORD_LAYOUTS.get(kind)
-        if layout is None:
-            return
-        record = struct.unpack_from(layout, piece, at)
+    def _offsets(self, piece: bytes) -> np.ndarray:
+        """Where the records of a buffer begin. Only the libraries know how long each is."""
+        rt = runtime()
+        if native.launcher is not None:
+            found = native.launcher.record_offsets(piece, address_of_function(rt.msptiActivityGetNextRecord))
+            return np.frombuffer(found, np.int64)
+        whole = ctypes.create_string_buffer(piece, len(piece))
+        start, record, offsets = ctypes.addressof(whole), ctypes.c_void_p(), []
+        while rt.msptiActivityGetNextRecord(start, len(piece), ctypes.byref(record)) == 0 and record.value:
+            offsets.append(record.value - start)
+        return np.array(offsets, np.int64)
+
+    def _take(self, kind: int, records: list[tuple[Any, ...]]) -> None:
         if kind == abi.KIND_EXTERNAL:
-            if record[1] == abi.EXTERNAL_CUSTOM0:
-                self._external[record[3]] = record[2]
+            self._external.update((r[3], r[2]) for r in records if r[1] == abi.EXTERNAL_CUSTOM0)
             return
         if kind == abi.KIND_KERNEL:      # names are read at once: nobody says how long they stay
-            for pointer in record[6:8]:
-                if pointer and pointer not in self._names:
-                    self._names[pointer] = ctypes.string_at(pointer).decode("utf-8", "replace")
-        self._records.append((kind, record))
+            for pointer in {p for r in records for p in r[6:8]} - self._names.keys() - {0}:
+                self._names[pointer] = ctypes.string_at(pointer).decode("utf-8", "replace")
+        self._records.extend((kind, r) for r in records)
 
     def _linked(self) -> list[tuple[int, tuple[Any, ...], int]]:
         """(kind, record, number of the launch or -1). Copies may come without a correlation: those of a stream are in the
