@@ -35,7 +35,7 @@ def _loaded_files() -> list[str]:
 
 @cache
 def _control() -> _Control | None:
-    import ctypes                          # only who sets a number pays for it
+    import ctypes  # only who sets a number pays for it
     for path in _loaded_files():
         try:
             library = ctypes.CDLL(path)    # the one that is loaded: nothing is loaded a second time

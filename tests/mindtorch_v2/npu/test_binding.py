@@ -1,8 +1,8 @@
 """What can be said about the binding without a device."""
 from __future__ import annotations
 
-import pathlib
 import os
+import pathlib
 import re
 import struct
 import subprocess
