@@ -42,7 +42,6 @@ static double map(int op, const double x[3], const double s[3]) {
     switch (op) {
         case CLIENT_MAXS: return a != a ? a : a > s[0] ? a : s[0];
         case CLIENT_MINS: return a != a ? a : a < s[0] ? a : s[0];
-        case CLIENT_HARDTANH: return a != a ? a : a < s[0] ? s[0] : a > s[1] ? s[1] : a;
         case CLIENT_CELU: return a > 0 ? a : s[0] * expm1(a / s[0]);
         case CLIENT_LOG_SIGMOID: return log_sigmoid(a);
         case CLIENT_LOG_ADD_EXP: return log_add(a, b, 1);
@@ -86,18 +85,6 @@ int run_client_map(Executor *e) {
         if (role == 'f') s[n_scalars++] = e->args[i].d;
     }
     map_tensors(e->op->variant, in, n_in, s, out);
-    return ACL_OK;
-}
-
-int check_clamp_tensor(Executor *e) { /* self, min, max, out; one of the limits may be missing */
-    if (e->args[1].t == NULL && e->args[2].t == NULL) return fail(NN_NULL_PARAM, "aclnnClampTensor: both limits are null");
-    return ACL_OK;
-}
-
-int run_clamp_tensor(Executor *e) {
-    const Tensor *low = e->args[1].t, *high = e->args[2].t;
-    Operands o = {.n_in = low && high ? 3 : 2, .in = {e->args[0].t, low ? low : high, high}, .out = e->args[3].t};
-    elementwise_apply(low && high ? EW_CLAMP_TENSOR : low ? EW_MAXIMUM : EW_MINIMUM, &o);
     return ACL_OK;
 }
 
