@@ -1,6 +1,6 @@
 /* Checks, kernels and variants named by op_table_torch_npu.h; included by kernels.h. */
 enum {
-    CLIENT_MAXS, CLIENT_MINS, CLIENT_HARDTANH, CLIENT_CELU, CLIENT_LOG_SIGMOID, CLIENT_LOG_ADD_EXP, CLIENT_LOG_ADD_EXP2,
+    CLIENT_MAXS, CLIENT_MINS, CLIENT_CELU, CLIENT_LOG_SIGMOID, CLIENT_LOG_ADD_EXP, CLIENT_LOG_ADD_EXP2,
     CLIENT_LEFT_SHIFT, CLIENT_LEFT_SHIFTS, CLIENT_RIGHT_SHIFT, CLIENT_SIGNBIT, CLIENT_POSITIVE_INFINITY,
     CLIENT_NEGATIVE_INFINITY, CLIENT_SINC, CLIENT_LERP, CLIENT_NAN_TO_NUM, CLIENT_CLAMP,
 };
@@ -22,8 +22,8 @@ KERNEL(run_log_sigmoid_backward); KERNEL(check_clamp_tensor); KERNEL(run_clamp_t
 KERNEL(check_prelu); KERNEL(run_prelu); KERNEL(run_prelu_backward); KERNEL(run_foreach_limit); KERNEL(run_foreach_copy);
 KERNEL(run_foreach_zero); KERNEL(run_foreach_norm); KERNEL(run_unscale); KERNEL(run_update_scale); KERNEL(run_copy_to);
 KERNEL(run_client_reduce); KERNEL(run_cumulative_extreme); KERNEL(run_median); KERNEL(run_trace); KERNEL(run_renorm);
-KERNEL(run_bincount); KERNEL(run_histc); KERNEL(check_unique); KERNEL(run_unique); KERNEL(check_nonzero_transposed);
-KERNEL(run_nonzero_transposed); KERNEL(run_constant_pad); KERNEL(run_roll); KERNEL(run_repeat_interleave);
+KERNEL(run_bincount); KERNEL(run_histc); KERNEL(check_unique); KERNEL(run_unique);
+KERNEL(run_constant_pad); KERNEL(run_roll); KERNEL(run_repeat_interleave);
 KERNEL(run_repeat_interleave_backward); KERNEL(run_one_hot); KERNEL(run_take); KERNEL(run_index_fill);
 KERNEL(run_index_copy); KERNEL(run_channel_shuffle); KERNEL(run_cross); KERNEL(run_glu); KERNEL(run_glu_backward);
 KERNEL(run_client_product); KERNEL(run_cdist); KERNEL(run_client_loss); KERNEL(run_client_loss_backward);

@@ -114,8 +114,6 @@ OP(ForeachNonFiniteCheckAndUnscale, VECTOR, FLOATS, check_none, run_unscale, 0, 
 OP(ClampMin, VECTOR, NUMBERS, check_broadcast, run_client_map, CLIENT_MAXS, i, s, o)
 OP(ClampMax, VECTOR, NUMBERS, check_broadcast, run_client_map, CLIENT_MINS, i, s, o)
 OP(InplaceClampMax, VECTOR, NUMBERS, check_broadcast, run_client_map, CLIENT_MINS, m, s)
-OP(Hardtanh, VECTOR, NUMBERS, check_broadcast, run_client_map, CLIENT_HARDTANH, i, s, s, o)
-OP(InplaceHardtanh, VECTOR, NUMBERS, check_broadcast, run_client_map, CLIENT_HARDTANH, m, s, s)
 OP(Celu, VECTOR, FLOATS, check_broadcast, run_client_map, CLIENT_CELU, i, s, o)
 OP(InplaceCelu, VECTOR, FLOATS, check_broadcast, run_client_map, CLIENT_CELU, m, s)
 OP(LogSigmoid, VECTOR, FLOATS, check_broadcast, run_client_map, CLIENT_LOG_SIGMOID, i, o)
@@ -159,7 +157,6 @@ OP(Unique2, VECTOR, ANY, check_unique, run_unique, 0, i, q, q, q, o, p, p)
 OP(UniqueConsecutive, VECTOR, ANY, check_unique, run_unique, 1, i, q, q, l, o, p, p)
 
 /* movement and indexing */
-OP(NonzeroV2, VECTOR, ANY, check_nonzero_transposed, run_nonzero_transposed, 0, i, o)
 OP(ConstantPadNd, VECTOR, ANY, check_none, run_constant_pad, 0, i, I, s, o)
 OP(Roll, VECTOR, ANY, check_none, run_roll, 0, i, I, I, o)
 OP(RepeatInterleaveInt, VECTOR, ANY, check_none, run_repeat_interleave, CLIENT_REPEAT_FLAT, i, l, l, o)

@@ -42,7 +42,6 @@ static double map(int op, const double x[3], const double s[3]) {
     switch (op) {
         case CLIENT_MAXS: return a != a ? a : a > s[0] ? a : s[0];
         case CLIENT_MINS: return a != a ? a : a < s[0] ? a : s[0];
-        case CLIENT_HARDTANH: return a != a ? a : a < s[0] ? s[0] : a > s[1] ? s[1] : a;
         case CLIENT_CELU: return a > 0 ? a : s[0] * expm1(a / s[0]);
         case CLIENT_LOG_SIGMOID: return log_sigmoid(a);
         case CLIENT_LOG_ADD_EXP: return log_add(a, b, 1);

@@ -35,34 +35,6 @@ static void fill(const Tensor *t, double value) {
     values_done(&v);
 }
 
-/* ---- places of elements that are not zero, one row per dimension -------------------------------------------------------------------------- */
-int check_nonzero_transposed(Executor *e) { /* self, out [rank, elements] */
-    int code = need_types(e, e->args[1].t, BIT(DT_INT64), "the output");
-    if (code == 0) tensor_watch(e);
-    return code;
-}
-
-int run_nonzero_transposed(Executor *e) {
-    const Tensor *in = e->args[0].t, *out = e->args[1].t;
-    Values x = values_of(in);
-    int64_t found = 0, row = 0;
-    for (int64_t i = 0; i < in->numel; i++) found += x.v[i] != 0;
-    int64_t *places = malloc((size_t)(found * in->ndim + 1) * sizeof *places);
-    for (int64_t i = 0; i < in->numel; i++) {
-        if (x.v[i] == 0) continue;
-        int64_t place[MAX_DIMS];
-        places_of(in, i, place);
-        for (int d = 0; d < in->ndim; d++) places[d * found + row] = place[d];
-        row++;
-    }
-    int64_t *to = (int64_t *)device_pointer(out->data); /* the client reads it densely in the shape told here */
-    memcpy(to, places, (size_t)(found * in->ndim) * sizeof *places);
-    free(places);
-    values_free(&x);
-    tensor_resized(e, (int64_t[]){in->ndim, found}, 2);
-    return ACL_OK;
-}
-
 /* ---- whole tensors ------------------------------------------------------------------------------------------------------------------------ */
 int run_constant_pad(Executor *e) { /* self, pad (pairs from the last dimension), value, out; negative pads cut */
     const Tensor *in = e->args[0].t, *out = e->args[3].t;

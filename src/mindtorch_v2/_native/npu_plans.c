@@ -354,11 +354,11 @@ static PyObject *make_output(const PlannedOutput *output, const Arguments *argum
 static int add_operands(Operands *operands, const Plan *plan, PyObject *const *args, const Arguments *arguments, Memory *const *memory) {
     for (int i = 0; i < plan->operand_count; i++) {
         const PlannedOperand *operand = &plan->operand[i];
-        const PlannedOutput *output = &plan->output[operand->place];
         int status;
         if (operand->from == CONSTANT) {
             status = add_operand(operands, operand->code, operand->constant);
         } else if (operand->from == FROM_OUTPUT) {
+            const PlannedOutput *output = &plan->output[operand->place];
             status = add_memory_tensor(operands, memory[operand->place], output->nd, output->dims, output->strides, output->type);
         } else if (operand->code == 't' && arguments->type[operand->place] != NULL) {
             status = add_array_tensor(operands, (const ArrayFields *)((const Tensor *)args[operand->place])->array,
