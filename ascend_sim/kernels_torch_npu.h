@@ -18,7 +18,7 @@ void values_free(Values *v);
 void values_done(Values *v);
 
 KERNEL(run_client_map); KERNEL(check_log_sigmoid); KERNEL(run_log_sigmoid); KERNEL(check_log_sigmoid_backward);
-KERNEL(run_log_sigmoid_backward); KERNEL(check_clamp_tensor); KERNEL(run_clamp_tensor); KERNEL(run_fill_tensor);
+KERNEL(run_log_sigmoid_backward); KERNEL(run_fill_tensor);
 KERNEL(check_prelu); KERNEL(run_prelu); KERNEL(run_prelu_backward); KERNEL(run_foreach_limit); KERNEL(run_foreach_copy);
 KERNEL(run_foreach_zero); KERNEL(run_foreach_norm); KERNEL(run_unscale); KERNEL(run_update_scale); KERNEL(run_copy_to);
 KERNEL(run_client_reduce); KERNEL(run_cumulative_extreme); KERNEL(run_median); KERNEL(run_trace); KERNEL(run_renorm);

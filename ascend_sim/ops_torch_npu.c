@@ -88,18 +88,6 @@ int run_client_map(Executor *e) {
     return ACL_OK;
 }
 
-int check_clamp_tensor(Executor *e) { /* self, min, max, out; one of the limits may be missing */
-    if (e->args[1].t == NULL && e->args[2].t == NULL) return fail(NN_NULL_PARAM, "aclnnClampTensor: both limits are null");
-    return ACL_OK;
-}
-
-int run_clamp_tensor(Executor *e) {
-    const Tensor *low = e->args[1].t, *high = e->args[2].t;
-    Operands o = {.n_in = low && high ? 3 : 2, .in = {e->args[0].t, low ? low : high, high}, .out = e->args[3].t};
-    elementwise_apply(low && high ? EW_CLAMP_TENSOR : low ? EW_MAXIMUM : EW_MINIMUM, &o);
-    return ACL_OK;
-}
-
 int check_log_sigmoid(Executor *e) { return need_same(e, e->args[0].t, e->args[1].t, "self and output"); }
 
 int run_log_sigmoid(Executor *e) {

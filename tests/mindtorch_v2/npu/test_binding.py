@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pathlib
+import os
 import re
 import struct
 import subprocess
@@ -114,7 +115,8 @@ def test_without_a_library_everything_answers():
               "n.empty_cache(); n.manual_seed_all(1); print(n.why_unavailable())\n"
               "try: n.synchronize()\nexcept RuntimeError as error: print(error)")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False,
-                          env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"})
+                          env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin",
+                               **{name: os.environ[name] for name in ("LD_PRELOAD", "ASAN_OPTIONS") if name in os.environ}})
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("libascendcl.so") == 2
 
