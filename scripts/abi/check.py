@@ -164,11 +164,12 @@ def report(result: Result) -> int:
     functions = [n for n in result.by_name if not n.startswith("aclnn")]
     print(f"{result.checked} entries compared with the vendor's headers by the compiler, {len(result.wrong)} disagree")
     if operators:
-        print(f"{len(operators)} operators are in none of these headers: their names occur in the vendor's libraries, their parameters were "
-              "not compared")
+        print(f"{len(operators)} operators are in none of these headers: their names occur in the vendor's libraries, their parameters "
+              "were not compared")
     if functions:
         print("functions that no header declares, whose names occur in the libraries:", ", ".join(functions))
-    for title, names in (("in no header and in no library of the wheel", result.unknown), ("values that no header names", result.unchecked)):
+    for title, names in (("in no header and in no library of the wheel", result.unknown),
+                         ("values that no header names", result.unchecked)):
         if names:
             print(f"{title} ({len(names)}):", ", ".join(names))
     for message in result.wrong:

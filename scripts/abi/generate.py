@@ -76,7 +76,8 @@ typedef int32_t aclnnStatus;
 struct aclTensor; struct aclScalar; struct aclIntArray; struct aclFloatArray; struct aclBoolArray; struct aclTensorList;
 struct aclScalarList; struct aclOpExecutor;
 
-template <class T, class U> constexpr bool points_to = std::is_same_v<std::remove_cv_t<std::remove_pointer_t<T>>, U> && std::is_pointer_v<T>;
+template <class T, class U>
+constexpr bool points_to = std::is_same_v<std::remove_cv_t<std::remove_pointer_t<T>>, U> && std::is_pointer_v<T>;
 template <class T> constexpr bool operand_fits(char code) {
     switch (code) {
         case 't': return points_to<T, aclTensor>;
