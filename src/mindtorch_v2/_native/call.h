@@ -82,6 +82,8 @@ PyObject *plain_kernel(const Call *call, Arguments *arguments);
 const ArrayFields *fields_of(PyObject *array);            /* NULL where it cannot be read */
 extern PyObject *next_sequence_nr;  /* a list of one number */
 
+PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords);
+PyObject *composite_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords);
 int record_gradient(const Call *call, const Arguments *arguments, Tensor *made);
 bool is_inexact(PyObject *dtype);
 bool is_plain_cpu_call(void);                /* nobody wants calls to go the general way */

@@ -586,7 +586,7 @@ static PyGetSetDef attributes[] = {
 
 PyTypeObject Core_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "mindtorch_v2._native._recorder.Core",
+    .tp_name = "mindtorch_v2._native._core.Core",
     .tp_doc = "The per-event part of the recorder.",
     .tp_basicsize = sizeof(Core),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
@@ -620,7 +620,7 @@ static PyMethodDef functions[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_recorder", .m_doc = "The native recorder.", .m_size = -1, .m_methods = functions,
+    PyModuleDef_HEAD_INIT, .m_name = "_core", .m_doc = "Calls, the backward pass and the recorder.", .m_size = -1, .m_methods = functions,
 };
 
 static int intern_names(void)
@@ -636,7 +636,7 @@ static int intern_names(void)
     return 0;
 }
 
-PyMODINIT_FUNC PyInit__recorder(void)
+PyMODINIT_FUNC PyInit__core(void)
 {
     if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || PyType_Ready(&Call_Type) < 0 || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
             || PyType_Ready(&Core_Type) < 0)

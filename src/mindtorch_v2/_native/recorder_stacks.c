@@ -317,7 +317,7 @@ static PyMethodDef stacks_methods[] = {
 
 PyTypeObject Stacks_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "mindtorch_v2._native._recorder.Stacks",
+    .tp_name = "mindtorch_v2._native._core.Stacks",
     .tp_doc = "Call stacks by number.",
     .tp_basicsize = sizeof(Stacks),
     .tp_flags = Py_TPFLAGS_DEFAULT,

@@ -191,7 +191,7 @@ static void hook_dealloc(Hook *self)
 
 static PyTypeObject Hook_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "mindtorch_v2._native._recorder.Hook",
+    .tp_name = "mindtorch_v2._native._core.Hook",
     .tp_doc = "Of a thread's profile function.",
     .tp_basicsize = sizeof(Hook),
     .tp_flags = Py_TPFLAGS_DEFAULT,
