@@ -10,7 +10,8 @@
 
 PyTypeObject *tensor_class, *parameter_class;
 static PyTypeObject *array_class;
-static PyObject *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_keys, *npu_keys, *s_shape, *s_base, *s_dtype, *s_num, *s_backends;
+static PyObject *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_keys, *device_keys;
+static PyObject *s_shape, *s_base, *s_dtype, *s_num, *s_backends;
 static PyObject *inexact_types[8];
 static int inexact_count;
 static bool reads_arrays;
@@ -240,15 +241,15 @@ static bool types_fit(const Call *call, const Arguments *arguments, bool number)
     return !(call->wants_inexact || number) || is_inexact(lead);
 }
 
-/* Whether calls on NPUs can be done here. The dispatcher finds an op's kernel at the first call and keeps it with the op. */
-static bool knows_npu(Call *call)
+/* Whether calls on the other device can be done here. The dispatcher finds an op's kernel at the first call and keeps it with the op. */
+static bool knows_device(Call *call)
 {
-    if (!call->on_devices || call->is_view || call->npu_kernel)
+    if (!call->on_devices || call->is_view || call->device_kernel)
         return call->on_devices;
     PyObject *kernels = PyObject_GetAttr(call->op, s_backends);
-    PyObject *found = kernels && PyDict_Check(kernels) ? PyDict_GetItemWithError(kernels, npu_keys) : NULL;
+    PyObject *found = kernels && PyDict_Check(kernels) ? PyDict_GetItemWithError(kernels, device_keys) : NULL;
     Py_XINCREF(found);
-    call->npu_kernel = found;
+    call->device_kernel = found;
     Py_XDECREF(kernels);
     PyErr_Clear();
     return found;
@@ -269,13 +270,13 @@ static int choose_case(Call *call, Arguments *arguments)
     arguments->observed = keys & OBSERVED_BIT;
     keys &= ~OBSERVED_BIT;
     arguments->grad = keys & GRAD_KEY;
-    arguments->on_npu = (keys & ~GRAD_KEY) == NPU_KEY;
-    if ((!arguments->on_npu && (keys & ~GRAD_KEY) != CPU_KEY) || (arguments->grad && !call->gradient.node)
-            || !types_fit(call, arguments, number) || (arguments->on_npu && !knows_npu(call)))
+    arguments->on_device = (keys & ~GRAD_KEY) == DEVICE_KEY;
+    if ((!arguments->on_device && (keys & ~GRAD_KEY) != CPU_KEY) || (arguments->grad && !call->gradient.node)
+            || !types_fit(call, arguments, number) || (arguments->on_device && !knows_device(call)))
         return OTHERWISE;
     if (!arguments->observed)
         return DONE;
-    if (arguments->on_npu && (call->shown || (active && active->watches_memory)))
+    if (arguments->on_device && (call->shown || (active && active->watches_memory)))
         return OTHERWISE;
     return active && call->is_observable && !(call->allocates_inside && active->watches_memory && !steps_fit(call, arguments));
 }
@@ -410,11 +411,11 @@ static PyObject *wrap_result(const Call *call, const Arguments *arguments, PyObj
             return NULL;
     }
     PyObject *dtype = result_type(call, arguments, array);
-    Tensor *made = dtype ? tensor_of(array, arguments->on_npu ? npu_keys : cpu_keys, dtype) : NULL;
+    Tensor *made = dtype ? tensor_of(array, arguments->on_device ? device_keys : cpu_keys, dtype) : NULL;
     Py_DECREF(array);
     if (made && arguments->storage)
         Py_SETREF(made->storage, held(arguments->storage));
-    if (made && arguments->on_npu) {                /* a view */
+    if (made && arguments->on_device) {                /* a view */
         PyObject *device = ((Tensor *)arguments->bound[0])->device;
         Py_INCREF(device);
         Py_SETREF(made->device, device);
@@ -457,10 +458,10 @@ static PyObject *finish_inplace(PyObject *target)
     return held(target);
 }
 
-/* A call on an NPU that makes no view: the kernel makes the tensor. */
-static PyObject *run_on_npu(const Call *call, const Arguments *arguments)
+/* A call on another device that makes no view: the kernel makes the tensor. */
+static PyObject *run_on_device(const Call *call, const Arguments *arguments)
 {
-    PyObject *made = PyObject_Vectorcall(call->npu_kernel, arguments->bound, (size_t)call->count, NULL);
+    PyObject *made = PyObject_Vectorcall(call->device_kernel, arguments->bound, (size_t)call->count, NULL);
     if (!made || !arguments->grad || !is_tensor(made))
         return made;
     for (int i = 0; i < call->count; i++)
@@ -474,8 +475,8 @@ static PyObject *run_on_npu(const Call *call, const Arguments *arguments)
 static PyObject *run(const Call *call, Arguments *arguments)
 {
     PyObject *target = arguments->bound[0];
-    if (arguments->on_npu && !call->is_view)
-        return run_on_npu(call, arguments);
+    if (arguments->on_device && !call->is_view)
+        return run_on_device(call, arguments);
     if (call->inplace && check_target(target) < 0)
         return NULL;
     PyObject *array = call_kernel(call, arguments);
@@ -593,7 +594,7 @@ PyObject *calls_setup(PyObject *module, PyObject *args)
     if (!PyType_Check(tensor) || !PyType_Check(parameter) || !PyType_IsSubtype((PyTypeObject *)tensor, &TensorFields_Type)
             || take_inexact(inexact) < 0 || intern(&s_shape, "shape") < 0 || intern(&s_base, "base") < 0
             || intern(&s_dtype, "dtype") < 0 || intern(&s_num, "num") < 0 || intern(&s_backends, "backends") < 0
-            || !(cpu_keys = PyLong_FromLong(CPU_KEY)) || !(npu_keys = PyLong_FromLong(NPU_KEY))) {
+            || !(cpu_keys = PyLong_FromLong(CPU_KEY)) || !(device_keys = PyLong_FromLong(DEVICE_KEY))) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "expected the tensor classes and at most 8 inexact types");
         return NULL;

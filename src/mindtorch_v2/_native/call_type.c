@@ -107,7 +107,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 static void call_dealloc(Call *self)
 {
     PyObject_GC_UnTrack(self);
-    PyObject *own_objects[] = {self->function, self->op, self->kernel, self->direct, self->shown, self->npu_kernel,
+    PyObject *own_objects[] = {self->function, self->op, self->kernel, self->direct, self->shown, self->device_kernel,
                                (PyObject *)self->gradient.node, self->gradient.view_edge, self->gradient.versions_of, self->steps.op,
                                self->steps.name, self->steps.constants, self->steps.expand};
     for (size_t i = 0; i < sizeof own_objects / sizeof *own_objects; i++)
@@ -127,7 +127,7 @@ static int call_traverse(Call *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->function);
     Py_VISIT(self->kernel);
-    Py_VISIT(self->npu_kernel);
+    Py_VISIT(self->device_kernel);
     Py_VISIT(self->gradient.node);
     return 0;
 }
