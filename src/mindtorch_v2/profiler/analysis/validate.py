@@ -9,6 +9,7 @@ import numpy as np
 from .._fields import Flag
 from .._store import EventStore
 from .averages import average_entries
+from .collapse import BLOCK
 from .source import EventSource
 from .tree import EventTree
 
@@ -40,6 +41,15 @@ def _where(check: str, message: str, wrong: np.ndarray) -> Iterator[Finding]:
         yield Finding(check, f"{message} ({len(rows)} of {len(wrong)})", tuple(rows[:10].tolist()))
 
 
+def _stands_before(parent: np.ndarray) -> np.ndarray:
+    """Per row: does its parent have a smaller number? Block by block, so that there is no column of numbers."""
+    made = np.empty(len(parent), bool)
+    for first in range(0, len(parent), BLOCK):
+        part = parent[first:first + BLOCK]
+        made[first:first + BLOCK] = part < np.arange(first, first + len(part))
+    return made
+
+
 # ---- the store itself -------------------------------------------------------------------------------------------------
 
 
@@ -52,8 +62,7 @@ def _indices(tree: EventTree) -> Iterator[Finding]:
         if len(column) and not lowest <= int(column.min()) <= int(column.max()) < size:
             yield from _where("indices", f"{name} refers to nothing", (column < lowest) | (column >= size))
     yield from _where("indices", "a memory record's row does not exist", (store.memory.row < -1) | (store.memory.row >= len(store)))
-    yield from _where("indices", "a parent does not stand before its child",
-                      (store.parent < -1) | (store.parent >= np.arange(len(store))))
+    yield from _where("indices", "a parent does not stand before its child", ~_stands_before(store.parent) | (store.parent < -1))
 
 
 def _times(tree: EventTree) -> Iterator[Finding]:
@@ -70,7 +79,7 @@ def _times(tree: EventTree) -> Iterator[Finding]:
 
 def _nesting(tree: EventTree) -> Iterator[Finding]:
     store = tree.store
-    inner = np.flatnonzero((store.parent >= 0) & (store.parent < np.arange(len(store))))
+    inner = np.flatnonzero((store.parent >= 0) & _stands_before(store.parent))
     parent = store.parent[inner]
     outside = np.zeros(len(store), bool)
     outside[inner] = (store.start_ns[inner] < store.start_ns[parent]) | (store.end_ns[inner] > store.end_ns[parent])
@@ -86,7 +95,7 @@ def _nesting(tree: EventTree) -> Iterator[Finding]:
 def _self_times(tree: EventTree) -> Iterator[Finding]:
     yield from _where("self time", "an entry's children take longer than itself", tree.self_ns < 0)
     roots = tree.nests & (tree.parent < 0)
-    own, total = int(tree.self_ns.sum()), int(tree.total_ns[roots].sum())
+    own, total = int(tree.self_ns.sum()), int(tree.total_ns.sum(where=roots))
     if own != total:
         yield Finding("self time", f"self times sum to {own} ns, the roots take {total} ns")
 
