@@ -1,4 +1,4 @@
-/* Operators that this package does not use and other clients do (the vendor's torch_npu): included by op_table.h, same columns. */
+/* Operators that only other clients use (the vendor's torch_npu): included by op_table.h, same columns. */
 
 /* in place: the first operand is also the result */
 OP(InplaceAcos, VECTOR, ANY, check_broadcast, run_float_elementwise, EW_ACOS, m)
@@ -194,7 +194,8 @@ OP(KlDivBackward, VECTOR, FLOATS, check_none, run_client_loss_backward, CLIENT_K
 OP(SoftMarginLoss, VECTOR, FLOATS, check_none, run_client_loss, CLIENT_SOFT_MARGIN, i, i, l, o)
 OP(SoftMarginLossBackward, VECTOR, FLOATS, check_none, run_client_loss_backward, CLIENT_SOFT_MARGIN, i, i, i, l, o)
 OP(BinaryCrossEntropyWithLogits, VECTOR, FLOATS, check_none, run_client_loss, CLIENT_BCE_LOGITS, i, i, n, n, l, o)
-OP(BinaryCrossEntropyWithLogitsBackward, VECTOR, FLOATS, check_none, run_client_loss_backward, CLIENT_BCE_LOGITS, i, i, i, n, n, l, o)
+OP(BinaryCrossEntropyWithLogitsBackward, VECTOR, FLOATS, check_none, run_client_loss_backward, CLIENT_BCE_LOGITS,
+   i, i, i, n, n, l, o)
 
 /* mixed precision */
 OP(AmpUpdateScale, VECTOR, FLOATS, check_none, run_update_scale, 0, i, i, i, d, d, l, o, o)
@@ -211,6 +212,7 @@ OP(NormalFloatFloat, VECTOR, FLOATS, check_none, run_normal_of, 0, f, f, l, l, o
 
 /* embedding bags and attention */
 OP(EmbeddingBag, VECTOR, FLOATS, check_none, run_embedding_bag, 0, i, i, i, q, l, q, n, q, l, o, o, o, o)
-OP(FlashAttentionScore, CUBE, FLOATS, check_attention, run_attention, 0, i, i, i, n, n, n, n, J, d, d, l, l, l, c, l, l, o, o, p, o)
+OP(FlashAttentionScore, CUBE, FLOATS, check_attention, run_attention, 0,
+   i, i, i, n, n, n, n, J, d, d, l, l, l, c, l, l, o, o, p, o)
 OP(FlashAttentionScoreGrad, CUBE, FLOATS, check_attention, run_attention_backward, 0,
    i, i, i, i, n, n, n, n, n, n, n, n, J, d, d, l, l, l, c, l, l, o, o, o, p)

@@ -1,5 +1,5 @@
-/* Operators for other clients: elementwise ones, lists of tensors, losses, random numbers. They are computed in double, one element at
- * a time: these are for completeness, not for speed. */
+/* Operators for other clients: elementwise ones, lists of tensors, losses, random numbers. They are computed in double, one
+ * element at a time: these are for completeness, not for speed. */
 #include "kernels.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ Values values_for(const Tensor *t) {
 void values_free(Values *v) { free(v->owned); }
 void values_done(Values *v) { out_done(v->t, CT_F64, v->v, v->owned); }
 
-/* ---- elementwise ----------------------------------------------------------------------------------------------------------------- */
+/* ---- elementwise ----------------------------------------------------------------------------------------------- */
 static double log_add(double a, double b, double scale) { /* log(exp(a s) + exp(b s)) / s */
     double high = a > b ? a : b, low = a > b ? b : a;
     if (isinf(high)) return high;
@@ -118,7 +118,7 @@ int run_fill_tensor(Executor *e) { /* selfRef, value */
     return ACL_OK;
 }
 
-/* ---- parametric ReLU: one weight, or one per channel (dimension 1) --------------------------------------------------------------------- */
+/* ---- parametric ReLU: one weight, or one per channel (dimension 1) --------------------------------------------- */
 static int64_t channel_of(const Tensor *t, int64_t at) {
     int64_t inner = 1;
     for (int i = 2; i < t->ndim; i++) inner *= t->shape[i];
@@ -155,8 +155,9 @@ int run_prelu_backward(Executor *e) { /* gradOutput, self, weight, gradInput, gr
     return ACL_OK;
 }
 
-/* ---- lists of tensors ---------------------------------------------------------------------------------------------------------------- */
-static double scalar_of(const Executor *e, uint64_t k) { /* argument 1: a scalar, scalars, or a tensor of one or of as many elements */
+/* ---- lists of tensors ------------------------------------------------------------------------------------------ */
+/* argument 1: a scalar, scalars, or a tensor of one or of as many elements */
+static double scalar_of(const Executor *e, uint64_t k) {
     char role = e->op->roles[1];
     if (role == 's') return e->args[1].s->d;
     if (role == 'S') return e->args[1].scalars->v[k]->d;
@@ -227,7 +228,8 @@ int run_unscale(Executor *e) { /* gradients (changed in place), foundInf (set to
     return ACL_OK;
 }
 
-int run_update_scale(Executor *e) { /* scale, growth tracker, foundInf, growth factor, backoff factor, interval, new scale, new tracker */
+/* scale, growth tracker, foundInf, growth factor, backoff factor, interval, new scale, new tracker */
+int run_update_scale(Executor *e) {
     Values scale = values_of(e->args[0].t), tracker = values_of(e->args[1].t), found = values_of(e->args[2].t);
     double value = scale.v[0], streak = tracker.v[0] + 1;
     if (found.v[0] != 0) {
@@ -248,7 +250,7 @@ int run_update_scale(Executor *e) { /* scale, growth tracker, foundInf, growth f
     return ACL_OK;
 }
 
-/* ---- losses over pairs: reduction 0 none, 1 mean, 2 sum -------------------------------------------------------------------------------------- */
+/* ---- losses over pairs: reduction 0 none, 1 mean, 2 sum -------------------------------------------------------- */
 typedef struct { int kind; bool log_target; double weight, positive; } LossPoint;
 
 static double loss(LossPoint p, double x, double y) {
@@ -269,7 +271,8 @@ static double loss_slope(LossPoint p, double x, double y) {
     }
 }
 
-static double at_or(const Tensor *t, const Tensor *like, int64_t i) { /* an optional operand that broadcasts; 1 where there is none */
+/* an optional operand that broadcasts; 1 where there is none */
+static double at_or(const Tensor *t, const Tensor *like, int64_t i) {
     if (t == NULL) return 1;
     View v = view_as(t, like->shape, like->ndim);
     double room;
@@ -287,7 +290,9 @@ static LossPoint point(const Executor *e, int first, int64_t i) { /* `first`: wh
     return p;
 }
 
-static int64_t reduction_of(const Executor *e, int first) { return e->args[first + (e->op->variant == CLIENT_BCE_LOGITS ? 4 : 2)].i; }
+static int64_t reduction_of(const Executor *e, int first) {
+    return e->args[first + (e->op->variant == CLIENT_BCE_LOGITS ? 4 : 2)].i;
+}
 
 int run_client_loss(Executor *e) {
     int64_t reduction = reduction_of(e, 0);
@@ -320,7 +325,7 @@ int run_client_loss_backward(Executor *e) { /* gradOutput, self, target, ..., gr
     return ACL_OK;
 }
 
-/* ---- random numbers ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- random numbers -------------------------------------------------------------------------------------------- */
 int run_bernoulli(Executor *e) { /* selfRef or self, probability, seed, offset[, out] */
     const Tensor *out = e->args[e->argc == 5 ? 4 : 0].t;
     Values to = values_for(out);
@@ -339,7 +344,8 @@ int run_normal_of(Executor *e) { /* mean, std (tensors or numbers), seed, offset
         double mean = e->op->roles[0] == 'f' ? e->args[0].d : at_or(e->args[0].t, out, i);
         double std = e->op->roles[1] == 'f' ? e->args[1].d : at_or(e->args[1].t, out, i);
         uint64_t seed = (uint64_t)e->args[2].i, offset = (uint64_t)e->args[3].i;
-        double radius = sqrt(-2 * log(1 - random_unit(seed, offset, 2 * i))), angle = 2 * PI * random_unit(seed, offset, 2 * i + 1);
+        double radius = sqrt(-2 * log(1 - random_unit(seed, offset, 2 * i)));
+        double angle = 2 * PI * random_unit(seed, offset, 2 * i + 1);
         to.v[i] = mean + std * radius * cos(angle);
     }
     values_done(&to);

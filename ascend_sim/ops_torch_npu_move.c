@@ -35,7 +35,7 @@ static void fill(const Tensor *t, double value) {
     values_done(&v);
 }
 
-/* ---- whole tensors ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- whole tensors --------------------------------------------------------------------------------------------- */
 int run_constant_pad(Executor *e) { /* self, pad (pairs from the last dimension), value, out; negative pads cut */
     const Tensor *in = e->args[0].t, *out = e->args[3].t;
     const IntArray *pad = e->args[1].ints;
@@ -85,8 +85,9 @@ int run_channel_shuffle(Executor *e) { /* self, groups, out */
     return ACL_OK;
 }
 
-/* ---- repeating ---------------------------------------------------------------------------------------------------------------------------------- */
-static int64_t *source_rows(const Executor *e, int64_t length, int64_t *total) { /* for each row of the result, the row it comes from */
+/* ---- repeating ------------------------------------------------------------------------------------------------- */
+/* for each row of the result, the row it comes from */
+static int64_t *source_rows(const Executor *e, int64_t length, int64_t *total) {
     Values repeats = {0};
     if (e->op->roles[1] == 'i') repeats = values_of(e->args[1].t);
     *total = 0;
@@ -138,7 +139,7 @@ int run_repeat_interleave_backward(Executor *e) { /* gradOutput, repeats, dim, g
     return ACL_OK;
 }
 
-/* ---- places given by tensors ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- places given by tensors ----------------------------------------------------------------------------------- */
 int run_one_hot(Executor *e) { /* self, numClasses, onValue, offValue, axis, out */
     const Tensor *in = e->args[0].t, *out = e->args[5].t;
     int64_t d = e->args[4].i < 0 ? out->ndim - 1 : e->args[4].i;
@@ -164,7 +165,8 @@ int run_take(Executor *e) { /* self, index, out */
     int code = ACL_OK;
     for (int64_t i = 0; i < index.t->numel && code == 0; i++) {
         int64_t at = (int64_t)index.v[i];
-        if (at < -in->numel || at >= in->numel) code = run_fail(e, "index %lld of %lld elements", (long long)at, (long long)in->numel);
+        bool inside = at >= -in->numel && at < in->numel;
+        if (!inside) code = run_fail(e, "index %lld of %lld elements", (long long)at, (long long)in->numel);
         else copy_element(e->args[2].t, i, in, at < 0 ? at + in->numel : at);
     }
     values_free(&index);
@@ -222,7 +224,7 @@ int run_index_copy(Executor *e) { /* self, dim, index, source[, out]; variant 1 
     return ACL_OK;
 }
 
-/* ---- along one dimension --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- along one dimension --------------------------------------------------------------------------------------- */
 int run_cross(Executor *e) { /* self, other, dim, out */
     const Tensor *out = e->args[3].t;
     int64_t d = normal_dim(e->args[2].i, out->ndim);
@@ -279,11 +281,12 @@ int run_glu_backward(Executor *e) { /* gradOut, self, dim, out */
     return ACL_OK;
 }
 
-/* ---- formats: only plain memory is modelled, so every cast ends in the source's own format ------------------------------------------------------------ */
+/* ---- formats: only plain memory is modelled, so every cast ends in the source's own format --------------------- */
 API int32_t aclnnNpuFormatCastCalculateSizeAndFormat(const Tensor *source, int32_t format, int32_t dtype, int64_t **shape,
                                                      uint64_t *ndim, int32_t *actual) {
     (void)format, (void)dtype;
-    if (source == NULL || shape == NULL || ndim == NULL || actual == NULL) return fail(NN_NULL_PARAM, "aclnnNpuFormatCast: null argument");
+    if (source == NULL || shape == NULL || ndim == NULL || actual == NULL)
+        return fail(NN_NULL_PARAM, "aclnnNpuFormatCast: null argument");
     *shape = malloc(((size_t)source->ndim + 1) * sizeof **shape); /* the caller's from here */
     memcpy(*shape, source->shape, (size_t)source->ndim * sizeof **shape);
     *ndim = (uint64_t)source->ndim;

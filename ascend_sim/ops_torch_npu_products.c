@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- products -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------------------------- */
 typedef struct { const double *a, *b; int64_t batches, rows, inner, columns; } Product;
 
 static double product_at(const Product *p, int64_t row, int64_t column) {
@@ -61,7 +61,7 @@ int run_cdist(Executor *e) { /* x1 [.., P, M], x2 [.., R, M], p, mode, out [.., 
     return ACL_OK;
 }
 
-/* ---- bags of embeddings: mode 0 sum, 1 mean, 2 maximum ------------------------------------------------------------------------------------- */
+/* ---- bags of embeddings: mode 0 sum, 1 mean, 2 maximum --------------------------------------------------------- */
 typedef struct { Values weight, index, offsets, samples; int64_t mode, padding, width; } Bags;
 
 static void one_bag(const Bags *b, int64_t from, int64_t to, double *row, double *size, double *places) {
@@ -82,8 +82,9 @@ static void one_bag(const Bags *b, int64_t from, int64_t to, double *row, double
     *size = (double)n;
 }
 
-int run_embedding_bag(Executor *e) { /* weight, indices, offsets, scaleGradByFreq, mode, sparse, perSampleWeights, includeLastOffset, paddingIdx,
-                                        output, offset2bag, bagSize, maxIndices */
+/* weight, indices, offsets, scaleGradByFreq, mode, sparse, perSampleWeights, includeLastOffset, paddingIdx, output, offset2bag,
+ * bagSize, maxIndices */
+int run_embedding_bag(Executor *e) {
     Bags b = {.weight = values_of(e->args[0].t), .index = values_of(e->args[1].t), .offsets = values_of(e->args[2].t),
               .mode = e->args[4].i, .padding = e->args[8].i};
     if (e->args[6].t != NULL && e->args[6].t->numel > 0) b.samples = values_of(e->args[6].t);
@@ -114,7 +115,7 @@ int run_embedding_bag(Executor *e) { /* weight, indices, offsets, scaleGradByFre
     return ACL_OK;
 }
 
-/* ---- attention: query, key, value in a layout of batch (B), heads (N), sequence (S), head size (D), or heads and size together (H) ----------------- */
+/* ---- attention: operands in a layout of batch (B), heads (N), sequence (S), head size (D), heads and size together (H) ---- */
 typedef struct { int64_t batch, heads, length, size, strides[4]; } Layout; /* strides of B, N, S, D in the dense operand */
 
 static bool layout_of(const Tensor *t, const char *text, int64_t heads, Layout *l) {
@@ -137,10 +138,14 @@ static bool layout_of(const Tensor *t, const char *text, int64_t heads, Layout *
 
 int check_attention(Executor *e) {
     bool backward = e->argc > 20;
-    const Arg *options = e->args + (backward ? 13 : 8); /* scale, keepProb, preTokens, nextTokens, headNum, layout, precision, sparse mode */
+    /* scale, keepProb, preTokens, nextTokens, headNum, layout, precision, sparse mode */
+    const Arg *options = e->args + (backward ? 13 : 8);
     Layout l;
-    if (!layout_of(e->args[0].t, options[5].text, options[4].i, &l)) return nn_fail(e, "the layout %s is not modelled", options[5].text);
-    if (options[1].d < 1 && e->args[backward ? 5 : 4].t != NULL) return nn_fail(e, "dropout inside attention is not modelled by the simulator");
+    if (!layout_of(e->args[0].t, options[5].text, options[4].i, &l)) {
+        return nn_fail(e, "the layout %s is not modelled", options[5].text);
+    }
+    if (options[1].d < 1 && e->args[backward ? 5 : 4].t != NULL)
+        return nn_fail(e, "dropout inside attention is not modelled by the simulator");
     if (options[7].i < 0 || options[7].i > 4) return nn_fail(e, "sparse mode %lld is not modelled", (long long)options[7].i);
     return ACL_OK;
 }
@@ -174,7 +179,8 @@ static int64_t at_layout(const Layout *l, int64_t b, int64_t n, int64_t s, int64
     return b * l->strides[0] + n * l->strides[1] + s * l->strides[2] + d * l->strides[3];
 }
 
-static bool hidden(const Attention *a, int64_t b, int64_t n, int64_t i, int64_t j) { /* modes 2 to 4 have a compressed causal mask */
+/* modes 2 to 4 have a compressed causal mask */
+static bool hidden(const Attention *a, int64_t b, int64_t n, int64_t i, int64_t j) {
     int64_t mode = a->options[7].i, shift = a->lk.length - a->lq.length;
     if (mode == 2) return j > i;
     if (mode == 3) return j > i + shift;
@@ -193,7 +199,8 @@ static void row_of(const Attention *a, int64_t b, int64_t n, int64_t i, double *
     *high = -INFINITY;
     for (int64_t j = 0; j < a->lk.length; j++) {
         double dot = 0;
-        for (int64_t d = 0; d < a->lq.size; d++) dot += a->q.v[at_layout(&a->lq, b, n, i, d)] * a->k.v[at_layout(&a->lk, b, kn, j, d)];
+        for (int64_t d = 0; d < a->lq.size; d++)
+            dot += a->q.v[at_layout(&a->lq, b, n, i, d)] * a->k.v[at_layout(&a->lk, b, kn, j, d)];
         p[j] = dot * a->options[0].d;
         if (a->bias.v != NULL) {
             int64_t plane = a->lq.length * a->lk.length, planes = a->bias.t->numel / plane;
@@ -237,7 +244,8 @@ int run_attention(Executor *e) { /* outputs: maxima, sums, (unused), attention *
     return ACL_OK;
 }
 
-static void row_backward(const Attention *a, const Values *dy, int64_t b, int64_t n, int64_t i, const double *p, double *dp, Values *grads) {
+static void row_backward(const Attention *a, const Values *dy, int64_t b, int64_t n, int64_t i, const double *p, double *dp,
+                         Values *grads) {
     int64_t kn = n * a->lk.heads / a->lq.heads;
     double mean = 0;
     for (int64_t j = 0; j < a->lk.length; j++) {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- one result per group of elements: dims say what is reduced, none means all ----------------------------------------------------------- */
+/* ---- one result per group of elements: dims say what is reduced, none means all -------------------------------- */
 static void mark_dims(const Tensor *in, const int64_t *dims, uint64_t n, bool *reduced) {
     for (int d = 0; d < in->ndim; d++) reduced[d] = n == 0;
     for (uint64_t k = 0; k < n; k++) {
@@ -45,7 +45,8 @@ static double finished(int kind, double order, double total, double high) {
 int run_client_reduce(Executor *e) {
     int kind = e->op->variant, outputs = kind == CLIENT_AMINMAX ? 2 : 1;
     bool reduced[MAX_DIMS];
-    Values x = values_of(e->args[0].t), first = values_for(e->args[e->argc - outputs].t), last = values_for(e->args[e->argc - 1].t);
+    Values x = values_of(e->args[0].t), first = values_for(e->args[e->argc - outputs].t);
+    Values last = values_for(e->args[e->argc - 1].t);
     char role = e->op->roles[kind == CLIENT_NORM ? 2 : 1];
     Arg dims = e->args[kind == CLIENT_NORM ? 2 : 1];
     if (role == 'I') mark_dims(x.t, dims.ints->v, dims.ints->n, reduced);
@@ -82,7 +83,7 @@ int run_client_reduce(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- along one dimension --------------------------------------------------------------------------------------------------------------------- */
+/* ---- along one dimension --------------------------------------------------------------------------------------- */
 typedef struct { int64_t outer, length, inner; } Lanes;
 
 static Lanes lanes_of(const Tensor *t, int64_t dim) {
@@ -123,7 +124,8 @@ static int by_value(const void *a, const void *b) { /* not-a-numbers last, ties 
     return (x->place > y->place) - (x->place < y->place);
 }
 
-int run_median(Executor *e) { /* Median: self, out; MedianDim: self, dim, keepDim, values, indices; Kthvalue: self, k, dim, keepdim, ... */
+/* Median: self, out; MedianDim: self, dim, keepDim, values, indices; Kthvalue: self, k, dim, keepdim, ... */
+int run_median(Executor *e) {
     int kind = e->op->variant;
     Values x = values_of(e->args[0].t), out = values_for(e->args[kind == CLIENT_MEDIAN_ALL ? 1 : e->argc - 2].t);
     Values at = values_for(e->args[e->argc - 1].t);
@@ -175,7 +177,7 @@ int run_trace(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- counts ------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- counts ---------------------------------------------------------------------------------------------------- */
 int run_bincount(Executor *e) { /* self, weights, minlength, out */
     Values x = values_of(e->args[0].t), out = values_for(e->args[3].t), weights = {0};
     if (e->args[1].t != NULL) weights = values_of(e->args[1].t);
@@ -210,7 +212,7 @@ int run_histc(Executor *e) { /* self, bins, min, max, out */
     return ACL_OK;
 }
 
-/* ---- distinct values: outputs have room for all elements, the client's tensors learn their shapes ---------------------------------------------------- */
+/* ---- distinct values: outputs have room for all elements, the client's tensors learn their shapes -------------- */
 int check_unique(Executor *e) { /* self, sorted or inverse, inverse or counts, counts or dim, values, inverse, counts */
     if (e->op->variant == 1 && e->args[0].t->ndim > 1 && e->args[3].i >= 0 && e->args[3].i < e->args[0].t->ndim) {
         return nn_fail(e, "a dimension is not modelled by the simulator");

@@ -8,10 +8,10 @@ KNOWN: dict[str, str] = {
         "caching_allocator_alloc", "utilization")},
     "/memory/keys/num_oom_rejections": "counts what a feature of torch_npu's allocator refuses; there is none here",
     "/profiler/columns*/*NPU Mem": "torch_npu does not record the device's memory with profile_memory; here it is a column",
-    "/profiler/operators have device time/*": "torch_npu shows no device time for operators; here they have that of their kernels",
+    "/profiler/operators have device time/*": "torch_npu shows no device time for operators; here they have their kernels'",
     "/profiler/trace/privateuse1_runtime/*": "the launching call carries the numbers that link it to its operator and its kernel",
-    "/profiler/trace/kernel/args/*": "fields as PyTorch writes them for CUDA (device, stream, correlation, External id), which trace "
-                                     "readers know, instead of streamId and type",
+    "/profiler/trace/kernel/args/*": "fields as PyTorch writes them for CUDA (device, stream, correlation, External id), which "
+                                     "trace readers know, instead of streamId and type",
     "/profiler/trace/gpu_memcpy": "copies are recorded with times and links; torch_npu asks for kernels only",
     "/profiler/trace/C": "counters of memory in the trace, as PyTorch writes them",
     "/profiler/links/flows": "copies are linked as well as kernels",

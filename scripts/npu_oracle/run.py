@@ -3,8 +3,8 @@
     python scripts/npu_oracle/run.py                    all programs
     python scripts/npu_oracle/run.py memory streams     some of them
 
-Needs torch 2.13.0 and torch_npu 2.13.0 (`make oracle` makes an environment). Differences that are wanted stand in known.py with their
-reasons; any other one, and any declared one that no longer occurs, ends the run with status 1.
+Needs torch 2.13.0 and torch_npu 2.13.0 (`make oracle` makes an environment). Differences that are wanted stand in known.py with
+their reasons; any other one, and any declared one that no longer occurs, ends the run with status 1.
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def installation(folder: pathlib.Path) -> pathlib.Path:
 
 
 def environment(which: str, cann: pathlib.Path) -> dict[str, str]:
-    """What a client needs to find the simulator. Tasks are launched by the calling thread, which alone lets torch_npu link kernels."""
+    """What a client needs to find the simulator. Only tasks launched by the calling thread are linked to kernels by torch_npu."""
     base = {k: v for k, v in os.environ.items() if not k.startswith(("ASCEND_", "MINDTORCH_", "TORCH_"))}
     base["OPENBLAS_NUM_THREADS"] = base["OMP_NUM_THREADS"] = "1"
     if which == "mindtorch_v2":
@@ -48,8 +48,8 @@ def environment(which: str, cann: pathlib.Path) -> dict[str, str]:
 
 def observe(which: str, program: str, cann: pathlib.Path) -> Any:
     """What a program saw with a client, or a text that says how it ended."""
-    done = subprocess.run([sys.executable, str(HERE / "client.py"), which, program], env=environment(which, cann), capture_output=True,
-                          text=True, timeout=TIMEOUT, check=False)
+    done = subprocess.run([sys.executable, str(HERE / "client.py"), which, program], env=environment(which, cann),
+                          capture_output=True, text=True, timeout=TIMEOUT, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
     if lines:
         return json.loads(lines[-1].removeprefix(MARK))

@@ -8,7 +8,8 @@ from .mlp import fill
 
 def run(torch: Any) -> dict[str, Any]:
     nn = torch.nn
-    model = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 6, 3, stride=2),
+    model = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 6, 3,
+                          stride=2),
                           nn.GELU(), nn.Flatten(), nn.Linear(6, 3))
     fill(torch, model)
     model = model.npu()

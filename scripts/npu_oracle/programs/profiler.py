@@ -28,7 +28,8 @@ def linked(events: list[dict[str, Any]]) -> dict[str, Any]:
     flows = [e for e in events if e.get("cat") == "ac2g"]
     starts, ends = ({e["id"] for e in flows if e["ph"] == phase} for phase in "sf")
     return {"kernels": len(kernels), "kernels take time": all(e["dur"] > 0 for e in kernels), "flows": len(starts),
-            "flows have both ends": starts == ends, "ends bind to the slice": all(e.get("bp") == "e" for e in flows if e["ph"] == "f"),
+            "flows have both ends": starts == ends,
+            "ends bind to the slice": all(e.get("bp") == "e" for e in flows if e["ph"] == "f"),
             "kernels sit on device 0": {e["pid"] for e in kernels} == {0},
             "a kernel for every flow": len(ends) == len(kernels)}
 
@@ -62,7 +63,8 @@ def run(torch: Any) -> dict[str, Any]:
     kernels = [e for e in seen.events() if str(e.device_type).endswith("NPU") or e.device_type == "NPU"]
     return {
         "supported": sorted(str(a) for a in profiler.supported_activities()),
-        "columns": columns(averages.table()), "columns grouped by shape": columns(seen.key_averages(group_by_input_shape=True).table()),
+        "columns": columns(averages.table()),
+        "columns grouped by shape": columns(seen.key_averages(group_by_input_shape=True).table()),
         "footer": [line.split(":")[0] for line in averages.table().splitlines() if "time total" in line],
         "counts": {name: rows[name].count for name in KEPT if name in rows},
         "shapes": next(e.input_shapes for e in seen.events() if e.name == "aten::mm"),

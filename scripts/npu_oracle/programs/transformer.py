@@ -42,4 +42,5 @@ def run(torch: Any) -> dict[str, Any]:
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    return {"losses": losses, "head": model.head.weight.detach().cpu().tolist(), "embedding": model.embed.weight.grad.cpu().tolist()}
+    return {"losses": losses, "head": model.head.weight.detach().cpu().tolist(),
+            "embedding": model.embed.weight.grad.cpu().tolist()}

@@ -28,7 +28,8 @@ print(trace["npu_times"]["source"], len(adds), len(early), len(late), sum(k["dur
 
 @pytest.mark.parametrize("source", ["mspti", "events"])
 @pytest.mark.parametrize("clock", [
-    {"ASCEND_SIM_CLOCK_PPM": "500", "ASCEND_SIM_CLOCK_EPOCH_NS": "86400000000000"}, {"ASCEND_SIM_CLOCK_PPM": "-300", "ASCEND_SIM_CLOCK_EPOCH_NS": "1000"},
+    {"ASCEND_SIM_CLOCK_PPM": "500", "ASCEND_SIM_CLOCK_EPOCH_NS": "86400000000000"},
+    {"ASCEND_SIM_CLOCK_PPM": "-300", "ASCEND_SIM_CLOCK_EPOCH_NS": "1000"},
     {"ASCEND_SIM_MSPTI_OFFSET_NS": "-5000000000"}, {"ASCEND_SIM_MSPTI_DELAY_MS": "40", "ASCEND_SIM_MSPTI_PIECE": "3"}])
 def test_kernels_lie_between_launch_and_wait_whatever_the_clock(run_script, tmp_path, clock, source):
     settings = {**clock, **({"ASCEND_SIM_MSPTI": "nopreload"} if source == "events" else {})}
