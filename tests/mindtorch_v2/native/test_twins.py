@@ -24,6 +24,8 @@ _PROGRAMS = st.recursive(
     lambda inner: st.lists(st.one_of(_SIMPLE, st.tuples(st.sampled_from(sorted(twin_worker.NESTED)), inner).map(list)), max_size=5),
     max_leaves=12)
 _OPTIONS = st.fixed_dictionaries({name: st.booleans() for name in ("record_shapes", "profile_memory", "with_stack", "with_modules")})
+PROGRAM = [["scope", [["call", [["add"], ["len"]]], ["backward"]]], ["layer"], ["step"], ["drop"]]
+EVERYTHING = {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True}
 
 
 class Worker:
@@ -50,15 +52,15 @@ class Worker:
 @pytest.fixture(scope="module")
 def workers() -> Iterator[tuple[Worker, Worker]]:
     made = Worker("1"), Worker("0")
+    for worker in made:
+        worker.record(PROGRAM, EVERYTHING)       # what is imported at first use is imported
     yield made
     for worker in made:
         worker.end()
 
 
 def test_the_workers_record_everything(workers):
-    program = [["scope", [["call", [["add"], ["len"]]], ["backward"]]], ["layer"], ["step"], ["drop"]]
-    options = {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True}
-    rows, memory, freed = workers[0].record(program, options)
+    rows, memory, freed = workers[0].record(PROGRAM, EVERYTHING)
     names = [row[0] for row in rows]
     assert {"scope", "aten::add", "aten::linear", "MulBackward0", "<built-in function len>", "nn.Module: Linear_0"} <= set(names)
     assert any(name.endswith(": called") for name in names) and len(memory) > 5 and freed

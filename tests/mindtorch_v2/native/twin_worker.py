@@ -120,8 +120,7 @@ def record(program: Program, options: dict[str, bool]) -> list[Any]:
         modes.sequence[0] = 0
         with prof:
             run(state, program)
-        found = described(prof.profiler.store)
-    return found
+        return described(prof.profiler.store)
 
 
 def main() -> None:
