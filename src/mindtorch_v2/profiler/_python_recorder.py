@@ -100,9 +100,10 @@ class ThreadBuffer:
     def position(self) -> Position:
         """Where the next entries will stand."""
         number = next(self.row_numbers)
-        lengths = [len(flat) + gone for flat, gone in zip((self.rows, self.details, self.ends, self.memory), self.gone)]
+        tables = (self.rows, self.details, self.ends, self.memory)
+        rows, details, ends, memory = (len(flat) + gone for flat, gone in zip(tables, self.gone))
         self.marks += 1
-        return Position(number, number - self.marks + 1, *lengths, lengths[3] // len(MEMORY_FIELDS))
+        return Position(number, number - self.marks + 1, rows, details, ends, memory, memory // len(MEMORY_FIELDS))
 
     def open_rows(self) -> list[tuple[int, int]]:
         """(row, label) of what is open with a handle, outermost first."""

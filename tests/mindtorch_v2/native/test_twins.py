@@ -70,6 +70,8 @@ def test_the_workers_record_everything(workers):
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=_PROGRAMS, options=_OPTIONS)
 def test_twins_record_the_same_of_random_programs(workers, program, options):
+    if sys.version_info < (3, 11) and "backward" in json.dumps(program):
+        options = {**options, "with_stack": False}      # 3.10's profile functions in Python hold all locals, so gradients are copied
     native_store, python_store = (worker.record(program, options) for worker in workers)
     for native_part, python_part in zip(native_store, python_store, strict=True):
         assert native_part == python_part
