@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench oracle interop sanitize clean
+.PHONY: help demo test check bench record abi oracle interop sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 NATIVE := setup.py $(wildcard src/mindtorch_v2/_native/*.[ch]) $(wildcard src/mindtorch_v2/_native/*.inc)
 
@@ -39,8 +39,20 @@ check: $(VENV)/.dev ## lint (ruff) and type-check (mypy)
 bench: .venv-bench/.done ## measure against PyTorch 2.13 in one run (makes its own environment with torch)
 	.venv-bench/bin/python benchmarks/run.py
 
-oracle: .venv-bench/.done ## record PyTorch's answers anew (makes its own environment with torch)
+record: .venv-bench/.done ## record PyTorch's answers anew (makes its own environment with torch)
 	.venv-bench/bin/python scripts/oracle/record.py
+
+abi: $(VENV)/.base ## compile the table of the NPU's C functions against the headers in the vendor's torch_npu wheel
+	$(BIN)/python scripts/abi/check.py $(if $(ACLNN),--aclnn $(ACLNN))
+
+# The vendor's wheel asks for a torch of its own version; pyyaml, decorator and the others are what its modules import.
+.venv-oracle/.done: pyproject.toml scripts/npu_oracle/requirements.txt $(NATIVE)
+	$(PYTHON) -m venv .venv-oracle
+	.venv-oracle/bin/pip install --quiet --disable-pip-version-check -r scripts/npu_oracle/requirements.txt -e .
+	@touch $@
+
+oracle: .venv-oracle/.done ## run the vendor's torch_npu and this package on the simulator, and compare (makes its own environment)
+	.venv-oracle/bin/python scripts/npu_oracle/run.py
 
 .venv-interop/.done: pyproject.toml scripts/interop-requirements.txt
 	$(PYTHON) -m venv .venv-interop
@@ -51,34 +63,56 @@ oracle: .venv-bench/.done ## record PyTorch's answers anew (makes its own enviro
 interop: .venv-interop/.done ## load a trace of ours with HolisticTraceAnalysis (makes its own environment)
 	.venv-interop/bin/python scripts/interop.py
 
-# The native modules with AddressSanitizer and UndefinedBehaviorSanitizer, in a folder of their own. Python itself leaks at exit; a
-# small quarantine lets the tests that watch memory pass. Then the pool of threads under ThreadSanitizer, and the recorder under valgrind,
-# which also sees what is read before it is written; what it says of Python alone does not count.
+# The native modules and the NPU simulator with AddressSanitizer and UndefinedBehaviorSanitizer, in a folder of their own. Python
+# itself leaks at exit; a small quarantine lets the tests that watch memory pass. Then the recorder under valgrind, which also sees
+# what is read before it is written (what it says of Python alone does not count), and threads under ThreadSanitizer (the
+# simulator's but for the test that races on purpose).
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g
 SANITIZED_TESTS := $(addprefix tests/mindtorch_v2/,native profiler optim test_autograd_api.py test_gradcheck.py test_optim.py test_models.py \
   test_profiler.py)
+SANITIZED = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" PYTHONMALLOC=malloc PYTHONPATH=build/sanitize/src \
+	  ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4:thread_local_quarantine_size_kb=64
+UNDER_TSAN = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libtsan.so)"
+SIMULATOR := $(CURDIR)/build/sanitize/simulator
+RACE := ascend_sim/tests/test_errors.py::test_a_workspace_written_by_others_while_its_kernel_runs_is_noticed
 VALGRIND := $(shell command -v valgrind)
 UNDER_VALGRIND := not other_twin and not clock_agrees and not twins
-sanitize: $(VENV)/.dev ## build the native modules with sanitizers and run their tests, then the recorder's under valgrind
+
+sanitize: sanitize-core sanitize-npu sanitize-threads sanitize-valgrind ## the native modules and the simulator under sanitizers and valgrind
+
+sanitize-build: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check setuptools
 	rm -rf build/sanitize && mkdir -p build/sanitize && cp -r src build/sanitize/src && find build/sanitize/src -name '*.so' -delete
 	CFLAGS="$(SANITIZE)" LDFLAGS="$(SANITIZE)" $(BIN)/python setup.py --quiet build_ext --build-temp build/sanitize/tmp \
 	  --build-lib build/sanitize/src
-	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" PYTHONMALLOC=malloc PYTHONPATH=build/sanitize/src \
-	  ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4:thread_local_quarantine_size_kb=64 \
-	  $(BIN)/python -m pytest -n auto $(SANITIZED_TESTS)
-	find build/sanitize/src -name '*.so' -delete
-	CFLAGS="-fsanitize=thread -g" LDFLAGS="-fsanitize=thread" $(BIN)/python setup.py --quiet build_ext --build-temp build/sanitize/tsan \
-	  --build-lib build/sanitize/src
-	LD_PRELOAD="$$($${CC:-cc} -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 \
-	  PYTHONPATH=build/sanitize/src $(BIN)/python -W ignore scripts/stress_threads.py
+
+sanitize-core: sanitize-build
+	$(SANITIZED) $(BIN)/python -m pytest -n auto $(SANITIZED_TESTS)
+
+sanitize-npu: sanitize-build
+	$(BIN)/python ascend_sim/build.py --sanitize address --out $(SIMULATOR)
+	$(SANITIZED) ASCEND_SIM_LIBRARY=$(SIMULATOR)/libascend_sim_address.so $(BIN)/python -m pytest -n auto ascend_sim/tests
+	$(SANITIZED) MINDTORCH_NPU_LIB=$(SIMULATOR)/libascend_sim_address.so $(BIN)/python -m pytest -n auto tests/mindtorch_v2/npu
+
+sanitize-threads: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check setuptools
+	rm -rf build/threads && mkdir -p build/threads && cp -r src build/threads/src && find build/threads/src -name '*.so' -delete
+	CFLAGS="-fsanitize=thread -g" LDFLAGS="-fsanitize=thread" $(BIN)/python setup.py --quiet build_ext --build-temp build/threads/tmp \
+	  --build-lib build/threads/src
+	$(UNDER_TSAN) TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 PYTHONPATH=build/threads/src $(BIN)/python -W ignore scripts/stress_threads.py
+	$(BIN)/python ascend_sim/build.py --sanitize thread --out $(SIMULATOR)
+	$(UNDER_TSAN) TSAN_OPTIONS=exitcode=1 ASCEND_SIM_LIBRARY=$(SIMULATOR)/libascend_sim_thread.so \
+	  $(BIN)/python -m pytest -p no:xdist --deselect $(RACE) ascend_sim/tests
+
+sanitize-valgrind: $(VENV)/.dev
 ifeq ($(VALGRIND),)
 	@echo "valgrind is not installed: what is read before it is written was not looked for"
 else
+	mkdir -p build
 	PYTHONMALLOC=malloc PYTHONPATH=src $(VALGRIND) --log-file=build/valgrind.log --num-callers=30 \
 	  $(BIN)/python -m pytest -p no:cacheprovider -p no:xdist -k "$(UNDER_VALGRIND)" tests/mindtorch_v2/native/test_recorder.py
 	! grep -nE '\(recorder[a-z_]*\.c:|/_native/_' build/valgrind.log
 endif
 
 clean: ## remove environments and caches
-	rm -rf .venv .venv-bench .venv-interop build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-oracle .venv-interop build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

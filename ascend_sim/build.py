@@ -19,7 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fPIC", "-fvisibility=hidden", "-pthread"]
-SANITIZERS = {"address": ["-fsanitize=address,undefined"], "thread": ["-fsanitize=thread"]}
+SANITIZERS = {"address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"], "thread": ["-fsanitize=thread"]}
 LIBRARY_NAMES = (
     "ascendcl", "opapi", "nnopbase", "acl_op_compiler", "mspti", "ascend_hal", "hccl", "ge_runner", "graph",
     "acl_tdt_channel",
@@ -79,6 +79,8 @@ def lay_out(root: Path, library: Path) -> None:
         link = lib64 / f"lib{name}.so"
         link.unlink(missing_ok=True)
         link.symlink_to(library)
+    for folder in ("runtime", "compiler", "opp"):  # clients look whether they are there
+        (root / folder).mkdir(exist_ok=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -11,20 +11,36 @@ enum {
     EW_MINIMUM, EW_CLAMP, EW_ADDCMUL, EW_ADDCDIV, EW_FLOOR, EW_CEIL, EW_SIGN, EW_LOG1P, EW_EXPM1, EW_LERPS,
     EW_LEAKY_RELU, EW_RSUB, EW_RSUBS, EW_BITAND, EW_BITOR, EW_BITANDS, EW_BITORS, EW_LEAKY_RELU_GRAD,
     EW_EQ, EW_EQS, EW_NE, EW_NES, EW_LT, EW_LTS, EW_LE, EW_LES, EW_GT, EW_GTS, EW_GE, EW_GES, EW_AND, EW_OR, EW_NOT,
-    EW_ISFINITE,
+    EW_ISFINITE, EW_ROUND, EW_TRUNC, EW_FRAC, EW_LOG2, EW_LOG10, EW_EXP2, EW_TAN, EW_ASIN, EW_ACOS, EW_ATAN, EW_SINH, EW_COSH,
+    EW_ASINH, EW_ACOSH, EW_ATANH, EW_ERFC, EW_ERFINV, EW_ATAN2, EW_REMAINDER, EW_REMAINDERS, EW_FMOD, EW_FMODS, EW_FLOOR_DIV,
+    EW_FLOOR_DIVS, EW_TRUNC_DIV, EW_TRUNC_DIVS, EW_RPOWS, EW_XLOGY, EW_XLOGYS, EW_RXLOGYS, EW_XOR, EW_BITXOR, EW_BITXORS,
+    EW_BITNOT, EW_HARDSWISH, EW_HARDSWISH_GRAD, EW_HARDSIGMOID, EW_HARDSIGMOID_GRAD, EW_MISH, EW_MISH_GRAD, EW_SOFTPLUS,
+    EW_SOFTPLUS_GRAD, EW_SOFTSHRINK, EW_HARDSHRINK, EW_SHRINK_GRAD, EW_THRESHOLD, EW_HARDTANH_GRAD, EW_ELU, EW_ELU_GRAD,
+    EW_GELU_TANH, EW_GELU_TANH_GRAD, EW_CLAMP_TENSOR,
 };
 
+enum { STAT_VARIANCE, STAT_STD, STAT_NORM };
+enum { RESIZE_NEAREST, RESIZE_NEAREST_EXACT, RESIZE_LINEAR, RESIZE_CUBIC };
+enum { PAD_REFLECT, PAD_REPLICATE };
+enum { LOSS_SMOOTH_L1, LOSS_BCE };
 enum { RED_SUM, RED_MEAN, RED_MAX, RED_MIN, RED_ALL, RED_ANY };
 enum { MM_MM, MM_MATMUL, MM_BMM, MM_ADDMM, MM_BADDBMM };
 
 typedef struct { /* of one elementwise computation */
     int n_in, n_scalars;
     const Tensor *in[3];
-    const Scalar *scalars[2];
+    const Scalar *scalars[3];
+    bool flag;
     const Tensor *out;
 } Operands;
 
 void elementwise_apply(int op, const Operands *operands);
+
+/* An input with its reduced dimensions (a mask) moved last: rows of the result, each over `inner` elements. */
+typedef struct { Tensor t; int64_t outer, inner; int kept; } Rows;
+Rows rows_of(const Tensor *in, uint32_t mask);
+uint32_t reduced_dims(const Tensor *in, const IntArray *dims); /* as a mask; none stands for all */
+int check_reduced_dims(Executor *e, const int64_t *dims, int n, bool keep, const Tensor *out); /* of the first argument */
 
 #define KERNEL(name) int name(Executor *e)
 KERNEL(check_none); KERNEL(check_broadcast); KERNEL(check_float_out); KERNEL(check_clamp); KERNEL(check_cast);
@@ -52,7 +68,24 @@ KERNEL(check_index_select); KERNEL(run_index_select); KERNEL(check_gather); KERN
 KERNEL(check_scatter_add); KERNEL(run_scatter_add); KERNEL(check_nll_loss); KERNEL(run_nll_loss);
 KERNEL(check_nll_loss_backward); KERNEL(run_nll_loss_backward);
 KERNEL(check_dropout_mask); KERNEL(run_dropout_gen_mask); KERNEL(check_dropout_do_mask); KERNEL(run_dropout_do_mask);
+KERNEL(run_bitwise_not); KERNEL(check_clamp_tensor); KERNEL(run_clamp_tensor);
+KERNEL(check_div_mode); KERNEL(run_div_mode); KERNEL(check_gelu_mode); KERNEL(run_gelu_mode);
+KERNEL(check_avg_pool); KERNEL(run_avg_pool); KERNEL(check_avg_pool_backward); KERNEL(run_avg_pool_backward);
+KERNEL(check_adaptive_pool); KERNEL(check_adaptive_pool_backward); KERNEL(run_adaptive_avg_pool);
+KERNEL(run_adaptive_avg_pool_backward); KERNEL(run_adaptive_max_pool); KERNEL(check_max_pool3d); KERNEL(run_max_pool3d);
+KERNEL(check_max_pool3d_backward); KERNEL(run_max_pool_scatter);
+KERNEL(check_resize); KERNEL(run_resize); KERNEL(check_pad); KERNEL(run_pad); KERNEL(check_columns); KERNEL(run_columns);
+KERNEL(check_sort); KERNEL(run_sort); KERNEL(check_topk); KERNEL(run_topk); KERNEL(check_search_sorted); KERNEL(run_search_sorted);
+KERNEL(check_nonzero); KERNEL(run_nonzero); KERNEL(check_masked_select); KERNEL(run_masked_select);
+KERNEL(check_masked_scatter); KERNEL(run_masked_scatter); KERNEL(check_index_add); KERNEL(run_index_add);
+KERNEL(check_prod); KERNEL(run_prod); KERNEL(check_variance); KERNEL(check_vector_norm); KERNEL(run_statistics);
+KERNEL(check_group_norm); KERNEL(run_group_norm); KERNEL(check_group_norm_backward); KERNEL(run_group_norm_backward);
+KERNEL(check_pair_loss); KERNEL(run_pair_loss); KERNEL(check_pair_loss_backward); KERNEL(run_pair_loss_backward);
+KERNEL(check_linspace); KERNEL(run_linspace); KERNEL(check_eye); KERNEL(run_eye);
+KERNEL(check_random); KERNEL(run_random); KERNEL(check_randperm); KERNEL(run_randperm); KERNEL(check_multinomial); KERNEL(run_multinomial);
 KERNEL(run_normal); KERNEL(run_uniform); KERNEL(check_adamw); KERNEL(run_adamw);
+
+#include "kernels_torch_npu.h"
 
 /* Blocked product of dense float32 matrices: c[m][n] = alpha * a[m][k] b[k][n] + beta * c; used by matmul and conv. */
 void gemm_f32(int64_t m, int64_t n, int64_t k, float alpha, const float *a, const float *b, float beta, float *c);

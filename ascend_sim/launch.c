@@ -3,7 +3,6 @@
 #include "op_macros.h"
 
 #define MARK_BYTES 64
-#define POINTERS "szIJBLS" /* roles passed by pointer that are not tensors */
 
 enum {
 #define OP(Name, unit, types, check, run, variant, ...) OP_##Name,
@@ -33,12 +32,20 @@ const int op_count = sizeof op_infos / sizeof *op_infos;
 
 /* ---- executors: the handle dies with phase 2, the payload with the kernel ------------------------------------------- */
 typedef struct { PoolItem pool; Executor *payload; } Handle;
-static Pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .item_size = sizeof(Handle), .tag = 0x58};
+static Pool pool = {.lock = SHORT_LOCK, .item_size = sizeof(Handle), .tag = 0x58};
 
 void executor_free(Executor *e) { free(e); }
 
-static bool is_tensor(char role) { return role != '\0' && strchr("inopmk", role) != NULL; }
-static bool is_optional(char role) { return strchr("npkzJ", role) != NULL; }
+enum { ROLE_TENSOR = 1, ROLE_POINTER = 2, ROLE_OPTIONAL = 4 }; /* pointers to other things than tensors */
+static const uint8_t role_bits[128] = {
+    ['i'] = ROLE_TENSOR, ['n'] = ROLE_TENSOR | ROLE_OPTIONAL, ['o'] = ROLE_TENSOR, ['p'] = ROLE_TENSOR | ROLE_OPTIONAL,
+    ['m'] = ROLE_TENSOR, ['k'] = ROLE_TENSOR | ROLE_OPTIONAL, ['s'] = ROLE_POINTER, ['z'] = ROLE_POINTER | ROLE_OPTIONAL,
+    ['I'] = ROLE_POINTER, ['J'] = ROLE_POINTER | ROLE_OPTIONAL, ['B'] = ROLE_POINTER, ['L'] = ROLE_POINTER,
+    ['S'] = ROLE_POINTER, ['c'] = ROLE_POINTER,
+};
+static bool is_tensor(char role) { return (role_bits[(int)role] & ROLE_TENSOR) != 0; }
+static bool is_optional(char role) { return (role_bits[(int)role] & ROLE_OPTIONAL) != 0; }
+static bool is_pointer(char role) { return (role_bits[(int)role] & (ROLE_TENSOR | ROLE_POINTER)) != 0; }
 
 int nn_fail(const Executor *e, const char *format, ...) {
     char text[600];
@@ -62,6 +69,7 @@ static size_t operand_bytes(char role, RawArg raw) {
     if (is_tensor(role)) return sizeof(Tensor);
     switch (role) {
         case 's': case 'z': return sizeof(Scalar);
+        case 'c': return strlen(raw.p) / 8 * 8 + 8;
         case 'I': case 'J': return sizeof(IntArray) + ((const IntArray *)raw.p)->n * sizeof(int64_t);
         case 'B': return (sizeof(BoolArray) + ((const BoolArray *)raw.p)->n + 7) / 8 * 8;
         case 'L': {
@@ -98,7 +106,7 @@ static char *copy_operand(Executor *e, int index, char role, RawArg raw, char *r
             list->v[i] = &copies[i];
         }
     } else {
-        size_t exact = role == 'B' ? sizeof(BoolArray) + ((const BoolArray *)raw.p)->n : bytes;
+        size_t exact = role == 'B' ? sizeof(BoolArray) + ((const BoolArray *)raw.p)->n : role == 'c' ? strlen(raw.p) + 1 : bytes;
         memcpy(room, raw.p, exact);
         e->tensors += is_tensor(role);
     }
@@ -155,7 +163,7 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor) 
     size_t bytes = sizeof(Executor);
     for (int i = 0; i < argc; i++) {
         char role = op->roles[i];
-        bool pointer = is_tensor(role) || strchr(POINTERS, role) != NULL;
+        bool pointer = is_pointer(role);
         if (pointer && raw[i].p == NULL && !is_optional(role)) {
             return fail(NN_NULL_PARAM, "aclnn%s: argument %d must not be null", op->name, i);
         }
@@ -163,14 +171,17 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor) 
     }
     Executor *e = malloc(bytes);
     *e = (Executor){.op = op, .argc = argc, .bytes = bytes};
+    for (int i = 0; i < argc && e->output_count < MAX_OUTPUTS; i++) {
+        if (strchr("op", op->roles[i]) != NULL) e->outputs[e->output_count++] = (Tensor *)raw[i].p;
+    }
     char *room = (char *)(e + 1);
     for (int i = 0; i < argc; i++) {
         char role = op->roles[i];
-        if (operand_bytes(role, is_tensor(role) || strchr(POINTERS, role) ? raw[i] : (RawArg){.p = NULL}) > 0) {
-            room = copy_operand(e, i, role, raw[i], room);
+        if (is_pointer(role)) {
+            if (raw[i].p != NULL) room = copy_operand(e, i, role, raw[i], room);
         } else if (role == 'd' || role == 'f') {
             e->args[i].d = raw[i].d;
-        } else if (!is_tensor(role) && strchr(POINTERS, role) == NULL) {
+        } else {
             e->args[i].i = raw[i].i;
         }
     }
@@ -195,7 +206,7 @@ static Executor *duplicate(const Executor *e) { /* for repeatable executors: the
     ptrdiff_t shift = (char *)copy - (char *)e;
     for (int i = 0; i < e->argc; i++) {
         char role = e->op->roles[i];
-        if ((!is_tensor(role) && strchr(POINTERS, role) == NULL) || e->args[i].t == NULL) continue;
+        if (!is_pointer(role) || e->args[i].t == NULL) continue;
         copy->args[i].t = (Tensor *)((char *)e->args[i].t + shift);
         bool list = role == 'L' || role == 'S'; /* both are a count and pointers into the same allocation */
         for (uint64_t k = 0; list && k < e->args[i].list->n; k++) {
@@ -342,7 +353,7 @@ API const char *simOpName(int32_t index) { return index >= 0 && index < op_count
 
 API int32_t simOpSignature(int32_t index, char *codes, size_t size) {
     if (index < 0 || index >= op_count || size == 0) return ACL_INVALID_PARAM;
-    static const char from[] = "inopmkszIJBLSluwbqdfD", to[] = "ttttttssIIBLSluib?dfD";
+    static const char from[] = "inopmkszIJBLSluwbqdfDc", to[] = "ttttttssIIBLSluib?dfDz";
     const char *roles = op_infos[index].roles;
     size_t n = 0;
     for (; roles[n] != '\0' && n + 1 < size; n++) codes[n] = to[strchr(from, roles[n]) - from];

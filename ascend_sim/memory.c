@@ -20,7 +20,7 @@ typedef struct {
 
 ptrdiff_t memory_delta;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = SHORT_LOCK; /* of the registry; a block's state is counted without it */
 static pthread_once_t arena_once = PTHREAD_ONCE_INIT;
 static uintptr_t arena_base;
 static size_t arena_size;
@@ -74,7 +74,7 @@ static Block *insert(Space *space, uintptr_t address, size_t size, size_t span, 
     size_t at = position(space, address);
     memmove(space->items + at + 1, space->items + at, (space->count - at) * sizeof *space->items);
     Block *block = malloc(sizeof *block);
-    *block = (Block){address, size, span, device, true, 0, ++next_serial};
+    *block = (Block){address, size, span, device, BLOCK_LIVE, ++next_serial};
     space->items[at] = block;
     space->count++;
     space->used += span;
@@ -145,7 +145,7 @@ Place memory_place(const void *pointer, size_t bytes, int *device, char *why, si
     if (in_arena(address)) {
         Block *block = find(space_of(address), address);
         *device = (int)(space_of(address) - device_space);
-        if (block == NULL || !block->live) {
+        if (block == NULL || !memory_alive(block)) {
             snprintf(why, why_size, "device address %p is %s", pointer,
                      was_freed(address) ? "used after free" : "in no allocated block");
             place = PLACE_FREED;
@@ -158,7 +158,7 @@ Place memory_place(const void *pointer, size_t bytes, int *device, char *why, si
         }
     } else {
         Block *block = find(&pinned_space, address);
-        if (block != NULL && block->live) place = PLACE_PINNED;
+        if (block != NULL && memory_alive(block)) place = PLACE_PINNED;
     }
     pthread_mutex_unlock(&lock);
     return place;
@@ -171,7 +171,7 @@ Block *memory_use(uintptr_t low, uintptr_t high, int device, char *why, size_t w
         snprintf(why, why_size, "address %p is not device memory", (void *)low);
     } else {
         block = find(space_of(low), low);
-        if (block == NULL || !block->live) {
+        if (block == NULL || !memory_alive(block)) {
             snprintf(why, why_size, "device address %p is %s", (void *)low,
                      was_freed(low) ? "used after free" : "in no allocated block");
             block = NULL;
@@ -184,7 +184,7 @@ Block *memory_use(uintptr_t low, uintptr_t high, int device, char *why, size_t w
                      block->device, device);
             block = NULL;
         } else {
-            block->pending++;
+            atomic_fetch_add(&block->state, BLOCK_USE);
         }
     }
     pthread_mutex_unlock(&lock);
@@ -194,29 +194,29 @@ Block *memory_use(uintptr_t low, uintptr_t high, int device, char *why, size_t w
 Block *memory_use_pinned(const void *pointer) {
     pthread_mutex_lock(&lock);
     Block *block = find(&pinned_space, (uintptr_t)pointer);
-    if (block != NULL && !block->live) block = NULL;
-    if (block != NULL) block->pending++;
+    if (block != NULL && !memory_alive(block)) block = NULL;
+    if (block != NULL) atomic_fetch_add(&block->state, BLOCK_USE);
     pthread_mutex_unlock(&lock);
     return block;
 }
 
-bool memory_alive(const Block *block) {
-    pthread_mutex_lock(&lock);
-    bool alive = block->live;
-    pthread_mutex_unlock(&lock);
-    return alive;
-}
-
 void memory_unuse(Block **blocks, uint32_t n) {
-    if (n == 0) return;
-    pthread_mutex_lock(&lock);
     for (uint32_t i = 0; i < n; i++) {
         Block *block = blocks[i];
-        if (--block->pending == 0 && !block->live) {
-            discard(block->device < 0 ? &pinned_space : &device_space[block->device], block);
-        }
+        if (atomic_fetch_sub(&block->state, BLOCK_USE) != BLOCK_USE) continue;
+        pthread_mutex_lock(&lock); /* freed, and this was the last use: nobody else knows the block */
+        discard(block->device < 0 ? &pinned_space : &device_space[block->device], block);
+        pthread_mutex_unlock(&lock);
     }
-    pthread_mutex_unlock(&lock);
+}
+
+/* Takes the life of a block; gives how many tasks still use it. At zero it is gone. */
+static uint32_t end_block(Space *space, Block *block) { /* lock held */
+    remember_freed(block);
+    count(&counters.live_bytes, -(int64_t)block->span);
+    uint32_t left = atomic_fetch_sub(&block->state, BLOCK_LIVE) - BLOCK_LIVE;
+    if (left == 0) discard(space, block);
+    return left / BLOCK_USE;
 }
 
 void memory_reset_device(int device) {
@@ -224,11 +224,7 @@ void memory_reset_device(int device) {
     pthread_mutex_lock(&lock);
     for (size_t i = space->count; i-- > 0;) {
         Block *block = space->items[i];
-        if (!block->live) continue;
-        block->live = false;
-        remember_freed(block);
-        count(&counters.live_bytes, -(int64_t)block->span);
-        if (block->pending == 0) discard(space, block);
+        if (memory_alive(block)) end_block(space, block);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -282,19 +278,15 @@ API int32_t aclrtFree(void *ptr) {
     uintptr_t address = (uintptr_t)ptr;
     pthread_mutex_lock(&lock);
     Block *block = in_arena(address) ? find(space_of(address), address) : NULL;
-    if (block == NULL || !block->live || block->address != address) {
+    if (block == NULL || !memory_alive(block) || block->address != address) {
         bool twice = in_arena(address) && was_freed(address);
         pthread_mutex_unlock(&lock);
         violation("aclrtFree(%p): %s", ptr, twice ? "freed twice" : "not the start of a block");
         return fail(RT_PARAM_INVALID, "aclrtFree(%p): %s", ptr, twice ? "freed twice" : "not the start of a block");
     }
-    uint32_t pending = block->pending;
     size_t size = block->size;
     int device = block->device;
-    block->live = false;
-    remember_freed(block);
-    count(&counters.live_bytes, -(int64_t)block->span);
-    if (pending == 0) discard(&device_space[device], block);
+    uint32_t pending = end_block(&device_space[device], block);
     pthread_mutex_unlock(&lock);
     count(&counters.frees, 1);
     if (mspti_wants_memory()) mspti_memory(true, address, size, device, activity_ns(), activity_ns());
@@ -326,13 +318,12 @@ API int32_t aclrtFreeHost(void *ptr) {
     if (runtime_usable() != 0) return runtime_usable();
     pthread_mutex_lock(&lock);
     Block *block = find(&pinned_space, (uintptr_t)ptr);
-    if (block == NULL || !block->live || block->address != (uintptr_t)ptr) {
+    if (block == NULL || !memory_alive(block) || block->address != (uintptr_t)ptr) {
         pthread_mutex_unlock(&lock);
         return fail(RT_PARAM_INVALID, "aclrtFreeHost(%p): not a pinned block", ptr);
     }
-    uint32_t pending = block->pending;
-    block->live = false;
-    if (pending == 0) discard(&pinned_space, block);
+    uint32_t left = atomic_fetch_sub(&block->state, BLOCK_LIVE) - BLOCK_LIVE, pending = left / BLOCK_USE;
+    if (left == 0) discard(&pinned_space, block);
     pthread_mutex_unlock(&lock);
     count(&counters.pinned_frees, 1);
     if (pending == 0) return ACL_OK;

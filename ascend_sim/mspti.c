@@ -49,7 +49,7 @@ typedef struct { uint64_t made_ns; uint32_t size; _Alignas(8) uint8_t bytes[64];
 typedef void (*RequestFn)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*CompleteFn)(uint8_t *buffer, size_t size, size_t valid);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = SHORT_LOCK;
 static pthread_cond_t wake, flushed;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t enabled; /* bit per kind */

@@ -10,6 +10,55 @@ static void describe(Tensor *t) {
     }
 }
 
+/* ---- tensors whose shape a kernel will tell: remembered until they are destroyed ------------------------------------------- */
+typedef struct Watched { struct Watched *next; Tensor *tensor; uint64_t id; int output; } Watched;
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static Watched *watched;
+static uint64_t watch_ids;
+
+void tensor_watch_output(Executor *e, int output) {
+    Tensor *tensor = e->outputs[output];
+    if (tensor == NULL) return;
+    Watched *entry = malloc(sizeof *entry);
+    pthread_mutex_lock(&watch_lock);
+    if (e->watch == 0) e->watch = ++watch_ids;
+    *entry = (Watched){watched, tensor, e->watch, output};
+    watched = entry;
+    tensor->watched = true;
+    pthread_mutex_unlock(&watch_lock);
+}
+
+void tensor_resized_output(const Executor *e, int output, const int64_t *shape, int ndim) {
+    pthread_mutex_lock(&watch_lock);
+    for (Watched *entry = watched; entry != NULL; entry = entry->next) {
+        if (entry->id != e->watch || entry->output != output) continue;
+        entry->tensor->ndim = ndim;
+        memcpy(entry->tensor->shape, shape, (size_t)ndim * sizeof *shape);
+        describe(entry->tensor);
+    }
+    pthread_mutex_unlock(&watch_lock);
+}
+
+void tensor_watch(Executor *e) { tensor_watch_output(e, e->output_count - 1); }
+
+void tensor_resized(const Executor *e, const int64_t *shape, int ndim) {
+    tensor_resized_output(e, e->output_count - 1, shape, ndim);
+}
+
+static void tensor_unwatch(const Tensor *t) {
+    pthread_mutex_lock(&watch_lock);
+    for (Watched **at = &watched; *at != NULL;) {
+        Watched *entry = *at;
+        if (entry->tensor == t) {
+            *at = entry->next;
+            free(entry);
+        } else {
+            at = &entry->next;
+        }
+    }
+    pthread_mutex_unlock(&watch_lock);
+}
+
 API Tensor *aclCreateTensor(const int64_t *dims, uint64_t ndim, int32_t dtype, const int64_t *strides, int64_t offset,
                             int32_t format, const int64_t *storage, uint64_t storage_ndim, void *data) {
     if (ndim > MAX_DIMS || storage_ndim > MAX_DIMS || (ndim > 0 && dims == NULL) || (storage_ndim > 0 && !storage)) {
@@ -42,6 +91,7 @@ API Tensor *aclCreateTensor(const int64_t *dims, uint64_t ndim, int32_t dtype, c
 API int32_t aclDestroyTensor(const Tensor *tensor) {
     if (tensor == NULL) return ACL_OK;
     if (tensor->magic != TENSOR_MAGIC) return fail(NN_INVALID_PARAM, "aclDestroyTensor: not a tensor");
+    if (tensor->watched) tensor_unwatch(tensor);
     ((Tensor *)tensor)->magic = 0;
     free((void *)tensor);
     count(&counters.tensors_live, -1);

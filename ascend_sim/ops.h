@@ -4,7 +4,8 @@
 
 #include "sim.h"
 
-#define MAX_ARGS 16
+#define MAX_ARGS 26
+#define MAX_OUTPUTS 4
 #define TENSOR_MAGIC 0x54656e73u
 
 typedef struct {
@@ -13,7 +14,7 @@ typedef struct {
     int64_t shape[MAX_DIMS], stride[MAX_DIMS], offset;
     int64_t numel;
     size_t item;
-    bool contiguous;
+    bool contiguous, watched;
     char *data; /* device address of element 0 of the view */
     char *origin; /* as given by the caller */
     int storage_ndim;
@@ -37,6 +38,7 @@ typedef union {
     BoolArray *bools;
     TensorList *list;
     ScalarList *scalars;
+    const char *text;
     int64_t i;
     double d;
 } Arg;
@@ -62,6 +64,9 @@ struct Executor {
     uint64_t workspace;
     size_t bytes; /* of this allocation, copies of the operands included */
     uint32_t tensors;
+    uint64_t watch; /* of the client's tensors whose shapes the kernel tells; 0 for none */
+    Tensor *outputs[MAX_OUTPUTS]; /* the client's own tensors, to be touched in the first phase only */
+    int output_count;
     char problem[160];
     Arg args[MAX_ARGS];
 };
@@ -73,6 +78,12 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor);
 int op_launch(int id, void *workspace, uint64_t size, void *executor, void *stream);
 int executor_run(Stream *stream, Task *task); /* 0 or a fault code; text in the executor */
 void executor_free(Executor *e);
+
+/* Results whose size only the kernel knows: the client reads it from its tensor (aclGetViewShape) after it waited. */
+void tensor_watch(Executor *e);                     /* the last output */
+void tensor_watch_output(Executor *e, int output);
+void tensor_resized_output(const Executor *e, int output, const int64_t *shape, int ndim);
+void tensor_resized(const Executor *e, const int64_t *shape, int ndim); /* nothing where the client destroyed it already */
 
 int nn_fail(const Executor *e, const char *format, ...) PRINTF_LIKE(2, 3);  /* invalid parameter, 161002 */
 int run_fail(Executor *e, const char *format, ...) PRINTF_LIKE(2, 3);       /* fault of a running kernel */
@@ -117,6 +128,11 @@ void *view_target(const View *v, int64_t start, ComputeType ct, void *buffer); /
 void view_store(const View *v, int64_t start, int64_t n, ComputeType ct, const void *values);
 ComputeType compute_type(const Tensor *const *tensors, int n);
 size_t compute_size(ComputeType ct);
+
+static inline void view_read(void *to, const View *v, int64_t at, ComputeType ct) { /* one element */
+    const void *found = view_load(v, at, 1, ct, to);
+    if (found != to) memcpy(to, found, compute_size(ct));
+}
 
 /* Whole operands as dense arrays. `*owned` is what free() must get afterwards (NULL when the data was used in place). */
 float *dense_f32(const Tensor *t, void **owned);

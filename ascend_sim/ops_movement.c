@@ -239,3 +239,35 @@ int run_masked_fill(Executor *e) {
     }
     return ACL_OK;
 }
+
+/* ---- evenly spaced numbers, identity matrices ------------------------------------------------------------------------------------ */
+int check_linspace(Executor *e) { /* start, end, steps, out */
+    return need_shape(e, e->args[3].t, &e->args[2].i, 1, "the output");
+}
+
+int run_linspace(Executor *e) {
+    const Tensor *out = e->args[3].t;
+    double start = e->args[0].s->d, end = e->args[1].s->d, step = out->numel > 1 ? (end - start) / (double)(out->numel - 1) : 0;
+    View v = view_of(out);
+    for (int64_t i = 0; i < out->numel; i++) { /* from both ends, so that they are exact */
+        double value = i < out->numel / 2 ? start + step * (double)i : end - step * (double)(out->numel - 1 - i);
+        if (out->numel == 1) value = start;
+        view_store(&v, i, 1, CT_F64, &value);
+    }
+    return ACL_OK;
+}
+
+int check_eye(Executor *e) { /* n, m, out */
+    int64_t shape[2] = {e->args[0].i, e->args[1].i};
+    return need_shape(e, e->args[2].t, shape, 2, "the output");
+}
+
+int run_eye(Executor *e) {
+    const Tensor *out = e->args[2].t;
+    View v = view_of(out);
+    for (int64_t i = 0; i < out->numel; i++) {
+        int64_t value = i / out->shape[1] == i % out->shape[1];
+        view_store(&v, i, 1, CT_I64, &value);
+    }
+    return ACL_OK;
+}

@@ -110,3 +110,86 @@ int run_dropout_do_mask(Executor *e) {
     free(own_m);
     return ACL_OK;
 }
+
+/* ---- whole numbers, permutations, choices ----------------------------------------------------------------------------------- */
+static uint64_t wide_bits(uint64_t seed, uint64_t offset, int64_t at) {
+    uint32_t bits[4];
+    philox(seed, offset, (uint64_t)at, bits);
+    return (uint64_t)bits[0] << 32 | bits[1];
+}
+
+int check_random(Executor *e) { /* selfRef, from, to, seed, offset */
+    return e->args[1].i < e->args[2].i ? ACL_OK : nn_fail(e, "from is %lld, to is %lld", (long long)e->args[1].i,
+                                                          (long long)e->args[2].i);
+}
+
+int run_random(Executor *e) {
+    const Tensor *out = e->args[0].t;
+    uint64_t range = (uint64_t)e->args[2].i - (uint64_t)e->args[1].i;
+    View v = view_of(out);
+    for (int64_t i = 0; i < out->numel; i++) {
+        int64_t value = (int64_t)(wide_bits((uint64_t)e->args[3].i, (uint64_t)e->args[4].i, i) % range + (uint64_t)e->args[1].i);
+        view_store(&v, i, 1, CT_I64, &value);
+    }
+    return ACL_OK;
+}
+
+int check_randperm(Executor *e) { /* n, seed, offset, out */
+    return need_shape(e, e->args[3].t, &e->args[0].i, 1, "the output");
+}
+
+int run_randperm(Executor *e) {
+    const Tensor *out = e->args[3].t;
+    int64_t n = out->numel, *order = malloc((size_t)(n > 0 ? n : 1) * sizeof *order);
+    View v = view_of(out);
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    for (int64_t i = n - 1; i > 0; i--) {
+        int64_t k = (int64_t)(wide_bits((uint64_t)e->args[1].i, (uint64_t)e->args[2].i, i) % (uint64_t)(i + 1)), kept = order[i];
+        order[i] = order[k];
+        order[k] = kept;
+    }
+    for (int64_t i = 0; i < n; i++) view_store(&v, i, 1, CT_I64, &order[i]);
+    free(order);
+    return ACL_OK;
+}
+
+int check_multinomial(Executor *e) { /* self, samples, replacement, seed, offset, out */
+    const Tensor *self = e->args[0].t, *out = e->args[5].t;
+    int64_t samples = e->args[1].i;
+    if (self->ndim != 1 && self->ndim != 2) return nn_fail(e, "self has rank %d", self->ndim);
+    if (samples <= 0) return nn_fail(e, "%lld samples", (long long)samples);
+    if (e->args[2].i == 0 && samples > self->shape[self->ndim - 1]) return nn_fail(e, "more samples than categories");
+    int64_t shape[2] = {self->shape[0], samples};
+    int code = need_shape(e, out, shape + (2 - self->ndim), self->ndim, "the output");
+    return code != 0 ? code : need_types(e, out, BIT(DT_INT64), "the output");
+}
+
+int run_multinomial(Executor *e) {
+    const Tensor *self = e->args[0].t;
+    int64_t samples = e->args[1].i, classes = self->shape[self->ndim - 1], rows = self->ndim == 2 ? self->shape[0] : 1;
+    View from = view_of(self), to = view_of(e->args[5].t);
+    double *weights = malloc((size_t)(classes > 0 ? classes : 1) * sizeof *weights);
+    for (int64_t r = 0; r < rows; r++) {
+        for (int64_t c = 0; c < classes; c++) view_read(&weights[c], &from, r * classes + c, CT_F64);
+        for (int64_t i = 0; i < samples; i++) {
+            uint32_t bits[4];
+            double total = 0, sum = 0;
+            int64_t chosen = -1;
+            philox((uint64_t)e->args[3].i, (uint64_t)e->args[4].i, (uint64_t)(r * samples + i), bits);
+            for (int64_t c = 0; c < classes; c++) total += weights[c];
+            double wanted = unit(bits[0]) * total;
+            for (int64_t c = 0; c < classes && (chosen < 0 || sum <= wanted); c++) {
+                if (weights[c] <= 0) continue;
+                sum += weights[c];
+                chosen = c;
+            }
+            if (chosen < 0) chosen = 0;
+            view_store(&to, r * samples + i, 1, CT_I64, &chosen);
+            if (e->args[2].i == 0) weights[chosen] = 0;
+        }
+    }
+    free(weights);
+    return ACL_OK;
+}
+
+double random_unit(uint64_t seed, uint64_t offset, int64_t at) { return unit((uint32_t)(wide_bits(seed, offset, at) >> 32)); }

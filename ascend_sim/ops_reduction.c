@@ -3,16 +3,13 @@
 
 #include <math.h>
 
-/* The input with its reduced dimensions moved last: rows of the result, each over `inner` elements. */
-typedef struct { Tensor t; int64_t outer, inner; int kept; } Rows;
-
-static uint32_t reduced_mask(const Tensor *in, const IntArray *dims) {
+uint32_t reduced_dims(const Tensor *in, const IntArray *dims) {
     uint32_t mask = 0;
     for (uint64_t i = 0; i < dims->n; i++) mask |= 1u << normal_dim(dims->v[i], in->ndim);
     return dims->n == 0 ? (1u << MAX_DIMS) - 1 : mask;
 }
 
-static Rows rows_of(const Tensor *in, uint32_t mask) {
+Rows rows_of(const Tensor *in, uint32_t mask) {
     Rows r = {.t = *in, .outer = 1, .inner = 1};
     int at = 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -28,16 +25,16 @@ static Rows rows_of(const Tensor *in, uint32_t mask) {
     return r;
 }
 
-static int check_dims(Executor *e, const IntArray *dims, bool keep, const Tensor *out) {
+int check_reduced_dims(Executor *e, const int64_t *dims, int n, bool keep, const Tensor *out) {
     const Tensor *in = e->args[0].t;
     uint32_t seen = 0;
-    for (uint64_t i = 0; i < dims->n; i++) {
-        int64_t d = normal_dim(dims->v[i], in->ndim);
-        if (d < 0) return nn_fail(e, "dim %lld is out of range for rank %d", (long long)dims->v[i], in->ndim);
-        if (seen >> d & 1u) return nn_fail(e, "dim %lld appears twice", (long long)dims->v[i]);
+    for (int i = 0; i < n; i++) {
+        int64_t d = normal_dim(dims[i], in->ndim);
+        if (d < 0) return nn_fail(e, "dim %lld is out of range for rank %d", (long long)dims[i], in->ndim);
+        if (seen >> d & 1u) return nn_fail(e, "dim %lld appears twice", (long long)dims[i]);
         seen |= 1u << d;
     }
-    uint32_t mask = reduced_mask(in, dims);
+    uint32_t mask = n == 0 ? (1u << MAX_DIMS) - 1 : seen;
     int64_t shape[MAX_DIMS];
     int ndim = 0;
     for (int d = 0; d < in->ndim; d++) {
@@ -46,6 +43,10 @@ static int check_dims(Executor *e, const IntArray *dims, bool keep, const Tensor
     }
     e->workspace = 1024;
     return need_shape(e, out, shape, ndim, "the output");
+}
+
+static int check_dims(Executor *e, const IntArray *dims, bool keep, const Tensor *out) {
+    return check_reduced_dims(e, dims->v, (int)dims->n, keep, out);
 }
 
 int check_reduce(Executor *e) { return check_dims(e, e->args[1].ints, e->args[2].i != 0, e->args[3].t); }
@@ -105,7 +106,7 @@ int run_reduce(Executor *e) {
     if (out->numel == 0) return ACL_OK;
     if (in->numel == 0 && (op == RED_MAX || op == RED_MIN)) return run_fail(e, "no elements to reduce");
     uint32_t everything = (1u << MAX_DIMS) - 1;
-    Rows rows = rows_of(in, e->argc == 2 ? everything : reduced_mask(in, e->args[1].ints));
+    Rows rows = rows_of(in, e->argc == 2 ? everything : reduced_dims(in, e->args[1].ints));
     const Tensor *types[1] = {in};
     ComputeType ct = compute_type(types, 1);
     if (ct == CT_I64 && dtype_is_float(out->dtype)) ct = CT_F64;
@@ -125,10 +126,12 @@ int run_reduce(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- running sums -------------------------------------------------------------------------------------------------------- */
+/* ---- running sums (variant 0) and products (variant 1, whose dimension is a scalar) ------------------------------------- */
+static int64_t running_dim(const Executor *e) { return e->op->variant == 1 ? e->args[1].s->i : e->args[1].i; }
+
 int check_cumsum(Executor *e) {
     const Tensor *in = e->args[0].t, *out = e->args[3].t;
-    if (normal_dim(e->args[1].i, in->ndim) < 0) return nn_fail(e, "dim %lld is out of range", (long long)e->args[1].i);
+    if (normal_dim(running_dim(e), in->ndim) < 0) return nn_fail(e, "dim %lld is out of range", (long long)running_dim(e));
     if (e->args[2].i != out->dtype) return nn_fail(e, "dtype and output differ");
     return need_same(e, in, out, "input and output");
 }
@@ -136,20 +139,23 @@ int check_cumsum(Executor *e) {
 int run_cumsum(Executor *e) {
     const Tensor *in = e->args[0].t, *out = e->args[3].t;
     if (out->numel == 0) return ACL_OK;
-    uint32_t mask = in->ndim == 0 ? 0 : 1u << normal_dim(e->args[1].i, in->ndim);
+    uint32_t mask = in->ndim == 0 ? 0 : 1u << normal_dim(running_dim(e), in->ndim);
     Rows from = rows_of(in, mask), to = rows_of(out, mask);
     View source = view_of(&from.t), target = view_of(&to.t);
-    bool whole = !dtype_is_float(in->dtype) && !dtype_is_float(out->dtype);
-    double sum = 0, value;
-    int64_t total = 0, item;
+    bool whole = !dtype_is_float(in->dtype) && !dtype_is_float(out->dtype), product = e->op->variant == 1;
+    double real = 0, value;
+    uint64_t exact = 0; /* integers wrap */
+    int64_t item;
     for (int64_t i = 0; i < in->numel; i++) {
-        if (i % from.inner == 0) sum = (double)(total = 0);
+        if (i % from.inner == 0) real = (double)(exact = product);
         if (whole) {
-            total += *(const int64_t *)view_load(&source, i, 1, CT_I64, &item);
-            view_store(&target, i, 1, CT_I64, &total);
+            view_read(&item, &source, i, CT_I64);
+            exact = product ? exact * (uint64_t)item : exact + (uint64_t)item;
+            view_store(&target, i, 1, CT_I64, &exact);
         } else {
-            sum += *(const double *)view_load(&source, i, 1, CT_F64, &value);
-            view_store(&target, i, 1, CT_F64, &sum);
+            view_read(&value, &source, i, CT_F64);
+            real = product ? real * value : real + value;
+            view_store(&target, i, 1, CT_F64, &real);
         }
     }
     return ACL_OK;

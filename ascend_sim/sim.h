@@ -50,6 +50,15 @@ enum {
     NN_INNER_EXECUTOR = 561101,
 };
 
+/* ---- locks ------------------------------------------------------------------------------------------------------ */
+/* For locks that are held for an instant: who waits tries again for a while before it sleeps. */
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+#define SHORT_LOCK PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+#else
+#define SHORT_LOCK PTHREAD_MUTEX_INITIALIZER
+#endif
+void short_lock_init(pthread_mutex_t *lock);
+
 /* ---- data types ------------------------------------------------------------------------------------------------ */
 typedef enum {
     DT_UNDEFINED = -1, DT_FLOAT = 0, DT_FLOAT16 = 1, DT_INT8 = 2, DT_INT32 = 3, DT_UINT8 = 4, DT_INT16 = 6,
@@ -158,10 +167,11 @@ typedef struct Block {
     size_t size;       /* as requested */
     size_t span;       /* as reserved */
     int device;        /* -1: pinned host memory */
-    bool live;
-    uint32_t pending;  /* queued or running tasks that touch it */
+    _Atomic uint32_t state; /* BLOCK_LIVE until it is freed, and BLOCK_USE for each queued or running task that touches it */
     uint64_t serial;
 } Block;
+
+enum { BLOCK_LIVE = 1, BLOCK_USE = 2 };
 
 typedef enum { PLACE_PAGEABLE, PLACE_PINNED, PLACE_DEVICE, PLACE_FREED } Place;
 
@@ -169,7 +179,7 @@ Place memory_place(const void *address, size_t bytes, int *device, char *why, si
 /* Registers a task's use of [low, high); NULL with `why` filled when it is not inside one live block of `device`. */
 Block *memory_use(uintptr_t low, uintptr_t high, int device, char *why, size_t why_size);
 Block *memory_use_pinned(const void *address);
-bool memory_alive(const Block *block);
+static inline bool memory_alive(const Block *block) { return (atomic_load(&block->state) & BLOCK_LIVE) != 0; }
 void memory_unuse(Block **blocks, uint32_t count);
 void memory_reset_device(int device);
 extern ptrdiff_t memory_delta;                 /* device address + delta = address the kernels may touch */
@@ -231,6 +241,7 @@ struct Stream {
     pthread_cond_t work, space, done;
     Task *head, *tail;
     uint64_t submitted, completed;
+    _Atomic uint64_t announced; /* `submitted`, for the worker to look at without the lock */
     uint32_t queued, waiters;
     bool idle, held, stopping, dropping, has_thread;
     pthread_t thread;

@@ -2,6 +2,10 @@
 #include "sim.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <unistd.h>
+
+#define PATIENCE_NS 30000 /* how long an idle worker looks for work before it sleeps: waking it costs the host far more than a launch */
 
 static Pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .item_size = sizeof(Stream), .tag = 0x53};
 static _Atomic int next_id;
@@ -27,10 +31,39 @@ int stream_of(void *handle, Stream **out) {
     return ACL_OK;
 }
 
+void short_lock_init(pthread_mutex_t *lock) {
+    static const pthread_mutex_t fresh = SHORT_LOCK;
+    *lock = fresh;
+}
+
+static int processors;
+static pthread_once_t processors_once = PTHREAD_ONCE_INIT;
+static void count_processors(void) { processors = (int)sysconf(_SC_NPROCESSORS_ONLN); }
+
+/* Looks for a new task for a while; called and left with the lock held. */
+static void look_out(Stream *stream) {
+    pthread_once(&processors_once, count_processors);
+    if (processors < 2) return;
+    uint64_t known = stream->submitted, until = host_ns() + PATIENCE_NS;
+    pthread_mutex_unlock(&stream->lock);
+    while (atomic_load_explicit(&stream->announced, memory_order_acquire) == known && host_ns() < until) {
+#if defined(__x86_64__)
+        for (int i = 0; i < 8; i++) __builtin_ia32_pause();
+#endif
+    }
+    pthread_mutex_lock(&stream->lock);
+}
+
 static Task *take(Stream *stream) { /* NULL when the worker must end; called with the lock held */
+    bool patient = stream->submitted > 0;
     for (;;) {
         if (stream->head != NULL && (!stream->held || stream->dropping)) break;
         if (stream->head == NULL && stream->stopping) return NULL;
+        if (stream->head == NULL && patient) {
+            patient = false;
+            look_out(stream);
+            continue;
+        }
         stream->idle = true;
         pthread_cond_wait(&stream->work, &stream->lock);
         stream->idle = false;
@@ -43,6 +76,8 @@ static Task *take(Stream *stream) { /* NULL when the worker must end; called wit
 
 static void *work(void *argument) {
     Stream *stream = argument;
+    /* A worker that wakes up must not push the launching thread off its processor: a real device would not. */
+    pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
     pthread_mutex_lock(&stream->lock);
     for (Task *task; (task = take(stream)) != NULL;) {
         bool drop = stream->dropping;
@@ -79,7 +114,7 @@ int stream_make(Device *device, uint32_t priority, uint32_t flags, Stream **out)
     stream->device = device;
     stream->priority = priority;
     stream->flags = flags;
-    pthread_mutex_init(&stream->lock, NULL);
+    short_lock_init(&stream->lock);
     cond_init_monotonic(&stream->work);
     cond_init_monotonic(&stream->space);
     cond_init_monotonic(&stream->done);
@@ -111,7 +146,8 @@ int stream_submit(Stream *stream, Task *task) {
     else stream->head = task;
     stream->tail = task;
     stream->queued++;
-    if (stream->idle) pthread_cond_signal(&stream->work);
+    atomic_store_explicit(&stream->announced, task->sequence, memory_order_release);
+    if (stream->idle && !stream->held) pthread_cond_signal(&stream->work);
     pthread_mutex_unlock(&stream->lock);
     return ACL_OK;
 }

@@ -22,7 +22,7 @@ NUMPY_TYPES = {
 ACL_TYPES = {np.dtype(value): key for key, value in NUMPY_TYPES.items()}
 ARGUMENT_TYPES = {
     "t": C.c_void_p, "s": C.c_void_p, "I": C.c_void_p, "B": C.c_void_p, "L": C.c_void_p, "S": C.c_void_p, "l": C.c_int64,
-    "u": C.c_uint64, "i": C.c_int32, "b": C.c_int8, "?": C.c_bool, "d": C.c_double, "f": C.c_float, "D": C.c_int32,
+    "u": C.c_uint64, "i": C.c_int32, "b": C.c_int8, "?": C.c_bool, "d": C.c_double, "f": C.c_float, "D": C.c_int32, "z": C.c_char_p,
 }  # fmt: skip
 
 

@@ -278,7 +278,7 @@ def test_adamw(sim: Sim, amsgrad: bool, maximize: bool) -> None:
     buffers = [sim.upload(a, FLOAT) for a in (p, m, v, top)]
     for step in range(1, 4):
         g = normal((7, 3), step)
-        state = sim.upload(np.array([step], np.float32))
+        state = sim.upload(np.array([step - 1], np.float32))  # steps done before, as torch_npu passes it
         sim.run("ApplyAdamWV2", *buffers, sim.upload(g), state, lr, b1, b2, decay, eps, amsgrad, maximize)
         g = -g if maximize else g
         p *= 1 - lr * decay

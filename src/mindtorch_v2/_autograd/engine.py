@@ -8,11 +8,13 @@ from typing import Any
 
 from .. import _observer
 from .._dispatch import aten, modes
-from .._native import native_module
+from .._ops.table import find
+from .._storage import native as _native
 from .._tensor import Parameter, Tensor
 from .accumulate import accumulate
 from .conform import add_gradients, conform
 from .evaluate import EVALUATE, apply_guarded, apply_post_hooks, apply_pre_hooks, names_of, run_hooked
+from .function import CustomNode
 from .hooks import run_hooks
 from .node import Node, Slot, edge_of
 
@@ -261,7 +263,7 @@ def _run_from_one(tensor: Tensor, grads: list[Tensor], keep_graph: bool, create_
     before = modes.set_grad(create_graph)
     try:
         if _native is not None:
-            _native.run(root, grads, keep_graph, create_graph)
+            _native.run_backward(root, grads, keep_graph, create_graph)
         else:
             _run_in_python(root, grads.pop(), keep_graph, create_graph)
     finally:
@@ -368,6 +370,6 @@ def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[T
     return found
 
 
-_native: Any = native_module("_engine")
 if _native is not None:
-    _native.configure(Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer))
+    _native.configure_engine(Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer), find("detach"),
+                             CustomNode)

@@ -31,6 +31,7 @@ if TYPE_CHECKING or native is None:
         shape: tuple[int, ...] = ()         # of the output (nodes with several keep specs)
         dtype: dt.dtype = dt.float32
         forward_thread: int = 0
+        hooked: bool = False                # whether anything but `apply` has to happen when the node runs
 else:
     NodeFields = native.NodeFields
 
@@ -48,7 +49,6 @@ class Node(NodeFields):
     node_pre_hooks: Any = None          # hooks on all output gradients (register_prehook)
     post_hooks: Any = None              # hooks on (input gradients, output gradients)
     trace: Any = None                   # forward traceback in anomaly mode
-    hooked: bool = False                # whether anything but `apply` has to happen when the node runs
     saves_result: bool = False          # whether an output is among the saved values
     metadata_store: Any = None
 

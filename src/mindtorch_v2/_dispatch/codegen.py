@@ -110,6 +110,7 @@ class Writer:
         self.aliases: list[str] = []
         self.lines: list[str] = []
         self.fast: FastPath | None = None   # the inlined cases of an op with one result, once they are written
+        self.only_steps = False             # whether a call is nothing but its steps
         self.composite = op.name in COMPOSITES or (op.inplace_of is not None and op.inplace_of.name in COMPOSITES
                                                    and ("cpu", op.name) not in KERNELS)
         self.is_factory = any(p.name == "device" and p.type == "Device" for p in self.params)
@@ -264,6 +265,7 @@ class Writer:
             add("    if not _mode & 0x60:" if not self.is_factory else "    if not _mode & 0x60 and not requires_grad:")
             add(f"        return _IMPL({self.args()})")
             self.observed_composite()
+            self.only_steps = not self.is_factory and self.op.name in COMPOSITES
         add("    try:")
         add(f"        _ks = {self.keys()}")
         add("    except AttributeError:")

@@ -13,7 +13,7 @@ from .._ops.schema import NO_DEFAULT
 from .._storage import native
 from .._tensor import Parameter, Tensor
 from . import modes
-from .registry import ALLOCATES_INSIDE, DIRECT, KERNELS, SHOWN
+from .registry import ALLOCATES_INSIDE, COMPOSITES, DIRECT, KERNELS, NATIVE_STEPS, SHOWN
 from .resolve import check_writable, explain
 
 if TYPE_CHECKING:
@@ -55,10 +55,13 @@ READS_ARRAYS = _set_up()    # whether the native part knows how this numpy lays 
 
 def native_call(writer: Writer, function: Any) -> Any:
     """The native call of an op in front of its call function, or the function itself where C has nothing to do."""
-    fast = writer.fast
-    if native is None or fast is None or len(writer.params) > _MOST_PARAMS:
+    if native is None or len(writer.params) > _MOST_PARAMS:
         return function
-    op = writer.op
+    if writer.only_steps:
+        return _composite_call(writer, function)
+    fast, op = writer.fast, writer.op
+    if fast is None:
+        return function
     lead = writer.names.index((fast.casting_tensors() or [fast.first])[0])
     kinds = _kinds(fast)
     if kinds[lead] != _TENSOR:
@@ -68,28 +71,46 @@ def native_call(writer: Writer, function: Any) -> Any:
     return native.Call(
         function=function, op=op, kernel=inplace_writer(op) if inplace else KERNELS["cpu", op.name],
         direct=None if inplace else DIRECT.get(op.name), shown=SHOWN.get(op.name) if fast.shows_steps() else None,
-        params=tuple((n, kind, p.length) if p.default is NO_DEFAULT else (n, kind, p.length, p.default)
-                     for n, p, kind in zip(writer.names, writer.params, kinds)),
+        params=_params(writer, kinds),
         positional=sum(not p.keyword_only for p in writer.params), lead=lead, result_type=_result_type(fast),
         casting=sum(1 << writer.names.index(n) for n in fast.casting_tensors()),
         wants_inexact=bool(fast.casting_tensors()) and op.rule is not None and (op.rule.cast == "float" or bool(fast.casting_numbers())),
         inplace=inplace, is_view=op.is_view, is_graph_view=op.is_view and op.no_grad is None,
         is_observable=not fast.shows_steps() or op.name in SHOWN, allocates_inside=op.name in ALLOCATES_INSIDE,
-        gradient=_gradient(fast) if fast.records() else None)
+        gradient=_gradient(fast) if fast.records() else None, steps=NATIVE_STEPS.get(op.name), is_composite=False,
+        on_devices=not writer.composite)
+
+
+def _composite_call(writer: Writer, function: Any) -> Any:
+    """The native call of an op that is nothing but its steps."""
+    op = writer.op
+    return native.Call(
+        function=function, op=op, kernel=COMPOSITES[op.name], direct=None, shown=None, params=_params(writer, _kinds_of_values(writer)),
+        positional=sum(not p.keyword_only for p in writer.params), lead=0, result_type=0, casting=0, wants_inexact=False, inplace=False,
+        is_view=False, is_graph_view=False, is_observable=op.family != "creation", allocates_inside=False, gradient=None, steps=None,
+        is_composite=True, on_devices=False)
+
+
+def _params(writer: Writer, kinds: list[int]) -> tuple[tuple[Any, ...], ...]:
+    return tuple((n, kind, p.length) if p.default is NO_DEFAULT else (n, kind, p.length, p.default)
+                 for n, p, kind in zip(writer.names, writer.params, kinds))
+
+
+def _kinds_of_values(writer: Writer) -> list[int]:
+    """How arguments are brought into form; tensors are taken as they are."""
+    spread = writer.varargs()
+    return [_SPREAD if i == spread else _REPEATED if p.type == "int" and p.is_list and p.length else
+            _ELEMENT_TYPE if p.type == "ScalarType" else _VALUE for i, p in enumerate(writer.params)]
 
 
 def _kinds(fast: FastPath) -> list[int]:
-    spread, real = fast.w.varargs(), set(fast.casting_numbers())
-    found = []
+    real = set(fast.casting_numbers())
+    found = _kinds_of_values(fast.w)
     for i, (p, n) in enumerate(zip(fast.w.params, fast.w.names)):
         if p.is_tensor:
-            found.append(_NUMBER if n == fast.number else _OPTIONAL if p.optional else _TENSOR)
-        elif i == spread:
-            found.append(_SPREAD)
-        elif p.type == "int" and p.is_list and p.length:
-            found.append(_REPEATED)
-        else:
-            found.append(_ELEMENT_TYPE if p.type == "ScalarType" else _REAL if n in real else _VALUE)
+            found[i] = _NUMBER if n == fast.number else _OPTIONAL if p.optional else _TENSOR
+        elif n in real:
+            found[i] = _REAL
     return found
 
 

@@ -23,6 +23,7 @@ COMPOSITES: dict[str, Callable[..., Any]] = {}              # op name -> functio
 CHECKS: dict[str, Callable[..., Any]] = {}                  # op name -> test of the tensors as they were given
 STEPWISE: dict[str, Callable[..., Any]] = {}                # op name -> function on (boxed kernel, *tensors)
 SHOWN: dict[str, Callable[..., Any]] = {}                   # op name -> function on (seen, sequence nr, kernel, *tensors)
+NATIVE_STEPS: dict[str, Any] = {}                           # op name -> the same steps as data (see _native/call.h)
 ALLOCATES_INSIDE: set[str] = set()                          # those of SHOWN where a step allocates the result
 _loaded: set[str] = set()
 _begun: set[str] = set()
@@ -86,19 +87,37 @@ def stepwise(*names: str) -> Callable[[F], F]:
     return register
 
 
-def shown(*names: str, allocates_inside: bool = False) -> Callable[[F], F]:
+def shown(*names: str, allocates_inside: bool = False, native: tuple[Any, ...] | None = None) -> Callable[[F], F]:
     """Registers a cheap way for an observed call to show its steps: the function gets the observer's methods (see
     `modes.Seen`; run is seen[2], mark is seen[3]), the number that the next node gets, the op's kernel on arrays and the
     arguments (tensors on the CPU, of one type where the op wants that). It reports the events that the stepwise or
     composite form would cause, runs the kernel inside them, and returns what the kernel returns. With `allocates_inside`, the
-    result's memory belongs to one of the steps, so that calls go the general way while memory is watched."""
+    result's memory belongs to one of the steps, so that calls go the general way while memory is watched. `native` says the same
+    steps as data for calls in C, see `step_inside` and its like."""
     def register(function: F) -> F:
         for name in names:
             SHOWN[name] = function
         if allocates_inside:
             ALLOCATES_INSIDE.update(names)
+        if native is not None:
+            NATIVE_STEPS.update(dict.fromkeys(names, native))
         return function
     return register
+
+
+def step_inside(op: Any, *constants: Any, dimensions: int = -1) -> tuple[Any, ...]:
+    """The kernel runs inside the event of `op(first argument, *constants)`, if that argument has so many dimensions."""
+    return 1, op, "", constants, dimensions, 0, False, None
+
+
+def node_inside(name: str) -> tuple[Any, ...]:
+    """The kernel runs inside an event of this name that is no operator."""
+    return 2, 0, name, (), -1, 0, False, None
+
+
+def resolved_operands(resolve: Any, first: int, shows_result: bool, expand: Any = None) -> tuple[Any, ...]:
+    """Of a matrix product: its operands (from argument `first` on) are shown resolved before it, its result after it."""
+    return 3, resolve, "", (), -1, first, shows_result, expand
 
 
 def load_family(family: str) -> None:

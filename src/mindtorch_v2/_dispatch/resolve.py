@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _device, _storage
+from .. import _device, _observer, _storage
 from .. import _dtype as dt
 from .._ops.movement_shapes import dense_strides
 from .._ops.rules import Spec, as_float, result_type
@@ -21,6 +21,7 @@ from .registry import CHECKS, COMPOSITES, INPLACE, KERNELS, STEPWISE, UFUNCS, lo
 Boxed = Callable[..., Any]
 device_boxers: dict[int, Callable[[Op], Boxed]] = {}  # key of a further device -> its way of boxing an op
 _NUMBERS = (int, float, bool, complex)
+_HOST_OPERANDS = ("_pack_padded_sequence", "_pack_padded_sequence_backward")   # lengths are read by the host
 
 
 def backend_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
@@ -42,14 +43,17 @@ def backend_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     else:
         return _mixed_devices(op, key, args)
     if op.name in STEPWISE:
-        boxed = _in_steps(STEPWISE[op.name], boxed)
+        boxed = _in_steps(STEPWISE[op.name], boxed, key not in device_boxers or getattr(boxed, "wants_steps", False))
     op.backends[key] = boxed
     return boxed
 
 
-def _in_steps(steps: Boxed, kernel: Boxed) -> Boxed:
-    """The kernel as the middle of a function that calls other ops, which record no gradients."""
+def _in_steps(steps: Boxed, kernel: Boxed, always: bool) -> Boxed:
+    """The kernel as the middle of a function that calls other ops, which record no gradients; the kernel alone while nobody watches,
+    unless the steps are wanted always."""
     def boxed(*args: Any) -> Any:
+        if _observer.active is None and not always:
+            return kernel(*args)
         before = modes.set_grad(False)
         try:
             return steps(kernel, *args)
@@ -401,7 +405,7 @@ def _mixed_devices(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
         target = next(t.device for t in tensors if t._ks & others)
         inner = op.backends.get(others) or backend_kernel(op, others, args)
         return lambda *given: inner(*[x.to(target) if isinstance(x, Tensor) and x._ks & CPU else x for x in given])
-    if op.base == "copy_":
+    if op.base == "copy_" or (key == CPU | NPU and op.name in _HOST_OPERANDS):
         return device_boxers[NPU](op) if key & NPU else box_meta(op)
     names = list(dict.fromkeys(str(t.device) for t in tensors))
     raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {names[0]} and {names[1]}!")

@@ -10,7 +10,7 @@
 
 PyTypeObject *tensor_class, *parameter_class;
 static PyTypeObject *array_class;
-static PyObject *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_keys, *s_shape, *s_base, *s_dtype, *s_num;
+static PyObject *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_keys, *npu_keys, *s_shape, *s_base, *s_dtype, *s_num, *s_backends;
 static PyObject *inexact_types[8];
 static int inexact_count;
 static bool reads_arrays;
@@ -18,7 +18,7 @@ static bool reads_arrays;
 static long mode;                                   /* as SPACE["_mode"] */
 static Core *active;                                /* the recorder, where it is the observer and a native one */
 static PyObject *active_seen;                       /* its methods, as modes.Seen */
-static _Thread_local bool grad_is_off;
+static _Thread_local bool grad_is_off THREAD_LOCAL_MODEL;
 
 /* --- the thread's and the process's state ------------------------------------------------------------------------------ */
 PyObject *calls_set_mode(PyObject *module, PyObject *value)
@@ -60,11 +60,16 @@ bool is_inexact(PyObject *dtype)
     return false;
 }
 
+const ArrayFields *fields_of(PyObject *array)
+{
+    return reads_arrays && Py_TYPE(array) == array_class ? (const ArrayFields *)array : NULL;
+}
+
 PyObject *shape_of(PyObject *array)
 {
-    if (!reads_arrays || Py_TYPE(array) != array_class)
+    const ArrayFields *fields = fields_of(array);
+    if (!fields)
         return PyObject_GetAttr(array, s_shape);
-    const ArrayFields *fields = (const ArrayFields *)array;
     PyObject *shape = PyTuple_New(fields->nd);
     for (int i = 0; shape && i < fields->nd; i++) {
         PyObject *size = PyLong_FromSsize_t(fields->dimensions[i]);
@@ -74,6 +79,39 @@ PyObject *shape_of(PyObject *array)
             Py_CLEAR(shape);
     }
     return shape;
+}
+
+bool is_plain_cpu_call(void)
+{
+    return !(mode & ~(NO_GRAD_BIT | OBSERVED_BIT));
+}
+
+PyObject *cpu_tensor_keys(void)
+{
+    return cpu_keys;
+}
+
+/* Whether a view is all that is left of what it views: the tensor and the array are held by nothing else. */
+static bool is_last_view(const Tensor *tensor, const ArrayFields *fields)
+{
+    if (tensor->base == Py_None)
+        return !fields->base || Py_REFCNT(fields->base) == 1;
+    PyObject *viewed = ((const Tensor *)tensor->base)->array;
+    return Py_REFCNT(tensor->base) == 1 && viewed && Py_REFCNT(viewed) == 1 + (fields->base == viewed)
+        && (fields->base == viewed || !fields->base || Py_REFCNT(fields->base) == 1);
+}
+
+bool owns_plain_memory(const Tensor *tensor)
+{
+    enum { C_CONTIGUOUS = 1, WRITEABLE = 0x400 };   /* numpy's published flags */
+    const ArrayFields *fields = fields_of(tensor->array);
+    if (!fields || Py_REFCNT(tensor->array) != 1 || PyLong_AsLong(tensor->keys) != CPU_KEY || tensor->device != Py_None
+            || (fields->flags & (C_CONTIGUOUS | WRITEABLE)) != (C_CONTIGUOUS | WRITEABLE) || !is_last_view(tensor, fields))
+        return false;
+    for (int i = 0; i < fields->nd; i++)
+        if (fields->strides[i] == 0)                /* an expanded gradient repeats one element */
+            return false;
+    return true;
 }
 
 /* --- binding ---------------------------------------------------------------------------------------------------------- */
@@ -202,7 +240,21 @@ static bool types_fit(const Call *call, const Arguments *arguments, bool number)
     return !(call->wants_inexact || number) || is_inexact(lead);
 }
 
-static int choose_case(const Call *call, Arguments *arguments)
+/* Whether calls on NPUs can be done here. The dispatcher finds an op's kernel at the first call and keeps it with the op. */
+static bool knows_npu(Call *call)
+{
+    if (!call->on_devices || call->is_view || call->npu_kernel)
+        return call->on_devices;
+    PyObject *kernels = PyObject_GetAttr(call->op, s_backends);
+    PyObject *found = kernels && PyDict_Check(kernels) ? PyDict_GetItemWithError(kernels, npu_keys) : NULL;
+    Py_XINCREF(found);
+    call->npu_kernel = found;
+    Py_XDECREF(kernels);
+    PyErr_Clear();
+    return found;
+}
+
+static int choose_case(Call *call, Arguments *arguments)
 {
     long keys = mode;
     bool number = false;
@@ -216,12 +268,16 @@ static int choose_case(const Call *call, Arguments *arguments)
     }
     arguments->observed = keys & OBSERVED_BIT;
     keys &= ~OBSERVED_BIT;
-    arguments->grad = keys == (CPU_KEY | GRAD_KEY);
-    if ((keys != CPU_KEY && !(arguments->grad && call->gradient.node)) || !types_fit(call, arguments, number))
+    arguments->grad = keys & GRAD_KEY;
+    arguments->on_npu = (keys & ~GRAD_KEY) == NPU_KEY;
+    if ((!arguments->on_npu && (keys & ~GRAD_KEY) != CPU_KEY) || (arguments->grad && !call->gradient.node)
+            || !types_fit(call, arguments, number) || (arguments->on_npu && !knows_npu(call)))
         return OTHERWISE;
     if (!arguments->observed)
         return DONE;
-    return active && call->is_observable && !(call->allocates_inside && active->watches_memory);
+    if (arguments->on_npu && (call->shown || (active && active->watches_memory)))
+        return OTHERWISE;
+    return active && call->is_observable && !(call->allocates_inside && active->watches_memory && !steps_fit(call, arguments));
 }
 
 /* --- kernel and result -------------------------------------------------------------------------------------------------- */
@@ -269,10 +325,8 @@ static PyObject *call_shown(const Call *call, const Arguments *arguments)
     return made;
 }
 
-static PyObject *call_kernel(const Call *call, Arguments *arguments)
+PyObject *plain_kernel(const Call *call, Arguments *arguments)
 {
-    if (arguments->observed && call->shown)
-        return call_shown(call, arguments);
     if (call->direct) {
         PyObject *arrays[MAX_PARAMS];
         int count = 0;
@@ -287,6 +341,13 @@ static PyObject *call_kernel(const Call *call, Arguments *arguments)
             return PyObject_Vectorcall(call->direct, arrays, (size_t)count, NULL);
     }
     return PyObject_Vectorcall(call->kernel, arguments->array, (size_t)call->count, NULL);
+}
+
+static PyObject *call_kernel(const Call *call, Arguments *arguments)
+{
+    if (!arguments->observed || !call->shown)
+        return plain_kernel(call, arguments);
+    return steps_fit(call, arguments) ? steps_run(call, arguments, active) : call_shown(call, arguments);
 }
 
 /* The element type of a result (borrowed), or NULL with an error set. */
@@ -349,8 +410,15 @@ static PyObject *wrap_result(const Call *call, const Arguments *arguments, PyObj
             return NULL;
     }
     PyObject *dtype = result_type(call, arguments, array);
-    Tensor *made = dtype ? tensor_of(array, cpu_keys, dtype) : NULL;
+    Tensor *made = dtype ? tensor_of(array, arguments->on_npu ? npu_keys : cpu_keys, dtype) : NULL;
     Py_DECREF(array);
+    if (made && arguments->storage)
+        Py_SETREF(made->storage, held(arguments->storage));
+    if (made && arguments->on_npu) {                /* a view */
+        PyObject *device = ((Tensor *)arguments->bound[0])->device;
+        Py_INCREF(device);
+        Py_SETREF(made->device, device);
+    }
     if (made && ((call->is_view && become_view(call, made, (Tensor *)arguments->bound[0]) < 0)
             || (arguments->grad && record_gradient(call, arguments, made) < 0)
             || (arguments->observed && active && active->watches_memory && !call->is_view
@@ -389,9 +457,25 @@ static PyObject *finish_inplace(PyObject *target)
     return held(target);
 }
 
+/* A call on an NPU that makes no view: the kernel makes the tensor. */
+static PyObject *run_on_npu(const Call *call, const Arguments *arguments)
+{
+    PyObject *made = PyObject_Vectorcall(call->npu_kernel, arguments->bound, (size_t)call->count, NULL);
+    if (!made || !arguments->grad || !is_tensor(made))
+        return made;
+    for (int i = 0; i < call->count; i++)
+        if (arguments->bound[i] == made)
+            return made;
+    if (record_gradient(call, arguments, (Tensor *)made) < 0)
+        Py_CLEAR(made);
+    return made;
+}
+
 static PyObject *run(const Call *call, Arguments *arguments)
 {
     PyObject *target = arguments->bound[0];
+    if (arguments->on_npu && !call->is_view)
+        return run_on_npu(call, arguments);
     if (call->inplace && check_target(target) < 0)
         return NULL;
     PyObject *array = call_kernel(call, arguments);
@@ -421,17 +505,61 @@ static PyObject *run_observed(const Call *call, Arguments *arguments)
     return made;
 }
 
-static PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
+/* --- composites: the function that does the steps, inside the op's event where someone watches -------------------------------- */
+static int read_values(const Call *call, Arguments *arguments)
+{
+    long keys = 0;
+    bool number = false;
+    return read_arguments(call, arguments, &keys, &number);
+}
+
+static PyObject *run_composite(const Call *call, Arguments *arguments)
+{
+    if (!arguments->observed)
+        return PyObject_Vectorcall(call->kernel, arguments->bound, (size_t)call->count, NULL);
+    Core *core = active;
+    Py_INCREF(core);
+    PyObject *made = NULL;
+    int64_t number = mode & NO_GRAD_BIT && grad_is_off ? -1 : PyLong_AsLongLong(PyList_GET_ITEM(next_sequence_nr, 0));
+    if (core_begin_op(core, call->op, arguments->bound, call->count, NULL, number) == 0) {
+        made = PyObject_Vectorcall(call->kernel, arguments->bound, (size_t)call->count, NULL);
+        if (core_end_op(core, made != NULL) < 0)
+            Py_CLEAR(made);
+    }
+    Py_DECREF(core);
+    return made;
+}
+
+static PyObject *composite_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
     const Call *call = (const Call *)self;
     Arguments arguments;
     arguments.owned_count = 0;
+    arguments.observed = mode & OBSERVED_BIT;
+    int found = mode & ~(NO_GRAD_BIT | OBSERVED_BIT) || (arguments.observed && !(active && call->is_observable)) ? OTHERWISE : DONE;
+    if (found == DONE)
+        found = bind(call, &arguments, args, PyVectorcall_NARGS(flags), keywords);
+    if (found == DONE)
+        found = read_values(call, &arguments);
+    PyObject *made = found == DONE ? run_composite(call, &arguments) : NULL;
+    for (int i = 0; i < arguments.owned_count; i++)
+        Py_DECREF(arguments.owned[i]);
+    return found == OTHERWISE ? PyObject_Vectorcall(call->function, args, flags, keywords) : made;
+}
+
+static PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
+{
+    Call *call = (Call *)self;
+    Arguments arguments;
+    arguments.owned_count = 0;
+    arguments.storage = NULL;
     int found = bind(call, &arguments, args, PyVectorcall_NARGS(flags), keywords);
     if (found == DONE)
         found = choose_case(call, &arguments);
     PyObject *made = NULL;
     if (found == DONE)
         made = arguments.observed ? run_observed(call, &arguments) : run(call, &arguments);
+    Py_XDECREF(arguments.storage);
     for (int i = 0; i < arguments.owned_count; i++)
         Py_DECREF(arguments.owned[i]);
     return found == OTHERWISE ? PyObject_Vectorcall(call->function, args, flags, keywords) : made;
@@ -497,23 +625,24 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 {
     static char *words[] = {"function", "op", "kernel", "direct", "shown", "params", "positional", "lead", "result_type", "casting",
                             "wants_inexact", "inplace", "is_view", "is_graph_view", "is_observable", "allocates_inside", "gradient",
-                            NULL};
-    PyObject *function, *op, *kernel, *direct, *shown, *params, *gradient;
-    int positional, lead, result, inexact, inplace, view, graph_view, observable, inside;
+                            "steps", "is_composite", "on_devices", NULL};
+    PyObject *function, *op, *kernel, *direct, *shown, *params, *gradient, *steps;
+    int positional, lead, result, inexact, inplace, view, graph_view, observable, inside, composite, devices;
     unsigned casting;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO!iiiIppppppO", words, &function, &op, &kernel, &direct, &shown,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO!iiiIppppppOOpp", words, &function, &op, &kernel, &direct, &shown,
                                      &PyTuple_Type, &params, &positional, &lead, &result, &casting, &inexact, &inplace, &view,
-                                     &graph_view, &observable, &inside, &gradient))
+                                     &graph_view, &observable, &inside, &gradient, &steps, &composite, &devices))
         return NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(params);
-    if (count > MAX_PARAMS || lead < 0 || lead >= count || positional > count) {
+    if (count > MAX_PARAMS || (!composite && (lead < 0 || lead >= count)) || positional > count) {
         PyErr_SetString(PyExc_ValueError, "expected at most 16 parameters, the leading one among them");
         return NULL;
     }
     Call *made = (Call *)type->tp_alloc(type, 0);
     if (!made)
         return NULL;
-    made->vectorcall = call_vector;
+    made->vectorcall = composite ? composite_vector : call_vector;
+    made->is_composite = composite;
     made->function = held(function);
     made->op = held(op);
     made->kernel = held(kernel);
@@ -529,12 +658,13 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     made->is_graph_view = graph_view;
     made->is_observable = observable;
     made->allocates_inside = inside;
+    made->on_devices = devices;
     for (Py_ssize_t i = 0; i < count; i++)
         if (read_param(PyTuple_GET_ITEM(params, i), &made->params[made->count++]) < 0) {
             Py_DECREF(made);
             return NULL;
         }
-    if (gradient != Py_None && read_gradient(gradient, &made->gradient) < 0)
+    if ((gradient != Py_None && read_gradient(gradient, &made->gradient) < 0) || (steps != Py_None && steps_read(steps, &made->steps) < 0))
         Py_CLEAR(made);
     return (PyObject *)made;
 }
@@ -542,8 +672,9 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 static void call_dealloc(Call *self)
 {
     PyObject_GC_UnTrack(self);
-    PyObject *own_objects[] = {self->function, self->op, self->kernel, self->direct, self->shown, (PyObject *)self->gradient.node,
-                               self->gradient.view_edge, self->gradient.versions_of};
+    PyObject *own_objects[] = {self->function, self->op, self->kernel, self->direct, self->shown, self->npu_kernel,
+                               (PyObject *)self->gradient.node, self->gradient.view_edge, self->gradient.versions_of, self->steps.op,
+                               self->steps.name, self->steps.constants, self->steps.expand};
     for (size_t i = 0; i < sizeof own_objects / sizeof *own_objects; i++)
         Py_XDECREF(own_objects[i]);
     for (int i = 0; i < self->count; i++) {
@@ -561,6 +692,7 @@ static int call_traverse(Call *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->function);
     Py_VISIT(self->kernel);
+    Py_VISIT(self->npu_kernel);
     Py_VISIT(self->gradient.node);
     return 0;
 }
@@ -640,7 +772,8 @@ PyObject *calls_setup(PyObject *module, PyObject *args)
         return NULL;
     if (!PyType_Check(tensor) || !PyType_Check(parameter) || !PyType_IsSubtype((PyTypeObject *)tensor, &TensorFields_Type)
             || take_inexact(inexact) < 0 || intern(&s_shape, "shape") < 0 || intern(&s_base, "base") < 0
-            || intern(&s_dtype, "dtype") < 0 || intern(&s_num, "num") < 0 || !(cpu_keys = PyLong_FromLong(CPU_KEY))) {
+            || intern(&s_dtype, "dtype") < 0 || intern(&s_num, "num") < 0 || intern(&s_backends, "backends") < 0
+            || !(cpu_keys = PyLong_FromLong(CPU_KEY)) || !(npu_keys = PyLong_FromLong(NPU_KEY))) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "expected the tensor classes and at most 8 inexact types");
         return NULL;

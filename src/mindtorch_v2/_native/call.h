@@ -6,7 +6,7 @@
 
 enum { MAX_PARAMS = 16, MAX_OWNED = 4 };
 /* Bits of keys and of the mode word, as in _dispatch/keys.py. */
-enum { CPU_KEY = 1, GRAD_KEY = 8, NO_GRAD_BIT = 16, OBSERVED_BIT = 32 };
+enum { CPU_KEY = 1, NPU_KEY = 4, GRAD_KEY = 8, NO_GRAD_BIT = 16, OBSERVED_BIT = 32 };
 /* What an argument is. NUMBER: a tensor or a number; REPEATED: a number stands for several; SPREAD: the rest of the positions. */
 enum { VALUE, TENSOR_PARAM, OPTIONAL_TENSOR, NUMBER_PARAM, REPEATED, ELEMENT_TYPE, REAL, SPREAD };
 /* Where the result's type comes from. */
@@ -36,6 +36,20 @@ typedef struct {
     bool only_inexact;             /* a result of another type is a constant */
 } Gradient;
 
+/* How an observed call shows its steps without Python: one step around the kernel, a step that is no operator, or the operands of a
+ * matrix product resolved before it and its result after. */
+enum { NO_STEPS, STEP_INSIDE, STEP_NODE, STEPS_OF_PRODUCT };
+
+typedef struct {
+    int kind;
+    PyObject *op, *name;           /* the step's operator, or its name */
+    PyObject *constants;           /* what follows the first argument: a tuple */
+    int dimensions;                /* of the first argument, where that matters; else -1 */
+    int first;                     /* of a product: the place of its first operand */
+    bool shows_result;             /* whether a result of contiguous operands is shown resolved */
+    PyObject *expand;              /* the operator that brings what is added to the result's shape, or NULL */
+} Steps;
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -44,8 +58,10 @@ typedef struct {
     Param params[MAX_PARAMS];
     int count, positional, lead, result_type;
     unsigned casting;              /* parameters of one type, as bits */
-    bool wants_inexact, inplace, is_view, is_graph_view, is_observable, allocates_inside, wants_number;
+    bool wants_inexact, inplace, is_view, is_graph_view, is_observable, allocates_inside, is_composite, on_devices;
+    PyObject *npu_kernel;          /* tensors in, tensors out; NULL until the dispatcher found one */
     Gradient gradient;
+    Steps steps;
 } Call;
 
 /* One call under way. */
@@ -55,13 +71,22 @@ typedef struct {
     PyObject *owned[MAX_OWNED];
     int owned_count;
     int64_t sequence_nr;           /* -1: gradients are off */
-    bool grad, observed;
+    bool grad, observed, on_npu;
+    PyObject *storage;             /* owned: made by a step that allocated the result while memory is watched; else NULL */
 } Arguments;
 
+bool steps_fit(const Call *call, const Arguments *arguments);       /* whether the op's steps are known here, for such arguments */
+PyObject *steps_run(const Call *call, Arguments *arguments, Core *core);
+int steps_read(PyObject *given, Steps *steps);
+PyObject *plain_kernel(const Call *call, Arguments *arguments);
+const ArrayFields *fields_of(PyObject *array);            /* NULL where it cannot be read */
 extern PyObject *next_sequence_nr;  /* a list of one number */
 
 int record_gradient(const Call *call, const Arguments *arguments, Tensor *made);
 bool is_inexact(PyObject *dtype);
+bool is_plain_cpu_call(void);                /* nobody wants calls to go the general way */
+bool owns_plain_memory(const Tensor *tensor); /* a contiguous CPU tensor whose memory nobody else can see */
+PyObject *cpu_tensor_keys(void);             /* borrowed */
 PyObject *shape_of(PyObject *array);
 
 #endif

@@ -38,17 +38,16 @@ static PyObject *edges_of(const Call *call, const Arguments *arguments, unsigned
 /* The result as it is saved: without its place in the graph, which would be a cycle. */
 static PyObject *saved_result(const Call *call, Tensor *made)
 {
-    static PyObject *cpu_keys;
-    if (!cpu_keys && !(cpu_keys = PyLong_FromLong(CPU_KEY)))
-        return NULL;
     if (!call->is_view && made->storage == Py_None) {
         PyObject *storage = storage_make();
         if (!storage)
             return NULL;
         Py_SETREF(made->storage, storage);
     }
-    Tensor *alias = tensor_of(made->array, cpu_keys, made->dtype);
+    Tensor *alias = tensor_of(made->array, made->keys, made->dtype);
     if (alias) {
+        Py_INCREF(made->device);
+        Py_SETREF(alias->device, made->device);
         Py_INCREF(made->storage);
         Py_SETREF(alias->storage, made->storage);
     }
@@ -107,6 +106,13 @@ static int set_number(Node *node)
     return PyList_SetItem(next_sequence_nr, 0, next);
 }
 
+/* Tells a node where the result lies, for the gradients that it will get. */
+static int set_place(Node *node, const Tensor *made)
+{
+    return PyObject_SetAttrString((PyObject *)node, "key", made->keys) < 0
+        || PyObject_SetAttrString((PyObject *)node, "device", made->device) < 0 ? -1 : 0;
+}
+
 /* The node of a result, tied to where its gradients go (stolen). */
 static Node *make_node(const Call *call, const Arguments *arguments, Tensor *made, PyObject *edges, unsigned present)
 {
@@ -141,9 +147,6 @@ static Node *make_node(const Call *call, const Arguments *arguments, Tensor *mad
 /* Makes a fresh result part of the graph. It stays a constant where no argument has a place in it. */
 int record_gradient(const Call *call, const Arguments *arguments, Tensor *made)
 {
-    static PyObject *grad_keys;
-    if (!grad_keys && !(grad_keys = PyLong_FromLong(CPU_KEY | GRAD_KEY)))
-        return -1;
     if (call->gradient.only_inexact && !is_inexact(made->dtype))
         return 0;
     unsigned present;
@@ -155,10 +158,13 @@ int record_gradient(const Call *call, const Arguments *arguments, Tensor *made)
         return 0;
     }
     Node *node = make_node(call, arguments, made, edges, present);
-    if (!node)
+    PyObject *keys = PyLong_FromLong(PyLong_AsLong(made->keys) | GRAD_KEY);
+    if (!node || !keys || (arguments->on_npu && set_place(node, made) < 0)) {
+        Py_XDECREF(node);
+        Py_XDECREF(keys);
         return -1;
-    Py_INCREF(grad_keys);
-    Py_SETREF(made->keys, grad_keys);
+    }
+    Py_SETREF(made->keys, keys);
     Py_SETREF(made->edge, (PyObject *)node);
     return 0;
 }

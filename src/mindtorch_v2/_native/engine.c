@@ -3,15 +3,13 @@
  * Targets (nodes and leaf tensors) are found in a small hash table by address; gradients wait there until all that a target
  * expects have arrived. Everything that computes (a node's `apply`, adding gradients, undoing a broadcast, accumulating into a leaf)
  * is a call back into Python, so that events, hooks and errors are the same as those of the Python loop. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
+#include "call.h"
 
 /* What the Python side lends; see configure(). */
 static PyObject *tensor_type, *slot_type, *accumulate, *conform, *add_gradients, *run_hooked, *names_of, *observer_slot;
-static PyObject *s_next, *s_node, *s_nr, *s_specs, *s_hooked, *s_apply, *s_saved, *s_seq, *s_a, *s_shape, *s_dtype;
-static PyObject *s_enter_node, *s_leave, *s_active, *s_thread, *s_pre_hooks, *s_retains;
-static PyObject *minus_one, *zero, *nothing, *leaf_evaluation, *leaf_name;
+static PyObject *s_node, *s_nr, *s_specs, *s_apply, *s_enter_node, *s_leave, *s_active, *s_pre_hooks, *s_retains;
+static PyObject *custom_node; /* the class of nodes that run the user's code */
+static PyObject *detach_op, *s_detach, *minus_one, *zero, *nothing, *leaf_evaluation, *leaf_name;
 
 typedef struct {
     PyObject *target;   /* owned; NULL marks a free place */
@@ -36,6 +34,7 @@ typedef struct {
     int64_t order;
     int keep, create;
     PyObject *observer, *enter, *leave; /* owned: the observer that was asked last, and its methods */
+    Core *core;                         /* the same, where it is the native recorder: it is called without Python */
 } Pass;
 
 #define LEAF_PRIORITY INT64_MIN
@@ -114,12 +113,7 @@ static int push_ready(Pass *pass, Py_ssize_t entry) {
     Entry *e = &pass->entries[entry];
     int64_t priority = LEAF_PRIORITY;
     if (!e->is_leaf) {
-        PyObject *seq = PyObject_GetAttr(e->target, s_seq);
-        if (seq == NULL) {
-            return -1;
-        }
-        priority = -PyLong_AsLongLong(seq);
-        Py_DECREF(seq);
+        priority = -PyLong_AsLongLong(((Node *)e->target)->seq);
         if (PyErr_Occurred()) {
             return -1;
         }
@@ -191,14 +185,12 @@ static int count_targets(Pass *pass, Py_ssize_t root) {
         if (pass->entries[i].is_leaf) {
             continue;
         }
-        PyObject *next = PyObject_GetAttr(pass->entries[i].target, s_next);
+        PyObject *next = PyObject_TypeCheck(pass->entries[i].target, &NodeFields_Type) ? ((Node *)pass->entries[i].target)->next : NULL;
         if (next == NULL || !PyTuple_Check(next)) {
-            Py_XDECREF(next);
-            if (!PyErr_Occurred()) {
-                PyErr_SetString(PyExc_TypeError, "a node's next must be a tuple");
-            }
+            PyErr_SetString(PyExc_TypeError, "a node's next must be a tuple");
             return -1;
         }
+        Py_INCREF(next);
         for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(next); k++) {
             PyObject *edge = PyTuple_GET_ITEM(next, k);
             Py_ssize_t nr;
@@ -274,33 +266,28 @@ static int deliver(Pass *pass, Py_ssize_t entry, Py_ssize_t nr, PyObject *gradie
     return PyList_SetItem(pass->entries[entry].gradient, nr, gradient);
 }
 
+/* Whether an array has the shape that a tuple says. */
+static int has_shape(PyObject *array, PyObject *shape) {
+    PyObject *have = shape_of(array);
+    int answer = have == NULL ? -1 : PyObject_RichCompareBool(have, shape, Py_EQ);
+    Py_XDECREF(have);
+    return answer;
+}
+
+static int same_shape(PyObject *a, PyObject *b) {
+    PyObject *shape = shape_of(b);
+    int answer = shape == NULL ? -1 : has_shape(a, shape);
+    Py_XDECREF(shape);
+    return answer;
+}
+
 /* Whether a gradient has the shape and type of what it belongs to; -1 with an error set. */
 static int conforms(PyObject *gradient, PyObject *edge, int edge_is_leaf) {
-    PyObject *array = PyObject_GetAttr(gradient, s_a);
-    PyObject *have = array == NULL ? NULL : PyObject_GetAttr(array, s_shape);
-    PyObject *want = NULL;
-    int answer = -1;
-    Py_XDECREF(array);
-    if (have != NULL && edge_is_leaf) {
-        array = PyObject_GetAttr(edge, s_a);
-        want = array == NULL ? NULL : PyObject_GetAttr(array, s_shape);
-        Py_XDECREF(array);
-    } else if (have != NULL) {
-        want = PyObject_GetAttr(edge, s_shape);
+    Tensor *given = (Tensor *)gradient;
+    if (edge_is_leaf) {
+        return given->dtype != ((Tensor *)edge)->dtype ? 0 : same_shape(given->array, ((Tensor *)edge)->array);
     }
-    if (want != NULL) {
-        answer = PyObject_RichCompareBool(have, want, Py_EQ);
-    }
-    Py_XDECREF(have);
-    Py_XDECREF(want);
-    if (answer == 1) {
-        PyObject *a = PyObject_GetAttr(gradient, s_dtype);
-        PyObject *b = a == NULL ? NULL : PyObject_GetAttr(edge, s_dtype);
-        answer = b == NULL ? -1 : a == b;
-        Py_XDECREF(a);
-        Py_XDECREF(b);
-    }
-    return answer;
+    return given->dtype != ((Node *)edge)->dtype ? 0 : has_shape(given->array, ((Node *)edge)->shape);
 }
 
 /* A gradient (stolen) in the shape and type of the edge's target. */
@@ -338,6 +325,7 @@ static int is_observed(Pass *pass) {
             return -1;
         }
         Py_XSETREF(pass->observer, Py_NewRef(found));
+        pass->core = PyObject_TypeCheck(found, &Core_Type) ? (Core *)found : NULL;
         Py_XSETREF(pass->enter, enter);
         Py_XSETREF(pass->leave, leave);
     }
@@ -353,64 +341,97 @@ static int enter(Pass *pass, PyObject *name, PyObject *seq, PyObject *thread, Py
 
 /* Ends the innermost event, also where an error is on its way; gives `result` back, or -1. */
 static int leave(Pass *pass, int result) {
-    if (result == 0) {
-        PyObject *made = PyObject_CallNoArgs(pass->leave);
-        Py_XDECREF(made);
-        return made == NULL ? -1 : 0;
+    if (pass->core != NULL) {
+        return core_end_op(pass->core, result == 0) < 0 ? -1 : result;
     }
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *made = PyObject_CallNoArgs(pass->leave);
     Py_XDECREF(made);
+    if (result == 0) {
+        return made == NULL ? -1 : 0;
+    }
     PyErr_Restore(type, value, traceback);
     return -1;
 }
 
 /* Enters the application of a node to its gradients. */
-static int enter_application(Pass *pass, PyObject *name, PyObject *seq, PyObject *thread, PyObject *gradient) {
+static int enter_application(Pass *pass, PyObject *name, PyObject *seq, PyObject *thread, PyObject *gradient, bool is_closed) {
+    if (pass->core != NULL) {
+        bool several = PyTuple_Check(gradient);
+        return core_begin_node(pass->core, name, PyLong_AsLongLong(seq), thread, several ? &PyTuple_GET_ITEM(gradient, 0) : &gradient,
+                               several ? PyTuple_GET_SIZE(gradient) : 1, true, is_closed);
+    }
     PyObject *inputs = PyTuple_Check(gradient) ? Py_NewRef(gradient) : PyTuple_Pack(1, gradient);
     int result = inputs == NULL ? -1 : enter(pass, name, seq, thread, inputs, 1);
     Py_XDECREF(inputs);
     return result;
 }
 
-/* What the events of a node say. The names are borrowed, the others owned. */
-typedef struct {
-    PyObject *names, *seq, *thread;
-} Description;
-
-static void forget(Description *node) {
-    Py_CLEAR(node->seq);
-    Py_CLEAR(node->thread);
+/* Enters the evaluation of a node. */
+static int enter_evaluation_of(Pass *pass, PyObject *name, PyObject *seq, PyObject *thread) {
+    return pass->core != NULL ? core_begin_node(pass->core, name, PyLong_AsLongLong(seq), thread, NULL, 0, false, false)
+                              : enter(pass, name, seq, thread, nothing, 0);
 }
 
-static int describe(PyObject *node, Description *made_of) {
-    PyObject **names = &made_of->names, **seq = &made_of->seq, **thread = &made_of->thread;
+/* The names that the events of a node have (borrowed): of its evaluation and of its application. */
+static PyObject *names_of_node(PyObject *node) {
     static PyObject *known; /* class of a node -> names */
     if (known == NULL && (known = PyDict_New()) == NULL) {
-        return -1;
+        return NULL;
     }
-    *names = PyDict_GetItemWithError(known, (PyObject *)Py_TYPE(node));
-    if (*names == NULL) {
+    PyObject *names = PyDict_GetItemWithError(known, (PyObject *)Py_TYPE(node));
+    if (names == NULL) {
         PyObject *made = PyErr_Occurred() ? NULL : PyObject_CallOneArg(names_of, node);
         if (made == NULL || PyDict_SetItem(known, (PyObject *)Py_TYPE(node), made) < 0) {
             Py_XDECREF(made);
-            return -1;
+            return NULL;
         }
-        *names = made;
+        names = made;
         Py_DECREF(made); /* the dict holds it, as long as the process lives */
     }
-    *seq = PyObject_GetAttr(node, s_seq);
-    *thread = *seq == NULL ? NULL : PyObject_GetAttr(node, s_thread);
-    if (*thread == NULL) {
-        Py_CLEAR(*seq);
-        return -1;
-    }
-    return 0;
+    return names;
 }
 
 /* --- running -------------------------------------------------------------------------------------------------------- */
-static int run_leaf_plainly(Pass *pass, PyObject *leaf, PyObject *gradient) {
+/* The events of `aten.detach(gradient)`, which is not called where the gradient is taken over. */
+static int show_detach(Core *core, PyObject *gradient) {
+    if (core_begin_op(core, detach_op, &gradient, 1, NULL, -1) < 0) {
+        return -1;
+    }
+    int result = core_begin_node(core, s_detach, -1, zero, NULL, 0, false, false);
+    if (result == 0) {
+        result = core_end_op(core, true);
+    }
+    int ended = core_end_op(core, result == 0);
+    return result < 0 ? -1 : ended;
+}
+
+/* A leaf's first gradient, where only the pass holds it and nothing else can see its memory: it is taken over. 1 if that was done. */
+static int take_over(Pass *pass, Tensor *leaf, Tensor *gradient, int observed) {
+    if (pass->create || leaf->grad != Py_None || leaf->hooks != Py_None || leaf->post_hooks != Py_None || Py_REFCNT(gradient) != 1
+            || !is_plain_cpu_call() || (observed && pass->core == NULL) || !owns_plain_memory(gradient)) {
+        return 0;
+    }
+    if (observed && show_detach(pass->core, (PyObject *)gradient) < 0) {
+        return -1;
+    }
+    Tensor *made = tensor_of(gradient->array, cpu_tensor_keys(), gradient->dtype);
+    if (made == NULL) {
+        return -1;
+    }
+    Py_INCREF(gradient->storage); /* the memory goes on living with it, for who watches */
+    Py_SETREF(made->storage, gradient->storage);
+    Py_SETREF(leaf->grad, (PyObject *)made);
+    return 1;
+}
+
+static int run_leaf_plainly(Pass *pass, PyObject *leaf, PyObject *gradient, int observed) {
+    int taken = take_over(pass, (Tensor *)leaf, (Tensor *)gradient, observed);
+    if (taken != 0) {
+        Py_DECREF(gradient);
+        return taken < 0 ? -1 : 0;
+    }
     PyObject *args[] = {leaf, gradient, pass->create ? Py_True : Py_False, Py_REFCNT(gradient) == 1 ? Py_True : Py_False};
     PyObject *made = PyObject_Vectorcall(accumulate, args, 4, NULL);
     Py_DECREF(gradient);
@@ -421,16 +442,17 @@ static int run_leaf_plainly(Pass *pass, PyObject *leaf, PyObject *gradient) {
 static int run_leaf(Pass *pass, PyObject *leaf, PyObject *gradient) {
     int observed = is_observed(pass);
     if (observed == 0) {
-        return run_leaf_plainly(pass, leaf, gradient);
+        return run_leaf_plainly(pass, leaf, gradient, 0);
     }
-    int result = observed < 0 ? -1 : enter(pass, leaf_evaluation, minus_one, zero, nothing, 0);
+    int result = observed < 0 ? -1 : enter_evaluation_of(pass, leaf_evaluation, minus_one, zero);
     if (result < 0) {
         Py_DECREF(gradient);
         return -1;
     }
-    result = enter_application(pass, leaf_name, minus_one, zero, gradient);
+    bool is_closed = ((Tensor *)leaf)->hooks == Py_None && ((Tensor *)leaf)->post_hooks == Py_None;
+    result = enter_application(pass, leaf_name, minus_one, zero, gradient, is_closed);
     if (result == 0) {
-        result = leave(pass, run_leaf_plainly(pass, leaf, gradient));
+        result = leave(pass, run_leaf_plainly(pass, leaf, gradient, 1));
     } else {
         Py_DECREF(gradient);
     }
@@ -438,9 +460,11 @@ static int run_leaf(Pass *pass, PyObject *leaf, PyObject *gradient) {
 }
 
 /* A node's application inside its event. */
-static PyObject *apply_observed(Pass *pass, PyObject *node, PyObject *gradient, const Description *what) {
+static PyObject *apply_observed(Pass *pass, PyObject *node, PyObject *gradient, PyObject *names) {
     PyObject *made = NULL;
-    if (enter_application(pass, PyTuple_GET_ITEM(what->names, 1), what->seq, what->thread, gradient) == 0) {
+    Node *fields = (Node *)node;
+    if (enter_application(pass, PyTuple_GET_ITEM(names, 1), fields->seq, fields->forward_thread, gradient,
+                          !PyObject_TypeCheck(node, (PyTypeObject *)custom_node)) == 0) {
         made = PyObject_CallMethodOneArg(node, s_apply, gradient);
         if (leave(pass, made == NULL ? -1 : 0) < 0) {
             Py_CLEAR(made);
@@ -450,14 +474,9 @@ static PyObject *apply_observed(Pass *pass, PyObject *node, PyObject *gradient, 
 }
 
 /* The gradients that a node gives, as a list (new) or NULL with an error set; steals `gradient`. */
-static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient, const Description *what) {
-    PyObject *hooked = PyObject_GetAttr(node, s_hooked);
-    if (hooked == NULL) {
-        Py_DECREF(gradient);
-        return NULL;
-    }
-    Py_DECREF(hooked);
-    if (hooked == Py_True) {
+static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient, PyObject *names) {
+    Node *fields = (Node *)node;
+    if (fields->hooked == Py_True) {
         PyObject *args[] = {node, gradient, pass->keep ? Py_True : Py_False};
         PyObject *made = PyObject_Vectorcall(run_hooked, args, 3, NULL);
         Py_DECREF(gradient);
@@ -469,18 +488,14 @@ static PyObject *apply_node(Pass *pass, PyObject *node, PyObject *gradient, cons
             return NULL;
         }
     }
-    PyObject *made = what != NULL ? apply_observed(pass, node, gradient, what) : PyObject_CallMethodOneArg(node, s_apply, gradient);
+    PyObject *made = names != NULL ? apply_observed(pass, node, gradient, names) : PyObject_CallMethodOneArg(node, s_apply, gradient);
     Py_DECREF(gradient);
     if (made != NULL && !PyList_CheckExact(made)) {
         Py_SETREF(made, PySequence_List(made));
     }
-    if (made != NULL && !pass->keep) {
-        PyObject *saved = PyObject_GetAttr(node, s_saved);
-        int full = saved == NULL ? -1 : saved != Py_None && PyObject_IsTrue(saved);
-        Py_XDECREF(saved);
-        if (full < 0 || (full && PyObject_SetAttr(node, s_saved, Py_None) < 0)) {
-            Py_CLEAR(made);
-        }
+    if (made != NULL && !pass->keep && fields->saved != nothing) {
+        Py_INCREF(Py_None);
+        Py_SETREF(fields->saved, Py_None);
     }
     return made;
 }
@@ -516,21 +531,19 @@ static int hand_on(Pass *pass, PyObject *node, PyObject *next, PyObject *gradien
 }
 
 /* Applies a node and hands its gradients on. `gradient` (stolen) may be NULL. */
-static int run_node(Pass *pass, PyObject *target, PyObject *gradient, const Description *what) {
-    PyObject *next = PyObject_GetAttr(target, s_next);
+static int run_node(Pass *pass, PyObject *target, PyObject *gradient, PyObject *names) {
+    PyObject *next = Py_NewRef(((Node *)target)->next);
     PyObject *gradients = NULL;
-    int result = next == NULL ? -1 : 0;
-    if (result == 0 && gradient != NULL) {
-        gradients = apply_node(pass, target, gradient, what);
+    int result = 0;
+    if (gradient != NULL) {
+        gradients = apply_node(pass, target, gradient, names);
         result = gradients == NULL ? -1 : 0;
-    } else {
-        Py_XDECREF(gradient);
     }
     if (result == 0) {
         result = hand_on(pass, target, next, gradients);
     }
     Py_XDECREF(gradients);
-    Py_XDECREF(next);
+    Py_DECREF(next);
     return result;
 }
 
@@ -542,12 +555,13 @@ static int is_true(PyObject *node, PyObject *attribute) {
 }
 
 /* Enters the evaluation of a node. One whose outputs are hooked carries no number. */
-static int enter_evaluation(Pass *pass, PyObject *node, const Description *what) {
-    int hooked = is_true(node, s_hooked);
+static int enter_evaluation(Pass *pass, PyObject *node, PyObject *names) {
+    Node *fields = (Node *)node;
+    int hooked = fields->hooked == Py_True;
     if (hooked == 1 && (hooked = is_true(node, s_pre_hooks)) == 0) {
         hooked = is_true(node, s_retains);
     }
-    return hooked < 0 ? -1 : enter(pass, PyTuple_GET_ITEM(what->names, 0), hooked ? minus_one : what->seq, what->thread, nothing, 0);
+    return hooked < 0 ? -1 : enter_evaluation_of(pass, PyTuple_GET_ITEM(names, 0), hooked ? minus_one : fields->seq, fields->forward_thread);
 }
 
 static int run_target(Pass *pass, Py_ssize_t entry) {
@@ -561,21 +575,18 @@ static int run_target(Pass *pass, Py_ssize_t entry) {
     if (observed == 0) {
         return run_node(pass, target, gradient, NULL);
     }
-    Description what = {NULL, NULL, NULL};
-    if (observed < 0 || describe(target, &what) < 0 || enter_evaluation(pass, target, &what) < 0) {
-        forget(&what);
+    PyObject *names = observed < 0 ? NULL : names_of_node(target);
+    if (names == NULL || enter_evaluation(pass, target, names) < 0) {
         Py_DECREF(gradient);
         return -1;
     }
-    int result = leave(pass, run_node(pass, target, gradient, &what));
-    forget(&what);
-    return result;
+    return leave(pass, run_node(pass, target, gradient, names));
 }
 
-PyDoc_STRVAR(run_doc, "run(edge, gradients, keep_graph, create_graph): a backward pass from one edge.\n\n"
-                      "`gradients` is a list whose single item is taken out of it, so that nothing but the pass holds it.");
+const char engine_run_doc[] = "run_backward(edge, gradients, keep_graph, create_graph): a backward pass from one edge.\n\n"
+                      "`gradients` is a list whose single item is taken out of it, so that nothing but the pass holds it.";
 
-static PyObject *run(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     (void)module;
     if (n != 4 || !PyList_Check(args[1]) || PyList_GET_SIZE(args[1]) != 1 || run_hooked == NULL) {
         PyErr_SetString(PyExc_TypeError, "run() takes an edge, a list of one gradient and two flags, after configure()");
@@ -608,18 +619,20 @@ static PyObject *run(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(configure_doc, "configure(tensor_type, slot_type, accumulate, conform, add_gradients, run_hooked, names_of, observer_slot): what\n"
-                            "run() works with. `observer_slot` is the dict in which \"active\" is the observer or None.");
+const char engine_configure_doc[] =
+    "configure_engine(tensor_type, slot_type, accumulate, conform, add_gradients, run_hooked, names_of, observer_slot, detach,\n"
+    "custom_node): what\n"
+    "run_backward() works with. `observer_slot` is the dict in which \"active\" is the observer or None.";
 
-static PyObject *configure(PyObject *module, PyObject *const *args, Py_ssize_t n) {
-    PyObject **places[] = {&tensor_type, &slot_type, &accumulate, &conform, &add_gradients, &run_hooked, &names_of,
-                            &observer_slot};
+PyObject *engine_configure(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+    PyObject **places[] = {&tensor_type, &slot_type, &accumulate, &conform, &add_gradients, &run_hooked, &names_of, &observer_slot,
+                            &detach_op, &custom_node};
     (void)module;
-    if (n != 8 || !PyType_Check(args[0]) || !PyDict_Check(args[7])) {
-        PyErr_SetString(PyExc_TypeError, "configure() takes a type, six more objects and a dict");
+    if (n != 10 || !PyType_Check(args[0]) || !PyDict_Check(args[7]) || !PyType_Check(args[9])) {
+        PyErr_SetString(PyExc_TypeError, "configure_engine() takes a type, six more objects, a dict, an operator and a type");
         return NULL;
     }
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 10; i++) {
         PyObject *old = *places[i];
         *places[i] = Py_NewRef(args[i]);
         Py_XDECREF(old);
@@ -627,30 +640,21 @@ static PyObject *configure(PyObject *module, PyObject *const *args, Py_ssize_t n
     Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {
-    {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL, run_doc},
-    {"configure", (PyCFunction)(void (*)(void))configure, METH_FASTCALL, configure_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_engine", "The loop of a backward pass.", -1, methods, NULL, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit__engine(void) {
-    struct { PyObject **place; const char *text; } names[] = {
-        {&s_next, "next"}, {&s_node, "node"}, {&s_nr, "nr"}, {&s_specs, "specs"}, {&s_hooked, "hooked"}, {&s_apply, "apply"},
-        {&s_saved, "saved"}, {&s_seq, "seq"}, {&s_a, "_a"}, {&s_shape, "shape"}, {&s_dtype, "dtype"},
-        {&s_enter_node, "enter_node"}, {&s_leave, "leave"}, {&s_active, "active"}, {&s_thread, "forward_thread"},
-        {&s_pre_hooks, "pre_hooks"}, {&s_retains, "retains"}, {&leaf_name, "torch::autograd::AccumulateGrad"},
+int engine_setup(void) {
+    struct { PyObject **place; const char *text; } texts[] = {
+        {&s_node, "node"}, {&s_nr, "nr"}, {&s_specs, "specs"}, {&s_apply, "apply"}, {&s_enter_node, "enter_node"},
+        {&s_leave, "leave"}, {&s_active, "active"}, {&s_pre_hooks, "pre_hooks"}, {&s_retains, "retains"}, {&s_detach, "detach"},
+        {&leaf_name, "torch::autograd::AccumulateGrad"},
         {&leaf_evaluation, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"},
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        *names[i].place = PyUnicode_InternFromString(names[i].text);
-        if (*names[i].place == NULL) {
-            return NULL;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        *texts[i].place = PyUnicode_InternFromString(texts[i].text);
+        if (*texts[i].place == NULL) {
+            return -1;
         }
     }
     minus_one = PyLong_FromLong(-1);
     zero = PyLong_FromLong(0);
     nothing = PyTuple_New(0);
-    return minus_one == NULL || zero == NULL || nothing == NULL ? NULL : PyModule_Create(&definition);
+    return minus_one == NULL || zero == NULL || nothing == NULL ? -1 : 0;
 }

@@ -18,8 +18,8 @@ typedef struct {
 static OpSlot *ops;                                 /* every operator met, for the life of the process */
 static size_t op_mask, op_count;
 
-static _Thread_local Buffer *own_buffer;            /* valid while the generation is the recorder's */
-static _Thread_local uint64_t own_generation;
+static _Thread_local Buffer *own_buffer THREAD_LOCAL_MODEL;            /* valid while the generation is the recorder's */
+static _Thread_local uint64_t own_generation THREAD_LOCAL_MODEL;
 static uint64_t generations;
 
 static const char EVALUATE[] = "autograd::engine::evaluate_function: ";
@@ -142,7 +142,7 @@ static const OpSlot *op_label(Core *core, PyObject *op)
     return slot->op ? slot : add_op(core, op);
 }
 
-static int name_label(Core *core, PyObject *name, int kind, int32_t *label)
+int core_name_label(Core *core, PyObject *name, int kind, int32_t *label)
 {
     uint64_t generation = core->generation;
     PyObject *known = PyDict_GetItemWithError(core->names[kind], name);
@@ -259,7 +259,7 @@ static PyObject *enter_op(Core *self, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-static int tell(Core *self, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread)
+int core_tell(Core *self, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread)
 {
     if (!(self->detail & LISTENERS))
         return 0;
@@ -298,19 +298,48 @@ static int node_kind(Core *core, PyObject *name, bool is_backward)
     return !text ? -1 : strncmp(text, EVALUATE, sizeof EVALUATE - 1) == 0 ? KIND_NODE : KIND_FUNCTION;
 }
 
-static int begin_node(Core *self, Buffer *buffer, int kind, PyObject *const *args, long long sequence_nr)
+static int tell_node(Core *self, int kind, PyObject *name, PyObject *const *inputs, Py_ssize_t count, int64_t sequence_nr, int32_t thread)
 {
-    int32_t label, inputs = -1, thread = 0;
-    if ((kind != KIND_FUNCTION && thread_number(self, buffer, args[2], sequence_nr, &thread) < 0)
-            || tell(self, kind, args[0], args[3], sequence_nr, thread) < 0)
+    if (!(self->detail & LISTENERS))
+        return 0;
+    PyObject *given = tuple_of(inputs, count);
+    int told = given ? core_tell(self, kind, name, given, sequence_nr, thread) : -1;
+    Py_XDECREF(given);
+    return told;
+}
+
+static int begin_node(Core *self, Buffer *buffer, int kind, PyObject *name, int64_t sequence_nr, PyObject *thread_ident,
+                      PyObject *const *inputs, Py_ssize_t count, bool is_closed)
+{
+    int32_t label, described = -1, thread = 0;
+    if ((kind != KIND_FUNCTION && thread_number(self, buffer, thread_ident, sequence_nr, &thread) < 0)
+            || tell_node(self, kind, name, inputs, count, sequence_nr, thread) < 0)
         return -1;
     if (!buffer)
         return 0;
-    if (name_label(self, args[0], kind, &label) < 0)
+    if (core_name_label(self, name, kind, &label) < 0)
         return -1;
-    if (self->detail & SHAPES && kind != KIND_NODE && !buffer_refuses(buffer) && (inputs = inputs_of_values(self, args[3])) == -2)
+    if (self->detail & SHAPES && kind != KIND_NODE && !buffer_refuses(buffer)
+            && (described = inputs_of_values(self, inputs, count)) == -2)
         return -1;
-    return push_row(self, buffer, label, sequence_nr, thread, inputs, false);
+    if (push_row(self, buffer, label, sequence_nr, thread, described, is_closed) < 0)
+        return -1;
+    if (self->detail & STACKS && is_closed)
+        tracer_pause(buffer);
+    return 0;
+}
+
+int core_begin_node(Core *self, PyObject *name, int64_t sequence_nr, PyObject *thread_ident, PyObject *const *inputs, Py_ssize_t count,
+                    bool is_backward, bool is_closed)
+{
+    int kind = node_kind(self, name, is_backward);
+    Buffer *buffer = kind < 0 ? NULL : core_buffer(self);
+    if (kind < 0 || (!buffer && PyErr_Occurred()))
+        return -1;
+    Py_XINCREF(buffer);                             /* what is described for the first time may end the recording */
+    int begun = begin_node(self, buffer, kind, name, sequence_nr, thread_ident, inputs, count, is_closed);
+    Py_XDECREF(buffer);
+    return begun;
 }
 
 static PyObject *enter_node(Core *self, PyObject *const *args, Py_ssize_t count)
@@ -321,14 +350,12 @@ static PyObject *enter_node(Core *self, PyObject *const *args, Py_ssize_t count)
     int is_backward = PyObject_IsTrue(args[4]);
     if (is_backward < 0 || (sequence_nr == -1 && PyErr_Occurred()))
         return NULL;
-    int kind = node_kind(self, args[0], is_backward);
-    Buffer *buffer = kind < 0 ? NULL : core_buffer(self);
-    if (kind < 0 || (!buffer && PyErr_Occurred()))
+    PyObject *inputs = PySequence_Tuple(args[3]);
+    if (!inputs)
         return NULL;
-    Py_XINCREF(buffer);
-    int failed = begin_node(self, buffer, kind, args, sequence_nr);
-    Py_XDECREF(buffer);
-    if (failed)
+    int begun = core_begin_node(self, args[0], sequence_nr, args[2], &PyTuple_GET_ITEM(inputs, 0), PyTuple_GET_SIZE(inputs), is_backward, false);
+    Py_DECREF(inputs);
+    if (begun < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -344,9 +371,9 @@ static PyObject *enter_scope(Core *self, PyObject *const *args, Py_ssize_t count
         return NULL;
     int32_t label;
     Py_XINCREF(buffer);
-    int failed = tell(self, KIND_SCOPE, args[0], Py_None, -1, 0);
+    int failed = core_tell(self, KIND_SCOPE, args[0], Py_None, -1, 0);
     if (!failed && buffer)
-        failed = name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0;
+        failed = core_name_label(self, args[0], KIND_SCOPE, &label) < 0 || push_row(self, buffer, label, -1, 0, -1, false) < 0;
     Py_XDECREF(buffer);
     if (failed)
         return NULL;
@@ -585,6 +612,8 @@ static PyMethodDef functions[] = {
     {"setup", setup, METH_VARARGS, "setup(Tensor, ndarray, samples): whether arrays can be read directly."},
     {"setup_calls", calls_setup, METH_VARARGS, "What calls need of the package."},
     {"observe", calls_observe, METH_VARARGS, "observe(observer, seen): who is told about calls."},
+    {"run_backward", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, engine_run_doc},
+    {"configure_engine", (PyCFunction)(void (*)(void))engine_configure, METH_FASTCALL, engine_configure_doc},
     {"set_mode", calls_set_mode, METH_O, "The mode word."},
     {"set_grad", calls_set_grad, METH_O, "Whether the calling thread records gradients."},
     {NULL, NULL, 0, NULL},
@@ -609,7 +638,7 @@ static int intern_names(void)
 
 PyMODINIT_FUNC PyInit__recorder(void)
 {
-    if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || PyType_Ready(&Call_Type) < 0 || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
+    if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || PyType_Ready(&Call_Type) < 0 || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
             || PyType_Ready(&Core_Type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
@@ -628,6 +657,10 @@ PyMODINIT_FUNC PyInit__recorder(void)
             Py_DECREF(module);
             return NULL;
         }
+    }
+    if (launches_setup(module) < 0) {
+        Py_DECREF(module);
+        return NULL;
     }
     return module;
 }

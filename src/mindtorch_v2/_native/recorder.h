@@ -12,11 +12,18 @@
 /* Bits of Core.detail, as in profiler/_recorder.py: what makes a row cost more than its times. */
 enum { SHAPES = 1, STACKS = 2, MODULES = 4, LISTENERS = 8 };
 /* Kinds of rows, as in profiler/_fields.py. */
-enum { KIND_NODE = 1, KIND_BACKWARD = 2, KIND_SCOPE = 3, KIND_FUNCTION = 5, KIND_COUNT = 10 };
+enum { KIND_NODE = 1, KIND_BACKWARD = 2, KIND_SCOPE = 3, KIND_FUNCTION = 5, KIND_RUNTIME = 10, KIND_COUNT = 12 };
 /* Whose code it is, as in profiler/_stacks.py; IMPORTS marks the import machinery. */
 enum { USER = 0, LIBRARY = 1, INTERNAL = 2, CLASS_MASK = 3, IMPORTS = 4 };
 
 #define NO_END INT64_MIN
+
+/* Reading a thread's own variable takes one instruction where the C library lets a loaded module have some in advance. */
+#if defined(__GLIBC__) && defined(__GNUC__)
+#define THREAD_LOCAL_MODEL __attribute__((tls_model("initial-exec")))
+#else
+#define THREAD_LOCAL_MODEL
+#endif
 
 typedef struct {
     int64_t start_ns, end_ns, sequence_nr;
@@ -76,6 +83,19 @@ typedef struct {
     PyObject *code;
 } StackNode;
 
+/* A function in C that was called before, and its label. */
+typedef struct {
+    const void *definition, *type;
+    char name[48];
+} FunctionKey;
+
+typedef struct {
+    FunctionKey key;
+    int32_t label;            /* 0: a free slot */
+} FunctionSlot;
+
+enum { RECENT_FUNCTIONS = 128 };
+
 /* Call stacks as a tree of (caller, code, instruction), and the codes met. Lives as long as what was recorded with it. */
 typedef struct {
     PyObject_HEAD
@@ -83,7 +103,8 @@ typedef struct {
     size_t code_mask, code_used;
     Table nodes;              /* StackNode */
     BlobMap numbers;          /* (parent, lasti, code) -> node */
-    BlobMap functions;        /* (definition, type of self) of a function in C -> label */
+    BlobMap functions;        /* FunctionKey -> label */
+    FunctionSlot recent[RECENT_FUNCTIONS];   /* those called last, by the place that their definition gives */
     PyObject *describe_code, *describe_function;
 } Stacks;
 
@@ -111,6 +132,7 @@ typedef struct {
     int32_t module;
     Frame *frames;
     Py_ssize_t frame_count, frame_room;
+    Py_ssize_t known_frames;           /* the outermost ones, whose node is right as long as they call what stands above them */
     struct Hook *hook;                 /* what the thread's profile function is given, where there is one */
     char traced, monitored, alone;     /* monitored: by sys.monitoring, and nobody else uses that */
     unsigned long ident;               /* of the thread, as Python gives it, and its small number */
@@ -141,7 +163,13 @@ extern struct Names {
 } names;
 
 /* events: an operator's, with its arguments one by one, and as a tuple where there is one */
+int core_name_label(Core *core, PyObject *name, int kind, int32_t *label);      /* -1 with a Python error set */
+int core_tell(Core *core, int kind, PyObject *name, PyObject *inputs, long long sequence_nr, int32_t forward_thread);
+int launches_setup(PyObject *module);
 int core_begin_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr);
+/* A node's evaluation (no inputs), its application to gradients (`is_backward`), or the forward of a custom Function. */
+int core_begin_node(Core *core, PyObject *name, int64_t sequence_nr, PyObject *thread, PyObject *const *inputs, Py_ssize_t count,
+                    bool is_backward, bool is_closed);         /* closed: nothing of the user's runs inside, so nothing is traced there */
 int core_end_op(Core *core, bool went_well);                   /* where it did not, the error that is set stays */
 
 /* rows */
@@ -158,7 +186,7 @@ int core_drop_old_rows(Core *core);
 int inputs_setup(PyObject *module, PyObject *tensor, PyObject *ndarray, PyObject *samples);
 /* The arguments of a call by number; -2 with a Python error set. `tuple` is made where it is needed and not given. */
 int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple);
-int32_t inputs_of_values(Core *core, PyObject *values);
+int32_t inputs_of_values(Core *core, PyObject *const *values, Py_ssize_t count);
 PyObject *tuple_of(PyObject *const *items, Py_ssize_t count);
 int array_memory(PyObject *array, int64_t *address, int64_t *nbytes);       /* of the array that owns the memory */
 
@@ -187,6 +215,7 @@ int buffer_setup(void);
 int memory_setup(void);
 PyObject *core_watch(PyObject *self, PyObject *tensor);
 int watch_tensor(Core *core, PyObject *tensor);
+PyObject *watched_storage(Core *core, PyObject *array);                     /* a new one, whose memory is reported */
 PyObject *core_allocated(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *core_freed(PyObject *self, PyObject *const *args, Py_ssize_t count);
 Buffer *core_buffer(Core *core);                                            /* the calling thread's, NULL if not recorded */

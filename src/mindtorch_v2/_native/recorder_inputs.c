@@ -205,11 +205,9 @@ int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t
     return number;
 }
 
-int32_t inputs_of_values(Core *core, PyObject *values)
+int32_t inputs_of_values(Core *core, PyObject *const *values, Py_ssize_t count)
 {
-    if (!PyTuple_Check(values) || !PyTuple_GET_SIZE(values))
-        return -1;
-    return inputs_of_op(core, NULL, &PyTuple_GET_ITEM(values, 0), PyTuple_GET_SIZE(values), values);
+    return count ? inputs_of_op(core, NULL, values, count, NULL) : -1;
 }
 
 int array_memory(PyObject *array, int64_t *address, int64_t *nbytes)

@@ -148,9 +148,30 @@ static PyObject *begin_block(Core *core, int64_t address, int64_t nbytes, int32_
     return (PyObject *)made;
 }
 
+/* Reports the memory of an array as that of a storage, once. Memory without elements is not reported. */
+static int watch_storage(Core *core, Storage *shared, PyObject *array)
+{
+    int64_t address, nbytes;
+    if (shared->block != Py_None || !array || !array_memory(array, &address, &nbytes) || !nbytes)
+        return 0;
+    PyObject *block = begin_block(core, address, nbytes, 0);
+    if (!block)
+        return -1;
+    Py_SETREF(shared->block, block);
+    return 0;
+}
+
+PyObject *watched_storage(Core *core, PyObject *array)
+{
+    PyObject *made = storage_make();
+    if (made && watch_storage(core, (Storage *)made, array) < 0)
+        Py_CLEAR(made);
+    return made;
+}
+
 int watch_tensor(Core *core, PyObject *value)
 {
-    /* Reports the memory of a fresh tensor on the CPU, once. Memory without elements is not reported. */
+    /* Reports the memory of a fresh tensor on the CPU. */
     Tensor *tensor = (Tensor *)value;
     if (tensor->storage == Py_None) {
         PyObject *made = storage_make();
@@ -162,15 +183,7 @@ int watch_tensor(Core *core, PyObject *value)
         PyErr_SetString(PyExc_TypeError, "a tensor's storage is not the native one");
         return -1;
     }
-    Storage *shared = (Storage *)tensor->storage;
-    int64_t address, nbytes;
-    if (shared->block == Py_None && tensor->array && array_memory(tensor->array, &address, &nbytes) && nbytes) {
-        PyObject *block = begin_block(core, address, nbytes, 0);
-        if (!block)
-            return -1;
-        Py_SETREF(shared->block, block);
-    }
-    return 0;
+    return watch_storage(core, (Storage *)tensor->storage, tensor->array);
 }
 
 PyObject *core_watch(PyObject *self, PyObject *tensor)

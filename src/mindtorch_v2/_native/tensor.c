@@ -120,6 +120,7 @@ Node *node_of(PyTypeObject *type)
         made->shape = held(no_items);
         made->dtype = held(default_type);
         made->forward_thread = held(zero);
+        made->hooked = held(Py_False);
     }
     return made;
 }
@@ -160,6 +161,7 @@ static void node_dealloc(Node *self)
     Py_XDECREF(self->shape);
     Py_XDECREF(self->dtype);
     Py_XDECREF(self->forward_thread);
+    Py_XDECREF(self->hooked);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -171,6 +173,7 @@ static PyMemberDef node_members[] = {
     FIELD(Node, "shape", shape, "Of the output."),
     FIELD(Node, "dtype", dtype, "Of the output."),
     FIELD(Node, "forward_thread", forward_thread, "The thread that made it, where that is of interest."),
+    FIELD(Node, "hooked", hooked, "Whether anything but `apply` has to happen when the node runs."),
     {NULL, 0, 0, 0, NULL},
 };
 

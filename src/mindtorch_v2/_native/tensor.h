@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    PyObject *next, *saved, *versions, *seq, *shape, *dtype, *forward_thread;
+    PyObject *next, *saved, *versions, *seq, *shape, *dtype, *forward_thread, *hooked;
 } Node;
 
 typedef struct {
@@ -50,6 +50,12 @@ PyObject *calls_observe(PyObject *module, PyObject *args);
 PyObject *calls_set_mode(PyObject *module, PyObject *mode);
 PyObject *calls_set_grad(PyObject *module, PyObject *enabled);
 int node_set_default_type(PyObject *dtype);
+
+/* engine */
+extern const char engine_run_doc[], engine_configure_doc[];
+PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *engine_configure(PyObject *module, PyObject *const *args, Py_ssize_t count);
+int engine_setup(void);
 
 static inline bool is_tensor(PyObject *value)
 {

@@ -10,9 +10,10 @@ import numpy as np
 
 from .. import _dtype as dt
 from .._device import device
+from .._dispatch.keys import CPU, NPU
 from .._shape import Size
 from .._storage import root_array
-from .._tensor import Parameter, Tensor
+from .._tensor import Parameter, Tensor, wrap
 from .names import STORAGE_NAMES, Name, foreign_module
 
 _REBUILD_TENSOR = Name("torch._utils", "_rebuild_tensor_v2")
@@ -30,6 +31,7 @@ class CheckpointPickler(_PythonPickler):
         self.storages: dict[str, np.ndarray] = {}
         self._keys: dict[int, str] = {}
         self._tensors_alive: list[Any] = []
+        self._copies: dict[int, np.ndarray] = {}      # of device memory, by the identity of its owner
 
     # --- names --------------------------------------------------------------------------------------------------------
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:
@@ -82,23 +84,42 @@ class CheckpointPickler(_PythonPickler):
             data = t.detach()
             self._tensors_alive.append(data)
             return _REBUILD_PARAMETER, (data, t.requires_grad, OrderedDict())
-        host = t if t._ks & 1 else t.cpu()
-        self._tensors_alive.append(host)
-        return _REBUILD_TENSOR, (_StorageRef(host, str(t.device)), host.storage_offset(), tuple(host.shape), host.stride(),
-                                 t.requires_grad, OrderedDict())
+        if not t._ks & (CPU | NPU):
+            t = t.cpu()      # says why that cannot be
+        root, offset = self._on_host(t) if t._ks & NPU else (root_array(t._a), t.storage_offset())
+        return _REBUILD_TENSOR, (_StorageRef(root, t.dtype, str(t.device)), offset, tuple(t.shape), t.stride(), t.requires_grad,
+                                 OrderedDict())
+
+    def _on_host(self, t: Tensor) -> tuple[np.ndarray, int]:
+        """A copy of all the device memory that a tensor shares with others, made once, and where in it the tensor begins."""
+        from .._backends.npu.allocator import memory_of
+        from .._backends.npu.copies import to_host
+        memory = memory_of(t._a)
+        if memory is None:
+            return self._alive(np.empty(0, t.dtype.np)), 0
+        if id(memory) not in self._copies:
+            whole = wrap(np.ndarray((memory.nbytes,), np.uint8, memory), dt.uint8, NPU, t.device)
+            self._copies[id(memory)] = to_host(whole)._a
+        return self._copies[id(memory)], (t.data_ptr() - memory.address) // t.element_size()
+
+    def _alive(self, array: np.ndarray) -> np.ndarray:
+        self._tensors_alive.append(array)
+        return array
 
     def persistent_id(self, obj: Any) -> Any:
         if not isinstance(obj, _StorageRef):
             return None
-        root = root_array(obj.tensor._a)
+        root = obj.root
         key = self._keys.get(id(root))
         if key is None:
             key = self._keys[id(root)] = str(len(self._keys))
             self.storages[key] = root
-        numel = root.nbytes // obj.tensor.dtype.itemsize
-        return "storage", Name("torch", STORAGE_NAMES[obj.tensor.dtype]), key, obj.location, numel
+        numel = root.nbytes // obj.dtype.itemsize
+        return "storage", Name("torch", STORAGE_NAMES[obj.dtype]), key, obj.location, numel
 
 
 class _StorageRef:
-    def __init__(self, tensor: Tensor, location: str) -> None:
-        self.tensor, self.location = tensor, location
+    """A storage as a tensor refers to it: the array that owns the memory on the host, a type, and the device it belongs to."""
+
+    def __init__(self, root: np.ndarray, dtype: dt.dtype, location: str) -> None:
+        self.root, self.dtype, self.location = root, dtype, location

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _device
 from .. import _dtype as dt
+from .._dispatch.keys import NPU
 from .._shape import Size
 from .._tensor import Parameter, Tensor, wrap
 from .archive import ArchiveReader
@@ -24,10 +25,20 @@ def _encode_latin1(text: str, encoding: str = "latin1") -> bytes:
 
 
 class LoadedStorage:
-    """The bytes of a storage, in the type that its reference names."""
+    """The bytes of a storage, in the type that its reference names. `on_device` holds copies on devices, one per storage and
+    device, so that tensors which shared memory share it again."""
 
-    def __init__(self, array: np.ndarray, dtype: dt.dtype, location: Any) -> None:
+    def __init__(self, array: np.ndarray, dtype: dt.dtype, location: Any, key: str, on_device: dict[Any, Tensor]) -> None:
         self.array, self.dtype, self.location = array, dtype, location
+        self._key, self._on_device = key, on_device
+
+    def placed(self) -> Tensor:
+        """All elements as a tensor on the device that the storage belongs to."""
+        found = self._on_device.get((self._key, self.location))
+        if found is None:
+            raw = wrap(self.array.view(np.uint8), dt.uint8)
+            found = self._on_device[self._key, self.location] = raw.to(self.location)
+        return found
 
 
 def rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any, requires_grad: Any = False, backward_hooks: Any = None,
@@ -49,8 +60,17 @@ def rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any, re
         array = np.ndarray(tuple(size), flat.dtype, flat.data, storage_offset * item, tuple(s * item for s in stride))
     made = wrap(array, storage.dtype)
     if isinstance(storage.location, _device.device) and storage.location.type != "cpu":
-        made = made.to(storage.location)
+        made = _on_device(storage, storage_offset * item, size, tuple(s * item for s in stride), made)
     return made.requires_grad_() if requires_grad is True and made.dtype.inexact else made
+
+
+def _on_device(storage: LoadedStorage, offset: int, size: Any, strides: Any, host: Tensor) -> Tensor:
+    """A tensor over the device's copy of a storage; devices without memory (meta) get a tensor of their own."""
+    if storage.location.type != "npu" or not host.numel():
+        return host.to(storage.location)
+    whole = storage.placed()
+    array = np.ndarray(tuple(size), storage.dtype.np, whole._a, offset, strides)
+    return wrap(array, storage.dtype, NPU, whole.device)
 
 
 def rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any = None) -> Any:
@@ -84,6 +104,7 @@ class _Reader(pickle.Unpickler):
         super().__init__(io.BytesIO(archive.read("data.pkl")), encoding="utf-8")
         self._archive, self._place = archive, place
         self._storages: dict[str, np.ndarray] = {}
+        self._on_device: dict[Any, Tensor] = {}
 
     def persistent_load(self, saved_id: Any) -> Any:
         if not isinstance(saved_id, tuple) or len(saved_id) != 5 or saved_id[0] != "storage" or not isinstance(saved_id[1], StorageType):
@@ -101,7 +122,7 @@ class _Reader(pickle.Unpickler):
         array = raw[:numel * itemsize].view(kind.dtype.np)
         if self._archive.byteorder == "big" and itemsize > 1:
             array = array.byteswap()
-        return LoadedStorage(array, kind.dtype, self._place(location))
+        return LoadedStorage(array, kind.dtype, self._place(location), key, self._on_device)
 
 
 class RestrictedUnpickler(_Reader):

@@ -9,6 +9,7 @@ from .._creation import tensor
 from .._dispatch import aten
 from .._random import Generator
 from .._tensor import Tensor
+from .checks_layers import further_cases
 
 
 class Case(NamedTuple):
@@ -40,6 +41,7 @@ def cases() -> Iterator[Case]:
     yield from _products()
     yield from _movement(x)
     yield from _layers(x)
+    yield from further_cases(_op, _randn)
 
 
 def _elementwise(x: Tensor, y: Tensor, positive: Tensor) -> Iterator[Case]:
@@ -149,6 +151,9 @@ def _movement(x: Tensor) -> Iterator[Case]:
     yield Case("expand", lambda put: put(x)[:, :1].expand(4, 3).contiguous())
     yield Case("fill_.Scalar", lambda put: put(x).clone().fill_(3.5))
     yield Case("zero_", lambda put: put(x).clone().zero_())
+    for name, args in (("linspace", (0.0, 1.0, 7)), ("eye", (4,)), ("eye.m", (2, 3))):
+        yield Case(name, lambda put, name=name, args=args: aten.overload(name)(*args, device=put(x).device))  # type: ignore[misc]
+    yield Case("index.several", lambda put: put(x)[put(tensor([2, 0])), put(tensor([1, 5]))])
     yield Case("arange.start_step", lambda put: aten.overload("arange.start_step")(1, 9, 2, device=put(x).device))
     yield Case("_local_scalar_dense", lambda put: tensor(put(x)[1, 2].item()))
 

@@ -10,11 +10,25 @@ import numpy as np
 from ._devices import add_device_rows
 from ._fields import Flag, Kind
 from ._interning import InputTable, Labels, ModuleTable
-from ._native_recorder import NativeBuffer, NativeRecorder, joined_memory, split_rows
+from ._native_recorder import NativeBuffer, NativeRecorder, joined_memory
+from ._native_rows import split_rows
 from ._python_recorder import DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Position, ThreadBuffer
-from ._store import EventStore, MemoryTable, Metadata, ModuleInfo, Options, StackTable, ThreadInfo, in_order, kept_ancestors
+from ._store import (
+    EventStore,
+    MemoryTable,
+    Metadata,
+    ModuleInfo,
+    Options,
+    StackTable,
+    ThreadInfo,
+    constant,
+    in_order,
+    is_constant,
+    kept_ancestors,
+)
 
 NO_END = np.iinfo(np.int64).min
+_BLOCK = 1 << 14
 
 
 @dataclass
@@ -71,12 +85,12 @@ def recorded(buffer: Any, spans: list[Span]) -> Recorded:
 
 def _from_native(buffer: Any, spans: list[Span]) -> tuple[Callable[[], dict[str, np.ndarray]], ...]:
     first = min([spans[0].start.row, *(row for s in spans for row in s.carried)])
-    numbered, rows = buffer.row_table(first, spans[-1].stop.row)
+    numbered, parts = buffer.row_table(first, spans[-1].stop.row)
     memories = [part for s in spans for part in buffer.memory_table(s.start.memory_at, s.stop.memory_at)[1]]
 
     def columns() -> dict[str, np.ndarray]:
-        made = split_rows(rows)
-        return {"row": np.arange(numbered, numbered + len(made["label"])), **made}
+        made = split_rows(parts)
+        return {"row": np.arange(numbered, numbered + len(made["label"]), dtype=np.int32), **made}
     return columns, lambda: joined_memory(memories)
 
 
@@ -129,6 +143,8 @@ def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     marking a table of their range is much cheaper than sorting them."""
     if not len(values):
         return values, values
+    if is_constant(values):
+        return values[:1], constant(0, len(values), np.int64)
     low = int(values.min())
     marked = np.zeros(int(values.max()) - low + 1, bool)
     marked[values - low] = True
@@ -145,9 +161,13 @@ def _positions(numbers: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Where rows of these numbers stand among ascending numbers; -1 for those that do not."""
     if not len(numbers):
         return np.full(len(rows), -1, np.int64)
+    if is_constant(rows) and rows[0] < 0:
+        return constant(-1, len(rows), np.int32)
     if numbers[-1] - numbers[0] == len(numbers) - 1:      # no gaps
-        place = rows - int(numbers[0])
-        return np.where((place >= 0) & (place < len(numbers)), place, -1)
+        place = rows - rows.dtype.type(numbers[0]) if numbers[0] else rows
+        if len(place) and (place.min() < -1 or place.max() >= len(numbers)):
+            place = np.where((place >= 0) & (place < len(numbers)), place, -1)
+        return place
     found = np.minimum(np.searchsorted(numbers, rows), len(numbers) - 1)
     return np.where((rows >= 0) & (numbers[found] == rows), found, -1)
 
@@ -174,15 +194,16 @@ class _Thread:
 
     def _set_times(self) -> None:
         window, starts, ends = self.window, self.columns["start_ns"], self.columns["end_ns"]
-        self.columns["flags"] = np.zeros(len(starts), np.uint8)
+        self.columns["flags"] = constant(0, len(starts), np.uint8)
         if len(starts) and (starts.min() < window.start_ns or ends.min() < window.start_ns or ends.max() > window.stop_ns):
             is_open = (ends == NO_END) | (ends > window.stop_ns)
             self.columns["start_ns"] = np.maximum(starts, window.start_ns)
             self.columns["end_ns"] = np.maximum(np.where(is_open, window.stop_ns, ends), self.columns["start_ns"])
-            self.columns["flags"][is_open] = Flag.UNFINISHED
+            self.columns["flags"] = np.where(is_open, np.uint8(Flag.UNFINISHED), np.uint8(0))
         # A frame that ran before the window and after it is not unfinished work: it merely surrounds it.
         carried = [r for s in self.spans for r in s.carried]
         if carried:
+            self.columns["flags"] = np.array(self.columns["flags"])
             self.columns["flags"][np.isin(self.columns["row"], carried)] = 0
 
     def _wanted(self, kinds: np.ndarray) -> np.ndarray:
@@ -203,10 +224,13 @@ class _Thread:
             unwanted.append(Kind.GC)
         if len(rows) and self.columns["start_ns"].max() > self.window.stop_ns:      # begun while the window was being closed
             keep &= self.columns["start_ns"] <= self.window.stop_ns
+        there = np.zeros(len(Kind), bool)
+        there[kinds[:1] if is_constant(kinds) else kinds] = True
         left_out = np.zeros(len(Kind), bool)
         left_out[[int(k) for k in unwanted]] = True
-        keep &= ~left_out[kinds]
-        return keep & ((kinds != Kind.STEP) | (self.columns["sequence_nr"] == self.window.owner))
+        if (there & left_out).any():
+            keep &= ~left_out[kinds]
+        return keep & ((kinds != Kind.STEP) | (self.columns["sequence_nr"] == self.window.owner)) if there[Kind.STEP] else keep
 
     def lost(self) -> int:
         """How many of the window's rows and memory records have been given up since."""
@@ -219,11 +243,11 @@ class _Thread:
         """Parents among the kept rows. A row that outlives the one it was opened in leaves the nesting (a step stays:
         what it outlives leaves), so that what remains lies inside its parent."""
         columns, kinds = self.columns, self.columns["kind"]
-        start, end = columns["start_ns"], np.append(columns["end_ns"], np.iinfo(np.int64).max)
         self.nearest: np.ndarray | None = None      # for each row the nearest kept one; None where all are kept
-        if self.keep.all() and not self.thread.detached and not (end[:-1] > end[columns["parent"]]).any():
+        if self.keep.all() and not self.thread.detached and not _any_outlives(columns["end_ns"], columns["parent"]):
             self.parent = columns["parent"]
             return
+        start, end = columns["start_ns"], np.append(columns["end_ns"], np.iinfo(np.int64).max)
         loose = np.zeros(len(start), bool)
         if self.thread.detached:
             loose = np.isin(columns["row"], list(self.thread.detached))
@@ -256,9 +280,19 @@ class _Thread:
         return {**made, "row": row}
 
 
+def _any_outlives(end: np.ndarray, parent: np.ndarray) -> bool:
+    """Whether any row ends after its parent. A block at a time, which stays in the processor's cache."""
+    if is_constant(parent) and parent[0] < 0:
+        return False
+    blocks = (slice(first, first + _BLOCK) for first in range(0, len(end), _BLOCK))
+    return any(bool(((end[b] > end[parent[b]]) & (parent[b] >= 0)).any()) for b in blocks)
+
+
 def _label_kinds(labels: Labels, column: np.ndarray) -> np.ndarray:
     if not len(column):
         return np.zeros(0, np.uint8)
+    if is_constant(column):
+        return constant(labels.label(int(column[0])).kind, len(column), np.uint8)
     low = int(column.min())
     kinds = np.zeros(int(column.max()) - low + 1, np.uint8)
     kinds[column - low] = 1                      # which labels there are
@@ -341,7 +375,7 @@ def _joined(threads: list[_Thread]) -> tuple[dict[str, np.ndarray], dict[str, np
         for n in names:
             columns[n].append(thread.columns[n][keep] if count < len(keep) else thread.columns[n])
         columns["parent"].append(parent[keep] if count < len(keep) else parent)
-        columns["thread"].append(np.full(count, number, np.int32))
+        columns["thread"].append(constant(number, count, np.int32))
         base += count
         for n in MEMORY_FIELDS:
             memory[n].append(row if n == "row" else table[n])
@@ -395,7 +429,10 @@ def _name(known: Labels, columns: dict[str, np.ndarray], strings: _Strings) -> N
     names = np.array([strings(x.name) for x in labels], np.int32)
     # Indices of a few labels are gathered much faster than the labels themselves are looked up.
     overloads = np.array([-1 if x.overload is None else strings(x.overload) for x in labels], np.int32)
-    columns["name"], columns["overload"] = names[place], overloads[place]
+    if len(labels) == 1:
+        columns["name"], columns["overload"] = constant(names[0], len(place), np.int32), constant(overloads[0], len(place), np.int32)
+    else:
+        columns["name"], columns["overload"] = names[place], overloads[place]
 
 
 def _compacted(index: np.ndarray, get: Callable[[int], Any], described: bool, kinds: np.ndarray) -> tuple[np.ndarray, list[Any]]:
@@ -411,7 +448,7 @@ def _compacted(index: np.ndarray, get: Callable[[int], Any], described: bool, ki
 def _stack_table(known: Any, index: np.ndarray, strings: _Strings, options: Options) -> tuple[np.ndarray, StackTable]:
     """The window's call stacks as a tree."""
     if not options.with_stack:
-        return np.full(len(index), -1), StackTable()
+        return constant(-1, len(index), np.int32), StackTable()
     nodes: dict[tuple[int, int], int] = {}
     used, place = _distinct(index)
     heads = []
@@ -427,7 +464,7 @@ def _stack_table(known: Any, index: np.ndarray, strings: _Strings, options: Opti
 
 def _module_table(known: ModuleTable, index: np.ndarray, options: Options) -> tuple[np.ndarray, list[ModuleInfo]]:
     if not options.with_modules:
-        return np.full(len(index), -1), []
+        return constant(-1, len(index), np.int32), []
     infos = known.infos
     used = {int(n) for n in np.unique(index) if n >= 0}
     for number in sorted(used, reverse=True):       # a caller's number is smaller than its callees'
@@ -443,9 +480,7 @@ def _module_table(known: ModuleTable, index: np.ndarray, options: Options) -> tu
 
 def _steps(start: np.ndarray, steps: list[tuple[int, int]]) -> np.ndarray:
     """The step in which each event began."""
-    if not steps:
-        return np.zeros(len(start), np.int32)
-    if len(steps) == 1:
-        return np.full(len(start), steps[0][1], np.int32)
+    if len(steps) < 2:
+        return constant(steps[0][1] if steps else 0, len(start), np.int32)
     times, numbers = np.array(steps, np.int64).T
     return numbers[np.maximum(np.searchsorted(times, start, side="right") - 1, 0)]

@@ -10,9 +10,11 @@ try:  # makes and reads the same files, several times faster
     from isal import isal_zlib
     from isal.igzip import IGzipFile
 except ImportError:
+    DEFLATE: Any = zlib
     GzipFile: Any = gzip.GzipFile
     GZIP_ERRORS: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
 else:
+    DEFLATE = isal_zlib
     GzipFile = IGzipFile
     GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile, isal_zlib.error)
 

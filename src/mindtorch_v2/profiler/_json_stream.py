@@ -31,7 +31,7 @@ def read_trace(path: str | os.PathLike[str], exact: bool = False) -> Iterator[It
         raw.seek(0)
         data = GzipFile(fileobj=raw, mode="rb") if packed else raw
         try:
-            text = io.TextIOWrapper(data, "utf-8-sig", errors="surrogateescape")
+            text = io.TextIOWrapper(data, "utf-8-sig", errors="surrogateescape", newline="")
             yield from _Stream(path, text, exact).items()
         except GZIP_ERRORS as error:
             raise ProfileFileError(path, f"its compressed data is damaged or incomplete ({error})") from error

@@ -1,9 +1,14 @@
 """Who encloses whom, from times alone."""
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from .._native import native_module
 from ._fields import Kind
+
+_native: Any = native_module("_trace_reader")
 
 
 def nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -13,6 +18,17 @@ def nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> tu
     than `slack_ns`, the error of a trace in whole microseconds, ends with it; one that outlives it by more leaves the nesting. (A
     step stays: what it outlives leaves.)
     """
+    if _native is None:
+        return _nest(columns, nests, slack_ns)
+    end, parent = np.array(columns["end_ns"], np.int64), np.empty(len(nests), np.int32)
+    loose, track = np.zeros(len(nests), bool), np.ascontiguousarray(columns["track"], np.int32)
+    _native.nest(np.ascontiguousarray(columns["start_ns"], np.int64), end, track, columns["kind"] == Kind.STEP, nests, parent, loose,
+                 int(track.max(initial=-1)) + 1, slack_ns)
+    return end, parent, loose
+
+
+def _nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The twin in Python."""
     start, end = columns["start_ns"].tolist(), columns["end_ns"].tolist()
     is_step = (columns["kind"] == Kind.STEP).tolist()
     track = columns["track"].tolist()

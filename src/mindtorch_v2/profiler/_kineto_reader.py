@@ -1,47 +1,27 @@
 """Traces in JSON, as this profiler and PyTorch write them, as stores.
 
-Here events are collected into columns, one at a time; `_kineto_store` makes a store of them.
+Events are collected into columns, in C where that was built (`_kineto_native`, `_kineto_collector`); `_kineto_store` makes a store
+of them.
 """
 from __future__ import annotations
 
 import contextlib
 import gc
-import json
 import os
 from collections.abc import Iterator
-from decimal import Decimal
-from typing import Any
 
-import numpy as np
-
-from ._fields import DEVICE_KINDS, PYTHON_KINDS, Kind
+from . import _kineto_native
 from ._files import ProfileFileError
 from ._json_stream import read_trace
-from ._kineto_inputs import InputTable
-from ._kineto_store import ROW, Collected, build
+from ._kineto_collector import Collector
+from ._kineto_store import build
 from ._store import EventStore
-
-_EXACT_BELOW = 1 << 43        # microseconds with three decimals are exact in a double below this
-_BLOCK = 1 << 16
-_LIMIT = 1 << 62              # nanoseconds: beyond lies nothing that a trace could mean
-_STEP_PREFIX = "ProfilerStep#"
-_NODE_PREFIX = "autograd::engine::evaluate_function: "
-_DEVICES = frozenset(int(kind) for kind in DEVICE_KINDS)
-
-# Categories in lower case, as PyTorch has called them since 1.8.
-_KIND_OF_CATEGORY: dict[str, Kind] = {
-    "cpu_op": Kind.OP, "operator": Kind.OP, "": Kind.OP, "user_annotation": Kind.SCOPE, "python_function": Kind.PYTHON,
-    **{f"{device}_runtime": Kind.RUNTIME for device in ("cuda", "hip", "xpu", "mtia", "hpu", "privateuse1")},
-    **{f"{device}_driver": Kind.DRIVER for device in ("cuda", "xpu", "privateuse1")}, "runtime": Kind.RUNTIME,
-    "overhead": Kind.OVERHEAD, "kernel": Kind.KERNEL, "gpu_memcpy": Kind.MEMCPY, "memcpy": Kind.MEMCPY, "gpu_memset": Kind.MEMSET,
-    "memset": Kind.MEMSET, "gpu_user_annotation": Kind.DEVICE_SCOPE, "cuda_sync": Kind.SYNC, "cuda_event": Kind.SYNC,
-    "cuda_profiler_range": Kind.RANGE}
 
 
 def load_trace(path: str | os.PathLike[str]) -> EventStore:
     """The store of a trace file. ProfileFileError, with the file's name, for what cannot be read as one."""
     with _collector_paused():
-        collector = _read(path, exact=False)
+        collector = _kineto_native.read(path) or _read(path, exact=False)
         if collector.lost_digits:       # an older form: microseconds since 1970 with decimals, which no double holds
             collector = _read(path, exact=True)
         try:
@@ -50,8 +30,8 @@ def load_trace(path: str | os.PathLike[str]) -> EventStore:
             raise ProfileFileError(path, f"has numbers that make no sense ({error})") from error
 
 
-def _read(path: str | os.PathLike[str], exact: bool) -> _Collector:
-    collector = _Collector()
+def _read(path: str | os.PathLike[str], exact: bool) -> Collector:
+    collector = Collector()
     take, number = collector.take, 0
     for what, key, value in read_trace(path, exact):
         if what == "member":
@@ -76,172 +56,3 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-class _Collector:
-    """Columns of plain numbers; texts and descriptions are kept once each."""
-
-    def __init__(self) -> None:
-        self.head: dict[str, Any] = {}
-        self.strings: dict[str, int] = {}
-        self.tracks: dict[tuple[Any, Any, bool], int] = {}    # (pid or device, tid or stream, is it a stream?)
-        self.names: dict[tuple[str, Any, Any], str] = {}      # what "M" events say: (name of the fact, pid, tid)
-        self.inputs = InputTable()
-        self.stacks: dict[str, int] = {}
-        self.modules: dict[str, int] = {}
-        self.categories: set[str] = set()
-        self.times: list[Any] = []
-        self.durations: list[Any] = []
-        self.rows = _Numbers(len(ROW))
-        self.memory = _Numbers(6)
-        self.memory_times: list[Any] = []
-        self.window: list[Any] = []                           # times that lie inside the window
-        self.process: Any = None
-        self._take = {"X": self._take_slice, "i": self._take_instant, "I": self._take_instant, "M": self._take_fact}
-
-    def take(self, event: Any) -> None:
-        """Adds an event. Arrows and counters follow from the rest; other phases are not written by any PyTorch."""
-        phase = event["ph"]
-        take = self._take.get(phase)
-        if take is not None:
-            take(event)
-        elif phase in ("B", "E", "b", "e", "n"):
-            raise ValueError(f'its phase "{phase}" is not used by PyTorch, and is not supported')
-
-    def _take_slice(self, event: dict[str, Any]) -> None:
-        category = event.get("cat", "")
-        if category == "Trace":
-            self.window += [event["ts"], event["ts"] + event.get("dur", 0)]
-            return
-        args, name, ts = event.get("args") or {}, event["name"], event["ts"]
-        kind = _KIND_OF_CATEGORY.get(category)
-        if kind is None:
-            kind = _KIND_OF_CATEGORY.get(category.lower(), Kind.OTHER)
-            self.categories.add(category)
-        elif kind >= Kind.RUNTIME:
-            self.categories.add(category)
-        if kind is Kind.SCOPE or kind is Kind.PYTHON or kind is Kind.OP:
-            kind = _refined(kind, name)
-        take = args.pop
-        on_device = kind in _DEVICES
-        if on_device:
-            track = (take("device", event["pid"]), take("stream", event["tid"]), True)
-        else:
-            track = (event["pid"], event["tid"], False)
-            self.process = self.process if self.process is not None else event["pid"]
-        external, number, forward, correlation = (take("External id", -1), take("Sequence number", -1), take("Fwd thread id", 0),
-                                                  take("correlation", -1))
-        take("Ev Idx", None)
-        take("Record function id", None)
-        stack, module, unfinished = take("Call stack", ""), take("Module Hierarchy", ""), take("finished", True) is False
-        self.times.append(ts)
-        self.durations.append(event.get("dur", 0))
-        self.rows.add((
-            self.strings.setdefault(_text(name), len(self.strings)), self.tracks.setdefault(track, len(self.tracks)), kind,
-            external, number, forward, correlation, unfinished,
-            self.inputs.number(args, kind) if args and kind not in PYTHON_KINDS else -1,
-            self.stacks.setdefault(stack, len(self.stacks)) if stack else -1,
-            self.modules.setdefault(module, len(self.modules)) if module else -1))
-
-    def _take_instant(self, event: dict[str, Any]) -> None:
-        if event["name"] == "[memory]":
-            args = event["args"]
-            track = (event["pid"], event["tid"], False)
-            self.memory_times.append(event["ts"])
-            self.memory.add((args["Addr"], args["Bytes"], args.get("Total Allocated", -1), args["Device Type"],
-                             args.get("Device Id", -1), self.tracks.setdefault(track, len(self.tracks))))
-        elif event["name"].startswith(("Iteration Start", "Record Window End")):
-            self.window.append(event["ts"])
-
-    def _take_fact(self, event: dict[str, Any]) -> None:
-        if event["name"] in ("process_name", "thread_name", "process_labels"):
-            values = [value for value in (event.get("args") or {}).values() if isinstance(value, str)]
-            if values:
-                self.names[event["name"], event["pid"], event.get("tid", 0)] = values[0]
-
-    @property
-    def lost_digits(self) -> bool:
-        return any(type(time) is float and time > _EXACT_BELOW for time in self.times[:1000])
-
-    def collected(self) -> Collected:
-        start, duration = nanoseconds(self.times), nanoseconds(self.durations)
-        whole = all(type(value) is int for value in self.times)
-        rows, memory = self.rows.columns(), self.memory.columns()
-        return Collected(
-            head=self.head, strings=self.strings, tracks=list(self.tracks), names=self.names, inputs=self.inputs,
-            process=self.process, stacks=list(self.stacks), modules=list(self.modules), categories=self.categories,
-            start=start, end=start + np.maximum(duration, 0), rows=rows, memory=memory,
-            memory_time=nanoseconds(self.memory_times), window=nanoseconds(self.window), resolution_ns=1000 if whole else 1)
-
-
-class _Numbers:
-    """Rows of whole numbers, packed a block at a time: as Python's numbers they would take several times the memory."""
-
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._blocks: list[np.ndarray] = []
-        self._rows: list[tuple[Any, ...]] = []
-
-    def add(self, row: tuple[Any, ...]) -> None:
-        self._rows.append(row)
-        if len(self._rows) == _BLOCK:
-            self._pack()
-
-    def _pack(self) -> None:
-        rows = self._rows
-        try:
-            block = np.array(rows)
-        except ValueError:      # a list among the numbers
-            block = np.zeros(0)
-        if block.dtype.kind != "i":
-            block = np.array([[_integer(value) for value in row] for row in rows], np.int64)
-        self._blocks.append(block)
-        self._rows = []
-
-    def columns(self) -> np.ndarray:
-        if self._rows:
-            self._pack()
-        return np.concatenate(self._blocks).T if self._blocks else np.zeros((self._width, 0), np.int64)
-
-
-def _refined(kind: Kind, name: Any) -> Kind:
-    """Kinds that a trace tells apart only by name."""
-    if kind is Kind.SCOPE:
-        return Kind.STEP if name.startswith(_STEP_PREFIX) else kind
-    if kind is Kind.OP:
-        return Kind.NODE if name.startswith(_NODE_PREFIX) else kind if "::" in name else Kind.FUNCTION
-    if name.startswith("nn.Module: "):
-        return Kind.MODULE
-    return Kind.BUILTIN if name.startswith("<built-in") else Kind.GC if name == "Python GC" else kind
-
-
-def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise TypeError(f"a name is {json.dumps(value, default=str)[:40]}")
-    return value
-
-
-def _integer(value: Any) -> int:
-    """A number that identifies something; some writers put such numbers into strings."""
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, str):
-        return int(value, 0)
-    raise TypeError(f"{value!r} is no whole number")
-
-
-def nanoseconds(microseconds: list[Any]) -> np.ndarray:
-    """Times as whole nanoseconds, without losing any that the numbers hold."""
-    if any(type(value) is Decimal for value in microseconds):
-        return np.array([round(value * 1000) for value in microseconds], np.int64)
-    if any(type(value) is bool or not isinstance(value, (int, float)) for value in microseconds):
-        raise ValueError("a time is no number")
-    times = np.array(microseconds)
-    if times.dtype.kind == "f":
-        if not (np.abs(times) < _LIMIT // 1000).all():
-            raise ValueError("a time is too large")
-        whole = np.floor(times)
-        return whole.astype(np.int64) * 1000 + np.rint((times - whole) * 1000).astype(np.int64)
-    if len(times) and (times.dtype.kind != "i" or int(np.abs(times).max()) >= _LIMIT // 1000):
-        raise ValueError("a time is too large")
-    return times.astype(np.int64) * 1000

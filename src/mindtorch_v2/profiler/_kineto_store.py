@@ -14,8 +14,8 @@ from ._kineto_inputs import InputTable
 from ._kineto_nesting import nest
 from ._store import EventStore, MemoryTable, Metadata, ModuleInfo, Options, StackTable, ThreadInfo, in_order
 
-ROW = ("name", "track", "kind", "external", "sequence_nr", "forward_thread", "correlation", "unfinished", "inputs", "stack",
-       "module")
+ROW = ("external", "sequence_nr", "correlation", "forward_thread", "name", "track", "inputs", "stack", "module", "kind",
+       "unfinished")
 _EXTRA_TIDS = 1 << 40     # threads above this number are tracks for what did not nest
 _SAFE = 1 << 53
 _OWN_KEYS = frozenset({"schemaVersion", "deviceProperties", "trace_id", "host_name", "displayTimeUnit", "baseTimeNanoseconds",
@@ -45,7 +45,7 @@ class Collected:
     categories: set[str]
     start: np.ndarray
     end: np.ndarray
-    rows: np.ndarray
+    rows: dict[str, np.ndarray]
     memory: np.ndarray
     memory_time: np.ndarray
     window: np.ndarray
@@ -55,8 +55,7 @@ class Collected:
 def build(raw: Collected) -> EventStore:
     """The store. Rows that are not inside another although they begin there, as far as the trace's resolution tells, are
     asynchronous; all others nest by time."""
-    columns: dict[str, np.ndarray] = {name: raw.rows[i] for i, name in enumerate(ROW)}
-    columns |= {"start_ns": raw.start, "end_ns": raw.end, "parent": np.full(len(raw.start), -1)}
+    columns = {**raw.rows, "start_ns": raw.start, "end_ns": raw.end, "parent": np.full(len(raw.start), -1)}
     (columns,) = in_order(columns)
     threads, thread_of_track = _threads(raw, columns)
     apart = np.array([_is_extra(track) for track in raw.tracks] + [False])[columns["track"]]

@@ -96,6 +96,16 @@ class Metadata:
     device_properties: str = "[]"             # JSON text: a list of objects, as in a trace's "deviceProperties"
 
 
+def constant(value: Any, length: int, dtype: Any) -> np.ndarray:
+    """A read-only column whose values are all the same: it takes no memory."""
+    return np.broadcast_to(np.array(value, dtype), (length,))
+
+
+def is_constant(column: np.ndarray) -> bool:
+    """Whether a column is known to hold one value only. False says nothing."""
+    return column.strides == (0,) and len(column) > 0
+
+
 def _frozen(columns: Mapping[str, Any], fields: tuple[Field, ...]) -> dict[str, np.ndarray]:
     """The columns of a catalogue as read-only arrays of the declared types; absent ones hold their missing value. What
     is read-only already (another store's column, a mapped file) is shared, and a constant takes no memory."""
@@ -104,9 +114,11 @@ def _frozen(columns: Mapping[str, Any], fields: tuple[Field, ...]) -> dict[str, 
     for f in fields:
         given = columns.get(f.name)
         if given is None:
-            array = np.broadcast_to(np.array(f.missing or 0, f.dtype), (length,))
+            array = constant(f.missing or 0, length, f.dtype)
         elif isinstance(given, np.ndarray) and given.dtype == f.dtype and not given.flags.writeable:
             array = given
+        elif isinstance(given, np.ndarray) and is_constant(given):
+            array = constant(given[0], length, f.dtype)
         else:
             array = np.array(given, f.dtype)
         if array.shape != (length,):

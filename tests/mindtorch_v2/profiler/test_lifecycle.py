@@ -413,16 +413,20 @@ def resident():
     with open("/proc/self/statm") as f:
         return int(f.read().split()[1]) * resource.getpagesize()
 run(300)
-before = resident()
-run(1500)
-print((resident() - before) // 1024)
+grown = []
+for _ in range(4):
+    before = resident()
+    run(500)
+    grown.append((resident() - before) // 1024)
+print(*grown)
 """
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 def test_many_short_profiles_leave_memory_flat():
+    """What leaks leaks in every round. One alone may grow: the system gives memory in pages of up to 2 MB, when it sees fit."""
     done = subprocess.run([sys.executable, "-c", _MANY], capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 1500, f"grew by {done.stdout} KiB"
+    assert min(int(size) for size in done.stdout.split()) < 250, f"grew by {done.stdout} KiB"
     assert done.stderr == ""
 
 

@@ -7,6 +7,7 @@ import pathlib
 import pickle
 import random
 import struct
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -19,6 +20,7 @@ from mindtorch_v2.profiler import ProfileFileError, _storefile, load
 from mindtorch_v2.profiler._fields import Flag, Kind
 from mindtorch_v2.profiler._store import EventStore, InputDescription, ModuleInfo
 
+from .damage import damaged
 from .hand_made import E, M, make_store, tensors
 
 ODD = ("", "\0", "é漢字😀", "\ud800", "a" * 5000)
@@ -111,9 +113,9 @@ def saved(tmp_path: pathlib.Path) -> bytes:
 def test_every_changed_byte_is_noticed(tmp_path):
     whole, rng = saved(tmp_path), random.Random(1)
     for place in [*range(64), *rng.sample(range(len(whole)), 600)]:
-        damaged = bytearray(whole)
-        damaged[place] ^= rng.randrange(1, 256)
-        refused(tmp_path / "p.prof", bytes(damaged))
+        changed = bytearray(whole)
+        changed[place] ^= rng.randrange(1, 256)
+        refused(tmp_path / "p.prof", bytes(changed))
 
 
 def test_every_truncation_is_noticed(tmp_path):
@@ -131,9 +133,23 @@ def test_random_damage(tmp_path_factory, data):
     start = data.draw(st.integers(0, len(whole) - 1))
     piece = data.draw(st.binary(max_size=40))
     end = data.draw(st.integers(start, min(len(whole), start + 60)))
-    damaged = whole[:start] + piece + whole[end:]
-    if damaged != whole:
-        refused(directory / "p.prof", damaged)
+    changed = whole[:start] + piece + whole[end:]
+    if changed != whole:
+        refused(directory / "p.prof", changed)
+
+
+def test_two_thousand_damaged_files(tmp_path):
+    """Whatever is done to a file, it is refused, and no more memory is taken than a file of its size can need."""
+    whole, rng = saved(tmp_path), random.Random(3)
+    tracemalloc.start()
+    try:
+        for _ in range(2000):
+            data = damaged(whole, rng, rng.choice((1, 1, 2, 5)))
+            if data != whole:
+                refused(tmp_path / "p.prof", data)
+        assert tracemalloc.get_traced_memory()[1] < 16_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 500, b"hello", b"PK\3\4" + b"\0" * 100, b"\x89PNG\r\n\x1a\n" + b"\0" * 100, b"\x1f\x8b", b"{", b"[",

@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from ..._dispatch import aten
-from ..._dispatch.keys import CPU, META
+from ..._dispatch.keys import CPU, META, NPU
 from ..._dispatch.registry import composite
 from ..._ops.foreach import ALPHA, BINARY, TENSOR, TERNARY, UNARY
 from ..._tensor import Tensor, bump_version
@@ -129,9 +130,14 @@ def _may_run(name: str, params: Sequence[Any], found_inf: Any) -> bool:
         keys |= p._ks
     if keys & META:
         return False
-    if not keys & CPU:
-        raise NotImplementedError(f"aten::{name} works on CPU tensors only; use foreach=True or the plain loop on other devices")
+    if not keys & (CPU | NPU):
+        raise NotImplementedError(f"aten::{name} works on CPU and NPU tensors only; use foreach=True or the plain loop on other devices")
     return found_inf is None or _number(found_inf) == 0
+
+
+def _device_steps() -> Any:
+    """The steps on NPUs, whose backend is loaded where there is one only."""
+    return import_module("..npu.programs_layers", __package__)
 
 
 def _written(*lists: Sequence[Any]) -> None:
@@ -149,6 +155,10 @@ def fused_sgd_(self: Sequence[Any], grads: Sequence[Any], momentum_buffer_list: 
     rate, scale = _number(lr), _number(grad_scale)
     buffers = momentum_buffer_list or [None] * len(self)
     for p, g, b in zip(self, grads, buffers):
+        if p._ks & NPU:
+            _device_steps().fused_sgd_(p, g, b, weight_decay=weight_decay, momentum=momentum, lr=rate, dampening=dampening,
+                                       nesterov=nesterov, maximize=maximize, is_first_step=is_first_step, grad_scale=scale)
+            continue
         sgd_step(p._a, g._a, None if b is None else b._a, weight_decay=weight_decay, momentum=momentum, lr=rate,
                  dampening=dampening, nesterov=nesterov, maximize=maximize, is_first_step=is_first_step, grad_scale=scale)
     _written(self, momentum_buffer_list, () if scale is None else grads)
@@ -163,6 +173,11 @@ def _register_adam(name: str, decoupled: bool) -> None:
             return
         rate, scale = _number(lr), _number(grad_scale)
         for i, (p, g, m, s, step) in enumerate(zip(self, grads, exp_avgs, exp_avg_sqs, state_steps)):
+            if p._ks & NPU:
+                _device_steps().fused_adam_(p, g, m, s, max_exp_avg_sqs[i] if amsgrad else None, step=step, lr=rate,
+                                            beta1=_number(beta1), beta2=_number(beta2), weight_decay=weight_decay, eps=eps,
+                                            maximize=maximize, decoupled=decoupled, grad_scale=scale)
+                continue
             most = max_exp_avg_sqs[i]._a if amsgrad else None
             adam_step(p._a, g._a, m._a, s._a, most, step=_number(step), lr=rate, beta1=_number(beta1), beta2=_number(beta2),
                       weight_decay=weight_decay, eps=eps, maximize=maximize, decoupled=decoupled, grad_scale=scale)

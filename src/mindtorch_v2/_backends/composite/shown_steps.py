@@ -16,7 +16,7 @@ from ..._device import CPU
 from ..._dispatch import aten
 from ..._dispatch.keys import NO_GRAD, OUTPUTS, SPECIAL
 from ..._dispatch.modes import SPACE, Seen, sequence, state
-from ..._dispatch.registry import COMPOSITES, shown
+from ..._dispatch.registry import COMPOSITES, node_inside, resolved_operands, shown, step_inside
 from ..._ops.table import Op, find
 from ..._shape import contiguous_strides
 from ..._tensor import wrap
@@ -27,7 +27,7 @@ _TRANSPOSE, _RESOLVE, _EXPAND, _MM = find("transpose.int"), find("resolve_conj")
 _ONES_LIKE, _EMPTY_LIKE, _EMPTY_STRIDED, _FILL = find("ones_like"), find("empty_like"), find("empty_strided"), find("fill_.Scalar")
 
 
-@shown("t")
+@shown("t", native=step_inside(_TRANSPOSE, 0, 1, dimensions=2))
 def t(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
     array = self._a
     n = array.ndim
@@ -36,7 +36,7 @@ def t(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
     return seen[2](_TRANSPOSE, (self, 0, 1 if n == 2 else 0), -1, kernel, array)
 
 
-@shown("detach")
+@shown("detach", native=node_inside("detach"))
 def detach(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
     seen.observer.enter_node("detach", -1, 0, (), False)
     try:
@@ -46,7 +46,7 @@ def detach(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
 
 
 def _relu(name: str, step: Op) -> None:
-    @shown(name, allocates_inside=True)
+    @shown(name, allocates_inside=True, native=step_inside(step, 0))
     def relu(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
         return kernel(self._a) if self.dtype is dt.bool_ else seen[2](step, (self, 0), -1, kernel, self._a)
 
@@ -55,7 +55,7 @@ _relu("relu", find("clamp_min"))
 _relu("relu_", find("clamp_min_"))
 
 
-@shown("mm")
+@shown("mm", native=resolved_operands(_RESOLVE, 0, True))
 def mm(seen: Seen, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndarray:
     seen[3](_RESOLVE, (self,), _RESOLVE, (mat2,))
     a, b = self._a, mat2._a
@@ -65,13 +65,13 @@ def mm(seen: Seen, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndar
     return out
 
 
-@shown("bmm")
+@shown("bmm", native=resolved_operands(_RESOLVE, 0, False))
 def bmm(seen: Seen, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndarray:
     seen[3](_RESOLVE, (self,), _RESOLVE, (mat2,))
     return kernel(self._a, mat2._a)
 
 
-@shown("addmm")
+@shown("addmm", native=resolved_operands(_RESOLVE, 1, True, _EXPAND))
 def addmm(seen: Seen, number: int, kernel: Kernel, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> np.ndarray:
     a, b, c = mat1._a, mat2._a, self._a
     if a.ndim == 2 == b.ndim and a.shape[1] == b.shape[0] and c.shape != (shape := (a.shape[0], b.shape[1])):

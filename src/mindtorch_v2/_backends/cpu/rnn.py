@@ -94,12 +94,13 @@ def _inside(steps: int, lengths: np.ndarray) -> np.ndarray:
 def pack_padded_sequence(input: np.ndarray, lengths: np.ndarray, batch_first: bool) -> tuple[np.ndarray, np.ndarray]:
     """`lengths` are sorted from long to short, so that the rows of each step are the first ones."""
     padded = input.swapaxes(0, 1) if batch_first else input
-    _check(padded, lengths)
+    check_lengths(padded, lengths)
     mask = _inside(int(lengths[0]), lengths)
     return padded[:len(mask)][mask], mask.sum(1)
 
 
-def _check(padded: np.ndarray, lengths: np.ndarray) -> None:
+def check_lengths(padded: np.ndarray, lengths: np.ndarray) -> None:
+    """RuntimeError unless sequences of these lengths can be packed; no element of `padded` is read."""
     if padded.size == 0:
         raise RuntimeError("Cannot pack empty tensors.")
     if len(lengths) != padded.shape[1]:

@@ -6,6 +6,7 @@ import os
 from ... import _device
 from ..._dispatch.resolve import device_boxers
 from ..._tensor import DEVICE_OF_KEY
+from . import native
 from .allocator import _allocators
 from .copies import NPU
 from .runtime import connect, current_index
@@ -27,6 +28,8 @@ def _after_fork_in_child() -> None:
     """In the child the device is lost: memory that the parent keeps for reuse must not be handed out, so that the next use
     asks the runtime, and learns why."""
     _allocators.clear()
+    if native.launcher is not None:
+        native.launcher.forget()
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -10,7 +10,7 @@ import json
 import threading
 from typing import Any, NamedTuple, Protocol
 
-from . import clocks, mspti, timeline
+from . import clocks, mspti, native, timeline
 from .allocator import _allocators
 from .events import EventTimes
 from .runtime import NPUError, connect, runtime
@@ -28,6 +28,8 @@ class Host(Protocol):
 
     def close(self, handle: Any) -> None:
         """Closes it."""
+
+    recorder: Any     # what `open` and `now` go to, for the launcher in C to use directly where it is a native one; None for nothing
 
 
 class Work(NamedTuple):
@@ -57,19 +59,30 @@ class Watch:
     def __init__(self, host: Host) -> None:
         self.host = host
         self.users = 0
-        self._numbers = itertools.count(1)
+        self._number = itertools.count(1).__next__ if native.launcher is None else native.launcher.take_number
+        self._native = False
         self._open = threading.local()
         self._source: Any = None
         self._lock = threading.RLock()
 
     # --- around launches --------------------------------------------------------------------------------------------------
+    def watch_natively(self) -> bool:
+        """Hands the work over to the launcher in C, where it and the recorder can do it."""
+        self._native = self._source.watch_natively()
+        return self._native
+
     def begin(self, name: str, stream: Stream) -> None:
-        number = next(self._numbers)
-        label = name if name.startswith("acl") else f"aclnn{name}"
-        self._open.last = self.host.open(label, number)
+        if self._native:
+            native.launcher.watch_begin()
+            return
+        number = self._number()
+        self._open.last = self.host.open(name, number)
         self._source.begin(number, name, stream)
 
     def end(self, name: str, stream: Stream) -> None:
+        if self._native:
+            native.launcher.watch_end(name, stream.device_index, stream.stream_id)
+            return
         self._source.end(stream)
         self.host.close(self._open.last)
 
@@ -80,18 +93,18 @@ class Watch:
             if not self.users:
                 self._source = mspti.start(self.host) or EventTimes(self.host)
                 self._source.anchor()
-                timeline.active = self
+                timeline.activate(self)
             self.users += 1
-        return next(self._numbers)
+        return self._number()
 
     def stop(self, first: int) -> Result:
         """Ends the window that `start` gave this number: waits for the devices and collects what they did in it."""
         with self._lock:
-            last = next(self._numbers)
+            last = self._number()
             source = self._source
             self.users -= 1
             if not self.users:
-                timeline.active = None
+                timeline.activate(None)
             work: list[Work] = []
             try:
                 source.anchor()
@@ -129,6 +142,7 @@ def describe_source() -> str:
     """Where device times would come from, for a report: the source, its alignment and what a launch under it costs."""
     class Quiet:
         now = staticmethod(clocks.monotonic)
+        recorder = None
 
         def open(self, name: str, number: int) -> None:
             return None

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..._errors import OutOfMemoryError
-from . import abi, streams
+from . import abi, blocks, native, streams
 from .runtime import bind, is_closed, runtime
 from .statistics import LARGE, SMALL, Statistics
 from .streams import Stream
 
-_GRAIN = 512
+_GRAIN = blocks.GRAIN
+_PADDING = blocks.PADDING
 _SMALL_LIMIT = 1 << 20
 _SMALL_SEGMENT = 2 << 20
 _LARGE_SEGMENT = 20 << 20
@@ -43,19 +44,7 @@ class Block:
         self.waiting = 0                        # events that must pass before it can be used again
 
 
-class DeviceMemory(ctypes.c_char * (1 << 46)):  # type: ignore[misc]
-    """Owns a block while any array over it lives. The type is only a way to give numpy an address: nothing is read."""
-
-    block: Block
-    allocator: Allocator
-    address: int
-    nbytes: int
-
-    def __del__(self) -> None:
-        self.allocator.give_back(self.block)
-
-
-_at = DeviceMemory.from_address
+DeviceMemory: Any = blocks.DeviceMemory if native.launcher is None else native.launcher.Memory
 _ndarray = np.ndarray
 
 
@@ -64,10 +53,10 @@ class Allocator:
 
     def __init__(self, index: int) -> None:
         self.index = index
-        self.statistics = Statistics()
+        self._blocks: Any = (blocks.BlockCache if native.launcher is None else native.launcher.Cache)(index, self.give_back)
+        self.statistics = Statistics(self._blocks)
         self.limit: float | None = None
         self._free: dict[tuple[int, int], list[tuple[int, int, Block]]] = {}    # (pool, stream) -> by size and address
-        self._quick: dict[tuple[int, int], list[Block]] = {}    # (size, stream) -> idle blocks, not yet joined with neighbours
         self._segments: dict[int, int] = {}          # address -> size
         self._dead: deque[Block] = deque()           # given back, not yet sorted in; appending needs no lock
         self._deferred: deque[tuple[int, Block]] = deque()   # (event, block) of blocks that other streams used
@@ -75,29 +64,25 @@ class Allocator:
         self._lock = threading.Lock()
 
     # --- taking -----------------------------------------------------------------------------------------------------------
-    def take(self, nbytes: int, stream: Stream) -> DeviceMemory:
+    def take(self, nbytes: int, stream: Stream) -> Any:
         """Memory for use in a stream. OutOfMemoryError if there is none, even after giving the cached memory back."""
-        size = (nbytes + _GRAIN - 1) & -_GRAIN or _GRAIN
-        pool = SMALL if size <= _SMALL_LIMIT else LARGE
         handle = stream.handle
         with self._lock:
             if self._dead:
                 self._sort_in()
             if self._deferred:
                 self._finish_deferred(wait=False)
-            quick = self._quick.get((size, handle))
-            if quick:
-                block = quick.pop()
-            else:
-                block = self._find(pool, handle, size) or self._find_joined(pool, handle, size) \
-                    or self._grow(pool, handle, size, nbytes)
-                self._split(block, size)
-                block.free = False
-            block.requested = nbytes
-            self.statistics.block_taken(pool, block.size, nbytes)
-        memory = _at(block.address)
-        memory.block, memory.allocator, memory.address, memory.nbytes = block, self, block.address, nbytes
-        return memory
+            self._blocks.busy = bool(self._deferred)
+            return self._blocks.take(nbytes, handle) or self._found(nbytes, handle)
+
+    def _found(self, nbytes: int, stream: int) -> Any:
+        """Memory over a block that is not at hand."""
+        size = (nbytes + _PADDING + _GRAIN - 1) & -_GRAIN
+        pool = SMALL if size <= _SMALL_LIMIT else LARGE
+        block = self._find(pool, stream, size) or self._find_joined(pool, stream, size) or self._grow(pool, stream, size, nbytes)
+        self._split(block, size)
+        block.free = False
+        return self._blocks.wrap(block, block.address, block.size, pool, stream, nbytes)
 
     def _find(self, pool: int, stream: int, size: int) -> Block | None:
         free = self._free.get((pool, stream))
@@ -110,16 +95,14 @@ class Allocator:
 
     def _find_joined(self, pool: int, stream: int, size: int) -> Block | None:
         """Looks again after joining idle blocks."""
-        if not self._quick:
+        if not self._blocks.idle:
             return None
-        self._join_quick()
+        self._join_idle()
         return self._find(pool, stream, size)
 
-    def _join_quick(self) -> None:
-        quick, self._quick = self._quick, {}
-        for blocks in quick.values():
-            for block in blocks:
-                self._make_free(block)
+    def _join_idle(self) -> None:
+        for block in self._blocks.drain():
+            self._make_free(block)
 
     def _split(self, block: Block, size: int) -> None:
         rest = block.size - size
@@ -181,6 +164,7 @@ class Allocator:
     def give_back(self, block: Block) -> None:
         """Takes a block back. May be called by a finaliser at any moment, even while this thread holds the lock."""
         self._dead.append(block)
+        self._blocks.busy = True     # until somebody has looked after it
         if self._lock.acquire(blocking=False):
             try:
                 self._sort_in()
@@ -192,16 +176,12 @@ class Allocator:
         dead = self._dead
         while dead:
             block = dead.popleft()
-            self.statistics.block_given_back(block.pool, block.size, block.requested)
+            self._blocks.gone(block.pool, block.size, block.requested)
             if block.used_by is None:
-                key = block.size, block.stream
-                found = self._quick.get(key)
-                if found is None:
-                    self._quick[key] = [block]
-                else:
-                    found.append(block)
+                self._blocks.put(block, block.address, block.size, block.pool, block.stream)
             elif not is_closed():
                 self._defer(block)
+        self._blocks.busy = bool(self._deferred)
 
     def _defer(self, block: Block) -> None:
         bind(self.index)
@@ -231,6 +211,7 @@ class Allocator:
                 self.statistics.deferred(block.pool, block.size, -1)
                 self._make_free(block)
         self._deferred = still
+        self._blocks.busy = bool(still)
 
     def _make_free(self, block: Block) -> None:
         free = self._free.setdefault((block.pool, block.stream), [])
@@ -252,7 +233,7 @@ class Allocator:
         rt = runtime()
         if self._deferred:
             self._finish_deferred(wait=True)
-        self._join_quick()
+        self._join_idle()
         if any(self._free.values()):   # kernels that still run may use what is about to go
             self.statistics.all_stream_syncs += 1
             rt.check(rt.aclrtSynchronizeDevice(), "waiting for the device")
@@ -271,7 +252,7 @@ class Allocator:
         with self._lock:
             self._sort_in()
             self._finish_deferred(wait=False)
-            self._join_quick()
+            self._join_idle()
             rests = [[b.size for (p, _), free in self._free.items() if p == pool for _, _, b in free if b.before or b.after]
                      for pool in (SMALL, LARGE)]
             self.statistics.set_splits([len(r) for r in rests], [sum(r) for r in rests])
@@ -315,7 +296,7 @@ def device_array(shape: tuple[int, ...], kind: np.dtype[Any], index: int, stride
     return _ndarray(shape, kind, memory, 0, strides)
 
 
-def memory_of(array: np.ndarray) -> DeviceMemory | None:
+def memory_of(array: np.ndarray) -> Any:
     """The memory that an array views; None for one without elements."""
     base = array.base
     while base is not None and base.__class__ is not DeviceMemory:
@@ -330,7 +311,8 @@ def address_of(array: np.ndarray) -> int:
 def record_use(array: np.ndarray, stream: Stream) -> None:
     """Keeps the memory from being reused before `stream` has passed the point where its last view dies."""
     memory = memory_of(array)
-    if memory is not None and memory.block.stream != stream.handle:
+    if memory is not None and memory.stream != stream.handle:
         if memory.block.used_by is None:
             memory.block.used_by = set()
+        memory.shared = True
         memory.block.used_by.add(stream)

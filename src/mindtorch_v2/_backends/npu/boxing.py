@@ -22,12 +22,14 @@ from .allocator import device_array
 from .copies import NPU, new_tensor
 from .fallback import fallback, placement
 from .launcher import Entry, Rejected, entry_of, launch
+from .plans import Form, plan_of, planned, stand_in
 
 Boxed = Callable[..., Any]
 PROGRAMS: dict[str, Boxed] = {}
 _NUMBERS = (int, float, bool, complex)
 _TENSORS = (Tensor, Parameter)
 _BOOL = dt.bool_
+_TAKES_EMPTY = ("native_batch_norm_backward",)    # has inputs that are empty where they do not matter
 _running: dict[str, Boxed] = {}
 
 
@@ -58,7 +60,7 @@ def launch_named(name: str, operands: tuple[Any, ...], index: int) -> None:
 def box(op: Op) -> Boxed:
     """What `_dispatch.resolve.device_boxers` holds for NPUs."""
     load_family(op.family)
-    from . import programs as _programs  # noqa: F401  - it registers them
+    from . import programs, programs_indexing, programs_layers  # noqa: F401  - they register themselves
     if op.name in DIRECT:
         return DIRECT[op.name]
     if op.is_view:
@@ -67,20 +69,22 @@ def box(op: Op) -> Boxed:
     if op.name in PROGRAMS:
         return _guarded(op, PROGRAMS[op.name])
     if op.name in ops.ROWS:
-        return _guarded(op, _writing(op) if op.writes else _functional(op))
+        return _writing(op) if op.writes else _functional(op)
     if source is not None and source.name in ops.ROWS:
-        return _guarded(op, _inplace(op, source))
+        return _inplace(op, source)
     if source is not None and source.name in PROGRAMS:
         made = PROGRAMS[source.name]
         return _guarded(op, lambda target, *rest: copies.copy_(target, made(target, *rest), False))
-    return fallback(op, "there is no device kernel for it")
+    made = fallback(op, "there is no device kernel for it")
+    made.wants_steps = True    # type: ignore[attr-defined]  # steps of a leaf op may have kernels where it has none
+    return made
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------------
 class Row:
     """A row made callable: `operands(*arguments, *outputs)` gives what the operator takes."""
 
-    __slots__ = ("name", "operands", "wraps", "_entry")
+    __slots__ = ("name", "operands", "form", "wraps", "_entry")
 
     def __init__(self, text: str, op: Op, outputs: int) -> None:
         self.name, _, body = text.partition(":")
@@ -88,7 +92,9 @@ class Row:
         names = [f"{p.name}_" if keyword.iskeyword(p.name) else p.name for p in op.schema.params]
         outs = ["out"] if outputs == 1 else [f"out{i}" for i in range(outputs)]
         source = f"lambda {', '.join([*names, *outs])}: ({body.strip()},)"
-        ast.parse(source, mode="eval")
+        tree = ast.parse(source, mode="eval")
+        assert isinstance(tree.body, ast.Lambda)
+        self.form = Form(tree.body.body, names, outs if outputs else [])
         self.operands = eval(source, dict(ops.HELPERS))
         self._entry: Entry | None = None
         # Whether an operand may have to be made of a number: rows that name one where the operator wants a tensor.
@@ -96,6 +102,13 @@ class Row:
         listed = [part.strip() for part in body.split(",")]
         self.wraps = any(c == "t" and part in scalars and part not in op.numbers
                          for c, part in zip(abi.OPERATORS[self.name], listed))
+
+    def plan(self, args: Sequence[Any], outs: Sequence[Any], returns: Any, single: bool, writes: bool) -> Any:
+        """What the launcher in C does for calls like this one; None where it can do nothing."""
+        entry = entry_of(self.name)
+        if entry is None:
+            return None
+        return plan_of(entry, self.form, args, self.operands(*args, *outs), () if writes else outs, returns, single, writes)
 
     def launch(self, args: Sequence[Any], outs: Sequence[Any], index: int, kind: dt.dtype | None, device: Any) -> None:
         entry = self._entry
@@ -111,12 +124,12 @@ class Row:
                 break
         launch(entry, operands, index)
 
-
     def launch_plain(self, args: Sequence[Any], out: Any, index: int) -> None:
         """The same where every operand that should be a tensor is one."""
         entry = self._entry
         if entry is None or self.wraps:
-            self.launch(args, (out,), index, args[0].dtype, out._dev)
+            lead = args[0] if isinstance(args[0], Tensor) else args[1]
+            self.launch(args, (out,), index, lead.dtype, out._dev)
         else:
             launch(entry, self.operands(*args, out), index)
 
@@ -128,27 +141,58 @@ def _rows(op: Op, text: str, outputs: int) -> tuple[Row, Row | None, int]:
     return Row(first, op, outputs), Row(second, op, outputs) if second.strip() else None, at
 
 
-def _caster(op: Op) -> Callable[[tuple[Any, ...]], tuple[Sequence[Any], dt.dtype | None]]:
-    """Brings tensors to the type that the op's rule asks for, on the device."""
+Types = Callable[[Sequence[Any]], dt.dtype | None]
+
+
+def _common_type(op: Op) -> tuple[Types, list[int]]:
+    """What gives the type that the op's rule brings its operands to, after the op's own test of them, and which operands those are."""
     rule = op.rule
     if rule is None or rule.cast is None:
-        return lambda args: (args, None)
-    where = resolve.casting_positions(op)
-    to_float = rule.cast == "float"
+        return lambda args: None, []
+    where, to_float = resolve.casting_positions(op), rule.cast == "float"
     check = resolve.CHECKS.get(op.name if op.inplace_of is None else op.inplace_of.name)
 
-    def cast(args: tuple[Any, ...]) -> tuple[Sequence[Any], dt.dtype | None]:
+    def common_type(args: Sequence[Any]) -> dt.dtype:
         if check is not None:
             check(*args)
         common = result_type(*[args[i] for i in where if args[i] is not None])
-        if to_float:
-            common = as_float(common)
+        return as_float(common) if to_float else common
+    return common_type, where
+
+
+def _caster(op: Op) -> Callable[[tuple[Any, ...]], tuple[Sequence[Any], dt.dtype | None]]:
+    """Brings tensors to the type that the op's rule asks for, on the device."""
+    common_type, where = _common_type(op)
+
+    def cast(args: tuple[Any, ...]) -> tuple[Sequence[Any], dt.dtype | None]:
+        common = common_type(args)
         for i in where:
             x = args[i]
             if isinstance(x, Tensor) and x.dtype is not common:
-                args = (*args[:i], copies.cast(x, common), *args[i + 1:])
+                args = (*args[:i], copies.cast(x, common), *args[i + 1:])  # type: ignore[arg-type]
         return args, common
     return cast
+
+
+def _fits(op: Op) -> Callable[[Sequence[Any]], bool]:
+    """Whether arguments can be operands as they are: none is to be cast, none is empty."""
+    common_type, where = _common_type(op)
+
+    def fits(args: Sequence[Any]) -> bool:
+        common = common_type(args)
+        return all(args[i].dtype is common for i in where if isinstance(args[i], Tensor)) \
+            and all(x._a.size for x in args if isinstance(x, Tensor))
+    return fits
+
+
+def _quietly(plan: Boxed) -> Boxed:
+    """A planner: calls that the operator does not take have no plan."""
+    def planner(*args: Any) -> Any:
+        try:
+            return plan(args)
+        except Rejected:
+            return None
+    return planner
 
 
 def _functional(op: Op) -> Boxed:
@@ -176,11 +220,23 @@ def _functional(op: Op) -> Boxed:
             outs = [None if s is None else new_tensor(s.shape, s.dtype, device) for s in specs]
         if op.base == "sum" and not args[0]._a.size:
             run("zero_", outs[0])
-        elif _has_work(given, outs):
+        elif op.name in _TAKES_EMPTY or _has_work(given, outs):
             chosen = number_row if number_row is not None and given[number_at].__class__ in _NUMBERS else row
             chosen.launch(given, outs, device.index or 0, common, device)
         return outs[0] if isinstance(specs, Spec) else tuple(outs) if names is None else names(*outs)
-    return boxed
+
+    fits, rows = _fits(op), [row] if number_row is None else [row, number_row]
+
+    def plan(args: tuple[Any, ...]) -> Any:
+        specs = resolve.output_specs(op, args)
+        single = isinstance(specs, Spec)
+        wanted = [specs] if single else list(specs)
+        if not fits(args) or any(spec is None or 0 in spec.shape for spec in wanted):
+            return None
+        chosen = number_row if number_row is not None and args[number_at].__class__ in _NUMBERS else row
+        device = device_of(args)
+        return chosen.plan(args, [stand_in(spec, device) for spec in wanted], names, single, False)
+    return planned(op, [r.form for r in rows], _guarded(op, boxed), _quietly(plan))
 
 
 def _quick(op: Op, number_at: int) -> Callable[[Sequence[Any]], Any] | None:
@@ -267,7 +323,18 @@ def _inplace(op: Op, source: Op) -> Boxed:
             bump_version(target)
             return target
         return copies.copy_(target, out, False)
-    return boxed
+
+    fits, rows = _fits(op), [row] if number_row is None else [row, number_row]
+
+    def plan(args: tuple[Any, ...]) -> Any:
+        target = args[0]
+        resolve.check_writable(target)
+        spec = resolve.output_specs(source, args)
+        if not elementwise or spec.dtype is not target.dtype or tuple(spec.shape) != target._a.shape or not fits(args):
+            return None
+        chosen = number_row if number_row is not None and args[number_at].__class__ in _NUMBERS else row
+        return chosen.plan(args, [target], None, True, True)
+    return planned(op, [r.form for r in rows], _guarded(op, boxed), _quietly(plan))
 
 
 def _writing(op: Op) -> Boxed:
@@ -283,7 +350,11 @@ def _writing(op: Op) -> Boxed:
             row.launch(args, (), device.index or 0, target.dtype, device)
         bump_version(target)
         return target
-    return boxed
+
+    def plan(args: tuple[Any, ...]) -> Any:
+        resolve.check_writable(args[0])
+        return row.plan(args, [], None, True, True) if args[0]._a.size else None
+    return planned(op, [row.form], _guarded(op, boxed), _quietly(plan))
 
 
 def empty_like_specs(name: str, *args: Any) -> list[Any]:

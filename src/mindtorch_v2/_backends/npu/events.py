@@ -38,6 +38,9 @@ class EventTimes:
         rt.check(rt.aclrtRecordEvent(event, stream.handle), "recording an event")
         return event
 
+    def watch_natively(self) -> bool:
+        return False
+
     def begin(self, number: int, name: str, stream: Stream) -> None:
         if stream.device_index not in self._bases:
             self._anchor(stream.device_index)
@@ -86,7 +89,7 @@ class EventTimes:
         for number, name, device, stream, begin, end in self._pairs:
             if first <= number < last:
                 bind(device)
-                kind, shown = _KINDS.get(name, ("kernel", f"aclnn{name}"))
+                kind, shown = _KINDS.get(name, ("kernel", name))
                 times = [alignments[device].host(self._elapsed_ns(device, e)) for e in (begin, end)]
                 work.append(Work(kind, shown, times[0], max(times), device, stream, number))
         bound = max((a.bound for a in alignments.values()), default=0.0)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import _device
 from ..._dispatch import resolve
+from ..._dispatch.registry import COMPOSITES
 from ..._ops.table import Op
 from ..._tensor import Tensor
 from . import copies
@@ -58,7 +59,7 @@ def fallback(op: Op, why: str) -> Boxed:
         device = device_of(args)
         _tell(op, why)
         if not cpu:
-            cpu.append(resolve.box_cpu(op))
+            cpu.append(COMPOSITES.get(op.name) or resolve.box_cpu(op))
         given: list[Any] = [_device.CPU if isinstance(x, _device.device) else moved(x) for x in args]
         result = cpu[0](*given)
         for i in written:

@@ -1,20 +1,21 @@
 """The one way to a kernel: builds an operator's operands from tensors and numbers and runs its two phases on a stream.
 
-This is the form in ctypes, which works with any Python; `_native/npu_launch.c` does the same faster where it was built.
+This is the form in ctypes, which works with any Python; `_native/npu_launch.c` does the same faster where it was built, and
+`_native/npu_plans.c` the whole call of an op (see plans.py).
 """
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ... import _dtype as dt
-from ..._native import native_module
-from . import abi, streams, timeline
-from .allocator import DeviceMemory, address_of, allocator_of, memory_of
+from ..._storage import native as recorder_module
+from ..._tensor import Parameter, Tensor, bump_version
+from . import abi, native, streams, timeline
+from .allocator import address_of, allocator_of, memory_of
 from .runtime import Runtime, bind, runtime, thread
 
 _TYPE_OF = {d: abi.DATA_TYPES[d.name] for d in dt.ALL}
@@ -28,11 +29,12 @@ class Rejected(Exception):
 class Entry:
     """An operator of the libraries."""
 
-    __slots__ = ("name", "code", "first", "second", "first_address", "second_address")
+    __slots__ = ("name", "label", "code", "first", "second", "first_address", "second_address")
 
     def __init__(self, name: str, code: str, first: Any, second: Any) -> None:
         self.name, self.code, self.first, self.second = name, code, first, second
-        self.first_address, self.second_address = _address(first), _address(second)
+        self.label = f"aclnn{name}"
+        self.first_address, self.second_address = address_of_function(first), address_of_function(second)
 
 
 _entries: dict[str, Entry | None] = {}
@@ -115,39 +117,60 @@ class _Results(ctypes.Structure):
 _CREATORS = ("aclCreateTensor", "aclDestroyTensor", "aclCreateScalar", "aclDestroyScalar", "aclCreateIntArray", "aclDestroyIntArray",
              "aclCreateBoolArray", "aclDestroyBoolArray", "aclCreateTensorList", "aclDestroyTensorList")
 _shim: Any = None               # the launcher in C, once it knows the libraries; False where there is none
+plans_calls = False             # whether the launcher in C can do whole calls
 
 
-def _address(function: Any) -> int:
+def address_of_function(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def _configured() -> Any:
-    """The launcher in C, told about the libraries; False where it was not built or is switched off."""
-    global _shim
-    found = native_module("_npu_launch") if os.environ.get("MINDTORCH_NPU_SHIM", "1") != "0" else None
-    if found is not None:
-        rt = runtime()
-        found.configure(tuple(_address(getattr(rt, name)) for name in _CREATORS), DeviceMemory, _TYPE_OF, Rejected)
-    _shim = found or False
+def _samples() -> list[tuple[Any, ...]]:
+    """Arrays and their facts: what the launcher in C checks its reading of arrays against."""
+    whole = np.zeros((2, 3, 5), np.float32)
+    frozen = np.broadcast_to(whole[0], (4, 3, 5))
+    return [(a, a.__array_interface__["data"][0], a.shape, a.strides, a.base, a.flags.writeable)
+            for a in (whole, whole[1:, ::2].T, np.zeros((), np.int64), frozen)]
+
+
+def configured() -> Any:
+    """The launcher in C, told about the libraries; False where it was not built, is switched off or cannot read arrays."""
+    global _shim, plans_calls
+    if _shim is None:
+        found = native.launcher
+        if found is not None:
+            rt = runtime()
+            addresses = tuple(address_of_function(getattr(rt, name)) for name in _CREATORS)
+            kinds = [(d, d.np, _TYPE_OF[d], d.itemsize) for d in dt.ALL]
+            found.set_allocator(lambda nbytes, index: allocator_of(index).take(nbytes, streams.stream_at(index)))
+            if not found.configure(addresses, kinds, Rejected, np.ndarray, _samples()):
+                found = None
+        if found is not None and recorder_module is not None:
+            plans_calls = found.configure_plans(recorder_module.TensorFields, Tensor, Parameter, np.ndarray, bump_version, _fail, dt.dtype)
+        _shim = found or False
     return _shim
+
+
+def _fail(phase: int, status: int, label: str) -> None:
+    """Raises what a phase that failed stands for."""
+    rt = runtime()
+    if phase == 1 and status in abi.INVALID_OPERAND:
+        raise Rejected(rt.recent_error() or f"code {status}")
+    raise rt.error(status, f"{label}{'GetWorkspaceSize' if phase == 1 else ''}")
 
 
 def launch(entry: Entry, operands: tuple[Any, ...], index: int) -> None:
     """Puts one operator into the current stream of device `index`. It has not run when this returns."""
-    shim = _configured() if _shim is None else _shim
+    shim = configured() if _shim is None else _shim
     if not shim:
         launch_in_python(entry, operands, index)
         return
     if thread.bound != index:
         bind(index)
     stream = streams.stream_at(index)
-    phase, status = shim.launch(entry.code, entry.first_address, entry.second_address, operands, stream.handle,
-                                lambda nbytes: allocator_of(index).take(nbytes, stream), timeline.active, entry.name, stream)
+    phase, status = shim.launch(entry.code, entry.first_address, entry.second_address, operands, entry.label, index, stream.handle,
+                                stream.stream_id, stream)
     if phase:
-        rt = runtime()
-        if phase == 1 and status in abi.INVALID_OPERAND:
-            raise Rejected(rt.recent_error() or f"code {status}")
-        raise rt.error(status, f"aclnn{entry.name}{'GetWorkspaceSize' if phase == 1 else ''}")
+        _fail(phase, status, entry.label)
 
 
 def launch_in_python(entry: Entry, operands: tuple[Any, ...], index: int) -> None:
@@ -168,27 +191,25 @@ def launch_in_python(entry: Entry, operands: tuple[Any, ...], index: int) -> Non
                 raw.append(x)
             else:
                 raw.append(_TYPE_OF[x] if code == "D" else x)
-        _run(rt, entry, raw, index)
+        _run(entry, raw, index)
     finally:
         for destroy, x in made:
             getattr(rt, destroy)(x)
 
 
-def _run(rt: Runtime, entry: Entry, raw: list[Any], index: int) -> None:
+def _run(entry: Entry, raw: list[Any], index: int) -> None:
     stream = streams.stream_at(index)
     results = _Results()
     code = entry.first(*raw, ctypes.byref(results), ctypes.byref(results, 8))
     if code:
-        if code in abi.INVALID_OPERAND:
-            raise Rejected(rt.recent_error() or f"code {code}")
-        raise rt.error(code, f"aclnn{entry.name}GetWorkspaceSize")
+        _fail(1, code, entry.label)
     # The block goes back to the allocator when this returns; the stream's order keeps others off it until the kernel ran.
     workspace = allocator_of(index).take(results.size, stream) if results.size else None
     watcher = timeline.active
     if watcher is not None:
-        watcher.begin(entry.name, stream)
+        watcher.begin(entry.label, stream)
     code = entry.second(None if workspace is None else workspace.address, results.size, results.executor, stream.handle)
     if watcher is not None:
-        watcher.end(entry.name, stream)
+        watcher.end(entry.label, stream)
     if code:
-        raise rt.error(code, f"aclnn{entry.name}")
+        _fail(2, code, entry.label)

@@ -7,12 +7,15 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
+
 from ... import _device
 from ... import _dtype as dt
-from . import abi, streams, timeline
+from ..._storage import native as recorder_module
+from . import abi, native, streams, timeline
 from .clocks import Alignment, Pair
 from .copies import new_tensor
-from .launcher import entry_of, launch
+from .launcher import address_of_function, entry_of, launch
 from .runtime import bind, runtime
 from .streams import Stream
 
@@ -27,12 +30,13 @@ _Complete = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_si
 
 
 class _Delivery:
-    """Buffers on their way. The libraries call on a thread of their own: bytes are only put aside there."""
+    """Buffers on their way, in Python. The libraries call on a thread of their own: bytes are only put aside there."""
 
     def __init__(self) -> None:
-        self.pieces: list[bytes] = []
+        self._pieces: list[bytes] = []
         self._lent: dict[int, Any] = {}
-        self.request, self.complete = _Request(self._request), _Complete(self._complete)
+        self._callbacks = _Request(self._request), _Complete(self._complete)
+        self.addresses = tuple(address_of_function(f) for f in self._callbacks)
 
     def _request(self, buffer: Any, size: Any, records: Any) -> None:
         made = ctypes.create_string_buffer(_BUFFER + 8)
@@ -42,10 +46,24 @@ class _Delivery:
 
     def _complete(self, buffer: Any, size: int, valid: int) -> None:
         if valid:
-            self.pieces.append(ctypes.string_at(buffer, valid))
+            self._pieces.append(ctypes.string_at(buffer, valid))
         self._lent.pop(buffer, None)
 
+    def take(self) -> list[bytes]:
+        """What arrived since the last time."""
+        count = len(self._pieces)
+        found, self._pieces[:count] = self._pieces[:count], []
+        return found
 
+
+class _NativeDelivery:
+    """The same in C, where nothing waits for the interpreter."""
+
+    def __init__(self) -> None:
+        self.addresses = native.launcher.callbacks()
+        self.take = native.launcher.take_pieces
+        self.take()                        # what came late for an earlier watch
+        native.launcher.take_launches()
 
 
 def start(host: Any) -> ActivityTimes | None:
@@ -56,9 +74,8 @@ def start(host: Any) -> ActivityTimes | None:
     handle = ctypes.c_void_p()
     if rt.msptiSubscribe(ctypes.byref(handle), None, None):
         return None
-    delivery = _Delivery()
-    register = rt.msptiActivityRegisterCallbacks(ctypes.cast(delivery.request, ctypes.c_void_p),
-                                                 ctypes.cast(delivery.complete, ctypes.c_void_p))
+    delivery: Any = _Delivery() if native.launcher is None else _NativeDelivery()
+    register = rt.msptiActivityRegisterCallbacks(*delivery.addresses)
     if register or any(rt.msptiActivityEnable(kind) for kind in (abi.KIND_KERNEL, abi.KIND_EXTERNAL)):
         rt.msptiUnsubscribe(handle)
         return None
@@ -70,7 +87,7 @@ def start(host: Any) -> ActivityTimes | None:
 class ActivityTimes:
     """The records of one time of watching."""
 
-    def __init__(self, host: Any, handle: Any, delivery: _Delivery) -> None:
+    def __init__(self, host: Any, handle: Any, delivery: Any) -> None:
         self._host, self._handle, self._delivery = host, handle, delivery
         self._launches: dict[int, tuple[str, int, int]] = {}        # number -> (name, device, stream)
         self._anchors: list[list[tuple[int, int, int]]] = []        # groups of (number, before, after)
@@ -86,6 +103,15 @@ class ActivityTimes:
         self._last = ctypes.byref(ctypes.c_uint64())
 
     # --- around launches --------------------------------------------------------------------------------------------------
+    def watch_natively(self) -> bool:
+        """Lets the launcher in C push and pop; False where it or the recorder is none in C."""
+        recorder = self._host.recorder
+        known = recorder is None or (recorder_module is not None and isinstance(recorder, recorder_module.Core))
+        if native.launcher is None or not known:
+            return False
+        native.launcher.watch(address_of_function(self._push), address_of_function(self._pop), recorder)
+        return True
+
     def begin(self, number: int, name: str, stream: Stream) -> None:
         self._launches[number] = name, stream.device_index, stream.stream_id
         self._push(abi.EXTERNAL_CUSTOM0, number)
@@ -100,7 +126,8 @@ class ActivityTimes:
         bind(index)
         entry, stream = entry_of("InplaceZero"), streams.default_stream(index)
         assert entry is not None
-        before_active, timeline.active = timeline.active, None
+        watcher = timeline.active
+        timeline.activate(None)
         try:
             target = new_tensor((1,), dt.float32, _device.device("npu", index))
             launch(entry, (target,), index)
@@ -117,7 +144,7 @@ class ActivityTimes:
                 group.append((self._next_anchor, before, after))
             self._anchors.append(group)
         finally:
-            timeline.active = before_active
+            timeline.activate(watcher)
 
     def _alignment(self, kernels: dict[int, tuple[int, int]]) -> Alignment:
         """`kernels`: number of an anchor -> when it began and ended."""
@@ -128,6 +155,8 @@ class ActivityTimes:
     def collect(self, first: int, last: int) -> tuple[list[Any], dict[str, Any]]:
         """What the devices did for launches numbered from `first` up to `last`, and what is known about its times."""
         from .activities import Work
+        if native.launcher is not None:
+            self._launches.update((number, (name, device, stream)) for number, name, device, stream in native.launcher.take_launches())
         wanted = {n for n in self._launches if first <= n < last} | {n for group in self._anchors for n, _, _ in group}
         self._receive(wanted)
         linked = self._linked()
@@ -161,32 +190,35 @@ class ActivityTimes:
             time.sleep(_ROUND_SECONDS)
 
     def _parse(self) -> None:
-        rt = runtime()
-        pieces = self._delivery.pieces
-        while self._parsed < len(pieces):
-            piece = pieces[self._parsed]
-            pieces[self._parsed] = b""
+        for piece in self._delivery.take():
             self._parsed += 1
-            whole = ctypes.create_string_buffer(piece, len(piece))
-            start, record = ctypes.addressof(whole), ctypes.c_void_p()
-            while rt.msptiActivityGetNextRecord(start, len(piece), ctypes.byref(record)) == 0 and record.value:
-                self._take(piece, record.value - start)
+            offsets, raw = self._offsets(piece), np.frombuffer(piece, np.uint8)
+            kinds = raw[offsets[:, None] + np.arange(4)].view("<u4").ravel()
+            for kind, layout in abi.RECORD_LAYOUTS.items():
+                places = offsets[kinds == kind]
+                rows = raw[places[:, None] + np.arange(struct.calcsize(layout))]
+                self._take(kind, list(struct.iter_unpack(layout, rows.tobytes())))
 
-    def _take(self, piece: bytes, at: int) -> None:
-        kind = struct.unpack_from("<I", piece, at)[0]
-        layout = abi.RECORD_LAYOUTS.get(kind)
-        if layout is None:
-            return
-        record = struct.unpack_from(layout, piece, at)
+    def _offsets(self, piece: bytes) -> np.ndarray:
+        """Where the records of a buffer begin. Only the libraries know how long each is."""
+        rt = runtime()
+        if native.launcher is not None:
+            found = native.launcher.record_offsets(piece, address_of_function(rt.msptiActivityGetNextRecord))
+            return np.frombuffer(found, np.int64)
+        whole = ctypes.create_string_buffer(piece, len(piece))
+        start, record, offsets = ctypes.addressof(whole), ctypes.c_void_p(), []
+        while rt.msptiActivityGetNextRecord(start, len(piece), ctypes.byref(record)) == 0 and record.value:
+            offsets.append(record.value - start)
+        return np.array(offsets, np.int64)
+
+    def _take(self, kind: int, records: list[tuple[Any, ...]]) -> None:
         if kind == abi.KIND_EXTERNAL:
-            if record[1] == abi.EXTERNAL_CUSTOM0:
-                self._external[record[3]] = record[2]
+            self._external.update((r[3], r[2]) for r in records if r[1] == abi.EXTERNAL_CUSTOM0)
             return
         if kind == abi.KIND_KERNEL:      # names are read at once: nobody says how long they stay
-            for pointer in record[6:8]:
-                if pointer and pointer not in self._names:
-                    self._names[pointer] = ctypes.string_at(pointer).decode("utf-8", "replace")
-        self._records.append((kind, record))
+            for pointer in {p for r in records for p in r[6:8]} - self._names.keys() - {0}:
+                self._names[pointer] = ctypes.string_at(pointer).decode("utf-8", "replace")
+        self._records.extend((kind, r) for r in records)
 
     def _linked(self) -> list[tuple[int, tuple[Any, ...], int]]:
         """(kind, record, number of the launch or -1). Copies may come without a correlation: those of a stream are in the
@@ -224,4 +256,4 @@ class ActivityTimes:
         del _keep[:-4]
 
 
-_keep: list[_Delivery] = []
+_keep: list[Any] = []

@@ -1,17 +1,17 @@
 """Ops that the device computes in several steps, for want of an operator of their own. The steps open no events."""
 from __future__ import annotations
 
+from math import pi
 from typing import Any
-
-import numpy as np
 
 from ... import _device
 from ... import _dtype as dt
-from ..._dispatch.resolve import return_type
+from ..._dispatch.resolve import check_writable, return_type
 from ..._ops.table import find
-from ..._tensor import wrap
+from ..._shape import broadcast_shapes
+from ..._tensor import bump_version, wrap
 from . import ops
-from .boxing import program, run
+from .boxing import launch_named, program, run
 from .copies import NPU, cast, copy_, dense, new_tensor, to_host
 from .launcher import Rejected
 
@@ -29,46 +29,6 @@ def square(self: Any) -> Any:
     return run("mul.Tensor", self, self)
 
 
-@program("le.Tensor", "le.Scalar")
-def le(self: Any, other: Any) -> Any:
-    return _either(run("lt.Tensor", self, other), run("eq.Tensor", self, other))
-
-
-@program("ge.Tensor", "ge.Scalar")
-def ge(self: Any, other: Any) -> Any:
-    return _either(run("gt.Tensor", self, other), run("eq.Tensor", self, other))
-
-
-@program("logical_and")
-def logical_and(self: Any, other: Any) -> Any:
-    return run("mul.Tensor", _truth(self), _truth(other))
-
-
-@program("logical_or")
-def logical_or(self: Any, other: Any) -> Any:
-    return _either(_truth(self), _truth(other))
-
-
-@program("any", "any.dim", "any.dims")
-def any_(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    if not self._a.size:
-        raise Rejected("an input has no elements")
-    return run("amax", _truth(self), () if dim is None else (dim,) if isinstance(dim, int) else dim, keepdim)
-
-
-@program("all", "all.dim", "all.dims")
-def all_(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    return run("logical_not", any_(run("logical_not", self), dim, keepdim))
-
-
-def _truth(t: Any) -> Any:
-    return t if t.dtype is dt.bool_ else cast(t, dt.bool_)
-
-
-def _either(a: Any, b: Any) -> Any:
-    return run("where.self", a, a, b)
-
-
 @program("addmv")
 def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
     product = run("mv", mat, vec)
@@ -77,24 +37,55 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
     return product if beta == 0 else run("add.Tensor", product, self, beta)
 
 
+@program("addr")
+def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
+    product = run("mul.Tensor", view(vec1, vec1._a[:, None]), vec2)
+    return _scaled_sum(product, alpha, self, beta)
+
+
+@program("addbmm")
+def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
+    return _scaled_sum(run("sum.dim_IntList", run("bmm", batch1, batch2), (0,), False, None), alpha, self, beta)
+
+
+def _scaled_sum(product: Any, alpha: Any, self: Any, beta: Any) -> Any:
+    if alpha != 1:
+        product = run("mul.Tensor", product, alpha)
+    return product if beta == 0 else run("add.Tensor", product, self, beta)
+
+
+def view(t: Any, array: Any) -> Any:
+    """A tensor over a part of another one's memory."""
+    return wrap(array, t.dtype, NPU, t.device)
+
+
+@program("div.Tensor_mode")
+def div_mode(self: Any, other: Any, rounding_mode: str | None) -> Any:
+    if rounding_mode is None:
+        return run("div.Tensor", self, other)
+    if rounding_mode == "floor":
+        return run("floor_divide", self, other)
+    if rounding_mode != "trunc":
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+    return run("trunc", run("div.Tensor", self, other)) if _real(self, other) else _whole_quotient(self, other)
+
+
+def _real(*operands: Any) -> bool:
+    return any(x.dtype.is_floating_point if hasattr(x, "_a") else isinstance(x, float) for x in operands)
+
+
+def _whole_quotient(self: Any, other: Any) -> Any:
+    """Integers, divided towards zero."""
+    out = run("floor_divide", self, other)     # for its type and shape
+    operands = [x if not hasattr(x, "_a") or x.dtype is out.dtype else cast(x, out.dtype) for x in (self, other)]
+    if hasattr(operands[1], "_a"):
+        launch_named("DivMod", (*operands, 1, out), out.device.index)
+    else:
+        launch_named("DivMods", (*operands, 1, out), out.device.index)
+    return out
+
+
 # --- elementwise ------------------------------------------------------------------------------------------------------------
-@program("leaky_relu")
-def leaky_relu(self: Any, negative_slope: Any) -> Any:
-    return run("where.self", run("gt.Scalar", self, 0), self, run("mul.Tensor", self, negative_slope))
-
-
-@program("leaky_relu_backward")
-def leaky_relu_backward(grad_output: Any, self: Any, negative_slope: Any, self_is_result: bool) -> Any:
-    return run("where.self", run("gt.Scalar", self, 0), grad_output, run("mul.Tensor", grad_output, negative_slope))
-
-
-@program("sign", "sgn")
-def sign(self: Any) -> Any:
-    _only_floating(self)
-    above, below = (cast(run(f"{name}.Tensor", self, 0), self.dtype) for name in ("gt", "lt"))
-    return run("add.Tensor", run("sub.Tensor", above, below, 1), run("mul.Tensor", self, 0), 1)   # the last for NaN
-
-
 @program("log_sigmoid_forward")
 def log_sigmoid_forward(self: Any) -> Any:
     away = run("exp", run("neg", run("abs", self)))
@@ -107,121 +98,149 @@ def log_sigmoid_backward(grad_output: Any, self: Any, buffer: Any) -> Any:
     return run("mul.Tensor", grad_output, run("sigmoid", run("neg", self)))
 
 
-def _only_floating(t: Any) -> None:
-    if not t.dtype.is_floating_point:
-        raise Rejected(f"not for {t.dtype}")
+@program("nan_to_num")
+def nan_to_num(self: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if not self.dtype.is_floating_point:
+        return dense(self)
+    limits = dt.finfo(self.dtype)
+    out = run("where.ScalarSelf", run("ne.Tensor", self, self), nan or 0.0, self)
+    for place, value, bound in ((float("inf"), posinf, limits.max), (float("-inf"), neginf, limits.min)):
+        out = run("where.ScalarSelf", run("eq.Scalar", out, place), bound if value is None else value, out)
+    return out
 
 
-# --- reductions -------------------------------------------------------------------------------------------------------------
-@program("min", "amin")
-def amin(self: Any, dim: Any = (), keepdim: bool = False) -> Any:
-    _only_floating(self)
-    return run("neg", run("amax", run("neg", self), dim, keepdim))
+@program("deg2rad")
+def deg2rad(self: Any) -> Any:
+    return run("mul.Tensor", self, pi / 180)
 
 
-@program("min.dim")
-def min_dim(self: Any, dim: int, keepdim: bool) -> Any:
-    _only_floating(self)
-    values, places = run("max.dim", run("neg", self), dim, keepdim)
-    return return_type(find("min.dim"))(run("neg", values), places)
+@program("rad2deg")
+def rad2deg(self: Any) -> Any:
+    return run("mul.Tensor", self, 180 / pi)
 
 
-@program("argmin")
-def argmin(self: Any, dim: int | None, keepdim: bool) -> Any:
-    _only_floating(self)
-    return run("argmax", run("neg", self), dim, keepdim)
+@program("logit")
+def logit(self: Any, eps: float | None) -> Any:
+    x = self if eps is None else run("clamp", self, eps, 1 - eps)
+    return run("log", run("div.Tensor", x, run("rsub.Scalar", x, 1, 1)))
 
 
+@program("logit_backward")
+def logit_backward(grad_output: Any, self: Any, eps: float | None) -> Any:
+    """grad / (x (1 - x)); outside the bounds 0 where they were given, NaN where not."""
+    low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
+    slope = run("div.Tensor", grad_output, run("mul.Tensor", self, run("rsub.Scalar", self, 1, 1)))
+    outside = run("logical_or", run("lt.Scalar", self, low), run("gt.Scalar", self, high))
+    return run("where.ScalarSelf", outside, 0.0 if eps is not None else float("nan"), slope)
+
+
+@program("fmax")
+def fmax(self: Any, other: Any) -> Any:
+    return _ignoring_nan("maximum", self, other)
+
+
+@program("fmin")
+def fmin(self: Any, other: Any) -> Any:
+    return _ignoring_nan("minimum", self, other)
+
+
+def _ignoring_nan(name: str, self: Any, other: Any) -> Any:
+    found = run(name, self, other)
+    if not found.dtype.is_floating_point:
+        return found
+    found = run("where.self", run("ne.Tensor", self, self), other, found)
+    return run("where.self", run("ne.Tensor", other, other), self, found)
+
+
+@program("clamp.Tensor")
+def clamp(self: Any, min: Any, max: Any) -> Any:
+    out = self if min is None else run("clamp_min.Tensor", self, min)
+    return out if max is None else run("clamp_max.Tensor", out, max)
+
+
+# --- reductions and movement ----------------------------------------------------------------------------------------------
 @program("linalg_vector_norm")
 def vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    _only_floating(self)
-    if dtype not in (None, self.dtype) or not self._a.size:
+    if not self.dtype.is_floating_point or dtype not in (None, self.dtype) or not self._a.size:
         raise Rejected("another type, or no elements")
-    dims = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    if order == 2:
-        return run("sqrt", run("sum.dim_IntList", run("mul.Tensor", self, self), dims, keepdim, None))
-    if order == 1:
-        return run("sum.dim_IntList", run("abs", self), dims, keepdim, None)
-    if order == float("inf"):
-        return run("amax", run("abs", self), dims, keepdim)
-    raise Rejected(f"norms of order {order} have no device form")
+    dims = ops.numbers(dim) or ops.every(self)
+    if order in (float("inf"), float("-inf")):
+        return run("amax" if order > 0 else "amin", run("abs", self), dims, keepdim)
+    out = new_tensor(reduced_shape(self._a.shape, dims, keepdim), self.dtype, self.device)
+    launch_named("LinalgVectorNorm", (self, float(order), dims, keepdim, self.dtype, out), self.device.index)
+    return out
 
 
-# --- indexing ---------------------------------------------------------------------------------------------------------------
-def _single_index(self: Any, indices: Any) -> tuple[int, Any]:
-    """Where the only index stands, and the index in one dimension with negative places counted from the end."""
-    given = [(d, i) for d, i in enumerate(indices) if i is not None]
-    if len(given) != 1 or given[0][1].dtype is not dt.int64 or not given[0][1]._ks & NPU or not given[0][1]._a.size:
-        raise Rejected("several indices, masks or indices on the CPU have no device form")
-    dim, index = given[0]
-    flat = ops.flat(index)
-    size = self._a.shape[dim]
-    return dim, run("where.self", run("lt.Scalar", flat, 0), run("add.Tensor", flat, size, 1), flat)
+def reduced_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
+    """What is left of a shape when dimensions are reduced."""
+    gone = {d % len(shape) for d in dims}
+    return tuple(1 if d in gone else n for d, n in enumerate(shape) if keepdim or d not in gone)
 
 
-@program("index.Tensor")
-def index(self: Any, indices: Any) -> Any:
-    dim, flat = _single_index(self, indices)
-    picked = run("index_select", self, dim, flat)
-    shape = self._a.shape
-    return wrap(picked._a.reshape(shape[:dim] + indices[dim]._a.shape + shape[dim + 1:]), self.dtype, NPU, self.device)
+@program("aminmax")
+def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
+    dims = () if dim is None else (dim,)
+    return return_type(find("aminmax"))(run("amin", self, dims, keepdim), run("amax", self, dims, keepdim))
 
 
-@program("_index_put_impl_")
-def index_put(self: Any, indices: Any, values: Any, accumulate: bool, unsafe: bool) -> Any:
-    if not accumulate or not values._ks & NPU or values.dtype is not self.dtype:
-        raise Rejected("only sums of values on the device have a device form")
-    dim, flat = _single_index(self, indices)
-    shape = self._a.shape
-    full = shape[:dim] + indices[dim]._a.shape + shape[dim + 1:]
-    if values._a.shape != full:
-        raise Rejected("values that are spread have no device form")
-    whole = values if values._a.flags.c_contiguous else dense(values)
-    joined = shape[:dim] + flat._a.shape + shape[dim + 1:]
-    places = np.broadcast_to(flat._a.reshape((-1,) + (1,) * (len(shape) - dim - 1)), joined)
-    added = wrap(whole._a.reshape(joined), self.dtype, NPU, self.device)
-    return copy_(self, run("scatter_add", self, dim, wrap(places, dt.int64, NPU, self.device), added), False)
+@program("count_nonzero")
+def count_nonzero(self: Any, dim: int | None) -> Any:
+    return run("sum.dim_IntList", run("ne.Scalar", self, 0), ops.numbers(dim), False, None)
 
 
-# --- losses -------------------------------------------------------------------------------------------------------------
-def _reduced(values: Any, reduction: int) -> Any:
-    if reduction == 0:
-        return values
-    total = run("sum", values, None)
-    return run("div.Tensor", total, values._a.size) if reduction == 1 else total
+@program("nansum")
+def nansum(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    clean = run("where.ScalarSelf", run("ne.Tensor", self, self), 0.0, self) if self.dtype.is_floating_point else self
+    return run("sum.dim_IntList", clean, ops.numbers(dim), keepdim, dtype)
 
 
-@program("mse_loss")
-def mse_loss(self: Any, target: Any, reduction: int) -> Any:
-    difference = run("sub.Tensor", self, target, 1)
-    return _reduced(run("mul.Tensor", difference, difference), reduction)
+@program("trace")
+def trace(self: Any) -> Any:
+    return run("sum", view(self, self._a.diagonal()), None)
 
 
-@program("mse_loss_backward")
-def mse_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
-    difference = run("sub.Tensor", self, target, 1)
-    factor = 2.0 / difference._a.size if reduction == 1 else 2.0
-    return run("mul.Tensor", run("mul.Tensor", difference, factor), grad_output)
+@program("pixel_shuffle")
+def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
+    *batch, channels, height, width = self._a.shape
+    r, n = upscale_factor, len(batch)
+    wide = contiguous(self)._a.reshape(*batch, channels // (r * r), r, r, height, width)
+    turned = wide.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return _reshaped(dense(view(self, turned)), (*batch, channels // (r * r), height * r, width * r))
 
 
-# --- pooling: the operator's indices are int32 ----------------------------------------------------------------------------
-@program("max_pool2d_with_indices")
-def max_pool2d(self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
-    from .boxing import empty_like_specs, launch_named
-    out, indices = empty_like_specs("max_pool2d_with_indices", self, kernel_size, stride, padding, dilation, ceil_mode)
-    narrow = new_tensor(indices._a.shape, dt.int32, self.device)
-    launch_named("MaxPool2dWithIndices", (self, kernel_size, stride or kernel_size, padding, dilation, ceil_mode, out, narrow),
-                 self.device.index)
-    return out, cast(narrow, dt.int64)
+@program("pixel_unshuffle")
+def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
+    *batch, channels, height, width = self._a.shape
+    r, n = downscale_factor, len(batch)
+    wide = contiguous(self)._a.reshape(*batch, channels, height // r, r, width // r, r)
+    turned = wide.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return _reshaped(dense(view(self, turned)), (*batch, channels * r * r, height // r, width // r))
 
 
-@program("max_pool2d_with_indices_backward")
-def max_pool2d_backward(grad_output: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-                        indices: Any) -> Any:
-    from .boxing import launch_named
-    out = new_tensor(self._a.shape, self.dtype, self.device)
-    launch_named("MaxPool2dWithIndicesBackward", (grad_output, self, cast(indices, dt.int32), kernel_size, stride or kernel_size,
-                                                  padding, dilation, ceil_mode, out), self.device.index)
+@program("native_channel_shuffle")
+def channel_shuffle(self: Any, groups: int) -> Any:
+    batch, channels, *rest = self._a.shape
+    turned = contiguous(self)._a.reshape(batch, groups, channels // groups, *rest).swapaxes(1, 2)
+    return _reshaped(dense(view(self, turned)), self._a.shape)
+
+
+def contiguous(t: Any) -> Any:
+    return t if t._a.flags.c_contiguous else dense(t)
+
+
+def _reshaped(t: Any, shape: Any) -> Any:
+    return view(t, t._a.reshape(tuple(shape)))
+
+
+@program("unfold_backward")
+def unfold_backward(grad_in: Any, input_sizes: Any, dim: int, size: int, step: int) -> Any:
+    out = run("zero_", new_tensor(tuple(input_sizes), grad_in.dtype, grad_in.device))
+    axis = dim % max(len(input_sizes), 1)
+    windows = grad_in._a.shape[axis]
+    for k in range(size):     # the k-th elements of all windows are distinct, so that each is one addition into a view
+        part = [slice(None)] * len(input_sizes)
+        part[axis] = slice(k, k + (windows - 1) * step + 1, step)
+        run("add_.Tensor", view(out, out._a[tuple(part)]), view(grad_in, grad_in._a[..., k]), 1)
     return out
 
 
@@ -232,6 +251,46 @@ def bernoulli_(self: Any, p: float, generator: Any) -> Any:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     drawn = run("uniform_", new_tensor(self._a.shape, dt.float32, self.device), 0.0, 1.0, generator)
     return copy_(self, run("lt.Tensor", drawn, float(p)), False)
+
+
+@program("bernoulli_.Tensor")
+def bernoulli_each_(self: Any, p: Any, generator: Any) -> Any:
+    drawn = run("uniform_", new_tensor(self._a.shape, dt.float32, self.device), 0.0, 1.0, generator)
+    return copy_(self, run("lt.Tensor", drawn, p), False)
+
+
+@program("random_.from")
+def random_from(self: Any, start: int, to: int | None, generator: Any) -> Any:
+    if to is None:
+        raise Rejected("there is no upper bound")
+    if start >= to:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={start} >= to={to}")
+    check_writable(self)
+    if self._a.size:
+        launch_named("InplaceRandom", (self, start, to, *ops.draw(self, generator)), self.device.index)
+    bump_version(self)
+    return self
+
+
+@program("random_.to")
+def random_to(self: Any, to: int, generator: Any) -> Any:
+    return random_from(self, 0, to, generator)
+
+
+@program("exponential_")
+def exponential_(self: Any, lambd: float, generator: Any) -> Any:
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    drawn = run("uniform_", new_tensor(self._a.shape, dt.float32, self.device), 0.0, 1.0, generator)
+    return copy_(self, run("div.Tensor", run("log", run("rsub.Scalar", drawn, 1, 1)), -lambd), False)
+
+
+@program("normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor")
+def normal(mean: Any, std: Any, generator: Any) -> Any:
+    lead = mean if hasattr(mean, "_a") else std
+    shape = broadcast_shapes(*[t._a.shape for t in (mean, std) if hasattr(t, "_a")])
+    drawn = run("normal_", new_tensor(shape, lead.dtype, lead.device), 0.0, 1.0, generator)
+    return run("add.Tensor", run("mul.Tensor", drawn, std), mean, 1)
 
 
 # --- creation ---------------------------------------------------------------------------------------------------------------

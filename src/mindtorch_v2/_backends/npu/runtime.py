@@ -7,7 +7,7 @@ import os
 import threading
 from typing import Any
 
-from . import abi
+from . import abi, native
 from .loader import Libraries, open_libraries
 
 _FORKED = ("Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' start method")
@@ -116,6 +116,8 @@ def bind(index: int) -> None:
             raise RuntimeError(f"Invalid NPU device index {index}: there are {rt.device_count} devices")
         rt.check(rt.aclrtSetDevice(index), f"aclrtSetDevice({index})")
         thread.bound = index
+        if native.launcher is not None:
+            native.launcher.set_bound(index)
 
 
 def current_index() -> int:
@@ -151,6 +153,7 @@ def _after_fork_in_child() -> None:
     _lock = threading.Lock()
     if _runtime is not None:
         _forked = True
+        thread.bound = -1      # the next use asks for the runtime, and learns why there is none
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from .blocks import COUNTED
+
 SMALL, LARGE, ALL = 0, 1, 2
 _POOLS = (("all", ALL), ("large_pool", LARGE), ("small_pool", SMALL))
 GROUPS = ("allocation", "segment", "active", "inactive_split", "allocated_bytes", "reserved_bytes", "active_bytes",
@@ -15,37 +17,27 @@ _WORDS = ("current", "peak", "allocated", "freed")
 class Statistics:
     """One list of (current, peak, allocated, freed) per quantity and pool."""
 
-    def __init__(self) -> None:
+    def __init__(self, blocks: Any) -> None:
+        self._blocks = blocks       # counts what changes with every allocation
         self.counts: dict[str, list[list[int]]] = {g: [[0, 0, 0, 0] for _ in range(3)] for g in GROUPS}
         self.retries = self.ooms = self.device_allocs = self.device_frees = self.all_stream_syncs = 0
-        # Those that change with every allocation are reached without a lookup.
-        groups = [self.counts[g] for g in ("allocation", "allocated_bytes", "requested_bytes")]
-        self._rows = [[(g[pool], g[ALL]) for g in groups] for pool in (SMALL, LARGE)]
         self._deferred = [[0, 0], [0, 0]]       # per pool: blocks and bytes that were given back and are still in use
+
+    def _pull(self) -> None:
+        """Takes over what the blocks counted."""
+        counts = iter(self._blocks.counts())
+        for group in COUNTED:
+            for row in self.counts[group]:
+                row[:] = [next(counts) for _ in range(4)]
+
+    def _push(self) -> None:
+        self._blocks.set_counts([n for group in COUNTED for row in self.counts[group] for n in row])
 
     def add(self, group: str, pool: int, amount: int) -> None:
         """Counts a change of a quantity, in its pool and overall."""
         rows = self.counts[group]
         _change(rows[pool], amount)
         _change(rows[ALL], amount)
-
-    def block_taken(self, pool: int, size: int, requested: int) -> None:
-        for (mine, whole), amount in zip(self._rows[pool], (1, size, requested)):
-            mine[2] += amount
-            now = mine[0] = mine[0] + amount
-            if now > mine[1]:
-                mine[1] = now
-            whole[2] += amount
-            now = whole[0] = whole[0] + amount
-            if now > whole[1]:
-                whole[1] = now
-
-    def block_given_back(self, pool: int, size: int, requested: int) -> None:
-        for (mine, whole), amount in zip(self._rows[pool], (1, size, requested)):
-            mine[3] += amount
-            mine[0] -= amount
-            whole[3] += amount
-            whole[0] -= amount
 
     def deferred(self, pool: int, size: int, sign: int) -> None:
         """A block that was given back is still used by a stream, or no longer is."""
@@ -54,6 +46,7 @@ class Statistics:
 
     def set_splits(self, counts: list[int], sizes: list[int]) -> None:
         """Free pieces of segments that are in use; they are counted when somebody asks."""
+        self._pull()
         for group, values in (("inactive_split", counts), ("inactive_split_bytes", sizes)):
             for pool in (SMALL, LARGE):
                 self.add(group, pool, values[pool] - self.counts[group][pool][_CURRENT])
@@ -64,24 +57,31 @@ class Statistics:
                 row[:] = source[0] + waiting, max(source[1], source[0] + waiting), source[2], source[3] - waiting
 
     def current(self, group: str) -> int:
+        self._pull()
         return self.counts[group][ALL][_CURRENT]
 
     def peak(self, group: str) -> int:
+        self._pull()
         return self.counts[group][ALL][_PEAK]
 
     def reset_peaks(self) -> None:
+        self._pull()
         for rows in self.counts.values():
             for row in rows:
                 row[_PEAK] = row[_CURRENT]
+        self._push()
 
     def reset_accumulated(self) -> None:
+        self._pull()
         for rows in self.counts.values():
             for row in rows:
                 row[_ALLOCATED] = row[_FREED] = 0
         self.retries = self.ooms = 0
+        self._push()
 
     def flat(self) -> OrderedDict[str, Any]:
         """The statistics by name, in alphabetical order."""
+        self._pull()
         found: dict[str, int] = {}
         for group, rows in self.counts.items():
             for pool, at in _POOLS:

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from ... import _device
-from . import abi
+from . import abi, native
 from .runtime import bind, current_index, is_closed, runtime, thread
 
 _POOL_SIZE = 32                        # streams per device and priority
@@ -132,6 +132,8 @@ def default_stream(device: Any = None) -> Stream:
         found = _by_index.get(index)
         if found is None:
             found = _by_index[index] = Stream(index, _DEFAULT)
+            if native.launcher is not None:
+                native.launcher.set_stream(index, found.handle, found.stream_id, True)
     return found
 
 
@@ -153,6 +155,8 @@ def set_current(stream: Stream) -> None:
     if thread.streams is None:
         thread.streams = {}
     thread.streams[stream.device_index] = stream
+    if native.launcher is not None:
+        native.launcher.set_stream(stream.device_index, stream.handle, stream.stream_id, False)
 
 
 class Event:

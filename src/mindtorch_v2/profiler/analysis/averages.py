@@ -1,7 +1,7 @@
 """Grouping: which events belong together, and what they add up to."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from .function_event_avg import FunctionEventAvg
 from .source import EventSource
 from .tree import EventTree
 
+_BLOCK = 1 << 14
 _DIRECT_TABLE = 1 << 21  # codes below this are counted in a table; above it they are sorted
 _DEVICES = {member.value: member for member in DeviceType}
 
@@ -28,21 +29,22 @@ def group_entries(tree: EventTree, entries: np.ndarray | None, by_shape: bool, s
     def chosen(values: np.ndarray) -> np.ndarray:
         return values if entries is None else values[entries]
 
-    codes = chosen(tree.name_id) * np.int64(2)
-    codes += chosen(tree.is_annotation)
-    if tree.device_type.any():
-        codes += chosen(tree.device_type) * np.int64(2 * len(tree.name_of_id))
+    codes = chosen(tree.name_id) * np.int32(2)
+    if tree.is_annotation.any():
+        codes += chosen(tree.is_annotation)
+    if tree.has_device_entries:
+        codes = codes + chosen(tree.device_type) * np.int64(2 * len(tree.name_of_id))
     group, first = _dense(codes)
     store = tree.store
     if by_overload and store.metadata.options.capture_overload_names:
-        group, first = _dense(group * (len(store.strings) + 1) + chosen(tree.column(store.overload, -1)) + 1)
+        group, first = _dense(group * np.int64(len(store.strings) + 1) + chosen(tree.column(store.overload, -1)) + 1)
     if by_shape and store.inputs:
         numbers = _numbered(str(plain_shapes(inputs.shapes)) for inputs in store.inputs)
         lookup = np.array([*numbers[0], numbers[1].get("[]", len(numbers[1]))], np.int64)  # the last is what -1 finds
-        group, first = _dense(group * (int(lookup.max()) + 1) + lookup[chosen(tree.column(store.columns["inputs"], -1))])
+        group, first = _dense(group * np.int64(lookup.max() + 1) + lookup[chosen(tree.column(store.columns["inputs"], -1))])
     if stack_n > 0 and len(store.stacks):
         lookup = _stack_tops(tree, stack_n)
-        group, first = _dense(group * (int(lookup.max()) + 1) + lookup[chosen(tree.column(store.stack, -1))])
+        group, first = _dense(group * np.int64(lookup.max() + 1) + lookup[chosen(tree.column(store.stack, -1))])
     return group, first if entries is None else entries[first]
 
 
@@ -56,11 +58,39 @@ def _dense(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         _, codes = np.unique(codes, return_inverse=True)
         top = int(codes.max()) + 1
     where = np.full(top, count, np.int64)
-    where[codes[::-1]] = np.arange(count - 1, -1, -1)  # of repeated indices the last assignment stays: the first place
+    for at in range(0, count, _BLOCK):
+        block = codes[at:at + _BLOCK]
+        new = np.flatnonzero(where[block] == count)
+        where[block[new[::-1]]] = at + new[::-1]  # of repeated indices the last assignment stays: the first place
     first = np.sort(where[where < count])
-    number = np.empty(top, np.int64)
+    number = np.empty(top, np.int32)
     number[codes[first]] = np.arange(len(first))
     return number[codes], first
+
+
+def _blocks(count: int) -> Iterator[slice]:
+    """What is worked on at once: little enough to stay in the processor's cache, so that nothing as long as the events is made."""
+    return (slice(at, at + _BLOCK) for at in range(0, count, _BLOCK))
+
+
+def _cpu_sums(tree: EventTree, entries: np.ndarray | None, group: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nanoseconds on the CPU of each group: with what is below its entries, and without. Sums stay exact below 2**53."""
+    total, own = np.zeros(groups), np.zeros(groups)
+    if entries is not None or tree.has_device_entries or not tree.nests.all():
+        for block in _blocks(len(group)):
+            chosen = block if entries is None else entries[block]
+            total += np.bincount(group[block], weights=tree.total_ns[chosen], minlength=groups)
+            own += np.bincount(group[block], weights=tree.self_ns[chosen], minlength=groups)
+        return total, own
+    inside = np.zeros(groups)      # what the children of each group's entries took
+    for block in _blocks(len(group)):
+        elapsed = tree.end_ns[block] - tree.start_ns[block]
+        total += np.bincount(group[block], weights=elapsed, minlength=groups)
+        parent = tree.parent[block]
+        below = np.flatnonzero(parent >= 0)
+        if len(below):
+            inside += np.bincount(group[parent[below]], weights=elapsed[below], minlength=groups)
+    return total, total - inside
 
 
 def _numbered(values: Iterable[Any]) -> tuple[list[int], dict[Any, int]]:
@@ -114,11 +144,12 @@ def _summed(source: EventSource, entries: np.ndarray | None, group: np.ndarray, 
         return np.bincount(group, weights=values if entries is None else values[entries], minlength=groups)
 
     nothing = [0] * groups
+    total, own = _cpu_sums(tree, entries, group, groups)
     columns: dict[str, list[Any]] = {
         "key": [tree.name_of_id[i] for i in tree.name_id[first].tolist()],
-        "count": np.bincount(group, minlength=groups).tolist(),
-        "cpu_time_total": (sums(tree.total_ns) / 1000).tolist(),
-        "self_cpu_time_total": (sums(tree.self_ns) / 1000).tolist(),
+        "count": sum((np.bincount(group[block], minlength=groups) for block in _blocks(len(group))), np.zeros(groups, np.int64)).tolist(),
+        "cpu_time_total": (total / 1000).tolist(),
+        "self_cpu_time_total": (own / 1000).tolist(),
         "device_time_total": nothing, "self_device_time_total": nothing,
         "cpu_memory_usage": nothing, "self_cpu_memory_usage": nothing,
         "device_memory_usage": nothing, "self_device_memory_usage": nothing, "flops": nothing,
@@ -157,8 +188,14 @@ class Covered:
         if self._entries is not None:
             group = np.full(len(self._tree), self._groups)
             group[self._entries] = self._group
-        counted = np.where(self._tree.outermost_of(group) & self._tree.nests, self._tree.total_ns, 0)
-        return (np.bincount(group, weights=counted, minlength=self._groups)[:self._groups] / 1000).tolist()
+        tree, total = self._tree, np.zeros(self._groups + 1)
+        counts = tree.outermost_of(group)
+        if not tree.nests.all():
+            counts &= tree.nests
+        for block in _blocks(len(group)):
+            elapsed = np.where(counts[block], tree.end_ns[block] - tree.start_ns[block], 0)      # what nests ran on the CPU
+            total += np.bincount(group[block], weights=elapsed, minlength=len(total))
+        return (total[:-1] / 1000).tolist()
 
 
 def average_events(events: Sequence[FunctionEvent], *, by_shape: bool, stack_n: int,

@@ -8,11 +8,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._store import constant, is_constant
+
 # Names that PyTorch does not list: they are how its own bookkeeping is called.
 UNLISTED_NAMES = frozenset({
     "[OutOfMemory]", "profiler::_record_function_enter", "profiler::_record_function_enter_new",
     "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version",
 })
+
+
+BLOCK = 1 << 14
+
+
+def looked_up(table: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """`table[column]`, block by block: as a whole, numpy would make eight bytes of every small number first."""
+    if is_constant(column):
+        return constant(table[column[0]], len(column), table.dtype)
+    made = np.empty(len(column), table.dtype)
+    for first in range(0, len(column), BLOCK):
+        made[first:first + BLOCK] = table[column[first:first + BLOCK]]
+    return made
 
 
 def repeats_its_parent(name: np.ndarray, parent: np.ndarray, annotation: np.ndarray) -> np.ndarray:
@@ -21,10 +36,13 @@ def repeats_its_parent(name: np.ndarray, parent: np.ndarray, annotation: np.ndar
     One look at the original tree is enough: what a parent adopts from its only child are that child's children, so
     whether a grandchild is an only child does not change when its parent is taken in.
     """
-    repeats = np.flatnonzero((np.append(name, -1)[parent] == name) & (parent >= 0)) if len(parent) else parent
     mask = np.zeros(len(parent), bool)
+    found = []
+    for first in range(0, len(parent), BLOCK):      # what does not leave the processor's cache is compared several times faster
+        above = parent[first:first + BLOCK]
+        found.append(first + np.flatnonzero((name[above] == name[first:first + BLOCK]) & (above >= 0)))
+    repeats = np.concatenate(found) if found else parent
     if len(repeats):
-        children = np.bincount(parent + 1, minlength=len(parent) + 1)[1:]
         above = parent[repeats]
-        mask[repeats] = (children[above] == 1) & (annotation[repeats] == annotation[above])
+        mask[repeats] = (np.bincount(parent + 1, minlength=len(parent) + 1)[1:][above] == 1) & (annotation[repeats] == annotation[above])
     return mask

@@ -30,10 +30,12 @@ def forward_of(tree: EventTree, backward: np.ndarray) -> np.ndarray:
     An operator carries the number that the next recorded node will get, so of several operators with one number the
     last to start is the one that made the node. A number seen again after the backward belongs to a later graph.
     """
+    if not len(backward):
+        return np.full(0, -1)
     store = tree.store
     kind, sequence = tree.kind, tree.column(store.sequence_nr, -1)
     forward = np.flatnonzero(((kind == Kind.OP) | (kind == Kind.FUNCTION)) & (sequence >= 0))
-    if not len(backward) or not len(forward):
+    if not len(forward):
         return np.full(len(backward), -1)
     number_of_thread = np.array([thread.number for thread in store.threads] or [0], np.int64)
     wide = int(sequence.max()) + 1

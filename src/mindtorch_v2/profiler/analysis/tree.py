@@ -8,7 +8,7 @@ import numpy as np
 
 from .._fields import ANNOTATION_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, WORK_KINDS, Flag, Kind
 from .._store import EventStore, kept_ancestors
-from .collapse import UNLISTED_NAMES, repeats_its_parent
+from .collapse import UNLISTED_NAMES, looked_up, repeats_its_parent
 from .flops import flops_of_rows
 
 MEMORY_NAME = "[memory]"
@@ -66,12 +66,14 @@ class EventTree:
     @cached_property
     def _row_name(self) -> np.ndarray:
         """Per row: the number of its shown name."""
-        return self._names[1][self.store.name]
+        shown = self._names[1]
+        unchanged = np.array_equal(shown[:-1], np.arange(len(shown) - 1))      # mostly so
+        return self.store.name if unchanged else shown[self.store.name]
 
     @cached_property
     def is_python(self) -> np.ndarray:
         """Per row: is it a Python call?"""
-        return _IS_PYTHON[self.store.kind]
+        return looked_up(_IS_PYTHON, self.store.kind)
 
     @cached_property
     def taken_in(self) -> np.ndarray:
@@ -83,7 +85,7 @@ class EventTree:
         if left_out.any():
             parent = np.append(kept_ancestors(parent, ~left_out), -1)[parent]
             parent[left_out] = -1
-        repeats = repeats_its_parent(self._row_name, parent, _IS_ANNOTATION[store.kind])
+        repeats = repeats_its_parent(self._row_name, parent, looked_up(_IS_ANNOTATION, store.kind))
         return repeats | (left_out & ~self.is_python) if unlisted.any() else repeats
 
     @cached_property
@@ -124,6 +126,10 @@ class EventTree:
     @property
     def record(self) -> np.ndarray:
         return self._entries[1]
+
+    def rows_of(self, entries: np.ndarray) -> np.ndarray:
+        """The rows of entries that are not memory records'."""
+        return entries if self._is_all_rows else self.row[entries]
 
     @cached_property
     def _is_loose(self) -> np.ndarray | None:
@@ -174,7 +180,7 @@ class EventTree:
 
     @cached_property
     def is_annotation(self) -> np.ndarray:
-        return _IS_ANNOTATION[self.kind]
+        return looked_up(_IS_ANNOTATION, self.kind)
 
     def scope_of(self, entries: np.ndarray | slice) -> np.ndarray:
         """PyTorch's number for where an event comes from: 0 a function, 1 a backward function, 7 a user's scope."""
@@ -187,7 +193,7 @@ class EventTree:
 
     @cached_property
     def is_async(self) -> np.ndarray:
-        return (self.column(self.store.flags, 0) & Flag.ASYNC) != 0
+        return (self.column(self.store.flags, 0) & np.uint8(Flag.ASYNC)) != 0
 
     @cached_property
     def nests(self) -> np.ndarray:

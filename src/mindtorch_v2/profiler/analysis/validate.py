@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._fields import Flag
 from .._store import EventStore
 from .averages import average_entries
 from .source import EventSource
@@ -48,7 +49,8 @@ def _indices(tree: EventTree) -> Iterator[Finding]:
                                ("inputs", store.columns["inputs"], len(store.inputs)), ("stack", store.stack, len(store.stacks)),
                                ("module", store.module, len(store.modules)), ("overload", store.overload, len(store.strings))):
         lowest = 0 if name in ("name", "thread") else -1
-        yield from _where("indices", f"{name} refers to nothing", (column < lowest) | (column >= size))
+        if len(column) and not lowest <= int(column.min()) <= int(column.max()) < size:
+            yield from _where("indices", f"{name} refers to nothing", (column < lowest) | (column >= size))
     yield from _where("indices", "a memory record's row does not exist", (store.memory.row < -1) | (store.memory.row >= len(store)))
     yield from _where("indices", "a parent does not stand before its child",
                       (store.parent < -1) | (store.parent >= np.arange(len(store))))
@@ -93,18 +95,24 @@ def _overlaps(tree: EventTree) -> Iterator[Finding]:
     """Of two events on one thread, one contains the other or they are apart."""
     store = tree.store
     crossing = np.zeros(len(store), bool)
-    asynchronous = np.append(tree.store.flags & 2 != 0, False)
+    asynchronous = store.flags & np.uint8(Flag.ASYNC) != 0
     for thread in range(len(store.threads)):
-        rows = np.flatnonzero((store.thread == thread) & ~asynchronous[:-1] & (store.device_type == 0))
-        crossing[rows] = _crosses(store.start_ns[rows], store.end_ns[rows], store.parent[rows], rows)
+        here = (store.thread == thread) & ~asynchronous & (store.device_type == 0)
+        if here.all():
+            crossing = _crosses(store.start_ns, store.end_ns, store.parent)
+        else:
+            crossing[here] = _crosses(store.start_ns[here], store.end_ns[here], store.parent[here])
     yield from _where("overlap", "events of one thread overlap partly", crossing)
 
 
-def _crosses(start: np.ndarray, end: np.ndarray, parent: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _crosses(start: np.ndarray, end: np.ndarray, parent: np.ndarray) -> np.ndarray:
     """Rows, in the order of (start, -end), that begin before their previous sibling ends."""
-    order = np.lexsort((rows, parent))
+    late = np.zeros(len(parent), bool)
+    if (parent[1:] == parent[:-1]).all():      # all are siblings, and in order
+        late[1:] = start[1:] < end[:-1]
+        return late
+    order = np.argsort(parent, kind="stable")
     same = parent[order][1:] == parent[order][:-1]
-    late = np.zeros(len(rows), bool)
     late[order[1:]] = same & (start[order][1:] < end[order][:-1])
     return late
 

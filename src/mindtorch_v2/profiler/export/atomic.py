@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Protocol
 
-from .._files import GzipFile
+from .behind import Blocks, GzipBlocks
 
 
 class TextOut(Protocol):
@@ -57,18 +57,19 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def _text(raw: IO[bytes], name: str, gz: bool) -> Iterator[TextOut]:
-    """A text layer over `raw`. The gzip header has no time in it, so that equal contents are equal files."""
-    if gz:
-        with GzipFile(filename=name, mode="wb", compresslevel=1, fileobj=raw, mtime=0) as packed:
-            yield _Encoder(packed)
-    else:
-        yield _Encoder(raw)
+    """A text layer over `raw`."""
+    blocks = GzipBlocks(raw, name) if gz else Blocks(raw)
+    try:
+        yield _Encoder(blocks)
+        blocks.close()
+    finally:
+        blocks.abandon()
 
 
 class _Encoder:
-    """`write` for text over a binary file; a lone surrogate (a name made from undecodable bytes) is written escaped."""
+    """`write` for text over bytes; a lone surrogate (a name made from undecodable bytes) is written escaped."""
 
-    def __init__(self, out: IO[bytes]) -> None:
+    def __init__(self, out: Blocks) -> None:
         self._out = out
 
     def write(self, text: str, /) -> int:

@@ -95,14 +95,13 @@ class _Trace:
     def chunks(self) -> Iterator[tuple[int, bytes]]:
         """(rows, their lines with separators between them)."""
         yield _joined(self._names())
-        for track in self.tracks.of_events():
-            for entries in _parts(track.entries):
-                yield len(entries), format_rows(self.slices.host(track.tid, entries, self._numbers(len(entries))), len(entries))
-        for track in self.tracks.of_devices():
-            for entries in _parts(track.entries):
-                yield len(entries), format_rows(self.slices.device(track, entries), len(entries))
+        for entries in self.tracks.parts(on_device=False, size=_CHUNK):
+            yield len(entries), format_rows(self.slices.host(entries, self._numbers(len(entries))), len(entries))
+        for entries in self.tracks.parts(on_device=True, size=_CHUNK):
+            yield len(entries), format_rows(self.slices.device(entries), len(entries))
         memory = self.store.memory
-        for records in _parts(np.arange(len(memory))):
+        for first in range(0, len(memory), _CHUNK):
+            records = np.arange(first, min(first + _CHUNK, len(memory)))
             yield len(records), format_rows(self._memory(records), len(records))
         for device in np.unique(memory.device_type).tolist():
             for records in _parts(np.append(-1, np.flatnonzero(memory.device_type == device))):
@@ -196,7 +195,7 @@ class _Trace:
         is_module = store.kind[rows] == Kind.MODULE
         segments: list[Segment] = [
             b'{"ph":"X","cat":"python_function","name":"', Pick(self.slices.names, store.name[rows]),
-            b'","pid":' + self.pid + b',"tid":', Number(self.tracks.tids_of_rows(rows)), b',"ts":', self._time(start),
+            b'","pid":' + self.pid + b',"tid":', Number(self.tracks.tids(rows)), b',"ts":', self._time(start),
             b',"dur":', Micro(store.end_ns[rows] - start),
             b',"args":{"Python id":', Number(number), b',"Python parent id":', When(parent > 0, (Number(parent),)),
             When(parent == 0, (b"null",))]
@@ -211,7 +210,7 @@ class _Trace:
         """The span of the whole window and the marks of its start and end."""
         start, stop = self._stamp(self.metadata.start_ns), self._stamp(self.metadata.stop_ns)
         duration = microseconds(max(self.metadata.stop_ns - self.metadata.start_ns, 0))
-        count = int((self.tree.row >= 0).sum())
+        count = len(self.tree) - int((self.tree.memory_row < 0).sum())
         return [
             f'{{"ph":"X","cat":"Trace","ts":{start},"dur":{duration},"pid":"Spans","tid":"{SPAN_NAME}","name":"{SPAN_NAME} (0)",'
             f'"args":{{"Op count":{count}}}}}',

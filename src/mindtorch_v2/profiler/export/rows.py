@@ -85,11 +85,16 @@ def format_rows(segments: Sequence[Segment], count: int) -> bytes:
 
 
 def _for_native(segments: Sequence[Segment]) -> Iterable[tuple[Any, ...]]:
-    """The flat form that the native writer reads: a condition is followed by what it covers."""
+    """The flat form that the native writer reads: a condition is followed by what it covers. Texts that follow each other are one."""
+    text = b""
     for segment in segments:
         if isinstance(segment, bytes):
-            yield _TEXT, segment
-        elif isinstance(segment, Pick):
+            text += segment
+            continue
+        if text:
+            yield _TEXT, text
+            text = b""
+        if isinstance(segment, Pick):
             yield _PICK, np.ascontiguousarray(segment.index, np.int32), *segment.table.packed
         elif isinstance(segment, Number):
             yield _NUMBER, np.ascontiguousarray(segment.values, np.int64)
@@ -99,6 +104,8 @@ def _for_native(segments: Sequence[Segment]) -> Iterable[tuple[Any, ...]]:
             covered = list(_for_native(segment.segments))
             yield _IF, np.ascontiguousarray(segment.mask, bool), len(covered)
             yield from covered
+    if text:
+        yield _TEXT, text
 
 
 def _lines(segments: Sequence[Segment], count: int) -> list[str]:

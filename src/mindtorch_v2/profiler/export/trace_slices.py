@@ -11,7 +11,7 @@ from ..analysis.flows import find_flows
 from ..analysis.tree import EventTree
 from .arguments import described_arguments, module_text, quoted, stack_text
 from .rows import Micro, Number, Pick, Segment, Texts, When
-from .tracks import Track, Tracks
+from .tracks import Tracks
 
 _RUNTIMES = {"cuda": "cuda", "xpu": "xpu", "mtia": "mtia"}   # any other device is PyTorch's "privateuse1"
 
@@ -36,8 +36,8 @@ class Slices:
             names[kind] = names[kind].replace("cuda", runtime)
         return Texts(names)
 
-    def _slice(self, pid: int, tid: int, entries: np.ndarray, rows: np.ndarray) -> list[Segment]:
-        """A line up to the start of its arguments."""
+    def _slice(self, track: tuple[Segment, ...], entries: np.ndarray, rows: np.ndarray) -> list[Segment]:
+        """A line up to the start of its arguments. `track` says where it is drawn."""
         store, start = self.store, self.tree.start_ns[entries]
         segments: list[Segment] = [b'{"ph":"X","cat":"', Pick(self._categories, store.kind[rows]), b'","name":"',
                                    Pick(self.names, store.name[rows])]
@@ -45,23 +45,26 @@ class Slices:
             overload = store.overload[rows]
             named = np.array([bool(text) for text in store.strings] + [False])[overload]
             segments.append(When(named, (b".", Pick(self.names, np.maximum(overload, 0)))))
-        return [*segments, b'","pid":%d,"tid":%d,"ts":' % (pid, tid), Micro(start + self.shift_ns), b',"dur":',
+        return [*segments, b'"', *track, b',"ts":', Micro(start + self.shift_ns), b',"dur":',
                 Micro(self.tree.end_ns[entries] - start), b',"args":{"External id":']
 
-    def host(self, tid: int, entries: np.ndarray, ev_idx: Number) -> list[Segment]:
+    def host(self, entries: np.ndarray, ev_idx: Number) -> list[Segment]:
         """Lines of what ran on the CPU. The ends of arrows follow the slice that they are attached to."""
-        rows = self.tree.row[entries]
-        return [*self._slice(self.pid, tid, entries, rows), Number(entries + 1), *self._details(rows), b',"Ev Idx":', ev_idx,
-                b"}}", *self._forward_backward(self.pid, tid, entries), *self._launches(tid, entries)]
+        rows = self.tree.rows_of(entries)
+        track = (b',"pid":%d,"tid":' % self.pid, _numbers(self.tracks.tids(rows)))
+        return [*self._slice(track, entries, rows), Number(entries + 1), *self._details(rows), b',"Ev Idx":', ev_idx,
+                b"}}", *self._forward_backward(track, entries), *self._launches(track, entries)]
 
-    def device(self, track: Track, entries: np.ndarray) -> list[Segment]:
-        """Lines of what ran on one stream."""
-        rows, pid = self.tree.row[entries], track.pid or 0
+    def device(self, entries: np.ndarray) -> list[Segment]:
+        """Lines of what ran on streams."""
+        rows = self.tree.rows_of(entries)
+        device, stream = _numbers(self.tracks.devices(rows)), _numbers(self.tracks.tids(rows))
+        track = (b',"pid":', device, b',"tid":', stream)
         owner, correlation = self.tree.owner[entries], self.store.correlation[rows]
         arrow = self._first_launched[entries]
-        return [*self._slice(pid, track.tid, entries, rows), Number(owner + 1), b',"device":%d,"stream":%d' % (pid, track.tid),
+        return [*self._slice(track, entries, rows), Number(owner + 1), b',"device":', device, b',"stream":', stream,
                 When(correlation >= 0, (b',"correlation":', Number(correlation))), *self._arguments_of(rows), b"}}",
-                When(arrow > 0, _arrow(b"f", "ac2g", arrow, pid, track.tid, self.tree.start_ns[entries] + self.shift_ns))]
+                When(arrow > 0, _arrow(b"f", "ac2g", arrow, track, self.tree.start_ns[entries] + self.shift_ns))]
 
     # ---- the members of "args" ------------------------------------------------------------------------------
 
@@ -113,10 +116,12 @@ class Slices:
     # ---- arrows ---------------------------------------------------------------------------------------------
 
     @cached_property
-    def _flows(self) -> tuple[np.ndarray, np.ndarray, dict[int, list[int]]]:
+    def _flows(self) -> tuple[np.ndarray, np.ndarray, dict[int, list[int]]] | None:
         """Per entry the number of the arrow that begins there and of that which ends there, 0 for none; and the numbers of
-        further ones that begin at an entry."""
+        further ones that begin at an entry. None where there are no arrows."""
         flows = find_flows(self.tree)
+        if not len(flows.forward):
+            return None
         begins, ends = np.zeros(len(self.tree), np.int32), np.zeros(len(self.tree), np.int32)
         numbers = np.arange(1, len(flows.forward) + 1)
         begins[flows.forward[::-1]] = numbers[::-1]   # of several the first stays
@@ -127,17 +132,19 @@ class Slices:
             more.setdefault(entry, []).append(number)
         return begins, ends, more
 
-    def _forward_backward(self, pid: int, tid: int, entries: np.ndarray) -> list[Segment]:
+    def _forward_backward(self, track: tuple[Segment, ...], entries: np.ndarray) -> list[Segment]:
+        if self._flows is None:
+            return []
         begins, ends, more = self._flows
         times = self.tree.start_ns[entries] + self.shift_ns
         segments: list[Segment] = []
         for phase, numbers in ((b"s", begins[entries]), (b"f", ends[entries])):
             if numbers.any():
-                segments.append(When(numbers > 0, _arrow(phase, "fwdbwd", numbers, pid, tid, times)))
+                segments.append(When(numbers > 0, _arrow(phase, "fwdbwd", numbers, track, times)))
         if more:
             for extra in range(max(map(len, more.values()))):
                 numbers = np.array([more.get(entry, [])[extra:extra + 1] or [0] for entry in entries.tolist()])[:, 0]
-                segments.append(When(numbers > 0, _arrow(b"s", "fwdbwd", numbers, pid, tid, times)))
+                segments.append(When(numbers > 0, _arrow(b"s", "fwdbwd", numbers, track, times)))
         return segments
 
     @cached_property
@@ -152,6 +159,8 @@ class Slices:
     @cached_property
     def _launching(self) -> np.ndarray | None:
         """The mask of entries that launched something; None where nothing did."""
+        if not self.tree.has_device_entries:
+            return None
         numbers = self._first_launched[self._first_launched > 0]
         if not len(numbers):
             return None
@@ -159,15 +168,20 @@ class Slices:
         mask[numbers - 1] = True
         return mask
 
-    def _launches(self, tid: int, entries: np.ndarray) -> list[Segment]:
+    def _launches(self, track: tuple[Segment, ...], entries: np.ndarray) -> list[Segment]:
         if self._launching is None:
             return []
         times = self.tree.start_ns[entries] + self.shift_ns
-        return [When(self._launching[entries], _arrow(b"s", "ac2g", entries + 1, self.pid, tid, times))]
+        return [When(self._launching[entries], _arrow(b"s", "ac2g", entries + 1, track, times))]
 
 
-def _arrow(phase: bytes, name: str, numbers: np.ndarray, pid: int, tid: int, times_ns: np.ndarray) -> tuple[Segment, ...]:
+def _numbers(values: np.ndarray) -> Segment:
+    """A column of numbers, or the number that they all are: mostly so, and then it is part of the text."""
+    return b"%d" % int(values[0]) if (values == values[0]).all() else Number(values)
+
+
+def _arrow(phase: bytes, name: str, numbers: np.ndarray, track: tuple[Segment, ...], times_ns: np.ndarray) -> tuple[Segment, ...]:
     """One end of an arrow, as a line of its own."""
     end = b',"bp":"e"' if phase == b"f" else b""
-    return (b',\n{"ph":"%s","id":' % phase, Number(numbers), b',"pid":%d,"tid":%d,"ts":' % (pid, tid), Micro(times_ns),
+    return (b',\n{"ph":"%s","id":' % phase, Number(numbers), *track, b',"ts":', Micro(times_ns),
             f',"cat":"{name}","name":"{name}"'.encode() + end + b"}")

@@ -1,6 +1,7 @@
 """What the tests share: control over the simulator."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -26,6 +27,15 @@ class Simulator:
 
     def count(self, name: str) -> int:
         return self.library.simCounter(name.encode())
+
+    @contextlib.contextmanager
+    def held(self, stream):
+        """Stops a stream before its next task, and lets it go at the end: asynchrony without a clock."""
+        assert self.library.simHoldStream(ctypes.c_void_p(stream.handle)) == 0
+        try:
+            yield
+        finally:
+            self.library.simReleaseStream(ctypes.c_void_p(stream.handle))
 
     def delay(self, op: str, milliseconds: float) -> None:
         """Makes every kernel of an operator take at least this long."""

@@ -34,7 +34,7 @@ def test_views_share_the_memory_and_the_last_one_frees_it():
     x = torch.empty(1024, device="npu")
     y = x.reshape(32, 32)[3:, ::2].t()
     del x
-    assert npu.memory_allocated() == 4096
+    assert npu.memory_allocated() == 4096 + 512      # operators may touch 32 bytes behind their operands
     del y
     assert npu.memory_allocated() == 0
 
@@ -51,7 +51,7 @@ def test_peaks():
     x = torch.empty(1 << 20, device="npu")
     y = torch.empty(1 << 20, device="npu")
     del x, y
-    assert npu.max_memory_allocated() == 8 << 20 and npu.memory_allocated() == 0
+    assert npu.max_memory_allocated() == 2 * ((4 << 20) + 512) and npu.memory_allocated() == 0
     npu.reset_peak_memory_stats()
     assert npu.max_memory_allocated() == 0
 
@@ -66,12 +66,12 @@ def test_segments_of_large_tensors():
 
 
 def test_neighbours_are_joined_again():
-    parts = [torch.empty(256 * 1024, dtype=torch.uint8, device="npu") for _ in range(8)]
+    parts = [torch.empty(256 * 1024 - 32, dtype=torch.uint8, device="npu") for _ in range(8)]
     assert npu.memory_reserved() == 2 << 20
     del parts[::2]
     del parts
     assert npu.memory_stats()["inactive_split.all.current"] == 0
-    whole = torch.empty(1 << 20, dtype=torch.uint8, device="npu")
+    whole = torch.empty((1 << 20) - 32, dtype=torch.uint8, device="npu")
     assert npu.memory_reserved() == 2 << 20
     del whole
 

@@ -1,17 +1,24 @@
-"""Lines made from columns: the native writer and its twin give the same bytes."""
+"""Lines made from columns: the native writer and its twin give the same bytes. How they get into files, and what that takes."""
 from __future__ import annotations
 
+import errno
+import gzip
 import json
 import os
+import re
 import subprocess
 import sys
+import threading
+import tracemalloc
+import types
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mindtorch_v2.profiler.export import chrome_trace, rows
+from mindtorch_v2.profiler._store import EventStore, ThreadInfo
+from mindtorch_v2.profiler.export import behind, chrome_trace, progress, rows
 from mindtorch_v2.profiler.export.rows import Micro, Number, Pick, Texts, When
 
 from ..hand_made import E, M, make_store
@@ -93,16 +100,71 @@ class Terminal:
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])
-def test_progress_is_shown_on_terminals_only(tmp_path, monkeypatch, is_terminal):
-    from mindtorch_v2.profiler.export import progress
-    terminal = Terminal(is_terminal)
+@pytest.mark.parametrize("name", ["t.json", "t.json.gz"])
+def test_progress_is_shown_on_terminals_only(tmp_path, monkeypatch, is_terminal, name):
+    """On a clock that goes on by 0.15 s whenever it is read."""
+    terminal, readings = Terminal(is_terminal), []
+    clock = types.SimpleNamespace(monotonic=lambda: readings.append(0) or len(readings) * 0.15)
     monkeypatch.setattr(sys, "stderr", terminal)
-    store = make_store([E("a", n, n) for n in range(30)])
-    chrome_trace.write(store, tmp_path / "t.json")
-    assert terminal.text == ""          # it took less than a second
-    for constant in ("_QUIET_SECONDS", "_BETWEEN_SECONDS"):
-        monkeypatch.setattr(progress, constant, 0.0)
+    monkeypatch.setattr(progress, "time", clock)
     monkeypatch.setattr(chrome_trace, "_CHUNK", 3)
+    chrome_trace.write(make_store([E("a", n, n) for n in range(9)]), tmp_path / name)
+    assert terminal.text == ""          # it took less than a second
+    chrome_trace.write(make_store([E("a", n, n) for n in range(60)]), tmp_path / name)
+    shown = re.findall(rf"\rwriting {name}: (\d+)%", terminal.text)
+    if is_terminal:
+        assert len(shown) > 3 and int(shown[0]) < 50 and shown == sorted(shown, key=int) and terminal.text.endswith(" \r")
+    else:
+        assert terminal.text == ""
+
+
+# ---- size -------------------------------------------------------------------------------------------------------------
+
+
+def flat_store(count):
+    return EventStore({"start_ns": np.arange(count) * 10, "end_ns": np.arange(count) * 10 + 5, "name": np.arange(count, dtype=np.int32) % 3},
+                      strings=list("abc"), threads=[ThreadInfo(1, 7, "MainThread"), ThreadInfo(2, 8, "worker")])
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.json.gz"])
+def test_memory_does_not_grow_with_the_trace(tmp_path, name):
+    """A few marks per event, the largest of which is one byte, and blocks of the text, whose number is bounded."""
+    def peak(count):
+        store = flat_store(count)
+        tracemalloc.start()
+        try:
+            chrome_trace.write(store, tmp_path / name)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    peak(1_000)
+    assert peak(150_000) < 8_000_000 + 5 * 150_000      # the text has 30 MB
+
+
+def test_blocks_are_one_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(behind, "_BLOCK", 1000)
+    store = flat_store(3_000)
     chrome_trace.write(store, tmp_path / "t.json")
-    assert len(json.loads((tmp_path / "t.json").read_text())["traceEvents"]) > 30
-    assert ("\rwriting t.json: 50%" in terminal.text and terminal.text.endswith(" \r")) if is_terminal else terminal.text == ""
+    chrome_trace.write(store, tmp_path / "t.json.gz")
+    packed, plain = (tmp_path / "t.json.gz").read_bytes(), (tmp_path / "t.json").read_bytes()
+    assert gzip.decompress(packed).replace(b"t.json.gz", b"t.json") == plain and len(json.loads(plain)["traceEvents"]) > 3_000
+    assert packed[3] == 8 and packed[10:17] == b"t.json\0"
+    chrome_trace.write(store, tmp_path / "t.json.gz")
+    assert (tmp_path / "t.json.gz").read_bytes() == packed and sorted(os.listdir(tmp_path)) == ["t.json", "t.json.gz"]
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.json.gz"])
+def test_an_error_of_a_thread_is_that_of_the_export(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(behind, "_BLOCK", 1000)
+    for place in ("_work", "_finish"):
+        with monkeypatch.context() as patch:
+            patch.setattr(behind.GzipBlocks if name.endswith("gz") else behind.Blocks, place, _fails if place == "_finish" else lambda *args: _fails)
+            before = threading.active_count()
+            with pytest.raises(OSError) as caught:
+                chrome_trace.write(flat_store(9_000), tmp_path / name)
+        assert caught.value.errno == errno.ENOSPC and caught.value.filename == str(tmp_path / name)
+        assert os.listdir(tmp_path) == [] and threading.active_count() == before
+
+
+def _fails(*args):
+    raise OSError(errno.ENOSPC, "No space left on device")
