@@ -65,7 +65,8 @@ interop: .venv-interop/.done ## load a trace of ours with HolisticTraceAnalysis 
 
 # The native modules and the NPU simulator with AddressSanitizer and UndefinedBehaviorSanitizer, in a folder of their own. Python
 # itself leaks at exit; a small quarantine lets the tests that watch memory pass. Then the recorder under valgrind, which also sees
-# what is read before it is written, and threads under ThreadSanitizer (the simulator's but for the test that races on purpose).
+# what is read before it is written (what it says of Python alone does not count), and threads under ThreadSanitizer (the
+# simulator's but for the test that races on purpose).
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g
 SANITIZED_TESTS := $(addprefix tests/mindtorch_v2/,native profiler optim test_autograd_api.py test_gradcheck.py test_optim.py test_models.py \
   test_profiler.py)
@@ -107,8 +108,10 @@ sanitize-valgrind: $(VENV)/.dev
 ifeq ($(VALGRIND),)
 	@echo "valgrind is not installed: what is read before it is written was not looked for"
 else
-	PYTHONMALLOC=malloc $(VALGRIND) --quiet --error-exitcode=9 --suppressions=scripts/valgrind-python.supp \
+	mkdir -p build
+	PYTHONMALLOC=malloc PYTHONPATH=src $(VALGRIND) --log-file=build/valgrind.log --num-callers=30 \
 	  $(BIN)/python -m pytest -p no:cacheprovider -p no:xdist -k "$(UNDER_VALGRIND)" tests/mindtorch_v2/native/test_recorder.py
+	! grep -nE '\(recorder[a-z_]*\.c:|/_native/_' build/valgrind.log
 endif
 
 clean: ## remove environments and caches

@@ -24,6 +24,8 @@ _PROGRAMS = st.recursive(
     lambda inner: st.lists(st.one_of(_SIMPLE, st.tuples(st.sampled_from(sorted(twin_worker.NESTED)), inner).map(list)), max_size=5),
     max_leaves=12)
 _OPTIONS = st.fixed_dictionaries({name: st.booleans() for name in ("record_shapes", "profile_memory", "with_stack", "with_modules")})
+PROGRAM = [["scope", [["call", [["add"], ["len"]]], ["backward"]]], ["layer"], ["step"], ["drop"]]
+EVERYTHING = {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True}
 
 
 class Worker:
@@ -50,15 +52,15 @@ class Worker:
 @pytest.fixture(scope="module")
 def workers() -> Iterator[tuple[Worker, Worker]]:
     made = Worker("1"), Worker("0")
+    for worker in made:
+        worker.record(PROGRAM, EVERYTHING)       # what is imported at first use is imported
     yield made
     for worker in made:
         worker.end()
 
 
 def test_the_workers_record_everything(workers):
-    program = [["scope", [["call", [["add"], ["len"]]], ["backward"]]], ["layer"], ["step"], ["drop"]]
-    options = {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True}
-    rows, memory, freed = workers[0].record(program, options)
+    rows, memory, freed = workers[0].record(PROGRAM, EVERYTHING)
     names = [row[0] for row in rows]
     assert {"scope", "aten::add", "aten::linear", "MulBackward0", "<built-in function len>", "nn.Module: Linear_0"} <= set(names)
     assert any(name.endswith(": called") for name in names) and len(memory) > 5 and freed
@@ -68,6 +70,8 @@ def test_the_workers_record_everything(workers):
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=_PROGRAMS, options=_OPTIONS)
 def test_twins_record_the_same_of_random_programs(workers, program, options):
+    if sys.version_info < (3, 11) and "backward" in json.dumps(program):
+        options = {**options, "with_stack": False}      # 3.10's profile functions in Python hold all locals, so gradients are copied
     native_store, python_store = (worker.record(program, options) for worker in workers)
     for native_part, python_part in zip(native_store, python_store, strict=True):
         assert native_part == python_part
