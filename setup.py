@@ -14,9 +14,9 @@ FLAGS = ["-O3", "-std=c11", "-Wall", "-Wextra", "-Wno-psabi", "-fno-math-errno",
          "-fvisibility=hidden", "-pthread"]
 KERNEL_SOURCES = ["module.c", "arrays.c", "threads.c", "activations.c", "softmax.c", "layer_norm.c", "reductions.c", "copies.c",
                   "optimizers.c", "losses.c", "pooling.c", "convolutions.c"]
-RECORDER_SOURCES = ["recorder.c", "recorder_buffer.c", "recorder_inputs.c", "recorder_launches.c", "recorder_maps.c",
+CORE_SOURCES = ["recorder.c", "recorder_buffer.c", "recorder_inputs.c", "recorder_launches.c", "recorder_maps.c",
                     "recorder_memory.c", "recorder_rows.c", "recorder_stacks.c", "recorder_tracer.c", "recorder_monitoring.c", "tensor.c",
-                    "call.c", "call_grad.c", "call_steps.c", "engine.c"]
+                    "call.c", "call_grad.c", "call_steps.c", "call_type.c", "engine.c"]
 NPU_SOURCES = ["npu_launch.c", "npu_memory.c", "npu_operands.c", "npu_plans.c", "npu_watch.c"]
 
 
@@ -36,7 +36,7 @@ setup(cmdclass={"build_ext": BuildWhatCompiles}, options={"build_ext": {"paralle
     Extension("mindtorch_v2._native._kernels", [f"{NATIVE}/{name}" for name in KERNEL_SOURCES],
               depends=sorted(glob(f"{NATIVE}/*.h") + glob(f"{NATIVE}/*.inc")),
               define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, extra_link_args=["-pthread"], optional=True),
-    Extension("mindtorch_v2._native._recorder", [f"{NATIVE}/{name}" for name in RECORDER_SOURCES],
+    Extension("mindtorch_v2._native._core", [f"{NATIVE}/{name}" for name in CORE_SOURCES],
               depends=[f"{NATIVE}/{name}.h" for name in ("recorder", "recorder_inline", "tensor", "call")],
               define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, optional=True),
     Extension("mindtorch_v2._native._npu_launch", [f"{NATIVE}/{name}" for name in NPU_SOURCES],

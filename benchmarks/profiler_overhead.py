@@ -29,15 +29,37 @@ def tiny(torch: Any) -> Callable[[], None]:
     return lambda: x + x
 
 
+class _Point:
+    def __init__(self, x: int) -> None:
+        self.x = x
+
+    def get(self) -> int:
+        return self.x
+
+    def both(self) -> int:
+        return abs(self.get()) + self.get()
+
+
+def _leaf(a: int) -> int:
+    return a * 2
+
+
+def _middle(a: int) -> int:
+    return _leaf(a) + 1
+
+
+def _pair(a: int, b: int) -> int:
+    return _middle(a) + _middle(b)
+
+
 def python_calls(torch: Any) -> Callable[[], None]:
-    """A Python function that calls another and a function in C: nothing for the operators to do."""
-    values = [1, 2, 3]
-
-    def inner(n: int) -> int:
-        return len(values) + n
-
+    """Methods, functions and functions in C: nothing for the operators to do."""
     def outer() -> None:
-        inner(inner(1))
+        point, found = _Point(3), {}
+        found[0] = point.both()
+        if isinstance(point, _Point):
+            found[1] = _pair(1, len(found))
+        found.get(_pair(2, 3))
     return outer
 
 

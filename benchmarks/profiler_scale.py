@@ -1,10 +1,11 @@
 """How do the costs of a profile grow with its events, from 1e4 to 1e7?
 
 A loop of `x + x` is recorded; times and bytes are per event. Times are the processor's, of all threads together, so that what else the
-machine does counts less; exports, which use two threads, are done in less than that. Every size runs in a process of its own, so that memory is that size's
-own, and once: first costs are in it. PyTorch does each thing once at 1e5 events, in processes of their own (1e6 would take minutes and
-5 GB; its costs per event do not fall with more of them). Its trace, parsed by Python, stands for loading; it has no files to save.
-Pauses are the times of single operators at which the recorder's buffer grows (every 32,768 events). `--one` runs a single measurement, `--smaller` leaves out 1e7.
+machine does counts less; exports, which use two threads, take less than that. Every size runs in a process of its own, so that memory
+is that size's own, and once: first costs are in it. PyTorch does each thing once at 1e5 events, in processes of their own (1e6 would
+take minutes and 5 GB; its costs per event do not fall with more of them). Its trace, parsed by Python, stands for loading; it has no
+files to save. Pauses are the times of single operators at which the recorder's buffer grows (every 32,768 events). `--one` runs a
+single measurement, `--smaller` leaves out 1e7.
 """
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ TIMES = (("stop", 0.05, ""), ("key_averages and table", 0.005, ""), ("events() a
          ("export .json", 0.3, ""), ("export .json.gz", 0.05, ""), ("save", 0.1, "export .json"), ("load and table", 0.1, "parse"),
          ("load .json", 0.7, "parse"), ("load .json.gz", 0.8, "parse"))
 FIRST_COSTS = 4.0          # ten thousand events do not make up for what is done once
-LINEAR = 2.0               # cost per event of one size against that of a tenth of it: at most this; quadratic would be 10
+LINEAR = 2.5               # cost per event of one size against that of a tenth of it: at most this; quadratic would be 10
 LARGEST_LOADED = 1_000_000  # of a trace in JSON
 
 

@@ -12,8 +12,8 @@ import mindtorch_v2 as torch
 
 
 def much(x: torch.Tensor) -> list[float]:
-    gelu = torch.nn.functional.gelu(x)
-    return [gelu.sum().item(), x.softmax(-1).max().item(), x.sum(0).sum().item(), torch.nn.functional.layer_norm(x, [x.shape[1]]).sum().item()]
+    nn = torch.nn.functional
+    return [t.sum().item() for t in (nn.gelu(x), x.softmax(-1), x.sum(0), nn.layer_norm(x, [x.shape[1]]))]
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from . import _observer
 from ._native import native_module
 
-native: Any = native_module("_recorder")   # the native recorder, which makes storages of its own; None where there is none
+native: Any = native_module("_core")   # tensors, calls, the backward pass and the recorder in C; None where they were not built
 
 if TYPE_CHECKING or native is None:
     class Storage:

@@ -14,6 +14,7 @@ from .._tensor import Parameter, Tensor
 from .accumulate import accumulate
 from .conform import add_gradients, conform
 from .evaluate import EVALUATE, apply_guarded, apply_post_hooks, apply_pre_hooks, names_of, run_hooked
+from .function import CustomNode
 from .hooks import run_hooks
 from .node import Node, Slot, edge_of
 
@@ -370,4 +371,5 @@ def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[T
 
 
 if _native is not None:
-    _native.configure_engine(Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer), find("detach"))
+    _native.configure_engine(Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer), find("detach"),
+                             CustomNode)

@@ -133,9 +133,11 @@ def regenerate_view(view: Tensor, base: Tensor) -> None:
 class CopySlices(Node):
     """The history of a base of which a view was written: the written part goes through the write's own node."""
 
-    hooked = True  # what it saved is its inner node's: the engine's short cut does not know that
     inner: Node
     place: Place
+
+    def __init__(self) -> None:
+        self.hooked = True  # what it saved is its inner node's: the engine's short cut does not know that
 
     def name(self) -> str:
         return "torch::autograd::CopySlices"

@@ -1,4 +1,4 @@
-"""The native part: kernels in C for what numpy does far more slowly than PyTorch.
+"""The native part: kernels in C for what numpy does far more slowly than PyTorch, and the core of calls and recording.
 
 It is built by the normal install where there is a C compiler (GCC or clang, on a POSIX system) and left out where there is
 none, which the first import in a process says once. `available()` tells, MINDTORCH_NATIVE=0 in the environment switches it off
@@ -17,6 +17,15 @@ on the number of threads. The C files, one a family:
     vecmath.inc        exp and Phi as the compiler can vectorise them
     rows.inc           sums and maxima of rows
     activations, softmax, layer_norm, reductions, copies, optimizers, losses, pooling, convolutions
+
+`_core` is what runs between the kernels, each part with a twin in Python:
+
+    tensor             the fields of tensors and nodes
+    call*              calls of operators: binding, kernel, result, gradient, steps, type
+    engine             the loop of a backward pass
+    recorder*          events, shapes, memory, stacks, tracing
+
+`_trace_writer` and `_trace_reader` do trace files, `_npu_launch` launches on NPUs.
 """
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
 
 enum { MAX_PARAMS = 16, MAX_OWNED = 4 };
 /* Bits of keys and of the mode word, as in _dispatch/keys.py. */
-enum { CPU_KEY = 1, NPU_KEY = 4, GRAD_KEY = 8, NO_GRAD_BIT = 16, OBSERVED_BIT = 32 };
+enum { CPU_KEY = 1, DEVICE_KEY = 4, GRAD_KEY = 8, NO_GRAD_BIT = 16, OBSERVED_BIT = 32 };
 /* What an argument is. NUMBER: a tensor or a number; REPEATED: a number stands for several; SPREAD: the rest of the positions. */
 enum { VALUE, TENSOR_PARAM, OPTIONAL_TENSOR, NUMBER_PARAM, REPEATED, ELEMENT_TYPE, REAL, SPREAD };
 /* Where the result's type comes from. */
@@ -59,7 +59,7 @@ typedef struct {
     int count, positional, lead, result_type;
     unsigned casting;              /* parameters of one type, as bits */
     bool wants_inexact, inplace, is_view, is_graph_view, is_observable, allocates_inside, is_composite, on_devices;
-    PyObject *npu_kernel;          /* tensors in, tensors out; NULL until the dispatcher found one */
+    PyObject *device_kernel;          /* tensors in, tensors out; NULL until the dispatcher found one */
     Gradient gradient;
     Steps steps;
 } Call;
@@ -71,7 +71,7 @@ typedef struct {
     PyObject *owned[MAX_OWNED];
     int owned_count;
     int64_t sequence_nr;           /* -1: gradients are off */
-    bool grad, observed, on_npu;
+    bool grad, observed, on_device;
     PyObject *storage;             /* owned: made by a step that allocated the result while memory is watched; else NULL */
 } Arguments;
 
@@ -82,6 +82,8 @@ PyObject *plain_kernel(const Call *call, Arguments *arguments);
 const ArrayFields *fields_of(PyObject *array);            /* NULL where it cannot be read */
 extern PyObject *next_sequence_nr;  /* a list of one number */
 
+PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords);
+PyObject *composite_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords);
 int record_gradient(const Call *call, const Arguments *arguments, Tensor *made);
 bool is_inexact(PyObject *dtype);
 bool is_plain_cpu_call(void);                /* nobody wants calls to go the general way */

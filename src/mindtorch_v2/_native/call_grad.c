@@ -159,7 +159,7 @@ int record_gradient(const Call *call, const Arguments *arguments, Tensor *made)
     }
     Node *node = make_node(call, arguments, made, edges, present);
     PyObject *keys = PyLong_FromLong(PyLong_AsLong(made->keys) | GRAD_KEY);
-    if (!node || !keys || (arguments->on_npu && set_place(node, made) < 0)) {
+    if (!node || !keys || (arguments->on_device && set_place(node, made) < 0)) {
         Py_XDECREF(node);
         Py_XDECREF(keys);
         return -1;

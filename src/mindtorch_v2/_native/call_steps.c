@@ -13,7 +13,7 @@ static PyObject *run_inside(const Call *call, Arguments *arguments, Core *core)
     Py_ssize_t count = PyTuple_GET_SIZE(steps->constants) + 1;
     for (Py_ssize_t i = 1; i < count; i++)
         args[i] = PyTuple_GET_ITEM(steps->constants, i - 1);
-    int begun = steps->kind == STEP_NODE ? core_begin_node(core, steps->name, -1, steps->op, NULL, 0, false)
+    int begun = steps->kind == STEP_NODE ? core_begin_node(core, steps->name, -1, steps->op, NULL, 0, false, false)
                                          : core_begin_op(core, steps->op, args, count, NULL, -1);
     if (begun < 0)
         return NULL;

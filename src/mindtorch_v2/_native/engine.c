@@ -8,6 +8,7 @@
 /* What the Python side lends; see configure(). */
 static PyObject *tensor_type, *slot_type, *accumulate, *conform, *add_gradients, *run_hooked, *names_of, *observer_slot;
 static PyObject *s_node, *s_nr, *s_specs, *s_apply, *s_enter_node, *s_leave, *s_active, *s_pre_hooks, *s_retains;
+static PyObject *custom_node; /* the class of nodes that run the user's code */
 static PyObject *detach_op, *s_detach, *minus_one, *zero, *nothing, *leaf_evaluation, *leaf_name;
 
 typedef struct {
@@ -355,11 +356,11 @@ static int leave(Pass *pass, int result) {
 }
 
 /* Enters the application of a node to its gradients. */
-static int enter_application(Pass *pass, PyObject *name, PyObject *seq, PyObject *thread, PyObject *gradient) {
+static int enter_application(Pass *pass, PyObject *name, PyObject *seq, PyObject *thread, PyObject *gradient, bool is_closed) {
     if (pass->core != NULL) {
         bool several = PyTuple_Check(gradient);
         return core_begin_node(pass->core, name, PyLong_AsLongLong(seq), thread, several ? &PyTuple_GET_ITEM(gradient, 0) : &gradient,
-                               several ? PyTuple_GET_SIZE(gradient) : 1, true);
+                               several ? PyTuple_GET_SIZE(gradient) : 1, true, is_closed);
     }
     PyObject *inputs = PyTuple_Check(gradient) ? Py_NewRef(gradient) : PyTuple_Pack(1, gradient);
     int result = inputs == NULL ? -1 : enter(pass, name, seq, thread, inputs, 1);
@@ -369,7 +370,7 @@ static int enter_application(Pass *pass, PyObject *name, PyObject *seq, PyObject
 
 /* Enters the evaluation of a node. */
 static int enter_evaluation_of(Pass *pass, PyObject *name, PyObject *seq, PyObject *thread) {
-    return pass->core != NULL ? core_begin_node(pass->core, name, PyLong_AsLongLong(seq), thread, NULL, 0, false)
+    return pass->core != NULL ? core_begin_node(pass->core, name, PyLong_AsLongLong(seq), thread, NULL, 0, false, false)
                               : enter(pass, name, seq, thread, nothing, 0);
 }
 
@@ -398,7 +399,7 @@ static int show_detach(Core *core, PyObject *gradient) {
     if (core_begin_op(core, detach_op, &gradient, 1, NULL, -1) < 0) {
         return -1;
     }
-    int result = core_begin_node(core, s_detach, -1, zero, NULL, 0, false);
+    int result = core_begin_node(core, s_detach, -1, zero, NULL, 0, false, false);
     if (result == 0) {
         result = core_end_op(core, true);
     }
@@ -448,7 +449,8 @@ static int run_leaf(Pass *pass, PyObject *leaf, PyObject *gradient) {
         Py_DECREF(gradient);
         return -1;
     }
-    result = enter_application(pass, leaf_name, minus_one, zero, gradient);
+    bool is_closed = ((Tensor *)leaf)->hooks == Py_None && ((Tensor *)leaf)->post_hooks == Py_None;
+    result = enter_application(pass, leaf_name, minus_one, zero, gradient, is_closed);
     if (result == 0) {
         result = leave(pass, run_leaf_plainly(pass, leaf, gradient, 1));
     } else {
@@ -461,7 +463,8 @@ static int run_leaf(Pass *pass, PyObject *leaf, PyObject *gradient) {
 static PyObject *apply_observed(Pass *pass, PyObject *node, PyObject *gradient, PyObject *names) {
     PyObject *made = NULL;
     Node *fields = (Node *)node;
-    if (enter_application(pass, PyTuple_GET_ITEM(names, 1), fields->seq, fields->forward_thread, gradient) == 0) {
+    if (enter_application(pass, PyTuple_GET_ITEM(names, 1), fields->seq, fields->forward_thread, gradient,
+                          !PyObject_TypeCheck(node, (PyTypeObject *)custom_node)) == 0) {
         made = PyObject_CallMethodOneArg(node, s_apply, gradient);
         if (leave(pass, made == NULL ? -1 : 0) < 0) {
             Py_CLEAR(made);
@@ -617,18 +620,19 @@ PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t n) {
 }
 
 const char engine_configure_doc[] =
-    "configure_engine(tensor_type, slot_type, accumulate, conform, add_gradients, run_hooked, names_of, observer_slot, detach): what\n"
+    "configure_engine(tensor_type, slot_type, accumulate, conform, add_gradients, run_hooked, names_of, observer_slot, detach,\n"
+    "custom_node): what\n"
     "run_backward() works with. `observer_slot` is the dict in which \"active\" is the observer or None.";
 
 PyObject *engine_configure(PyObject *module, PyObject *const *args, Py_ssize_t n) {
     PyObject **places[] = {&tensor_type, &slot_type, &accumulate, &conform, &add_gradients, &run_hooked, &names_of, &observer_slot,
-                            &detach_op};
+                            &detach_op, &custom_node};
     (void)module;
-    if (n != 9 || !PyType_Check(args[0]) || !PyDict_Check(args[7])) {
-        PyErr_SetString(PyExc_TypeError, "configure_engine() takes a type, six more objects, a dict and an operator");
+    if (n != 10 || !PyType_Check(args[0]) || !PyDict_Check(args[7]) || !PyType_Check(args[9])) {
+        PyErr_SetString(PyExc_TypeError, "configure_engine() takes a type, six more objects, a dict, an operator and a type");
         return NULL;
     }
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 10; i++) {
         PyObject *old = *places[i];
         *places[i] = Py_NewRef(args[i]);
         Py_XDECREF(old);

@@ -5,7 +5,7 @@
 #include <Python.h>     /* after who includes this has chosen how */
 #include <stdint.h>
 
-#define LAUNCH_RECORDING "mindtorch_v2._native._recorder.launch_recording"   /* a capsule */
+#define LAUNCH_RECORDING "mindtorch_v2._native._core.launch_recording"   /* a capsule */
 
 typedef struct {
     int (*fits)(PyObject *recorder);                   /* whether it is a native recorder */

@@ -309,7 +309,7 @@ static int tell_node(Core *self, int kind, PyObject *name, PyObject *const *inpu
 }
 
 static int begin_node(Core *self, Buffer *buffer, int kind, PyObject *name, int64_t sequence_nr, PyObject *thread_ident,
-                      PyObject *const *inputs, Py_ssize_t count)
+                      PyObject *const *inputs, Py_ssize_t count, bool is_closed)
 {
     int32_t label, described = -1, thread = 0;
     if ((kind != KIND_FUNCTION && thread_number(self, buffer, thread_ident, sequence_nr, &thread) < 0)
@@ -322,18 +322,22 @@ static int begin_node(Core *self, Buffer *buffer, int kind, PyObject *name, int6
     if (self->detail & SHAPES && kind != KIND_NODE && !buffer_refuses(buffer)
             && (described = inputs_of_values(self, inputs, count)) == -2)
         return -1;
-    return push_row(self, buffer, label, sequence_nr, thread, described, false);
+    if (push_row(self, buffer, label, sequence_nr, thread, described, is_closed) < 0)
+        return -1;
+    if (self->detail & STACKS && is_closed)
+        tracer_pause(buffer);
+    return 0;
 }
 
 int core_begin_node(Core *self, PyObject *name, int64_t sequence_nr, PyObject *thread_ident, PyObject *const *inputs, Py_ssize_t count,
-                    bool is_backward)
+                    bool is_backward, bool is_closed)
 {
     int kind = node_kind(self, name, is_backward);
     Buffer *buffer = kind < 0 ? NULL : core_buffer(self);
     if (kind < 0 || (!buffer && PyErr_Occurred()))
         return -1;
     Py_XINCREF(buffer);                             /* what is described for the first time may end the recording */
-    int begun = begin_node(self, buffer, kind, name, sequence_nr, thread_ident, inputs, count);
+    int begun = begin_node(self, buffer, kind, name, sequence_nr, thread_ident, inputs, count, is_closed);
     Py_XDECREF(buffer);
     return begun;
 }
@@ -349,7 +353,7 @@ static PyObject *enter_node(Core *self, PyObject *const *args, Py_ssize_t count)
     PyObject *inputs = PySequence_Tuple(args[3]);
     if (!inputs)
         return NULL;
-    int begun = core_begin_node(self, args[0], sequence_nr, args[2], &PyTuple_GET_ITEM(inputs, 0), PyTuple_GET_SIZE(inputs), is_backward);
+    int begun = core_begin_node(self, args[0], sequence_nr, args[2], &PyTuple_GET_ITEM(inputs, 0), PyTuple_GET_SIZE(inputs), is_backward, false);
     Py_DECREF(inputs);
     if (begun < 0)
         return NULL;
@@ -582,7 +586,7 @@ static PyGetSetDef attributes[] = {
 
 PyTypeObject Core_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "mindtorch_v2._native._recorder.Core",
+    .tp_name = "mindtorch_v2._native._core.Core",
     .tp_doc = "The per-event part of the recorder.",
     .tp_basicsize = sizeof(Core),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
@@ -616,7 +620,7 @@ static PyMethodDef functions[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_recorder", .m_doc = "The native recorder.", .m_size = -1, .m_methods = functions,
+    PyModuleDef_HEAD_INIT, .m_name = "_core", .m_doc = "Calls, the backward pass and the recorder.", .m_size = -1, .m_methods = functions,
 };
 
 static int intern_names(void)
@@ -632,7 +636,7 @@ static int intern_names(void)
     return 0;
 }
 
-PyMODINIT_FUNC PyInit__recorder(void)
+PyMODINIT_FUNC PyInit__core(void)
 {
     if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || PyType_Ready(&Call_Type) < 0 || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
             || PyType_Ready(&Core_Type) < 0)

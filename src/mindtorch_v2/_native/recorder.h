@@ -83,6 +83,19 @@ typedef struct {
     PyObject *code;
 } StackNode;
 
+/* A function in C that was called before, and its label. */
+typedef struct {
+    const void *definition, *type;
+    char name[48];
+} FunctionKey;
+
+typedef struct {
+    FunctionKey key;
+    int32_t label;            /* 0: a free slot */
+} FunctionSlot;
+
+enum { RECENT_FUNCTIONS = 128 };
+
 /* Call stacks as a tree of (caller, code, instruction), and the codes met. Lives as long as what was recorded with it. */
 typedef struct {
     PyObject_HEAD
@@ -90,7 +103,8 @@ typedef struct {
     size_t code_mask, code_used;
     Table nodes;              /* StackNode */
     BlobMap numbers;          /* (parent, lasti, code) -> node */
-    BlobMap functions;        /* (definition, type of self) of a function in C -> label */
+    BlobMap functions;        /* FunctionKey -> label */
+    FunctionSlot recent[RECENT_FUNCTIONS];   /* those called last, by the place that their definition gives */
     PyObject *describe_code, *describe_function;
 } Stacks;
 
@@ -118,6 +132,7 @@ typedef struct {
     int32_t module;
     Frame *frames;
     Py_ssize_t frame_count, frame_room;
+    Py_ssize_t known_frames;           /* the outermost ones, whose node is right as long as they call what stands above them */
     struct Hook *hook;                 /* what the thread's profile function is given, where there is one */
     char traced, monitored, alone;     /* monitored: by sys.monitoring, and nobody else uses that */
     unsigned long ident;               /* of the thread, as Python gives it, and its small number */
@@ -154,7 +169,7 @@ int launches_setup(PyObject *module);
 int core_begin_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr);
 /* A node's evaluation (no inputs), its application to gradients (`is_backward`), or the forward of a custom Function. */
 int core_begin_node(Core *core, PyObject *name, int64_t sequence_nr, PyObject *thread, PyObject *const *inputs, Py_ssize_t count,
-                    bool is_backward);
+                    bool is_backward, bool is_closed);         /* closed: nothing of the user's runs inside, so nothing is traced there */
 int core_end_op(Core *core, bool went_well);                   /* where it did not, the error that is set stays */
 
 /* rows */

@@ -168,7 +168,7 @@ static PyGetSetDef attributes[] = {
 
 PyTypeObject Buffer_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "mindtorch_v2._native._recorder.Buffer",
+    .tp_name = "mindtorch_v2._native._core.Buffer",
     .tp_doc = "What one thread recorded.",
     .tp_basicsize = sizeof(Buffer),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,

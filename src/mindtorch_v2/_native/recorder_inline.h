@@ -102,4 +102,17 @@ static inline int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequenc
     return number;
 }
 
+/* Ends a row that was opened by handle; mostly the one opened last. */
+static inline void buffer_end_fast(Buffer *buffer, int32_t row, int64_t now)
+{
+    const Open *top = &buffer->open[buffer->open_count - 1];
+    if (!buffer->open_count || top->row != row || !top->by_handle || row < buffer->rows.first) {
+        buffer_end(buffer, row, now);
+        return;
+    }
+    ((Row *)table_element(&buffer->rows, row - buffer->rows.first))->end_ns = now;
+    buffer->op_depth -= top->is_op;
+    buffer->open_count--;
+}
+
 #endif

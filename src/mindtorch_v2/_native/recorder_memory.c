@@ -61,7 +61,7 @@ static PyMemberDef storage_members[] = {
 
 PyTypeObject Storage_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "mindtorch_v2._native._recorder.Storage",
+    .tp_name = "mindtorch_v2._native._core.Storage",
     .tp_doc = "Shared by a tensor and its views.",
     .tp_basicsize = sizeof(Storage),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
@@ -123,7 +123,7 @@ static void block_dealloc(Block *self)
 
 PyTypeObject Block_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "mindtorch_v2._native._recorder.Block",
+    .tp_name = "mindtorch_v2._native._core.Block",
     .tp_doc = "Reports the end of a watched allocation.",
     .tp_basicsize = sizeof(Block),
     .tp_flags = Py_TPFLAGS_DEFAULT,

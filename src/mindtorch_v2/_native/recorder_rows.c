@@ -242,7 +242,8 @@ bool buffer_room(Buffer *buffer)
 static void take_out(Buffer *buffer, Py_ssize_t place)
 {
     buffer->op_depth -= buffer->open[place].is_op;
-    buffer->open_count--;
+    if (place == --buffer->open_count)
+        return;
     memmove(buffer->open + place, buffer->open + place + 1, (size_t)(buffer->open_count - place) * sizeof *buffer->open);
 }
 

@@ -101,36 +101,60 @@ static PyObject *describe_function(Stacks *stacks, PyObject *function, PyObject 
     return made;
 }
 
-int32_t stacks_function_label(Stacks *stacks, PyObject *function, PyObject *self)
+/* What tells functions in C apart: all calls of one function on objects of one type share a label. The name counts because
+ * definitions may be made and freed while the program runs. */
+static const char *read_function(PyObject *function, PyObject *self, const void **definition, const void **type)
 {
-    /* All calls of one function in C on objects of one type share a label. The name is part of the key because definitions
-     * may be made and freed while the program runs. */
-    struct { const void *definition, *type; char name[48]; } key;
-    const PyCFunctionObject *callable = (const PyCFunctionObject *)function;
-    memset(&key, 0, sizeof key);
+    const PyMethodDef *found;
     if (PyCFunction_Check(function)) {
-        key.definition = callable->m_ml;
-        key.type = callable->m_self ? Py_TYPE(callable->m_self) : NULL;
-        strncpy(key.name, callable->m_ml->ml_name, sizeof key.name - 1);
+        const PyCFunctionObject *callable = (const PyCFunctionObject *)function;
+        found = callable->m_ml;
+        *type = callable->m_self ? Py_TYPE(callable->m_self) : NULL;
     } else if (self) {
-        const PyMethodDef *definition = ((const PyMethodDescrObject *)function)->d_method;
-        key.definition = definition;
-        key.type = Py_TYPE(self);
-        strncpy(key.name, definition->ml_name, sizeof key.name - 1);
-    } else
-        key.definition = Py_TYPE(function);
-    uint64_t hash = hash_bytes(&key, sizeof key);
-    int32_t found = blob_find(&stacks->functions, &key, sizeof key, hash);
+        found = ((const PyMethodDescrObject *)function)->d_method;
+        *type = Py_TYPE(self);
+    } else {
+        *definition = Py_TYPE(function);
+        *type = NULL;
+        return "";
+    }
+    *definition = found;
+    return found->ml_name;
+}
+
+static int32_t find_function(Stacks *stacks, const FunctionKey *key, PyObject *function, PyObject *self)
+{
+    uint64_t hash = hash_bytes(key, sizeof *key);
+    int32_t found = blob_find(&stacks->functions, key, sizeof *key, hash);
     if (found >= 0)
         return -found - 1;                 /* such labels are negative, what a map finds is not */
     Py_INCREF(stacks);                     /* as in stacks_code */
     PyObject *made = describe_function(stacks, function, self);
     long label = made ? PyLong_AsLong(made) : 0;
     Py_XDECREF(made);
-    if (!PyErr_Occurred() && !blob_add(&stacks->functions, &key, sizeof key, hash, (int32_t)(-label - 1)))
+    if (!PyErr_Occurred() && !blob_add(&stacks->functions, key, sizeof *key, hash, (int32_t)(-label - 1)))
         PyErr_NoMemory();
     Py_DECREF(stacks);
     return PyErr_Occurred() ? 0 : (int32_t)label;
+}
+
+int32_t stacks_function_label(Stacks *stacks, PyObject *function, PyObject *self)
+{
+    const void *definition, *type;
+    const char *name = read_function(function, self, &definition, &type);
+    FunctionSlot *slot = &stacks->recent[((uintptr_t)definition >> 4 ^ (uintptr_t)type >> 6) % RECENT_FUNCTIONS];
+    if (slot->label && slot->key.definition == definition && slot->key.type == type
+            && strncmp(slot->key.name, name, sizeof slot->key.name - 1) == 0)
+        return slot->label;
+    FunctionKey key;
+    memset(&key, 0, sizeof key);
+    key.definition = definition;
+    key.type = type;
+    strncpy(key.name, name, sizeof key.name - 1);
+    int32_t label = find_function(stacks, &key, function, self);
+    if (label)
+        *slot = (FunctionSlot){.key = key, .label = label};
+    return label;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------------------------------ */
@@ -156,12 +180,17 @@ int32_t stacks_node(Stacks *stacks, int32_t parent, PyObject *code, int32_t last
     return found;
 }
 
-/* The stack of a traced thread: its frames are known, so only their instructions are compared with what was seen last. */
+/* The stack of a traced thread. A function that waits for what it called stands still, so only those are looked at that ran since. */
 static int32_t sample_traced(Buffer *buffer, Stacks *stacks)
 {
     int32_t node = -1;
     bool same = true;
-    for (Py_ssize_t i = 0; i < buffer->frame_count; i++) {
+    Py_ssize_t first = buffer->known_frames;
+    while (first > 0 && node == -1) {
+        first--;
+        node = (buffer->frames[first].class & CLASS_MASK) == INTERNAL ? -1 : buffer->frames[first].node;
+    }
+    for (Py_ssize_t i = node == -1 ? 0 : first + 1; i < buffer->frame_count; i++) {
         Frame *frame = &buffer->frames[i];
         if ((frame->class & CLASS_MASK) == INTERNAL)
             continue;
@@ -177,6 +206,7 @@ static int32_t sample_traced(Buffer *buffer, Stacks *stacks)
         }
         node = frame->node;
     }
+    buffer->known_frames = buffer->frame_count - 1;
     return node;
 }
 
@@ -287,7 +317,7 @@ static PyMethodDef stacks_methods[] = {
 
 PyTypeObject Stacks_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "mindtorch_v2._native._recorder.Stacks",
+    .tp_name = "mindtorch_v2._native._core.Stacks",
     .tp_doc = "Call stacks by number.",
     .tp_basicsize = sizeof(Stacks),
     .tp_flags = Py_TPFLAGS_DEFAULT,

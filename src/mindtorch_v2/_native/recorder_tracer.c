@@ -14,13 +14,15 @@ static void end_row(Buffer *buffer, int32_t row)
 {
     int64_t now = row >= 0 && !PyErr_Occurred() ? core_now(buffer->core) : -1;     /* after a clock's error no row ends */
     if (now >= 0)
-        buffer_end(buffer, row, now);
+        buffer_end_fast(buffer, row, now);
 }
 
 static void pop_frame(Buffer *buffer)
 {
     Frame *top = &buffer->frames[--buffer->frame_count];
     PyFrameObject *frame = top->frame;
+    if (buffer->known_frames >= buffer->frame_count)
+        buffer->known_frames = buffer->frame_count ? buffer->frame_count - 1 : 0;     /* the caller goes on */
     int32_t builtin_row = top->builtin_row, row = top->row;
     end_row(buffer, builtin_row);
     end_row(buffer, row);
@@ -189,7 +191,7 @@ static void hook_dealloc(Hook *self)
 
 static PyTypeObject Hook_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "mindtorch_v2._native._recorder.Hook",
+    .tp_name = "mindtorch_v2._native._core.Hook",
     .tp_doc = "Of a thread's profile function.",
     .tp_basicsize = sizeof(Hook),
     .tp_flags = Py_TPFLAGS_DEFAULT,
@@ -351,6 +353,7 @@ void tracer_clear(Buffer *buffer)
         PyFrameObject *frame = buffer->frames[--buffer->frame_count].frame;
         Py_DECREF(frame);
     }
+    buffer->known_frames = 0;
     free(buffer->frames);
     buffer->frames = NULL;
     buffer->frame_room = 0;

@@ -97,7 +97,7 @@ static PyMemberDef tensor_members[] = {
 
 PyTypeObject TensorFields_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "mindtorch_v2._native._recorder.TensorFields",
+    .tp_name = "mindtorch_v2._native._core.TensorFields",
     .tp_doc = "The fields of a tensor, at places that C knows.",
     .tp_basicsize = sizeof(Tensor),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
@@ -179,7 +179,7 @@ static PyMemberDef node_members[] = {
 
 PyTypeObject NodeFields_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "mindtorch_v2._native._recorder.NodeFields",
+    .tp_name = "mindtorch_v2._native._core.NodeFields",
     .tp_doc = "The fields of a node, at places that C knows.",
     .tp_basicsize = sizeof(Node),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,

@@ -12,8 +12,8 @@ static const char *const EVENT_KEY[EVENT_KEYS] = {"ph", "cat", "name", "pid", "t
 enum { A_EXTERNAL, A_SEQUENCE, A_CORRELATION, A_FORWARD, A_RECORD, A_INDEX, A_STACK, A_MODULE, A_FINISHED, A_DEVICE, A_STREAM,
        A_ADDRESS, A_BYTES, A_TOTAL, A_DEVICE_TYPE, A_DEVICE_ID, ARGUMENT_KEYS };
 static const char *const ARGUMENT_KEY[ARGUMENT_KEYS] = {
-    "External id", "Sequence number", "correlation", "Fwd thread id", "Record function id", "Ev Idx", "Call stack", "Module Hierarchy",
-    "finished", "device", "stream", "Addr", "Bytes", "Total Allocated", "Device Type", "Device Id"};
+    "External id", "Sequence number", "correlation", "Fwd thread id", "Record function id", "Ev Idx", "Call stack",
+    "Module Hierarchy", "finished", "device", "stream", "Addr", "Bytes", "Total Allocated", "Device Type", "Device Id"};
 static unsigned char EVENT_SIZE[EVENT_KEYS], ARGUMENT_SIZE[ARGUMENT_KEYS];
 
 enum { MAX_ARGUMENTS = 48 };

@@ -52,7 +52,8 @@ static bool exact_time(Span text, Time *time)
 /* The double nearest to a number: digits below 2 ** 53 and a power of ten are exact, so their quotient is right. */
 static bool double_of(Span text, double *number)
 {
-    static const double power[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
+    static const double power[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+                                   1e18, 1e19};
     uint64_t digits;
     int decimals;
     bool negative;
@@ -109,7 +110,8 @@ static Status out_of_memory(void)
     return FAILED;
 }
 
-/* The number of the key in `scratch`: a byte that tells apart what is written alike, a text of `split` bytes, a zero, another text. */
+/* The number of the key in `scratch`: a byte that tells apart what is written alike, a text of `split` bytes, a zero, another
+   text. */
 static Status number_of(Reader *self, int what, size_t split, int64_t *number)
 {
     Column *key = &self->scratch;
@@ -119,8 +121,8 @@ static Status number_of(Reader *self, int what, size_t split, int64_t *number)
         return out_of_memory();
     if (!slot->key) {
         const char *text = key->data + 1;
-        PyObject *made = PyObject_CallFunction(self->describe[what], "iy#y#", (int)key->data[0], text, (Py_ssize_t)split, text + split + 1,
-                                               (Py_ssize_t)(key->size - split - 2));
+        PyObject *made = PyObject_CallFunction(self->describe[what], "iy#y#", (int)key->data[0], text, (Py_ssize_t)split,
+                                               text + split + 1, (Py_ssize_t)(key->size - split - 2));
         int64_t value = made ? PyLong_AsLongLong(made) : -1;
         Py_XDECREF(made);
         if (PyErr_Occurred())
@@ -205,12 +207,14 @@ static Status take_slice(Reader *self, const Event *event)
     Span pid = event->value[E_PID], tid = event->value[E_TID], arguments = event->value[E_ARGS];
     Time start, duration = {false, {0}};
     int64_t described, value[ROW_COLUMNS];
-    if (!name.data || *name.data != '"' || *category.data != '"' || !pid.data || !tid.data || (arguments.data && *arguments.data != '{')
+    if (!name.data || *name.data != '"' || *category.data != '"' || !pid.data || !tid.data
+        || (arguments.data && *arguments.data != '{')
         || !time_of(self, event->value[E_TS], &start)
         || (event->value[E_DUR].data && !time_of(self, event->value[E_DUR], &duration)))
         return ODD;
     if (!whole_argument(event, A_EXTERNAL, -1, &value[EXTERNAL]) || !whole_argument(event, A_SEQUENCE, -1, &value[SEQUENCE])
-        || !whole_argument(event, A_CORRELATION, -1, &value[CORRELATION]) || !whole_argument(event, A_FORWARD, 0, &value[FORWARD]))
+        || !whole_argument(event, A_CORRELATION, -1, &value[CORRELATION])
+        || !whole_argument(event, A_FORWARD, 0, &value[FORWARD]))
         return ODD;
     Status status = number_of_pair(self, OF_SLICE, 0, category, name, &described);
     if (status != DONE)
@@ -251,7 +255,8 @@ static Status take_instant(Reader *self, const Event *event)
     Span pid = event->value[E_PID], tid = event->value[E_TID];
     const Span *given = event->argument;
     if (!event->value[E_NAME].data || !span_is(event->value[E_NAME], "\"[memory]\"") || !pid.data || !tid.data
-        || !given[A_ADDRESS].data || !given[A_BYTES].data || !given[A_DEVICE_TYPE].data || !time_of(self, event->value[E_TS], &time))
+        || !given[A_ADDRESS].data || !given[A_BYTES].data || !given[A_DEVICE_TYPE].data
+        || !time_of(self, event->value[E_TS], &time))
         return ODD;
     if (!whole_argument(event, A_ADDRESS, 0, &value[0]) || !whole_argument(event, A_BYTES, 0, &value[1])
         || !whole_argument(event, A_TOTAL, -1, &value[2]) || !whole_argument(event, A_DEVICE_TYPE, 0, &value[3])
@@ -293,8 +298,8 @@ static Status take_event(Reader *self, const char **place, const char *end)
 }
 
 /* ---- the Python face -------------------------------------------------------------------------------------------------- */
-PyDoc_STRVAR(scan_doc, "scan(data, at)\n--\n\nReads events of a list from a place in the data on. Where it stopped, and why: \"end\" behind the "
-             "list, \"more\" where\nthe data ends, \"odd\" at an event that Python is to read.");
+PyDoc_STRVAR(scan_doc, "scan(data, at)\n--\n\nReads events of a list from a place in the data on. Where it stopped, and why: "
+             "\"end\" behind the list, \"more\" where\nthe data ends, \"odd\" at an event that Python is to read.");
 
 static PyObject *reader_scan(Reader *self, PyObject *args)
 {
@@ -372,8 +377,8 @@ static PyObject *times_taken(Times *times)
     return values ? Py_BuildValue("NO", values, times->are_doubles ? Py_True : Py_False) : NULL;
 }
 
-PyDoc_STRVAR(take_doc, "take()\n--\n\nHands over what was read: the times of slices, their durations and the times of memory records, each as (values, "
-             "are they\ndoubles?), then the columns of slices and the table of memory records.");
+PyDoc_STRVAR(take_doc, "take()\n--\n\nHands over what was read: the times of slices, their durations and the times of memory "
+             "records, each as (values, are they\ndoubles?), then the columns of slices and the table of memory records.");
 
 static PyObject *reader_take(Reader *self, PyObject *Py_UNUSED(ignored))
 {
@@ -466,8 +471,8 @@ static PyTypeObject Reader_Type = {
     .tp_getset = reader_attributes,
 };
 
-PyDoc_STRVAR(value_end_doc, "value_end(data, at)\n--\n\nWhere the JSON value ends that begins at a place; -1 where the data ends before it does, -2 for what "
-             "is no usual value.");
+PyDoc_STRVAR(value_end_doc, "value_end(data, at)\n--\n\nWhere the JSON value ends that begins at a place; -1 where the data ends "
+             "before it does, -2 for what is no usual value.");
 
 static PyObject *value_end(PyObject *Py_UNUSED(module), PyObject *args)
 {
@@ -485,7 +490,7 @@ static PyObject *value_end(PyObject *Py_UNUSED(module), PyObject *args)
 /* ---- the module ------------------------------------------------------------------------------------------------------- */
 static PyMethodDef methods[] = {
     {"value_end", value_end, METH_VARARGS, value_end_doc},
-    {"nest", nest, METH_VARARGS, "nest(start, end, track, is_step, nests, parent, loose, tracks, slack): sets `parent`, `loose` and `end`."},
+    {"nest", nest, METH_VARARGS, "nest(start, end, track, is_step, nests, parent, loose, tracks, slack): sets the last columns."},
     {NULL, NULL, 0, NULL},
 };
 

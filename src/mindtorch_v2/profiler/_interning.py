@@ -212,6 +212,15 @@ class ModuleTable:
         self._root_count = 0
         self._instances: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._class_counts: dict[str, int] = {}
+        # (module, root, caller's number) by address -> the two, the module's number and the label of its calls
+        self.calls: dict[tuple[int, int, int], tuple[weakref.ref[Any], weakref.ref[Any], int, int]] = {}
+
+    def meet(self, module: Any, root: Any, parent: int, labels: Labels) -> tuple[weakref.ref[Any], weakref.ref[Any], int, int]:
+        """What `calls` holds for a module that is called inside `root` by the module numbered `parent`."""
+        name = f"nn.Module: {type(module).__name__}_{self.instance_number(module)}"
+        made = weakref.ref(module), weakref.ref(root), self.enter(module, root, parent), labels.number(name, Kind.MODULE)
+        self.calls[id(module), id(root), parent] = made
+        return made
 
     def instance_number(self, module: Any) -> int:
         """0 for the first instance of its class that was called, 1 for the next ..."""

@@ -22,7 +22,8 @@ from ._kineto_store import ROW, Collected
 _native: Any = native_module("_trace_reader")
 _PIECE = 1 << 20                     # bytes read at a time: they stay in the processor's cache
 _MARK = b"\xef\xbb\xbf"              # that a file is UTF-8; it says nothing
-_TYPES: dict[str, type] = {**dict.fromkeys(ROW[:4], np.int64), **dict.fromkeys(ROW[4:9], np.int32), **dict.fromkeys(ROW[9:], np.uint8)}
+_TYPES: dict[str, type] = {**dict.fromkeys(ROW[:4], np.int64), **dict.fromkeys(ROW[4:9], np.int32),
+                           **dict.fromkeys(ROW[9:], np.uint8)}
 _HOST, _PYTHON_CALL, _DEVICE, _BY_PYTHON = range(4)      # the numbers that trace_reader.c uses
 
 
@@ -30,7 +31,8 @@ class _Declined(ValueError):
     """This reader cannot read the file. The other one may."""
 
 
-_DECLINING: tuple[type[Exception], ...] = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, *GZIP_ERRORS)
+_DECLINING: tuple[type[Exception], ...] = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
+                                           *GZIP_ERRORS)
 
 
 def read(path: str | os.PathLike[str]) -> Collector | None:

@@ -429,10 +429,12 @@ class Recorder:
         if buffer is None:
             return
         calls = buffer.module_stack
-        root = calls[-1][0] if calls else module
-        name = f"nn.Module: {type(module).__name__}_{self.modules.instance_number(module)}"
-        before, buffer.module = buffer.module, self.modules.enter(module, root, buffer.module)
-        calls.append((root, before, self.push_python(buffer, self.labels.number(name, Kind.MODULE))))
+        root, before = calls[-1][0] if calls else module, buffer.module
+        known = self.modules.calls.get((id(module), id(root), before))
+        if known is None or known[0]() is not module or known[1]() is not root:
+            known = self.modules.meet(module, root, before, self.labels)
+        buffer.module = known[2]
+        calls.append((root, before, self.push_python(buffer, known[3])))
 
     def leave_module(self) -> None:
         """The innermost module call of the thread ends."""

@@ -629,6 +629,16 @@ def test_a_finaliser_ends_the_profile_wherever_a_call_is_traced(eager_collector)
         assert sys.getprofile() is None and _observer.active is None
 
 
+def test_a_gradient_that_a_leaf_takes_over_is_not_reported_as_gone():
+    w = torch.ones(10, 10, requires_grad=True)
+    with profile(profile_memory=True) as prof:
+        (w * torch.ones(10, 10)).sum().backward()
+        address = w.grad.data_ptr()
+    memory = store_of(prof).memory
+    last = [n for a, n in zip(memory.columns["address"].tolist(), memory.nbytes.tolist()) if a == address][-1]
+    assert last == 400
+
+
 def test_memory_that_outlives_its_profile(x):
     kept = []
     for _ in range(3):

@@ -130,10 +130,11 @@ def call_watched(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     """Calls a module with everything that watches it."""
     observer = _observer.active
     if observer is None or not observer.watches_modules:
-        return _call_with_hooks(module, args, kwargs)
+        return _call_with_hooks(module, args, kwargs) if _has_hooks(module) else module.forward(*args, **kwargs)
+    hooked = _has_hooks(module)
     observer.enter_module(module)
     try:
-        return _call_with_hooks(module, args, kwargs)
+        return _call_with_hooks(module, args, kwargs) if hooked else module.forward(*args, **kwargs)
     finally:
         observer.leave_module()
 
@@ -144,8 +145,6 @@ def _has_hooks(module: Any) -> bool:
 
 
 def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if not _has_hooks(module):
-        return module.forward(*args, **kwargs)
     called: set[int] = set()
     results: list[Any] = []
     try:

@@ -145,9 +145,12 @@ def _summed(source: EventSource, entries: np.ndarray | None, group: np.ndarray, 
 
     nothing = [0] * groups
     total, own = _cpu_sums(tree, entries, group, groups)
+    count = np.zeros(groups, np.int64)
+    for block in _blocks(len(group)):
+        count += np.bincount(group[block], minlength=groups)
     columns: dict[str, list[Any]] = {
         "key": [tree.name_of_id[i] for i in tree.name_id[first].tolist()],
-        "count": sum((np.bincount(group[block], minlength=groups) for block in _blocks(len(group))), np.zeros(groups, np.int64)).tolist(),
+        "count": count.tolist(),
         "cpu_time_total": (total / 1000).tolist(),
         "self_cpu_time_total": (own / 1000).tolist(),
         "device_time_total": nothing, "self_device_time_total": nothing,

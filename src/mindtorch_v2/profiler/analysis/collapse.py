@@ -44,5 +44,6 @@ def repeats_its_parent(name: np.ndarray, parent: np.ndarray, annotation: np.ndar
     repeats = np.concatenate(found) if found else parent
     if len(repeats):
         above = parent[repeats]
-        mask[repeats] = (np.bincount(parent + 1, minlength=len(parent) + 1)[1:][above] == 1) & (annotation[repeats] == annotation[above])
+        children = np.bincount(parent + 1, minlength=len(parent) + 1)[1:]
+        mask[repeats] = (children[above] == 1) & (annotation[repeats] == annotation[above])
     return mask

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._fields import ANNOTATION_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, WORK_KINDS, Flag, Kind
-from .._store import EventStore, kept_ancestors
+from .._store import EventStore, is_constant, kept_ancestors
 from .collapse import UNLISTED_NAMES, looked_up, repeats_its_parent
 from .flops import flops_of_rows
 
@@ -193,7 +193,7 @@ class EventTree:
 
     @cached_property
     def is_async(self) -> np.ndarray:
-        return (self.column(self.store.flags, 0) & Flag.ASYNC) != 0
+        return (self.column(self.store.flags, 0) & np.uint8(Flag.ASYNC)) != 0
 
     @cached_property
     def nests(self) -> np.ndarray:
@@ -275,7 +275,9 @@ class EventTree:
     @cached_property
     def self_ns(self) -> np.ndarray:
         """Elapsed time less that of the children."""
-        own = self.total_ns - self.sum_to_parents(self.total_ns)
+        parent = self.parent
+        flat = is_constant(parent) and parent[0] < 0      # nothing has children
+        own = self.total_ns if flat else self.total_ns - self.sum_to_parents(self.total_ns)
         return own if self.nests.all() else np.where(self.nests, own, 0)
 
     def sum_to_parents(self, values: np.ndarray) -> np.ndarray:

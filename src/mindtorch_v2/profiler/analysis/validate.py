@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._fields import Flag
 from .._store import EventStore
 from .averages import average_entries
+from .collapse import BLOCK
 from .source import EventSource
 from .tree import EventTree
 
@@ -39,6 +41,15 @@ def _where(check: str, message: str, wrong: np.ndarray) -> Iterator[Finding]:
         yield Finding(check, f"{message} ({len(rows)} of {len(wrong)})", tuple(rows[:10].tolist()))
 
 
+def _stands_before(parent: np.ndarray) -> np.ndarray:
+    """Per row: does its parent have a smaller number? Block by block, so that there is no column of numbers."""
+    made = np.empty(len(parent), bool)
+    for first in range(0, len(parent), BLOCK):
+        part = parent[first:first + BLOCK]
+        made[first:first + BLOCK] = part < np.arange(first, first + len(part))
+    return made
+
+
 # ---- the store itself -------------------------------------------------------------------------------------------------
 
 
@@ -48,10 +59,10 @@ def _indices(tree: EventTree) -> Iterator[Finding]:
                                ("inputs", store.columns["inputs"], len(store.inputs)), ("stack", store.stack, len(store.stacks)),
                                ("module", store.module, len(store.modules)), ("overload", store.overload, len(store.strings))):
         lowest = 0 if name in ("name", "thread") else -1
-        yield from _where("indices", f"{name} refers to nothing", (column < lowest) | (column >= size))
+        if len(column) and not lowest <= int(column.min()) <= int(column.max()) < size:
+            yield from _where("indices", f"{name} refers to nothing", (column < lowest) | (column >= size))
     yield from _where("indices", "a memory record's row does not exist", (store.memory.row < -1) | (store.memory.row >= len(store)))
-    yield from _where("indices", "a parent does not stand before its child",
-                      (store.parent < -1) | (store.parent >= np.arange(len(store))))
+    yield from _where("indices", "a parent does not stand before its child", ~_stands_before(store.parent) | (store.parent < -1))
 
 
 def _times(tree: EventTree) -> Iterator[Finding]:
@@ -68,7 +79,7 @@ def _times(tree: EventTree) -> Iterator[Finding]:
 
 def _nesting(tree: EventTree) -> Iterator[Finding]:
     store = tree.store
-    inner = np.flatnonzero((store.parent >= 0) & (store.parent < np.arange(len(store))))
+    inner = np.flatnonzero((store.parent >= 0) & _stands_before(store.parent))
     parent = store.parent[inner]
     outside = np.zeros(len(store), bool)
     outside[inner] = (store.start_ns[inner] < store.start_ns[parent]) | (store.end_ns[inner] > store.end_ns[parent])
@@ -84,7 +95,7 @@ def _nesting(tree: EventTree) -> Iterator[Finding]:
 def _self_times(tree: EventTree) -> Iterator[Finding]:
     yield from _where("self time", "an entry's children take longer than itself", tree.self_ns < 0)
     roots = tree.nests & (tree.parent < 0)
-    own, total = int(tree.self_ns.sum()), int(tree.total_ns[roots].sum())
+    own, total = int(tree.self_ns.sum()), int(tree.total_ns.sum(where=roots))
     if own != total:
         yield Finding("self time", f"self times sum to {own} ns, the roots take {total} ns")
 
@@ -93,18 +104,24 @@ def _overlaps(tree: EventTree) -> Iterator[Finding]:
     """Of two events on one thread, one contains the other or they are apart."""
     store = tree.store
     crossing = np.zeros(len(store), bool)
-    asynchronous = np.append(tree.store.flags & 2 != 0, False)
+    asynchronous = store.flags & np.uint8(Flag.ASYNC) != 0
     for thread in range(len(store.threads)):
-        rows = np.flatnonzero((store.thread == thread) & ~asynchronous[:-1] & (store.device_type == 0))
-        crossing[rows] = _crosses(store.start_ns[rows], store.end_ns[rows], store.parent[rows], rows)
+        here = (store.thread == thread) & ~asynchronous & (store.device_type == 0)
+        if here.all():
+            crossing = _crosses(store.start_ns, store.end_ns, store.parent)
+        else:
+            crossing[here] = _crosses(store.start_ns[here], store.end_ns[here], store.parent[here])
     yield from _where("overlap", "events of one thread overlap partly", crossing)
 
 
-def _crosses(start: np.ndarray, end: np.ndarray, parent: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _crosses(start: np.ndarray, end: np.ndarray, parent: np.ndarray) -> np.ndarray:
     """Rows, in the order of (start, -end), that begin before their previous sibling ends."""
-    order = np.lexsort((rows, parent))
+    late = np.zeros(len(parent), bool)
+    if (parent[1:] == parent[:-1]).all():      # all are siblings, and in order
+        late[1:] = start[1:] < end[:-1]
+        return late
+    order = np.argsort(parent, kind="stable")
     same = parent[order][1:] == parent[order][:-1]
-    late = np.zeros(len(rows), bool)
     late[order[1:]] = same & (start[order][1:] < end[order][:-1])
     return late
 

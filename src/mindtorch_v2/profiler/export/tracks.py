@@ -26,7 +26,7 @@ class Tracks:
         self.names = {thread.os_id: f"thread {thread.os_id} ({_label(thread.name, store.metadata.process_name)})"
                       for thread in store.threads if thread.device < 0}
         self.streams = [thread for thread in store.threads if thread.device >= 0]
-        apart = np.flatnonzero(store.flags & Flag.ASYNC)
+        apart = np.flatnonzero(store.flags & np.uint8(Flag.ASYNC))
         self._apart = apart[~_ON_DEVICE[store.kind[apart]]]
         self._lanes = self._spread(self._apart)
 

@@ -1,0 +1,73 @@
+"""Random programs, profiled on the recorder in C and on its twin in Python: the same events, parents, steps, shapes, stacks and memory."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mindtorch_v2._storage import native
+
+from . import twin_worker
+
+pytestmark = pytest.mark.skipif(native is None, reason="the native recorder was not built or is switched off")
+_SIMPLE = st.sampled_from(sorted(twin_worker.SIMPLE)).map(lambda name: [name])
+_PROGRAMS = st.recursive(
+    st.lists(_SIMPLE, max_size=4),
+    lambda inner: st.lists(st.one_of(_SIMPLE, st.tuples(st.sampled_from(sorted(twin_worker.NESTED)), inner).map(list)), max_size=5),
+    max_leaves=12)
+_OPTIONS = st.fixed_dictionaries({name: st.booleans() for name in ("record_shapes", "profile_memory", "with_stack", "with_modules")})
+
+
+class Worker:
+    """A process with one of the recorders."""
+
+    def __init__(self, native_on: str) -> None:
+        root = pathlib.Path(__file__).parents[3]
+        environment = {**os.environ, "MINDTORCH_NATIVE": native_on, "PYTHONPATH": os.pathsep.join([str(root), *(p for p in sys.path if p)])}
+        self.process = subprocess.Popen([sys.executable, "-m", "tests.mindtorch_v2.native.twin_worker"], env=environment, cwd=root,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def record(self, program: Any, options: Any) -> Any:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps([program, options]) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        assert self.process.wait(timeout=60) == 0
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[tuple[Worker, Worker]]:
+    made = Worker("1"), Worker("0")
+    yield made
+    for worker in made:
+        worker.end()
+
+
+def test_the_workers_record_everything(workers):
+    program = [["scope", [["call", [["add"], ["len"]]], ["backward"]]], ["layer"], ["step"], ["drop"]]
+    options = {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True}
+    rows, memory, freed = workers[0].record(program, options)
+    names = [row[0] for row in rows]
+    assert {"scope", "aten::add", "aten::linear", "MulBackward0", "<built-in function len>", "nn.Module: Linear_0"} <= set(names)
+    assert any(name.endswith(": called") for name in names) and len(memory) > 5 and freed
+    assert "called" in str(next(row for row in rows if row[0] == "aten::add")[-1])
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(program=_PROGRAMS, options=_OPTIONS)
+def test_twins_record_the_same_of_random_programs(workers, program, options):
+    native_store, python_store = (worker.record(program, options) for worker in workers)
+    for native_part, python_part in zip(native_store, python_store, strict=True):
+        assert native_part == python_part
