@@ -4,9 +4,8 @@
     python scripts/abi/check.py --wheel FILE         uses a wheel that is already there
     python scripts/abi/check.py --aclnn FOLDER       also compares operators with aclnn headers ($ASCEND_HOME_PATH/include, say)
 
-What the headers declare is compiled as static_asserts. What they do not declare (in the wheel: operators' first phases and
-layouts of activity records) is listed, and its names are looked up in the wheel's libraries. Ends with status 1 where anything
-disagrees.
+What the headers declare is compiled as static_asserts. What they do not declare (in the wheel: operators' first phases and layouts
+of activity records) is listed, and its names are looked up in the wheel's libraries. Ends with status 1 where anything disagrees.
 """
 from __future__ import annotations
 
@@ -77,8 +76,7 @@ def first_phases(folder: pathlib.Path | None) -> dict[str, str]:
     """Declarations of operators' first phases in the headers below a folder, by operator."""
     found: dict[str, str] = {}
     for path in sorted(folder.rglob("aclnn*.h")) if folder else []:
-        declared = re.findall(r"(aclnnStatus\s+aclnn(\w+)GetWorkspaceSize\([^;{}]*\)\s*;)", path.read_text(errors="replace"))
-        for text, name in declared:
+        for text, name in re.findall(r"(aclnnStatus\s+aclnn(\w+)GetWorkspaceSize\([^;{}]*\)\s*;)", path.read_text(errors="replace")):
             found[name] = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
     return found
 
@@ -155,8 +153,7 @@ def download(folder: pathlib.Path) -> pathlib.Path:
     """The vendor's wheel."""
     found = sorted(folder.glob("torch_npu-*.whl"))
     if not found:
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
-        subprocess.run([*pip, PACKAGE], check=True)
+        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), PACKAGE], check=True)
         found = sorted(folder.glob("torch_npu-*.whl"))
     return found[0]
 
@@ -167,8 +164,8 @@ def report(result: Result) -> int:
     functions = [n for n in result.by_name if not n.startswith("aclnn")]
     print(f"{result.checked} entries compared with the vendor's headers by the compiler, {len(result.wrong)} disagree")
     if operators:
-        print(f"{len(operators)} operators are in none of these headers: their names occur in the vendor's libraries, their "
-              "parameters were not compared")
+        print(f"{len(operators)} operators are in none of these headers: their names occur in the vendor's libraries, their parameters "
+              "were not compared")
     if functions:
         print("functions that no header declares, whose names occur in the libraries:", ", ".join(functions))
     for title, names in (("in no header and in no library of the wheel", result.unknown),
@@ -192,8 +189,7 @@ def main() -> int:
     wheel = options.wheel or download(options.folder)
     package = unpack(wheel, options.folder / wheel.stem)
     result = compare(abi, package / "include", options.folder, options.aclnn)
-    result.unchecked += ["RECORD_LAYOUTS and RECORD_SIZES (MSPTI's headers are not in the wheel; `make oracle` lets torch_npu "
-                         "read such records)"]
+    result.unchecked += ["RECORD_LAYOUTS and RECORD_SIZES (MSPTI's headers are not in the wheel; `make oracle` lets torch_npu read them)"]
     look_up(result, sorted((package / "lib").glob("*.so")))
     return report(result)
 

@@ -12,8 +12,7 @@ DATA_TYPES = {
     "complex128": "ACL_COMPLEX128", "bfloat16": "ACL_BF16",
 }
 VALUES = {
-    "FORMAT_ND": "ACL_FORMAT_ND", "FORMAT_NCHW": "ACL_FORMAT_NCHW", "FORMAT_NCDHW": "ACL_FORMAT_NCDHW",
-    "FORMAT_NCL": "ACL_FORMAT_NCL",
+    "FORMAT_ND": "ACL_FORMAT_ND", "FORMAT_NCHW": "ACL_FORMAT_NCHW", "FORMAT_NCDHW": "ACL_FORMAT_NCDHW", "FORMAT_NCL": "ACL_FORMAT_NCL",
     "HOST_TO_HOST": "ACL_MEMCPY_HOST_TO_HOST", "HOST_TO_DEVICE": "ACL_MEMCPY_HOST_TO_DEVICE",
     "DEVICE_TO_HOST": "ACL_MEMCPY_DEVICE_TO_HOST", "DEVICE_TO_DEVICE": "ACL_MEMCPY_DEVICE_TO_DEVICE",
     "MALLOC_HUGE_FIRST": "ACL_MEM_MALLOC_HUGE_FIRST", "MEMORY_HBM": "ACL_HBM_MEM", "EVENT_SYNC": "ACL_EVENT_SYNC",
@@ -77,8 +76,8 @@ typedef int32_t aclnnStatus;
 struct aclTensor; struct aclScalar; struct aclIntArray; struct aclFloatArray; struct aclBoolArray; struct aclTensorList;
 struct aclScalarList; struct aclOpExecutor;
 
-template <class T, class U> constexpr bool points_to =
-    std::is_same_v<std::remove_cv_t<std::remove_pointer_t<T>>, U> && std::is_pointer_v<T>;
+template <class T, class U>
+constexpr bool points_to = std::is_same_v<std::remove_cv_t<std::remove_pointer_t<T>>, U> && std::is_pointer_v<T>;
 template <class T> constexpr bool operand_fits(char code) {
     switch (code) {
         case 't': return points_to<T, aclTensor>;

@@ -6,7 +6,7 @@ KNOWN: dict[str, str] = {
     **{f"/interface/torch.npu has/{name}": "only torch_npu has this name" for name in (
         "get_rng_state_all", "set_rng_state_all", "is_bf16_supported", "memory_snapshot", "memory_cached", "max_memory_cached",
         "caching_allocator_alloc", "utilization")},
-    "/memory/keys/num_oom_rejections": "counts what a feature of torch_npu's allocator refuses; there is none here",
+    "/memory/keys/num_oom_rejections": "a counter that only torch_npu's allocator has",
     "/profiler/columns*/*NPU Mem": "torch_npu does not record the device's memory with profile_memory; here it is a column",
     "/profiler/operators have device time/*": "torch_npu shows no device time for operators; here they have their kernels'",
     "/profiler/trace/privateuse1_runtime/*": "the launching call carries the numbers that link it to its operator and its kernel",

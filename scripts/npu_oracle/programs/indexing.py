@@ -12,10 +12,8 @@ def run(torch: Any) -> dict[str, Any]:
     written[1] = -1
     written[:, 2] = x[:, 3]
     written[index, index] = 100.0
-    seen = {"slice": x[1:, ::2] * 1, "negative": x[-1], "none": x[None, 1].squeeze(0) * 1, "rows": x[index], "pairs": x[index,
-            index],
-            "select": x.index_select(1, index), "gather": x.gather(0, wide), "scatter_add": x.scatter_add(0, wide,
-            torch.ones(1, 6).npu()),
+    seen = {"slice": x[1:, ::2] * 1, "negative": x[-1], "none": x[None, 1].squeeze(0) * 1, "rows": x[index], "pairs": x[index, index],
+            "select": x.index_select(1, index), "gather": x.gather(0, wide), "scatter_add": x.scatter_add(0, wide, torch.ones(1, 6).npu()),
             "cat": torch.cat([x, x[:1]]), "stack": torch.stack([x[0], x[1]], 1), "permuted": x.t().contiguous(),
             "reshaped": x.t().reshape(-1),
             "repeated": x[:2, :2].repeat(2, 2), "flipped": x.flip(0), "tril": x.tril(), "masked": x.masked_fill(x > 10, 0.0),
