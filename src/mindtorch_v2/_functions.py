@@ -67,7 +67,8 @@ def get_num_interop_threads() -> int:
 
 def set_num_threads(n: int) -> None:
     """Sets how many threads work on one operation: this package's kernels, and the matrix products of numpy's BLAS where that is
-    an OpenBLAS. Until it is called, BLAS has the number that it read from OPENBLAS_NUM_THREADS when it was loaded."""
+    an OpenBLAS, which may round differently with another number. Until it is called, BLAS has the number that it read from
+    OPENBLAS_NUM_THREADS when it was loaded."""
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     _native.set_num_threads(n)
