@@ -4,6 +4,7 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import sys
 import weakref
 
 import numpy as np
@@ -18,7 +19,10 @@ RECORDED = harness.load("tensor")
 
 @pytest.mark.parametrize("line", [pytest.param(line, id=f"{group}-{line}") for group, line in tensor_cases.CASES])
 def test_shows_what_pytorch_shows(line: str) -> None:
-    assert tensor_cases.show(torch, line) == RECORDED[line]
+    expected = RECORDED[line]
+    if line == "del x.foo" and sys.version_info < (3, 11):
+        expected = "AttributeError: foo"      # the interpreter's own words, which 3.11 changed
+    assert tensor_cases.show(torch, line) == expected
 
 
 # --- memory -------------------------------------------------------------------------------------------------------------
