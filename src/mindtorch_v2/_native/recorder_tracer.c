@@ -12,7 +12,10 @@ static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
 /* --- the stack of running functions ------------------------------------------------------------------------------------- */
 static void end_row(Buffer *buffer, int32_t row)
 {
-    int64_t now = row >= 0 && !PyErr_Occurred() ? core_now(buffer->core) : -1;     /* after a clock's error no row ends */
+    if (row < 0)
+        return;
+    const Core *core = buffer->core;
+    int64_t now = core->clock && PyErr_Occurred() ? -1 : core_now(core);     /* after a clock's error no row ends */
     if (now >= 0)
         buffer_end_fast(buffer, row, now);
 }
@@ -119,7 +122,7 @@ static int returned(Buffer *buffer, PyFrameObject *frame)
         place--;
     while (place >= 0 && buffer->frame_count > place)
         pop_frame(buffer);
-    return PyErr_Occurred() ? -1 : 0;
+    return buffer->core->clock && PyErr_Occurred() ? -1 : 0;      /* only a clock in Python can fail */
 }
 
 static int call_function(Buffer *buffer, PyFrameObject *frame, PyObject *function, PyObject *self)
@@ -151,7 +154,7 @@ static int function_returned(Buffer *buffer, PyFrameObject *frame)
         top->builtin_row = -1;
         end_row(buffer, row);
     }
-    return PyErr_Occurred() ? -1 : 0;
+    return buffer->core->clock && PyErr_Occurred() ? -1 : 0;
 }
 
 int tracer_handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *function, PyObject *self)
