@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import sys
 import pickle
 import weakref
 
@@ -18,7 +19,10 @@ RECORDED = harness.load("tensor")
 
 @pytest.mark.parametrize("line", [pytest.param(line, id=f"{group}-{line}") for group, line in tensor_cases.CASES])
 def test_shows_what_pytorch_shows(line: str) -> None:
-    assert tensor_cases.show(torch, line) == RECORDED[line]
+    want = RECORDED[line]
+    if sys.version_info < (3, 11) and line == "del x.foo":      # Python's own words, which 3.11 changed
+        want = "AttributeError: foo"
+    assert tensor_cases.show(torch, line) == want
 
 
 # --- memory -------------------------------------------------------------------------------------------------------------
