@@ -57,8 +57,3 @@ def measure() -> list[dict[str, Any]]:
     for torch in found.values():
         torch.set_num_threads(1)
     return rows
-
-
-if __name__ == "__main__":
-    from run import table
-    print(table(measure()))
