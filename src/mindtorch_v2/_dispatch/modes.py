@@ -18,7 +18,7 @@ from .keys import NO_GRAD, OBSERVED, OUTPUTS, SPECIAL
 # _obs: how to report to the observer, see `Seen`; _watch: what reports a fresh tensor's memory. Both None without an observer.
 SPACE: dict[str, Any] = {"_mode": 0, "_obs": None, "_watch": None}
 sequence: list[int] = [0]  # the number that the next autograd node gets
-_lock = threading.Lock()
+_lock = threading.RLock()  # a finaliser may change modes while its thread does
 _no_grad_threads = 0
 _special_users = 0
 
@@ -129,7 +129,7 @@ def _memory_watch(observer: _observer.Observer) -> Any:
 
 def _after_fork_in_child() -> None:
     global _lock
-    _lock = threading.Lock()  # the parent may have held it
+    _lock = threading.RLock()  # the parent may have held it
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -317,12 +317,14 @@ static PyObject *call_shown(const Call *call, const Arguments *arguments)
     PyObject *number = PyLong_FromLongLong(arguments->sequence_nr);
     if (!number)
         return NULL;
-    given[0] = active_seen;
+    PyObject *seen = held(active_seen);                 /* a step may end the profile */
+    given[0] = seen;
     given[1] = number;
     given[2] = call->kernel;
     memcpy(given + 3, arguments->bound, (size_t)call->count * sizeof *given);
     PyObject *made = PyObject_Vectorcall(call->shown, given, (size_t)call->count + 3, NULL);
     Py_DECREF(number);
+    Py_DECREF(seen);
     return made;
 }
 
@@ -472,6 +474,23 @@ static PyObject *run_on_device(const Call *call, const Arguments *arguments)
     return made;
 }
 
+/* A kernel may let other threads run, which may give a tensor another array: those in use are held. They are read again, because
+ * beginning an event may have run Python. */
+static void hold_arrays(const Call *call, Arguments *arguments)
+{
+    for (int i = 0; i < call->count; i++) {
+        if (call->params[i].kind >= TENSOR_PARAM && call->params[i].kind <= NUMBER_PARAM && is_tensor(arguments->bound[i]))
+            arguments->array[i] = ((Tensor *)arguments->bound[i])->array;
+        Py_INCREF(arguments->array[i]);
+    }
+}
+
+static void release_arrays(const Call *call, Arguments *arguments)
+{
+    for (int i = 0; i < call->count; i++)
+        Py_DECREF(arguments->array[i]);
+}
+
 static PyObject *run(const Call *call, Arguments *arguments)
 {
     PyObject *target = arguments->bound[0];
@@ -479,7 +498,9 @@ static PyObject *run(const Call *call, Arguments *arguments)
         return run_on_device(call, arguments);
     if (call->inplace && check_target(target) < 0)
         return NULL;
+    hold_arrays(call, arguments);
     PyObject *array = call_kernel(call, arguments);
+    release_arrays(call, arguments);
     if (!array) {
         explain_error(call, arguments);
         return NULL;
