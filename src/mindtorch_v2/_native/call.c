@@ -317,14 +317,12 @@ static PyObject *call_shown(const Call *call, const Arguments *arguments)
     PyObject *number = PyLong_FromLongLong(arguments->sequence_nr);
     if (!number)
         return NULL;
-    PyObject *seen = held(active_seen);                 /* a step may end the profile */
-    given[0] = seen;
+    given[0] = arguments->seen;
     given[1] = number;
     given[2] = call->kernel;
     memcpy(given + 3, arguments->bound, (size_t)call->count * sizeof *given);
     PyObject *made = PyObject_Vectorcall(call->shown, given, (size_t)call->count + 3, NULL);
     Py_DECREF(number);
-    Py_DECREF(seen);
     return made;
 }
 
@@ -350,7 +348,7 @@ static PyObject *call_kernel(const Call *call, Arguments *arguments)
 {
     if (!arguments->observed || !call->shown)
         return plain_kernel(call, arguments);
-    return steps_fit(call, arguments) ? steps_run(call, arguments, active) : call_shown(call, arguments);
+    return steps_fit(call, arguments) ? steps_run(call, arguments) : call_shown(call, arguments);
 }
 
 /* The element type of a result (borrowed), or NULL with an error set. */
@@ -361,8 +359,9 @@ static PyObject *result_type(const Call *call, const Arguments *arguments, PyObj
     if (call->result_type == TYPE_BOOL)
         return bool_type;
     PyObject *number;
-    if (reads_arrays)
-        number = PyLong_FromLong(((const DescrFields *)((const ArrayFields *)array)->descr)->type_num);
+    const ArrayFields *fields = fields_of(array);
+    if (fields)
+        number = PyLong_FromLong(((const DescrFields *)fields->descr)->type_num);
     else {
         PyObject *dtype = PyObject_GetAttr(array, s_dtype);
         number = dtype ? PyObject_GetAttr(dtype, s_num) : NULL;
@@ -424,8 +423,8 @@ static PyObject *wrap_result(const Call *call, const Arguments *arguments, PyObj
     }
     if (made && ((call->is_view && become_view(call, made, (Tensor *)arguments->bound[0]) < 0)
             || (arguments->grad && record_gradient(call, arguments, made) < 0)
-            || (arguments->observed && active && active->watches_memory && !call->is_view
-                && watch_tensor(active, (PyObject *)made) < 0)))
+            || (arguments->observed && arguments->core->watches_memory && !call->is_view
+                && watch_tensor(arguments->core, (PyObject *)made) < 0)))
         Py_CLEAR(made);
     return (PyObject *)made;
 }
@@ -513,17 +512,19 @@ static PyObject *run(const Call *call, Arguments *arguments)
 
 static PyObject *run_observed(const Call *call, Arguments *arguments)
 {
-    Core *core = active;
-    Py_INCREF(core);                                /* a profile may end inside the call */
+    Core *core = arguments->core = active;
+    PyObject *made = NULL;
+    arguments->seen = held(active_seen);
+    Py_INCREF(core);
     if (arguments->sequence_nr >= 0)
         arguments->sequence_nr = PyLong_AsLongLong(PyList_GET_ITEM(next_sequence_nr, 0));
-    PyObject *made = NULL;
     if (core_begin_op(core, call->op, arguments->bound, call->count, NULL, arguments->sequence_nr) == 0) {
         made = run(call, arguments);
         if (core_end_op(core, made != NULL) < 0)
             Py_CLEAR(made);
     }
     Py_DECREF(core);
+    Py_DECREF(arguments->seen);
     return made;
 }
 

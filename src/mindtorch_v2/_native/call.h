@@ -72,11 +72,13 @@ typedef struct {
     int owned_count;
     int64_t sequence_nr;           /* -1: gradients are off */
     bool grad, observed, on_device;
+    Core *core;                    /* who is told, and by which methods (modes.Seen): held, as a profile may end inside the call */
+    PyObject *seen;
     PyObject *storage;             /* owned: made by a step that allocated the result while memory is watched; else NULL */
 } Arguments;
 
 bool steps_fit(const Call *call, const Arguments *arguments);       /* whether the op's steps are known here, for such arguments */
-PyObject *steps_run(const Call *call, Arguments *arguments, Core *core);
+PyObject *steps_run(const Call *call, Arguments *arguments);
 int steps_read(PyObject *given, Steps *steps);
 PyObject *plain_kernel(const Call *call, Arguments *arguments);
 const ArrayFields *fields_of(PyObject *array);            /* NULL where it cannot be read */

@@ -76,8 +76,9 @@ bool steps_fit(const Call *call, const Arguments *arguments)
     return steps->dimensions < 0 || fields_of(arguments->array[0])->nd == steps->dimensions;
 }
 
-PyObject *steps_run(const Call *call, Arguments *arguments, Core *core)
+PyObject *steps_run(const Call *call, Arguments *arguments)
 {
+    Core *core = arguments->core;
     return call->steps.kind == STEPS_OF_PRODUCT ? run_product(call, arguments, core) : run_inside(call, arguments, core);
 }
 

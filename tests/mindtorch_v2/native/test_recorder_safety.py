@@ -326,6 +326,30 @@ def test_a_clock_that_ends_the_profile(flags, x):
         assert_sound(store_of(prof))
 
 
+SHOWN_IN_STEPS: dict[str, Callable[[Any], Any]] = {
+    "add": lambda m: m + m, "relu": torch.relu, "relu_": lambda m: m.clone().relu_(), "t": lambda m: m.t(), "detach": lambda m: m.detach(),
+    "mm": lambda m: m.mm(m), "matmul": lambda m: m @ m, "addmm": lambda m: torch.addmm(m[0], m, m), "linear": lambda m: nn.functional.linear(m, m),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN_IN_STEPS)
+def test_a_clock_that_ends_the_profile_between_an_operators_steps(name):
+    """The call goes on without anyone to tell, and gives what it gives."""
+    m = torch.arange(9.0).reshape(3, 3) - 4
+    expected = SHOWN_IN_STEPS[name](m).tolist()
+    for reading in itertools.count(1):
+        prof = profile(record_shapes=True, profile_memory=True)
+        clock = FailingClock(0, prof.stop)
+        with _clock.use(clock):
+            prof.start()
+            ends_at = clock.fails_at = clock.readings + reading
+            assert SHOWN_IN_STEPS[name](m).tolist() == expected
+            if clock.readings < ends_at:
+                prof.stop()
+                break
+        assert_sound(store_of(prof))
+
+
 class Stopper:
     """A listener that ends a profile at one of the calls it sees."""
 
