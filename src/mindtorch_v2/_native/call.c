@@ -11,7 +11,7 @@
 PyTypeObject *tensor_class, *parameter_class;
 static PyTypeObject *array_class;
 static PyObject *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_keys, *device_keys;
-static PyObject *s_shape, *s_base, *s_dtype, *s_num, *s_backends;
+static PyObject *s_shape, *s_dtype, *s_num, *s_backends;
 static PyObject *inexact_types[8];
 static int inexact_count;
 static bool reads_arrays;
@@ -82,7 +82,7 @@ PyObject *shape_of(PyObject *array)
     return shape;
 }
 
-bool is_plain_cpu_call(void)
+bool is_plain_call(void)
 {
     return !(mode & ~(NO_GRAD_BIT | OBSERVED_BIT));
 }
@@ -130,9 +130,8 @@ static int own(Arguments *arguments, PyObject *made)
     return DONE;
 }
 
-static int bind_spread(const Call *call, Arguments *arguments, PyObject *const *args, Py_ssize_t count, int place)
+static int bind_spread(Arguments *arguments, PyObject *const *args, Py_ssize_t count, int place)
 {
-    (void)call;
     if (count <= place)
         return OTHERWISE;
     if (count == place + 1 && (PyTuple_Check(args[place]) || PyList_CheckExact(args[place]))) {
@@ -142,11 +141,8 @@ static int bind_spread(const Call *call, Arguments *arguments, PyObject *const *
     for (Py_ssize_t i = place; i < count; i++)
         if (!PyLong_CheckExact(args[i]))
             return OTHERWISE;
-    PyObject *made = PyTuple_New(count - place);
-    for (Py_ssize_t i = place; made && i < count; i++)
-        PyTuple_SET_ITEM(made, i - place, held(args[i]));
-    arguments->bound[place] = made;
-    return own(arguments, made);
+    arguments->bound[place] = tuple_of(args + place, count - place);
+    return own(arguments, arguments->bound[place]);
 }
 
 static int find_param(const Call *call, PyObject *name)
@@ -169,7 +165,7 @@ static int bind(const Call *call, Arguments *arguments, PyObject *const *args, P
         return OTHERWISE;
     memset(arguments->bound, 0, (size_t)call->count * sizeof *arguments->bound);
     memcpy(arguments->bound, args, (size_t)simple * sizeof *args);
-    int bound = spreads ? bind_spread(call, arguments, args, count, last) : DONE;
+    int bound = spreads ? bind_spread(arguments, args, count, last) : DONE;
     for (Py_ssize_t i = 0; bound == DONE && keywords && i < PyTuple_GET_SIZE(keywords); i++) {
         int place = find_param(call, PyTuple_GET_ITEM(keywords, i));
         if (place < 0 || arguments->bound[place])
@@ -202,7 +198,7 @@ static int read_argument(const Param *param, Arguments *arguments, int place, lo
 {
     PyObject *value = arguments->bound[place];
     arguments->array[place] = value;
-    if (param->kind >= TENSOR_PARAM && param->kind <= NUMBER_PARAM) {
+    if (takes_tensor(param)) {
         if (is_tensor(value)) {
             const Tensor *tensor = (const Tensor *)value;
             if (!tensor->array || !tensor->keys || !tensor->dtype)
@@ -255,8 +251,22 @@ static bool knows_device(Call *call)
     return found;
 }
 
+/* The case of an op that is nothing but its steps: they look at the tensors. */
+static int choose_composite(const Call *call, Arguments *arguments)
+{
+    long keys = 0;
+    bool number = false;
+    arguments->observed = mode & OBSERVED_BIT;
+    arguments->sequence_nr = mode & NO_GRAD_BIT && grad_is_off ? -1 : 0;
+    if (!is_plain_call() || (arguments->observed && !(active && call->is_observable)))
+        return OTHERWISE;
+    return read_arguments(call, arguments, &keys, &number);
+}
+
 static int choose_case(Call *call, Arguments *arguments)
 {
+    if (call->is_composite)
+        return choose_composite(call, arguments);
     long keys = mode;
     bool number = false;
     int read = read_arguments(call, arguments, &keys, &number);
@@ -282,14 +292,6 @@ static int choose_case(Call *call, Arguments *arguments)
 }
 
 /* --- kernel and result -------------------------------------------------------------------------------------------------- */
-static PyObject *arguments_tuple(const Call *call, const Arguments *arguments)
-{
-    PyObject *made = PyTuple_New(call->count);
-    for (int i = 0; made && i < call->count; i++)
-        PyTuple_SET_ITEM(made, i, held(arguments->bound[i]));
-    return made;
-}
-
 /* Puts the error that PyTorch gives in the place of the kernel's ValueError. */
 static void explain_error(const Call *call, const Arguments *arguments)
 {
@@ -298,7 +300,7 @@ static void explain_error(const Call *call, const Arguments *arguments)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    PyObject *given = arguments_tuple(call, arguments);
+    PyObject *given = tuple_of(arguments->bound, call->count);
     PyObject *better = given ? PyObject_CallFunctionObjArgs(explain, call->op, given, value, NULL) : NULL;
     Py_XDECREF(given);
     Py_XDECREF(type);
@@ -333,7 +335,7 @@ PyObject *plain_kernel(const Call *call, Arguments *arguments)
         int count = 0;
         bool unset = true;
         for (int i = 0; i < call->count && unset; i++) {
-            if (call->params[i].kind >= TENSOR_PARAM && call->params[i].kind <= NUMBER_PARAM)
+            if (takes_tensor(&call->params[i]))
                 arrays[count++] = arguments->array[i];
             else
                 unset = arguments->bound[i] == call->params[i].unset;
@@ -432,18 +434,9 @@ static PyObject *wrap_result(const Call *call, const Arguments *arguments, PyObj
 /* Only memory that another array owns can be repeated or read-only. */
 static int check_target(PyObject *target)
 {
-    PyObject *array = ((Tensor *)target)->array, *base = NULL;
-    if (reads_arrays && Py_TYPE(array) == array_class) {
-        if (!((const ArrayFields *)array)->base)
-            return 0;
-    } else {
-        base = PyObject_GetAttr(array, s_base);
-        if (!base)
-            return -1;
-        Py_DECREF(base);
-        if (base == Py_None)
-            return 0;
-    }
+    const ArrayFields *fields = fields_of(((Tensor *)target)->array);
+    if (fields && !fields->base)
+        return 0;
     PyObject *checked = PyObject_CallOneArg(check_writable, target);
     Py_XDECREF(checked);
     return checked ? 0 : -1;
@@ -478,7 +471,7 @@ static PyObject *run_on_device(const Call *call, const Arguments *arguments)
 static void hold_arrays(const Call *call, Arguments *arguments)
 {
     for (int i = 0; i < call->count; i++) {
-        if (call->params[i].kind >= TENSOR_PARAM && call->params[i].kind <= NUMBER_PARAM && is_tensor(arguments->bound[i]))
+        if (takes_tensor(&call->params[i]) && is_tensor(arguments->bound[i]))
             arguments->array[i] = ((Tensor *)arguments->bound[i])->array;
         Py_INCREF(arguments->array[i]);
     }
@@ -493,6 +486,8 @@ static void release_arrays(const Call *call, Arguments *arguments)
 static PyObject *run(const Call *call, Arguments *arguments)
 {
     PyObject *target = arguments->bound[0];
+    if (call->is_composite)
+        return PyObject_Vectorcall(call->kernel, arguments->bound, (size_t)call->count, NULL);
     if (arguments->on_device && !call->is_view)
         return run_on_device(call, arguments);
     if (call->inplace && check_target(target) < 0)
@@ -526,48 +521,6 @@ static PyObject *run_observed(const Call *call, Arguments *arguments)
     Py_DECREF(core);
     Py_DECREF(arguments->seen);
     return made;
-}
-
-/* --- composites: the function that does the steps, inside the op's event where someone watches -------------------------------- */
-static int read_values(const Call *call, Arguments *arguments)
-{
-    long keys = 0;
-    bool number = false;
-    return read_arguments(call, arguments, &keys, &number);
-}
-
-static PyObject *run_composite(const Call *call, Arguments *arguments)
-{
-    if (!arguments->observed)
-        return PyObject_Vectorcall(call->kernel, arguments->bound, (size_t)call->count, NULL);
-    Core *core = active;
-    Py_INCREF(core);
-    PyObject *made = NULL;
-    int64_t number = mode & NO_GRAD_BIT && grad_is_off ? -1 : PyLong_AsLongLong(PyList_GET_ITEM(next_sequence_nr, 0));
-    if (core_begin_op(core, call->op, arguments->bound, call->count, NULL, number) == 0) {
-        made = PyObject_Vectorcall(call->kernel, arguments->bound, (size_t)call->count, NULL);
-        if (core_end_op(core, made != NULL) < 0)
-            Py_CLEAR(made);
-    }
-    Py_DECREF(core);
-    return made;
-}
-
-PyObject *composite_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
-{
-    const Call *call = (const Call *)self;
-    Arguments arguments;
-    arguments.owned_count = 0;
-    arguments.observed = mode & OBSERVED_BIT;
-    int found = mode & ~(NO_GRAD_BIT | OBSERVED_BIT) || (arguments.observed && !(active && call->is_observable)) ? OTHERWISE : DONE;
-    if (found == DONE)
-        found = bind(call, &arguments, args, PyVectorcall_NARGS(flags), keywords);
-    if (found == DONE)
-        found = read_values(call, &arguments);
-    PyObject *made = found == DONE ? run_composite(call, &arguments) : NULL;
-    for (int i = 0; i < arguments.owned_count; i++)
-        Py_DECREF(arguments.owned[i]);
-    return found == OTHERWISE ? PyObject_Vectorcall(call->function, args, flags, keywords) : made;
 }
 
 PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
@@ -614,7 +567,7 @@ PyObject *calls_setup(PyObject *module, PyObject *args)
                           &default_type))
         return NULL;
     if (!PyType_Check(tensor) || !PyType_Check(parameter) || !PyType_IsSubtype((PyTypeObject *)tensor, &TensorFields_Type)
-            || take_inexact(inexact) < 0 || intern(&s_shape, "shape") < 0 || intern(&s_base, "base") < 0
+            || take_inexact(inexact) < 0 || intern(&s_shape, "shape") < 0
             || intern(&s_dtype, "dtype") < 0 || intern(&s_num, "num") < 0 || intern(&s_backends, "backends") < 0
             || !(cpu_keys = PyLong_FromLong(CPU_KEY)) || !(device_keys = PyLong_FromLong(DEVICE_KEY))) {
         if (!PyErr_Occurred())

@@ -1,4 +1,4 @@
-/* Calls of operators: what call.c and call_grad.c share. */
+/* Calls of operators: what the files call*.c and the engine share. */
 #ifndef MINDTORCH_CALL_H
 #define MINDTORCH_CALL_H
 
@@ -22,7 +22,6 @@ typedef struct {
 typedef struct {
     int what, param;
     unsigned users;                /* edges of which one must exist, or nothing is saved; 0: always saved */
-    bool sure;                     /* the argument is a tensor */
     bool has_version;              /* its version is to be checked when it is used */
     PyObject *fact, *otherwise;    /* how to ask for it, and what stands for it where the argument is no tensor */
 } SavedValue;
@@ -59,7 +58,7 @@ typedef struct {
     int count, positional, lead, result_type;
     unsigned casting;              /* parameters of one type, as bits */
     bool wants_inexact, inplace, is_view, is_graph_view, is_observable, allocates_inside, is_composite, on_devices;
-    PyObject *device_kernel;          /* tensors in, tensors out; NULL until the dispatcher found one */
+    PyObject *device_kernel;       /* tensors in, tensors out; NULL until the dispatcher found one */
     Gradient gradient;
     Steps steps;
 } Call;
@@ -85,12 +84,17 @@ const ArrayFields *fields_of(PyObject *array);            /* NULL where it canno
 extern PyObject *next_sequence_nr;  /* a list of one number */
 
 PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords);
-PyObject *composite_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords);
 int record_gradient(const Call *call, const Arguments *arguments, Tensor *made);
 bool is_inexact(PyObject *dtype);
-bool is_plain_cpu_call(void);                /* nobody wants calls to go the general way */
+bool is_plain_call(void);                /* nobody wants calls to go the general way */
 bool owns_plain_memory(const Tensor *tensor); /* a contiguous CPU tensor whose memory nobody else can see */
 PyObject *cpu_tensor_keys(void);             /* borrowed */
 PyObject *shape_of(PyObject *array);
+
+/* Whether an argument is or may be a tensor. */
+static inline bool takes_tensor(const Param *param)
+{
+    return param->kind >= TENSOR_PARAM && param->kind <= NUMBER_PARAM;
+}
 
 #endif

@@ -76,7 +76,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     Call *made = (Call *)type->tp_alloc(type, 0);
     if (!made)
         return NULL;
-    made->vectorcall = composite ? composite_vector : call_vector;
+    made->vectorcall = call_vector;
     made->is_composite = composite;
     made->function = held(function);
     made->op = held(op);

@@ -608,7 +608,6 @@ static PyObject *setup(PyObject *module, PyObject *args)
 
 /* Those of sys.monitoring belong to the module too but stand in their own file. */
 static PyMethodDef functions[] = {
-    {"split_rows", split_rows, METH_O, "The rows of parts of a table as one bytearray per column."},
     {"setup", setup, METH_VARARGS, "setup(Tensor, ndarray, samples): whether arrays can be read directly."},
     {"setup_calls", calls_setup, METH_VARARGS, "What calls need of the package."},
     {"observe", calls_observe, METH_VARARGS, "observe(observer, seen): who is told about calls."},
@@ -626,7 +625,7 @@ static struct PyModuleDef definition = {
 static int intern_names(void)
 {
     struct { PyObject **name; const char *text; } all[] = {
-        {&names.array, "_a"}, {&names.storage, "_st"}, {&names.of_op, "of_op"}, {&names.of_values, "of_values"},
+        {&names.of_op, "of_op"}, {&names.of_values, "of_values"},
         {&names.inputs, "inputs"}, {&names.number, "number"}, {&names.labels, "labels"}, {&names.find_buffer, "_buffer"},
         {&names.tell_op, "_tell_op"}, {&names.tell_leave, "_tell_leave"}, {&names.op_label, "_op_label"},
     };

@@ -159,7 +159,7 @@ struct Core {
 
 extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Storage_Type, Block_Type;
 extern struct Names {
-    PyObject *array, *storage, *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
+    PyObject *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
 } names;
 
 /* events: an operator's, with its arguments one by one, and as a tuple where there is one */
@@ -173,7 +173,6 @@ int core_begin_node(Core *core, PyObject *name, int64_t sequence_nr, PyObject *t
 int core_end_op(Core *core, bool went_well);                   /* where it did not, the error that is set stays */
 
 /* rows */
-PyObject *split_rows(PyObject *module, PyObject *parts);
 int64_t clock_of_python(PyObject *clock);
 void clock_start(Core *core, bool trusted);                    /* `trusted`: the system itself keeps time by the counter */
 bool buffer_room(Buffer *buffer);                              /* makes room on the stack of open rows */

@@ -80,62 +80,6 @@ void table_clear(Table *table)
     table_init(table, table->width, table->shift);
 }
 
-/* --- columns ---------------------------------------------------------------------------------------------------------- */
-enum { LONG_COLUMNS = 3, SHORT_COLUMNS = 6 };
-
-static int split_part(PyObject *part, char *column[], int64_t at, int64_t *count)
-{
-    PyObject *chunk;
-    long long first, rows;
-    if (!PyArg_ParseTuple(part, "O!LL", &PyByteArray_Type, &chunk, &first, &rows))
-        return -1;
-    if (first < 0 || rows < 0 || (first + rows) * (long long)sizeof(Row) > PyByteArray_GET_SIZE(chunk)) {
-        PyErr_SetString(PyExc_ValueError, "a part lies outside its chunk");
-        return -1;
-    }
-    *count = rows;
-    const Row *row = (const Row *)PyByteArray_AS_STRING(chunk) + first;
-    for (int64_t i = at; column && i < at + rows; i++, row++) {
-        const int64_t wide[LONG_COLUMNS] = {row->start_ns, row->end_ns, row->sequence_nr};
-        const int32_t narrow[SHORT_COLUMNS] = {row->label, row->parent, row->inputs, row->stack, row->module, row->forward_thread};
-        for (int k = 0; k < LONG_COLUMNS; k++)
-            ((int64_t *)column[k])[i] = wide[k];
-        for (int k = 0; k < SHORT_COLUMNS; k++)
-            ((int32_t *)column[LONG_COLUMNS + k])[i] = narrow[k];
-    }
-    return 0;
-}
-
-PyObject *split_rows(PyObject *module, PyObject *parts)
-{
-    /* split_rows([(chunk, first row, rows), ...]): the rows as one bytearray per column, in the order of Row. */
-    (void)module;
-    char *column[LONG_COLUMNS + SHORT_COLUMNS];
-    int64_t total = 0, count;
-    if (!PyList_Check(parts)) {
-        PyErr_SetString(PyExc_TypeError, "expected a list");
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(parts); i++, total += count)
-        if (split_part(PyList_GET_ITEM(parts, i), NULL, 0, &count) < 0)
-            return NULL;
-    PyObject *made = PyTuple_New(LONG_COLUMNS + SHORT_COLUMNS);
-    for (int k = 0; made && k < LONG_COLUMNS + SHORT_COLUMNS; k++) {
-        PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(total * (k < LONG_COLUMNS ? 8 : 4)));
-        if (!bytes) {
-            Py_DECREF(made);
-            return NULL;
-        }
-        PyTuple_SET_ITEM(made, k, bytes);
-        column[k] = PyByteArray_AS_STRING(bytes);
-    }
-    int64_t at = 0;
-    for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(parts); i++, at += count)
-        if (split_part(PyList_GET_ITEM(parts, i), column, at, &count) < 0)
-            Py_CLEAR(made);
-    return made;
-}
-
 /* --- the clock -------------------------------------------------------------------------------------------------------- */
 enum { LEAST_BASELINE_NS = 20000000, LARGEST_ERROR_PPM = 200 };
 

@@ -21,15 +21,7 @@ from ._stacks import INTERNAL, builtin_name, code_class, function_name, is_shown
 from ._store import ThreadInfo
 
 _IMPORTS = 4      # bit that marks the import machinery, beside a code's class
-COLUMNS = {"start_ns": np.int64, "end_ns": np.int64, "sequence_nr": np.int64, "label": np.int32, "parent": np.int32,
-           "inputs": np.int32, "stack": np.int32, "module": np.int32, "forward_thread": np.int32}     # of a row, in order
 MEMORY = np.dtype([("time_ns", "i8"), ("address", "i8"), ("nbytes", "i8"), ("device", "i4"), ("row", "i4")])
-
-
-def split_rows(parts: list[Any]) -> dict[str, np.ndarray]:
-    """The columns of parts of a table of rows."""
-    found = zip(COLUMNS.items(), _native.split_rows(parts))
-    return {name: np.frombuffer(column, dtype) for (name, dtype), column in found}
 
 
 def joined_memory(parts: list[Any]) -> dict[str, np.ndarray]:

@@ -201,30 +201,21 @@ def _from_indices(operator: str, grad_output: Any, self: Any, indices: Any, form
     return out
 
 
-@program("max_pool2d_with_indices")
-def max_pool2d(self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
-    return _with_indices("MaxPool2dWithIndices", "max_pool2d_with_indices", self, (kernel_size, stride, padding, dilation, ceil_mode),
-                         (kernel_size, stride or kernel_size, padding, dilation, ceil_mode))
+def _max_pool(name: str, operator: str) -> None:
+    @program(name)
+    def forward(self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+        return _with_indices(operator, name, self, (kernel_size, stride, padding, dilation, ceil_mode),
+                             (kernel_size, stride or kernel_size, padding, dilation, ceil_mode))
+
+    @program(f"{name}_backward")
+    def backward(grad_output: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+                 indices: Any) -> Any:
+        return _from_indices(f"{operator}Backward", grad_output, self, indices,
+                             (kernel_size, stride or kernel_size, padding, dilation, ceil_mode))
 
 
-@program("max_pool2d_with_indices_backward")
-def max_pool2d_backward(grad_output: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-                        indices: Any) -> Any:
-    return _from_indices("MaxPool2dWithIndicesBackward", grad_output, self, indices,
-                         (kernel_size, stride or kernel_size, padding, dilation, ceil_mode))
-
-
-@program("max_pool3d_with_indices")
-def max_pool3d(self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
-    return _with_indices("MaxPool3dWithArgmax", "max_pool3d_with_indices", self, (kernel_size, stride, padding, dilation, ceil_mode),
-                         (kernel_size, stride or kernel_size, padding, dilation, ceil_mode))
-
-
-@program("max_pool3d_with_indices_backward")
-def max_pool3d_backward(grad_output: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-                        indices: Any) -> Any:
-    return _from_indices("MaxPool3dWithArgmaxBackward", grad_output, self, indices,
-                         (kernel_size, stride or kernel_size, padding, dilation, ceil_mode))
+_max_pool("max_pool2d_with_indices", "MaxPool2dWithIndices")
+_max_pool("max_pool3d_with_indices", "MaxPool3dWithArgmax")
 
 
 @program("adaptive_max_pool3d")
