@@ -201,7 +201,7 @@ def _from_indices(operator: str, grad_output: Any, self: Any, indices: Any, form
     return out
 
 
-def _max_pool(name: str, operator: str) -> None:
+def _max_pool(name: str, operator: str, operator_backward: str) -> None:
     @program(name)
     def forward(self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
         return _with_indices(operator, name, self, (kernel_size, stride, padding, dilation, ceil_mode),
@@ -210,12 +210,12 @@ def _max_pool(name: str, operator: str) -> None:
     @program(f"{name}_backward")
     def backward(grad_output: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
                  indices: Any) -> Any:
-        return _from_indices(f"{operator}Backward", grad_output, self, indices,
+        return _from_indices(operator_backward, grad_output, self, indices,
                              (kernel_size, stride or kernel_size, padding, dilation, ceil_mode))
 
 
-_max_pool("max_pool2d_with_indices", "MaxPool2dWithIndices")
-_max_pool("max_pool3d_with_indices", "MaxPool3dWithArgmax")
+_max_pool("max_pool2d_with_indices", "MaxPool2dWithIndices", "MaxPool2dWithIndicesBackward")
+_max_pool("max_pool3d_with_indices", "MaxPool3dWithArgmax", "MaxPool3dWithArgmaxBackward")
 
 
 @program("adaptive_max_pool3d")
