@@ -35,15 +35,22 @@ typedef struct {
     int32_t device, row;
 } MemoryRow;
 
-/* Elements of one size in chunks that never move. Elements are numbered from 0; the oldest chunks may be given up. A chunk is a
- * bytearray, so that who wants to read it shares it instead of copying. */
+/* Memory that lives until the last of its readers is gone: they share it instead of copying. */
 typedef struct {
-    PyObject **chunk;
+    PyObject_HEAD
+    char *data;
+    size_t size;
+} Chunk;
+
+/* Elements of one size in chunks that never move. Elements are numbered from 0; the oldest chunks may be given up. */
+typedef struct {
+    Chunk **chunk;
     Py_ssize_t held, room;
     int64_t first;            /* the first element that is kept; a multiple of the chunk's size */
     int64_t next;             /* what the next element will be numbered */
     size_t width;
     int shift;                /* a chunk holds 1 << shift elements */
+    char *spot, *end;         /* where the next element goes, and the newest chunk's end */
 } Table;
 
 void table_init(Table *table, size_t width, int shift);
@@ -157,7 +164,7 @@ struct Core {
     Stacks *stacks;
 };
 
-extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Storage_Type, Block_Type;
+extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Storage_Type, Block_Type, Chunk_Type;
 extern struct Names {
     PyObject *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
 } names;
@@ -197,12 +204,17 @@ int32_t stacks_sample(Buffer *buffer);                                      /* t
 int frame_lasti(PyFrameObject *frame);
 int32_t stacks_function_label(Stacks *stacks, PyObject *function, PyObject *self);   /* `self`: of a method that is not bound */
 
+int32_t stacks_recent_label(Stacks *stacks, PyObject *function, PyObject *self);     /* of one called lately; 0 where it was not */
+
 /* tracer */
 extern PyMethodDef tracer_methods[];
 void tracer_pause(const Buffer *buffer);                                    /* an operator begins: nothing inside it is traced */
 void tracer_resume(const Buffer *buffer);                                   /* goes on unless an operator is still open */
 void tracer_clear(Buffer *buffer);
 int tracer_handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *function, PyObject *self);
+int hook_begin(Buffer *buffer);                                             /* sets the calling thread's profile hook */
+void hook_end(Buffer *buffer);                   /* at once where it is the calling thread's, else when that thread calls something next */
+void hook_forget(Buffer *buffer);
 extern PyMethodDef monitoring_functions[];
 int keep_on_thread(const char *name, PyObject *object);                     /* until the thread ends or keeps another one */
 int monitoring_begin(Buffer *buffer);                                       /* the calling thread is traced into it */

@@ -187,5 +187,5 @@ int buffer_setup(void)
         count++;
     for (size_t i = 0; tracer_methods[i].ml_name; i++)
         methods[count + i] = tracer_methods[i];
-    return PyType_Ready(&Buffer_Type);
+    return PyType_Ready(&Chunk_Type) < 0 ? -1 : PyType_Ready(&Buffer_Type);
 }

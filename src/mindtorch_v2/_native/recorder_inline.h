@@ -9,17 +9,18 @@
 static inline char *table_element(const Table *table, int64_t place)
 {
     size_t inside = (size_t)place & (((size_t)1 << table->shift) - 1);
-    return PyByteArray_AS_STRING(table->chunk[place >> table->shift]) + inside * table->width;
+    return table->chunk[place >> table->shift]->data + inside * table->width;
 }
 
 /* A place for the next element; NULL without memory, and no Python error is set. */
 static inline void *table_add(Table *table)
 {
-    int64_t place = table->next - table->first;
-    if ((place >> table->shift) >= table->held && !table_grow(table))
+    if (table->spot == table->end && !table_grow(table))
         return NULL;
+    char *made = table->spot;
+    table->spot += table->width;
     table->next++;
-    return table_element(table, place);
+    return made;
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -52,6 +53,34 @@ static inline int64_t core_now(const Core *core)
         return core->base_ns + (int64_t)((unsigned __int128)(ticks_now() - core->base_ticks) * core->scale >> 32);
 #endif
     return core->clock ? clock_of_python(core->clock) : system_now();
+}
+
+static inline size_t code_hash(PyObject *code)
+{
+    uint64_t bits = (uint64_t)(uintptr_t)code >> 4;
+    return (size_t)(bits * 0x9E3779B97F4A7C15u >> 20);
+}
+
+/* What is known about a code; NULL where it was not met. */
+static inline const CodeSlot *find_code(const Stacks *stacks, PyObject *code)
+{
+    if (!stacks->codes)
+        return NULL;
+    for (size_t place = code_hash(code) & stacks->code_mask;; place = (place + 1) & stacks->code_mask) {
+        const CodeSlot *slot = &stacks->codes[place];
+        if (slot->code == code)
+            return slot;
+        if (!slot->code)
+            return NULL;
+    }
+}
+
+/* The innermost of the running functions ended; its caller goes on. */
+static inline void frames_shrink(Buffer *buffer)
+{
+    buffer->frame_count--;
+    if (buffer->known_frames >= buffer->frame_count)
+        buffer->known_frames = buffer->frame_count ? buffer->frame_count - 1 : 0;
 }
 
 /* Whether the next row will be dropped: then there is no need to describe it. */

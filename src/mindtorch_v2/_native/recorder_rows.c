@@ -1,84 +1,8 @@
-/* Rows: chunked tables, the clock, and the stack of open rows of each thread. */
+/* Rows: the clock, and the stack of open rows of each thread. */
 #include "recorder_inline.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* --- tables ----------------------------------------------------------------------------------------------------------- */
-void table_init(Table *table, size_t width, int shift)
-{
-    memset(table, 0, sizeof *table);
-    table->width = width;
-    table->shift = shift;
-}
-
-bool table_is_full(const Table *table)
-{
-    return ((table->next - table->first) >> table->shift) >= table->held;
-}
-
-bool table_grow(Table *table)
-{
-    if (table->held == table->room) {
-        Py_ssize_t room = table->room ? 2 * table->room : 8;
-        PyObject **grown = realloc(table->chunk, (size_t)room * sizeof *grown);   /* the list of chunks, not the chunks */
-        if (!grown)
-            return false;
-        table->chunk = grown;
-        table->room = room;
-    }
-    PyObject *made = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(table->width << table->shift));
-    if (!made) {
-        PyErr_Clear();
-        return false;
-    }
-    table->chunk[table->held++] = made;
-    return true;
-}
-
-void *table_at(const Table *table, int64_t number)
-{
-    return number < table->first || number >= table->next ? NULL : table_element(table, number - table->first);
-}
-
-void table_drop_chunk(Table *table)
-{
-    PyObject *oldest = table->chunk[0];
-    table->held--;
-    memmove(table->chunk, table->chunk + 1, (size_t)table->held * sizeof *table->chunk);
-    table->first += (int64_t)1 << table->shift;
-    Py_DECREF(oldest);
-}
-
-PyObject *table_parts(const Table *table, int64_t from, int64_t to)
-{
-    if (to < 0 || to > table->next)
-        to = table->next;
-    if (from < table->first)
-        from = table->first;
-    if (from > to)
-        from = to;
-    PyObject *parts = PyList_New(0);
-    int64_t size = (int64_t)1 << table->shift;
-    for (int64_t number = from; parts && number < to;) {
-        int64_t place = number - table->first, inside = place % size;
-        int64_t count = size - inside < to - number ? size - inside : to - number;
-        PyObject *part = Py_BuildValue("(OLL)", table->chunk[place >> table->shift], (long long)inside, (long long)count);
-        if (!part || PyList_Append(parts, part) < 0)
-            Py_CLEAR(parts);
-        Py_XDECREF(part);
-        number += count;
-    }
-    return parts ? Py_BuildValue("(LN)", (long long)from, parts) : NULL;
-}
-
-void table_clear(Table *table)
-{
-    for (Py_ssize_t i = 0; i < table->held; i++)
-        Py_DECREF(table->chunk[i]);
-    free(table->chunk);
-    table_init(table, table->width, table->shift);
-}
 
 /* --- the clock -------------------------------------------------------------------------------------------------------- */
 enum { LEAST_BASELINE_NS = 20000000, LARGEST_ERROR_PPM = 200 };

@@ -14,12 +14,6 @@ int frame_lasti(PyFrameObject *frame)
 }
 
 /* --- codes ------------------------------------------------------------------------------------------------------------ */
-static size_t code_hash(PyObject *code)
-{
-    uint64_t bits = (uint64_t)(uintptr_t)code >> 4;
-    return (size_t)(bits * 0x9E3779B97F4A7C15u >> 20);
-}
-
 static bool grow_codes(Stacks *stacks)
 {
     size_t old = stacks->codes ? stacks->code_mask + 1 : 0, size = old ? 2 * old : 256;
@@ -39,19 +33,6 @@ static bool grow_codes(Stacks *stacks)
     stacks->codes = slots;
     stacks->code_mask = size - 1;
     return true;
-}
-
-static CodeSlot *find_code(const Stacks *stacks, PyObject *code)
-{
-    if (!stacks->codes)
-        return NULL;
-    for (size_t place = code_hash(code) & stacks->code_mask;; place = (place + 1) & stacks->code_mask) {
-        CodeSlot *slot = &stacks->codes[place];
-        if (slot->code == code)
-            return slot;
-        if (!slot->code)
-            return NULL;
-    }
 }
 
 static bool add_code(Stacks *stacks, PyObject *code, CodeSlot *known)
@@ -138,22 +119,32 @@ static int32_t find_function(Stacks *stacks, const FunctionKey *key, PyObject *f
     return PyErr_Occurred() ? 0 : (int32_t)label;
 }
 
-int32_t stacks_function_label(Stacks *stacks, PyObject *function, PyObject *self)
+static FunctionSlot *recent_place(Stacks *stacks, const void *definition, const void *type)
+{
+    return &stacks->recent[((uintptr_t)definition >> 4 ^ (uintptr_t)type >> 6) % RECENT_FUNCTIONS];
+}
+
+int32_t stacks_recent_label(Stacks *stacks, PyObject *function, PyObject *self)
 {
     const void *definition, *type;
     const char *name = read_function(function, self, &definition, &type);
-    FunctionSlot *slot = &stacks->recent[((uintptr_t)definition >> 4 ^ (uintptr_t)type >> 6) % RECENT_FUNCTIONS];
-    if (slot->label && slot->key.definition == definition && slot->key.type == type
-            && strncmp(slot->key.name, name, sizeof slot->key.name - 1) == 0)
-        return slot->label;
+    const FunctionSlot *slot = recent_place(stacks, definition, type);
+    bool same = slot->key.definition == definition && slot->key.type == type
+                && strncmp(slot->key.name, name, sizeof slot->key.name - 1) == 0;
+    return same ? slot->label : 0;
+}
+
+int32_t stacks_function_label(Stacks *stacks, PyObject *function, PyObject *self)
+{
+    int32_t label = stacks_recent_label(stacks, function, self);
+    if (label)
+        return label;
     FunctionKey key;
     memset(&key, 0, sizeof key);
-    key.definition = definition;
-    key.type = type;
-    strncpy(key.name, name, sizeof key.name - 1);
-    int32_t label = find_function(stacks, &key, function, self);
+    strncpy(key.name, read_function(function, self, &key.definition, &key.type), sizeof key.name - 1);
+    label = find_function(stacks, &key, function, self);
     if (label)
-        *slot = (FunctionSlot){.key = key, .label = label};
+        *recent_place(stacks, key.definition, key.type) = (FunctionSlot){.key = key, .label = label};
     return label;
 }
 

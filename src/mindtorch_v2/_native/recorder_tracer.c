@@ -1,13 +1,11 @@
-/* The tracer: keeps each thread's running functions and writes their calls as rows. A profile hook per thread tells about calls, or
- * sys.monitoring (recorder_monitoring.c).
+/* The tracer: keeps each thread's running functions and writes their calls as rows. A profile hook per thread tells about calls
+ * (recorder_hook.c), or sys.monitoring (recorder_monitoring.c).
  *
  * The package's own frames, what they call in libraries, and everything inside an operator are left out. */
 #include "recorder_inline.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
 
 /* --- the stack of running functions ------------------------------------------------------------------------------------- */
 static void end_row(Buffer *buffer, int32_t row)
@@ -22,10 +20,9 @@ static void end_row(Buffer *buffer, int32_t row)
 
 static void pop_frame(Buffer *buffer)
 {
-    Frame *top = &buffer->frames[--buffer->frame_count];
+    const Frame *top = &buffer->frames[buffer->frame_count - 1];
     PyFrameObject *frame = top->frame;
-    if (buffer->known_frames >= buffer->frame_count)
-        buffer->known_frames = buffer->frame_count ? buffer->frame_count - 1 : 0;     /* the caller goes on */
+    frames_shrink(buffer);
     int32_t builtin_row = top->builtin_row, row = top->row;
     end_row(buffer, builtin_row);
     end_row(buffer, row);
@@ -176,142 +173,7 @@ int tracer_handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *func
     }
 }
 
-/* --- the hook --------------------------------------------------------------------------------------------------------- */
-/* What the interpreter gives to the profile function. Before it calls that, it may make an object of the frame, which may collect
- * garbage, whose finalisers may end tracing: so this object is kept by the thread for longer than the interpreter does. */
-typedef struct Hook {
-    PyObject_HEAD
-    Buffer *buffer;                        /* borrowed; NULL once tracing has ended */
-    Py_tracefunc previous;                 /* the profile function that was there before */
-    PyObject *previous_object;
-} Hook;
-
-static void hook_dealloc(Hook *self)
-{
-    Py_XDECREF(self->previous_object);
-    Py_TYPE(self)->tp_free(self);
-}
-
-static PyTypeObject Hook_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "mindtorch_v2._native._core.Hook",
-    .tp_doc = "Of a thread's profile function.",
-    .tp_basicsize = sizeof(Hook),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_dealloc = (destructor)hook_dealloc,
-};
-
-int keep_on_thread(const char *name, PyObject *object)
-{
-    PyObject *places = PyThreadState_GetDict();
-    if (!places)
-        PyErr_SetString(PyExc_RuntimeError, "the thread has no dict to keep what traces it");
-    return places ? PyDict_SetItemString(places, name, object) : -1;
-}
-
-static void put_back(Hook *hook)
-{
-    Py_tracefunc previous = hook->previous;
-    PyObject *object = hook->previous_object;
-    hook->previous = NULL;
-    hook->previous_object = NULL;
-    PyEval_SetProfile(previous, object);
-    Py_XDECREF(object);
-}
-
-static int trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
-{
-    Hook *hook = (Hook *)self;
-    Buffer *buffer = hook->buffer;
-    if (!buffer) {                         /* tracing ended on another thread, or just now */
-        if (PyThreadState_Get()->c_profileobj == self)
-            put_back(hook);
-        return 0;
-    }
-    PyObject *type, *value, *traceback;
-    bool pending = what == PyTrace_C_EXCEPTION || (what == PyTrace_RETURN && !arg);
-    if (pending)                           /* an exception is on its way: what is done here must not meet it */
-        PyErr_Fetch(&type, &value, &traceback);
-    Py_INCREF(buffer);                     /* what is described on the way may end tracing */
-    int failed = tracer_handle(buffer, frame, what, arg, NULL);
-    Py_DECREF(buffer);
-    if (pending) {
-        if (failed)
-            PyErr_WriteUnraisable(NULL);
-        PyErr_Restore(type, value, traceback);
-        failed = 0;
-    }
-    if (!failed && hook->previous)
-        failed = hook->previous(hook->previous_object, frame, what, arg);
-    return failed;
-}
-
-static int set_hook(Buffer *self)
-{
-    PyThreadState *state = PyThreadState_Get();
-    const Hook *before = state->c_profilefunc == trace ? (Hook *)state->c_profileobj : NULL;   /* ours, that had not noticed its end */
-    Hook *hook = PyType_Ready(&Hook_Type) < 0 ? NULL : PyObject_New(Hook, &Hook_Type);
-    if (!hook)
-        return -1;
-    hook->buffer = self;
-    hook->previous = before ? before->previous : state->c_profilefunc;
-    hook->previous_object = before ? before->previous_object : state->c_profileobj;
-    Py_XINCREF(hook->previous_object);
-    Py_XSETREF(self->hook, hook);
-    if (keep_on_thread("mindtorch_v2 profile hook", (PyObject *)hook) < 0)
-        return -1;
-    PyEval_SetProfile(trace, (PyObject *)hook);
-    return 0;
-}
-
-/* Ends the hook of a buffer; at once where it is the calling thread's, else when that thread calls something next. */
-static void end_hook(Buffer *buffer)
-{
-    Hook *hook = buffer->hook;
-    if (!hook)
-        return;
-    buffer->hook = NULL;
-    hook->buffer = NULL;
-    if (PyThreadState_Get()->c_profileobj == (PyObject *)hook)
-        put_back(hook);
-    Py_DECREF(hook);
-}
-
-#if PY_VERSION_HEX >= 0x030B0000
-static _Thread_local bool paused;
-
-/* Not calling the hook at all inside operators is cheaper than its returning at once. A debugger or another profile function goes
- * on seeing everything. */
-void tracer_pause(const Buffer *buffer)
-{
-    PyThreadState *state = PyThreadState_Get();
-    bool alone = buffer->monitored ? buffer->alone && !state->c_profilefunc
-                                   : buffer->hook && !buffer->hook->previous && state->c_profilefunc == trace;
-    if (!paused && buffer->traced && alone && !state->c_tracefunc) {
-        PyThreadState_EnterTracing(state);
-        paused = true;
-    }
-}
-
-void tracer_resume(const Buffer *buffer)
-{
-    if (paused && !(buffer && buffer->op_depth)) {
-        PyThreadState_LeaveTracing(PyThreadState_Get());
-        paused = false;
-    }
-}
-#else
-void tracer_pause(const Buffer *buffer)
-{
-    (void)buffer;
-}
-
-void tracer_resume(const Buffer *buffer)
-{
-    (void)buffer;
-}
-#endif
-
+/* --- tracing a thread ------------------------------------------------------------------------------------------------- */
 static PyObject *begin_trace(Buffer *self, PyObject *args)
 {
     /* begin_trace([(frame, class, row), ...], monitored, alone): traces the calling thread; the frames run already, outermost
@@ -330,7 +192,7 @@ static PyObject *begin_trace(Buffer *self, PyObject *args)
     self->monitored = (char)monitored;
     self->alone = (char)alone;
     self->traced = 1;
-    if (!monitored && set_hook(self) < 0)
+    if (!monitored && hook_begin(self) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -341,7 +203,7 @@ static PyObject *end_trace(Buffer *self, PyObject *Py_UNUSED(ignored))
     self->traced = 0;
     Py_INCREF(self);
     monitoring_end(self);
-    end_hook(self);
+    hook_end(self);
     while (self->frame_count)
         pop_frame(self);
     Py_DECREF(self);
@@ -360,9 +222,7 @@ void tracer_clear(Buffer *buffer)
     free(buffer->frames);
     buffer->frames = NULL;
     buffer->frame_room = 0;
-    if (buffer->hook)
-        ((Hook *)buffer->hook)->buffer = NULL;
-    Py_CLEAR(buffer->hook);
+    hook_forget(buffer);
 }
 
 PyMethodDef tracer_methods[] = {

@@ -29,6 +29,8 @@ from mindtorch_v2.profiler._native_rows import ROW, split_rows
 from mindtorch_v2.profiler._python_recorder import SHAPES, Recorder
 from mindtorch_v2.profiler._store import EventStore, Metadata, Options
 
+from ..profiler.helpers import names, store_of
+
 ADD, MUL, CAT = find("add.Tensor"), find("mul.Tensor"), find("cat")
 TWINS = [Recorder, pytest.param(NativeRecorder, marks=pytest.mark.skipif(native is None, reason="not built"))]
 needs_native = pytest.mark.skipif(native is None, reason="the native recorder was not built or is switched off")
@@ -218,6 +220,26 @@ def test_stopping_makes_nothing_and_what_follows_changes_nothing():
     with profile() as second:
         x * x
     assert [e.name for e in first.events()] == ["aten::add"] and [e.name for e in second.events()] == ["aten::mul"]
+
+
+def test_memory_that_a_later_profile_reuses_is_no_longer_read():
+    """Chunks of rows go from profile to profile: those of one that is alive, read or not, must not."""
+    x = torch.ones(2)
+
+    def made_with(name: str) -> profile:
+        with profile() as prof:
+            for _ in range(3):
+                with record_function(name):
+                    x + x
+        return prof
+
+    unread, read = made_with("first"), made_with("second")
+    seen = names(store_of(read))
+    made_with("third")                                    # dies here, and leaves its memory
+    last = made_with("fourth")
+    assert names(store_of(unread)) == ["first", "aten::add"] * 3
+    assert names(store_of(read)) == seen == ["second", "aten::add"] * 3
+    assert names(store_of(last)) == ["fourth", "aten::add"] * 3
 
 
 # --- the native recorder alone ------------------------------------------------------------------------------------------
