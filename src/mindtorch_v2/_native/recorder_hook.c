@@ -74,22 +74,24 @@ static inline bool end_function_row(Buffer *buffer, int32_t row)
     return true;
 }
 
-/* A function that was met before is called by one that is shown: the one that runs, if it still does. The interpreter holds a running
- * function's frame; where only we do, it ended unseen (another profile function was in force), and `settle` finds the caller. */
+/* A function that was met before is called by the one that runs, if that still does. The interpreter holds a running function's frame;
+ * where only we do, it ended unseen (another profile function was in force), and `settle` finds the caller. */
 static inline bool short_call(Buffer *buffer, PyFrameObject *frame)
 {
     Frame *top = &buffer->frames[buffer->frame_count - 1];
-    if (top->row == -1 || Py_REFCNT(top->frame) < 2 || !has_room(buffer))
+    if (Py_REFCNT(top->frame) < 2 || !has_room(buffer))
         return false;
     PyCodeObject *code = PyFrame_GetCode(frame);
     const CodeSlot *slot = find_code(buffer->core->stacks, (PyObject *)code);
     Py_DECREF(code);
-    if (!slot || (slot->class & CLASS_MASK) == INTERNAL)
+    if (!slot)
         return false;
+    bool shown = is_shown(top, slot->class);
     Py_INCREF(frame);
     buffer->frame_count++;
-    top[1] = (Frame){.frame = frame, .class = slot->class, .row = (int32_t)buffer->rows.next, .builtin_row = -1, .node = -2};
-    open_function_row(buffer, slot->label);
+    top[1] = (Frame){.frame = frame, .class = slot->class, .row = shown ? (int32_t)buffer->rows.next : -1, .builtin_row = -1, .node = -2};
+    if (shown)
+        open_function_row(buffer, slot->label);
     return true;
 }
 
@@ -97,18 +99,20 @@ static inline bool short_call(Buffer *buffer, PyFrameObject *frame)
 static inline bool short_return(Buffer *buffer, PyFrameObject *frame)
 {
     const Frame *top = &buffer->frames[buffer->frame_count - 1];
-    if (top->frame != frame || top->builtin_row >= 0 || top->row < 0 || !end_function_row(buffer, top->row))
+    if (top->frame != frame || top->builtin_row >= 0 || (top->row != -1 && !end_function_row(buffer, top->row)))
         return false;
     frames_shrink(buffer);
     Py_DECREF(frame);                                    /* the interpreter holds it, too */
     return true;
 }
 
-/* A shown function calls one in C that was met before, or that one ends. */
+/* A function calls one in C that was met before, or that one ends. */
 static inline bool short_function_call(Buffer *buffer, const PyFrameObject *frame, PyObject *function)
 {
     Frame *top = &buffer->frames[buffer->frame_count - 1];
-    int32_t label = top->frame == frame && top->row != -1 ? stacks_recent_label(buffer->core->stacks, function, NULL) : 0;
+    if (top->frame != frame || top->row == -1)
+        return true;                                     /* of a function that is not shown, nothing is */
+    int32_t label = stacks_recent_label(buffer->core->stacks, function, NULL);
     if (!label || !has_room(buffer))
         return false;
     top->builtin_row = (int32_t)buffer->rows.next;
@@ -119,7 +123,9 @@ static inline bool short_function_call(Buffer *buffer, const PyFrameObject *fram
 static inline bool short_function_return(Buffer *buffer, const PyFrameObject *frame)
 {
     Frame *top = &buffer->frames[buffer->frame_count - 1];
-    if (top->frame != frame || top->builtin_row < 0 || !end_function_row(buffer, top->builtin_row))
+    if (top->frame != frame || top->builtin_row < 0)
+        return true;
+    if (!end_function_row(buffer, top->builtin_row))
         return false;
     top->builtin_row = -1;
     return true;

@@ -75,6 +75,18 @@ static inline const CodeSlot *find_code(const Stacks *stacks, PyObject *code)
     }
 }
 
+/* Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it (a hook, a
+ * custom Function), perhaps through a library, but not what an import inside the package runs. */
+static inline bool is_shown(const Frame *caller, int32_t class)
+{
+    int32_t whose = class & CLASS_MASK;
+    if (whose == INTERNAL)
+        return false;
+    if (!caller || caller->row != -1)
+        return true;
+    return whose == USER && (caller->class & CLASS_MASK) != USER && !(caller->class & IMPORTS);
+}
+
 /* The innermost of the running functions ended; its caller goes on. */
 static inline void frames_shrink(Buffer *buffer)
 {

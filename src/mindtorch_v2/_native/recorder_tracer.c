@@ -72,18 +72,6 @@ static void settle(Buffer *buffer, PyFrameObject *caller)
 }
 
 /* --- events ----------------------------------------------------------------------------------------------------------- */
-/* Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it (a hook, a
- * custom Function), perhaps through a library, but not what an import inside the package runs. */
-static bool is_shown(const Frame *caller, int32_t class)
-{
-    int32_t whose = class & CLASS_MASK;
-    if (whose == INTERNAL)
-        return false;
-    if (!caller || caller->row != -1)
-        return true;
-    return whose == USER && (caller->class & CLASS_MASK) != USER && !(caller->class & IMPORTS);
-}
-
 static int call(Buffer *buffer, PyFrameObject *frame)
 {
     Core *core = buffer->core;
