@@ -239,8 +239,9 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
     work.count(targets)
     if inputs:
         work.restrict(targets)
-    before = modes.set_grad(create_graph)
-    try:
+    before = modes.grad_enabled()
+    try:                            # from the first, so that an interrupt cannot come in between
+        modes.set_grad(create_graph)
         for root, grad in zip(roots, grads):
             work.deliver(root, grad)
         del grad, grads
@@ -260,8 +261,9 @@ def _run_from_one(tensor: Tensor, grads: list[Tensor], keep_graph: bool, create_
     """`run_backward` from a single tensor, with nothing to capture. Takes the gradient out of `grads`. Of the two loops only the
     native one reports to an observer."""
     root = edge_of(tensor)
-    before = modes.set_grad(create_graph)
-    try:
+    before = modes.grad_enabled()
+    try:                            # from the first, so that an interrupt cannot come in between
+        modes.set_grad(create_graph)
         if _native is not None:
             _native.run_backward(root, grads, keep_graph, create_graph)
         else:

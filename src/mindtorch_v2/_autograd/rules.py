@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from .._ops.table import Op
 from . import record
 from .apply_code import lazy_apply
 from .node import Node, Slot, unpack, versions_of, view_edge
+
+_declared_in: dict[str, dict[str, Any]] = {}  # an op's name -> the globals of the module that declares its derivative
 
 
 class Derivative:
@@ -107,9 +110,16 @@ def derivative(name: str, *, node: str = "", joint: Callable[..., Any] | None = 
                constant: Sequence[int] = (), **rows: Callable[..., Any]) -> None:
     """Declares how an op is differentiated; see docs/adding-an-op.md. The in-place twin shares the rows. `constant` numbers the
     floating outputs that have no gradient."""
-    op = table.find(name)
-    if op.derivative is not None:
+    op, space = table.find(name), sys._getframe(1).f_globals
+    before = op.derivative
+    if before is not None and not _is_imported_anew(_declared_in.get(name, space), space):
         raise ValueError(f"the derivative of {name} is declared twice")
+    _declared_in[name] = space
     op.derivative = Derivative(op, node or default_node_name(op), rows, joint, inputs, constant)
-    if op.inplace is not None and op.inplace.derivative is None:  # a twin with rows of its own is declared first
+    if op.inplace is not None and op.inplace.derivative is before:  # a twin with rows of its own is declared first
         op.inplace.derivative = op.derivative
+
+
+def _is_imported_anew(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether these are the globals of one module, whose first import ended early: somebody pressed Ctrl-C."""
+    return before is not now and before["__name__"] == now["__name__"]

@@ -38,8 +38,6 @@ SPACE["_state"] = state
 
 def _set_bit(bit: int, on: bool) -> None:
     SPACE["_mode"] = SPACE["_mode"] | bit if on else SPACE["_mode"] & ~bit
-    if native is not None:
-        native.set_mode(SPACE["_mode"])
 
 
 def grad_enabled() -> bool:
@@ -52,12 +50,15 @@ def set_grad(enabled: bool) -> bool:
     before = state.grad
     if before is not enabled:
         state.grad = enabled
-        if native is not None:
-            native.set_grad(enabled)
         with _lock:
             _no_grad_threads += -1 if enabled else 1
             _set_bit(NO_GRAD, _no_grad_threads > 0)
     return before
+
+
+if native is not None:              # the same, but nothing can interrupt it
+    native.keep_modes(SPACE, state)
+    _set_bit, set_grad = native.set_bit, native.swap_grad
 
 
 def use_special(on: bool) -> None:

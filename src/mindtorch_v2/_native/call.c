@@ -20,22 +20,57 @@ static long mode;                                   /* as SPACE["_mode"] */
 static Core *active;                                /* the recorder, where it is the observer and a native one */
 static PyObject *active_seen;                       /* its methods, as modes.Seen */
 static _Thread_local bool grad_is_off THREAD_LOCAL_MODEL;
+static PyObject *space, *thread_state, *s_mode, *s_grad;
+static long threads_without_grad;
 
 /* --- the thread's and the process's state ------------------------------------------------------------------------------ */
-PyObject *calls_set_mode(PyObject *module, PyObject *value)
+/* The modes change in C, in one go: an interrupt in the midst of a change would leave the thread without gradients for good. */
+static int change_mode(long bit, bool on)
 {
-    (void)module;
-    mode = PyLong_AsLong(value);
-    if (mode == -1 && PyErr_Occurred())
-        return NULL;
-    Py_RETURN_NONE;
+    mode = on ? mode | bit : mode & ~bit;
+    PyObject *value = PyLong_FromLong(mode);
+    int failed = value ? PyDict_SetItem(space, s_mode, value) : -1;
+    Py_XDECREF(value);
+    return failed;
 }
 
-PyObject *calls_set_grad(PyObject *module, PyObject *enabled)
+PyObject *calls_keep_modes(PyObject *module, PyObject *args)
+{
+    /* keep_modes(SPACE, state): the process's modes, a dict that has "_mode", and the thread's, which has `grad`. */
+    PyObject *given, *state;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O", &PyDict_Type, &given, &state))
+        return NULL;
+    s_mode = PyUnicode_InternFromString("_mode");
+    s_grad = PyUnicode_InternFromString("grad");
+    space = Py_NewRef(given);                       /* for the life of the process */
+    thread_state = Py_NewRef(state);
+    return s_mode && s_grad && change_mode(0, false) == 0 ? Py_NewRef(Py_None) : NULL;
+}
+
+PyObject *calls_set_bit(PyObject *module, PyObject *args)
+{
+    long bit;
+    int on;
+    (void)module;
+    return PyArg_ParseTuple(args, "lp", &bit, &on) && change_mode(bit, on) == 0 ? Py_NewRef(Py_None) : NULL;
+}
+
+PyObject *calls_swap_grad(PyObject *module, PyObject *enabled)
 {
     (void)module;
-    grad_is_off = enabled == Py_False;
-    Py_RETURN_NONE;
+    int on = PyObject_IsTrue(enabled);
+    PyObject *before = on < 0 ? NULL : PyObject_GetAttr(thread_state, s_grad);
+    if (!before || (before == Py_True) == on)
+        return before;
+    if (PyObject_SetAttr(thread_state, s_grad, on ? Py_True : Py_False) == 0) {
+        grad_is_off = !on;
+        threads_without_grad += on ? -1 : 1;
+        if (change_mode(NO_GRAD_BIT, threads_without_grad > 0) == 0)
+            return before;
+    }
+    Py_DECREF(before);
+    return NULL;
 }
 
 PyObject *calls_observe(PyObject *module, PyObject *args)

@@ -613,8 +613,9 @@ static PyMethodDef functions[] = {
     {"observe", calls_observe, METH_VARARGS, "observe(observer, seen): who is told about calls."},
     {"run_backward", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, engine_run_doc},
     {"configure_engine", (PyCFunction)(void (*)(void))engine_configure, METH_FASTCALL, engine_configure_doc},
-    {"set_mode", calls_set_mode, METH_O, "The mode word."},
-    {"set_grad", calls_set_grad, METH_O, "Whether the calling thread records gradients."},
+    {"keep_modes", calls_keep_modes, METH_VARARGS, "keep_modes(space, state): where the modes of the process and of each thread are."},
+    {"set_bit", calls_set_bit, METH_VARARGS, "set_bit(bit, on): changes the mode word."},
+    {"swap_grad", calls_swap_grad, METH_O, "Sets whether the calling thread records gradients and returns what was before."},
     {NULL, NULL, 0, NULL},
 };
 

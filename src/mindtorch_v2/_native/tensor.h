@@ -47,8 +47,9 @@ Node *node_of(PyTypeObject *type);
 PyObject *storage_make(void);
 PyObject *calls_setup(PyObject *module, PyObject *args);
 PyObject *calls_observe(PyObject *module, PyObject *args);
-PyObject *calls_set_mode(PyObject *module, PyObject *mode);
-PyObject *calls_set_grad(PyObject *module, PyObject *enabled);
+PyObject *calls_keep_modes(PyObject *module, PyObject *args);
+PyObject *calls_set_bit(PyObject *module, PyObject *args);
+PyObject *calls_swap_grad(PyObject *module, PyObject *enabled);
 int node_set_default_type(PyObject *dtype);
 
 /* engine */
