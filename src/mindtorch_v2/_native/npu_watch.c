@@ -11,7 +11,7 @@
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define CUSTOM 2                   /* the kind of correlation */
 
-typedef struct { int64_t number; PyObject *name; int32_t device, stream; } Launch;
+typedef struct { int64_t number; int32_t device, stream; bool is_copy; } Launch;
 typedef struct Piece { struct Piece *next; uint8_t *bytes; size_t size; } Piece;
 
 int watched;
@@ -67,7 +67,8 @@ int span_close(Span *span, PyObject *name, int device, int32_t stream) {
         launches = grown;
         launch_room = room;
     }
-    launches[launch_count++] = (Launch){span->number, Py_NewRef(name), device, stream};
+    bool is_copy = PyUnicode_CompareWithASCIIString(name, "aclrtMemcpyAsync") == 0;
+    launches[launch_count++] = (Launch){span->number, device, stream, is_copy};
     if (core == NULL) return 0;
     if (span->end == -1 && (span->end = recording->now(core)) == -1 && PyErr_Occurred()) return -1;
     return recording->note(core, name, span->number, span->start, span->end);
@@ -159,23 +160,20 @@ static PyObject *record_offsets(PyObject *self, PyObject *args) {
     return found;
 }
 
-/* take_launches() -> list of (number, name, device, stream) since the last time */
+/* take_launches() -> bytearray of int64: (number, device, stream, whether it is a copy) of those since the last time */
 static PyObject *take_launches(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
-    size_t count = launch_count;
-    Launch *taken = launches;
+    PyObject *found = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(launch_count * 4 * sizeof(int64_t)));
+    if (found == NULL) return NULL;
+    int64_t *at = (int64_t *)PyByteArray_AS_STRING(found);
+    for (size_t i = 0; i < launch_count; i++, at += 4) {
+        const Launch *launch = &launches[i];
+        int64_t row[] = {launch->number, launch->device, launch->stream, launch->is_copy};
+        memcpy(at, row, sizeof row);
+    }
+    PyMem_Free(launches);
     launches = NULL;
     launch_count = launch_room = 0;
-    PyObject *found = PyList_New((Py_ssize_t)count);
-    for (size_t i = 0; i < count; i++) {
-        const Launch *launch = &taken[i];
-        PyObject *made = found == NULL ? NULL : Py_BuildValue("(LOii)", (long long)launch->number, launch->name, (int)launch->device,
-                                                              (int)launch->stream);
-        if (made == NULL) Py_CLEAR(found);
-        else PyList_SET_ITEM(found, (Py_ssize_t)i, made);
-        Py_DECREF(launch->name);
-    }
-    PyMem_Free(taken);
     return found;
 }
 

@@ -1,7 +1,8 @@
 """What ran on devices, joined with the host's events.
 
 A backend that can tell device times has a module `_backends/<device>/activities.py` with a function `watch(host)`: it is given
-the recorder in the form of `Host` and returns an object with `start() -> number` and `stop(number) -> Result`, or None.
+the recorder in the form of `Host` and returns an object with `start() -> number` and `stop(number) -> Result`, or None. A result has
+`work` (see _backends/device_work.py), `notes` (what is known about its times) and `properties` (JSON, a list of devices).
 """
 from __future__ import annotations
 
@@ -13,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.device_work import KINDS
 from ._enums import DeviceType
 from ._fields import Kind
 from ._recorder import recorder
 from ._store import ThreadInfo
 
-_KINDS = {"kernel": Kind.KERNEL, "memcpy": Kind.MEMCPY, "memset": Kind.MEMSET}
+_KINDS = [{"kernel": Kind.KERNEL, "memcpy": Kind.MEMCPY, "memset": Kind.MEMSET}[name] for name in KINDS]
 
 
 class Host:
@@ -62,21 +64,32 @@ def add_device_rows(columns: dict[str, np.ndarray], strings: Any, threads: Seque
     calls = columns["kind"] == Kind.RUNTIME
     number = np.where(calls, columns["sequence_nr"], -1)
     columns = {**columns, "sequence_nr": np.where(calls, -1, columns["sequence_nr"]), "correlation": number}
-    row_of = {int(n): int(row) for row, n in zip(np.flatnonzero(calls), number[calls])}
-    work = [w for w in result.work if w.number in row_of] if result is not None else []
-    streams = {key: len(threads) + i for i, key in enumerate(sorted({(w.device, w.stream) for w in work}))}
+    launcher = np.zeros(0, np.int64) if result is None else _rows_of(np.flatnonzero(calls), number[calls], result.work.number)
+    work = None if result is None else result.work.where(launcher >= 0)
+    launcher = launcher[launcher >= 0]
+    added: dict[str, np.ndarray] = {}
+    made: list[ThreadInfo] = []
     label = device.upper()
-    made = [ThreadInfo(len(threads) + i + 1, stream, f"{label} stream {stream}", index)
-            for i, (index, stream) in enumerate(streams)]
-    launcher = np.array([row_of[w.number] for w in work], np.int64)
+    if work is not None and len(launcher):
+        keys, thread = np.unique(work.device << 32 | work.stream, return_inverse=True)
+        made = [ThreadInfo(len(threads) + i + 1, stream, f"{label} stream {stream}", index)
+                for i, (index, stream) in enumerate(zip((keys >> 32).tolist(), (keys & 0xFFFFFFFF).tolist()))]
+        names = np.array([strings(name) for name in work.names], np.int64)
+        added = {"start_ns": work.start_ns, "end_ns": work.end_ns, "name": names[work.name], "thread": len(threads) + thread,
+                 "kind": np.array(_KINDS, np.int64)[work.kind], "correlation": work.number, "step": columns["step"][launcher]}
     host = len(columns["start_ns"])
-    added = {"start_ns": [w.start_ns for w in work], "end_ns": [w.end_ns for w in work], "name": [strings(w.name) for w in work],
-             "kind": [int(_KINDS[w.kind]) for w in work], "thread": [streams[w.device, w.stream] for w in work],
-             "correlation": [w.number for w in work], "step": columns["step"][launcher] if work else []}
     missing = {"parent": -1, "sequence_nr": -1, "inputs": -1, "stack": -1, "module": -1, "overload": -1}
-    whole = {n: np.concatenate([c, np.asarray(added.get(n, np.full(len(work), missing.get(n, 0))), np.int64)])
+    whole = {n: np.concatenate([c, added.get(n, np.full(len(launcher), missing.get(n, 0)))])
              for n, c in columns.items()}
     whole["launcher"] = np.concatenate([np.full(host, -1), launcher])
     number_of_device = DeviceType[label].value if label in DeviceType.__members__ else DeviceType.PrivateUse1.value
-    whole["device_type"] = np.concatenate([np.zeros(host, np.int64), np.full(len(work), number_of_device)])
+    whole["device_type"] = np.concatenate([np.zeros(host, np.int64), np.full(len(launcher), number_of_device)])
     return whole, [*threads, *made]
+
+
+def _rows_of(rows: np.ndarray, numbers: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Of each wanted number the row that has it, or -1."""
+    order = np.argsort(numbers, kind="stable")
+    rows, numbers = np.append(rows[order], -1), np.append(numbers[order], np.iinfo(np.int64).max)
+    place = np.searchsorted(numbers[:-1], wanted)
+    return np.where(numbers[place] == wanted, rows[place], -1)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+import numpy as np
+
 RUNTIME = {
     # start, device
     "aclInit": "z", "aclFinalize": "", "aclGetRecentErrMsg": ">z", "aclrtGetVersion": "ppp", "aclrtGetSocName": ">z",
@@ -128,11 +130,15 @@ ERRORS = {
 KIND_KERNEL, KIND_MEMSET, KIND_MEMCPY, KIND_EXTERNAL = 2, 6, 7, 8
 EXTERNAL_CUSTOM0 = 2
 RECORD_SIZES = {KIND_KERNEL: 56, KIND_MEMSET: 56, KIND_MEMCPY: 56, KIND_EXTERNAL: 24}
-RECORD_LAYOUTS = {   # struct codes, little endian and packed
-    KIND_KERNEL: "<IQQIIQQQ",      # kind, start, end, device, stream, correlation, type, name
-    KIND_EXTERNAL: "<IIQQ",        # kind, external kind, external id, correlation
-    KIND_MEMCPY: "<IIQQQIIQB",     # kind, copy kind, bytes, start, end, device, stream, correlation, asynchronous
-    KIND_MEMSET: "<IIQQQIIQB",     # kind, value, bytes, start, end, device, stream, correlation, asynchronous
+# detail: the copy's kind, or the value set
+_TRANSFER = np.dtype([("kind", "<u4"), ("detail", "<u4"), ("nbytes", "<i8"), ("start", "<i8"), ("end", "<i8"), ("device", "<u4"),
+                      ("stream", "<u4"), ("correlation", "<i8"), ("is_asynchronous", "u1")])
+RECORD_LAYOUTS = {   # packed
+    KIND_KERNEL: np.dtype([("kind", "<u4"), ("start", "<i8"), ("end", "<i8"), ("device", "<u4"), ("stream", "<u4"),
+                           ("correlation", "<i8"), ("type", "<u8"), ("name", "<u8")]),
+    KIND_EXTERNAL: np.dtype([("kind", "<u4"), ("external_kind", "<u4"), ("number", "<i8"), ("correlation", "<i8")]),
+    KIND_MEMCPY: _TRANSFER,
+    KIND_MEMSET: _TRANSFER,
 }
 
 # --- prototypes ---------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import json
 import threading
 from typing import Any, NamedTuple, Protocol
 
+from ..device_work import NOTHING, Work
 from . import clocks, mspti, native, timeline
 from .allocator import _allocators
 from .events import EventTimes
@@ -32,23 +33,10 @@ class Host(Protocol):
     recorder: Any     # what `open` and `now` go to, for the launcher in C to use directly where it is a native one; None for nothing
 
 
-class Work(NamedTuple):
-    """One thing that a device did, in nanoseconds of the profiler's clock. `number` is that of its launch, -1 if unknown."""
-
-    kind: str            # "kernel", "memcpy" or "memset"
-    name: str
-    start_ns: int
-    end_ns: int
-    device: int
-    stream: int
-    number: int
-    nbytes: int = 0
-
-
 class Result(NamedTuple):
     """What happened on the devices, and how far its times can be trusted."""
 
-    work: list[Work]
+    work: Work
     notes: dict[str, Any]        # source of the times, bound of their error
     properties: str              # JSON: a list of devices
 
@@ -105,7 +93,7 @@ class Watch:
             self.users -= 1
             if not self.users:
                 timeline.activate(None)
-            work: list[Work] = []
+            work = NOTHING
             try:
                 source.anchor()
                 work, notes = source.collect(first, last)
@@ -158,6 +146,7 @@ def describe_source() -> str:
         x + x  # noqa: B018 - only its launch matters
     took = clocks.monotonic() - began
     result = probe.stop(first)
-    linked = sum(w.number >= 0 for w in result.work)
-    return (f"{result.notes}; {len(result.work)} records of 50 launches, {linked} linked; {took / 50e3:.1f} us per launch while watched")
+    numbers = result.work.number
+    return (f"{result.notes}; {len(numbers)} records of 50 launches, {(numbers >= 0).sum()} linked; {took / 50e3:.1f} us per launch "
+            "while watched")
 

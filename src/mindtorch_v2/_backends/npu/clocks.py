@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
+import numpy as np
+
 monotonic = time.perf_counter_ns
 
 
@@ -32,9 +34,11 @@ class Alignment:
         if len(fits) > 1 and fits[-1][0] > self.origin:
             self.slope = (fits[-1][1] - self.offset) / (fits[-1][0] - self.origin)
 
-    def host(self, device: float) -> int:
-        """A moment of the device on the host's clock."""
-        return round(device + self.offset + self.slope * (device - self.origin))
+    def host(self, device: np.ndarray) -> np.ndarray:
+        """Moments of the device on the host's clock. Whole numbers stay such: a float cannot hold nanoseconds since 1970."""
+        whole = round(self.offset)
+        drift = self.slope * (device - self.origin)
+        return device.astype(np.int64) + whole + np.rint(device % 1 + (self.offset - whole) + drift).astype(np.int64)
 
 
 def _fit(pairs: list[Pair]) -> tuple[float, float, float] | None:
@@ -45,4 +49,4 @@ def _fit(pairs: list[Pair]) -> tuple[float, float, float] | None:
     if low > high:       # drift inside the group: the tightest pair alone
         best = min(pairs, key=lambda p: p.after - p.before)
         low, high, at = best.before - best.device_first, best.after - best.device_last, best.device_last
-    return at, (low + high) / 2, (high - low) / 2
+    return at, low + (high - low) // 2, (high - low) / 2

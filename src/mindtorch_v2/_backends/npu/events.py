@@ -8,13 +8,16 @@ import ctypes
 import threading
 from typing import Any
 
+import numpy as np
+
+from ..device_work import KERNEL, MEMCPY, MEMSET, Work
 from . import abi, streams
 from .clocks import Alignment, Pair
 from .runtime import bind, runtime
 from .streams import Stream
 
 _ANCHORS = 8
-_KINDS = {"aclrtMemcpyAsync": ("memcpy", "MEMCPY"), "aclrtMemsetAsync": ("memset", "MEMSET")}
+_KINDS = {"aclrtMemcpyAsync": (MEMCPY, "MEMCPY"), "aclrtMemsetAsync": (MEMSET, "MEMSET")}
 
 
 class EventTimes:
@@ -75,9 +78,8 @@ class EventTimes:
         rt.check(rt.aclrtEventElapsedTime(ctypes.byref(milliseconds), self._bases[index], event), "timing events")
         return milliseconds.value * 1e6
 
-    def collect(self, first: int, last: int) -> tuple[list[Any], dict[str, Any]]:
+    def collect(self, first: int, last: int) -> tuple[Work, dict[str, Any]]:
         """What the devices did for launches numbered from `first` up to `last`, and what is known about its times."""
-        from .activities import Work
         rt = runtime()
         alignments = {}
         for index, groups in self._anchors.items():
@@ -85,13 +87,15 @@ class EventTimes:
             rt.check(rt.aclrtSynchronizeDevice(), "waiting for the device")
             pairs = [[Pair(before, at := self._elapsed_ns(index, event), at, after) for event, before, after in group] for group in groups]
             alignments[index] = Alignment(pairs)
-        work = []
+        names: dict[str, int] = {}
+        rows: list[tuple[int, ...]] = []
         for number, name, device, stream, begin, end in self._pairs:
             if first <= number < last:
                 bind(device)
-                kind, shown = _KINDS.get(name, ("kernel", name))
-                times = [alignments[device].host(self._elapsed_ns(device, e)) for e in (begin, end)]
-                work.append(Work(kind, shown, times[0], max(times), device, stream, number))
+                kind, shown = _KINDS.get(name, (KERNEL, name))
+                times = alignments[device].host(np.array([self._elapsed_ns(device, e) for e in (begin, end)]))
+                rows.append((kind, names.setdefault(shown, len(names)), times[0], times.max(), device, stream, number, 0))
+        work = Work([*names], *np.array(rows, np.int64).reshape(-1, 8).T)
         bound = max((a.bound for a in alignments.values()), default=0.0)
         return work, {"source": "events", "clock_error_ns": round(bound)}
 

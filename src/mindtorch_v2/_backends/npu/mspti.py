@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-import struct
 import threading
 import time
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from ... import _device
 from ... import _dtype as dt
 from ..._storage import native as recorder_module
+from ..device_work import KERNEL, KINDS, MEMCPY, MEMSET, Work, joined
 from . import abi, native, streams, timeline
 from .clocks import Alignment, Pair
 from .copies import new_tensor
@@ -23,7 +23,7 @@ _BUFFER = 1 << 20
 _KINDS = (abi.KIND_KERNEL, abi.KIND_MEMCPY, abi.KIND_MEMSET, abi.KIND_EXTERNAL)
 _ANCHORS = 8
 _ANCHOR_BIT = 1 << 48        # numbers of our own small kernels
-_QUIET_ROUNDS, _ROUND_SECONDS = 12, 0.025      # waiting ends at once when every launch has its record
+_SHORTEST_PAUSE, _LONGEST_PAUSE, _QUIET_SECONDS = 0.001, 0.025, 0.3      # waiting ends at once when every launch has its record
 _COPY_NAMES = {1: "MEMCPY_HTOH", 2: "MEMCPY_HTOD", 3: "MEMCPY_DTOH", 4: "MEMCPY_DTOD"}   # the records count from 1
 _Request = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t))
 _Complete = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
@@ -89,13 +89,12 @@ class ActivityTimes:
 
     def __init__(self, host: Any, handle: Any, delivery: Any) -> None:
         self._host, self._handle, self._delivery = host, handle, delivery
-        self._launches: dict[int, tuple[str, int, int]] = {}        # number -> (name, device, stream)
+        self._launches: list[tuple[int, int, int, bool]] = []       # (number, device, stream, whether it is a copy)
+        self._taken: list[np.ndarray] = []                          # the same, from the launcher in C
         self._anchors: list[list[tuple[int, int, int]]] = []        # groups of (number, before, after)
-        self._external: dict[int, int] = {}                         # correlation -> our number
-        self._records: list[tuple[int, tuple[Any, ...]]] = []
-        self._parsed = 0
-        self._unseen: set[int] = set()
-        self._names: dict[int, str] = {}
+        self._records: dict[int, list[np.ndarray]] = {kind: [] for kind in _KINDS}
+        self._parsed = 0                                            # pieces
+        self._names: dict[int, str] = {}                            # address -> text
         self._next_anchor = _ANCHOR_BIT
         self._lock = threading.Lock()
         rt = runtime()
@@ -113,7 +112,7 @@ class ActivityTimes:
         return True
 
     def begin(self, number: int, name: str, stream: Stream) -> None:
-        self._launches[number] = name, stream.device_index, stream.stream_id
+        self._launches.append((number, stream.device_index, stream.stream_id, name == "aclrtMemcpyAsync"))
         self._push(abi.EXTERNAL_CUSTOM0, number)
 
     def end(self, stream: Stream) -> None:
@@ -146,48 +145,49 @@ class ActivityTimes:
         finally:
             timeline.activate(watcher)
 
-    def _alignment(self, kernels: dict[int, tuple[int, int]]) -> Alignment:
-        """`kernels`: number of an anchor -> when it began and ended."""
-        groups = [[Pair(before, *kernels[n], after) for n, before, after in group if n in kernels] for group in self._anchors]
-        return Alignment(groups)
+    def _alignment(self, kernels: Work) -> Alignment:
+        """From the anchors among the kernels, whose times are still the device's."""
+        ours = kernels.where(kernels.number >= _ANCHOR_BIT)
+        times = {number: (start, end) for number, start, end in zip(*(c.tolist() for c in (ours.number, ours.start_ns, ours.end_ns)))}
+        return Alignment([[Pair(before, *times[n], after) for n, before, after in group if n in times] for group in self._anchors])
 
     # --- records ----------------------------------------------------------------------------------------------------------
-    def collect(self, first: int, last: int) -> tuple[list[Any], dict[str, Any]]:
+    def collect(self, first: int, last: int) -> tuple[Work, dict[str, Any]]:
         """What the devices did for launches numbered from `first` up to `last`, and what is known about its times."""
-        from .activities import Work
-        if native.launcher is not None:
-            self._launches.update((number, (name, device, stream)) for number, name, device, stream in native.launcher.take_launches())
-        wanted = {n for n in self._launches if first <= n < last} | {n for group in self._anchors for n, _, _ in group}
-        self._receive(wanted)
-        linked = self._linked()
-        alignment = self._alignment({n: (r[1], r[2]) for kind, r, n in linked if kind == abi.KIND_KERNEL and n >= _ANCHOR_BIT})
-        work = []
-        for kind, record, number in linked:
-            if number >= _ANCHOR_BIT or not (first <= number < last):
-                continue
-            what, name, begin, end, device, stream, nbytes = self._described(kind, record)
-            start_ns = alignment.host(begin)
-            work.append(Work(what, name, start_ns, max(alignment.host(end), start_ns), device, stream, number, nbytes))
-        lost = sum(1 for n in self._launches if first <= n < last) - len({w.number for w in work})
+        launches = self._all_launches()
+        wanted = launches[(launches[:, 0] >= first) & (launches[:, 0] < last), 0]
+        self._receive(launches, np.concatenate([wanted, [n for group in self._anchors for n, _, _ in group]]))
+        work = self._linked(launches)
+        alignment = self._alignment(work)
+        work = work.where((work.number >= first) & (work.number < last))
+        start = alignment.host(work.start_ns)
+        work = work._replace(start_ns=start, end_ns=np.maximum(alignment.host(work.end_ns), start))
+        lost = len(wanted) - len(np.unique(work.number))
         notes = {"source": "mspti", "clock_error_ns": round(alignment.bound), "clock_drift_ppm": round(alignment.slope * 1e6, 3)}
         return work, {**notes, "launches_without_record": lost} if lost > 0 else notes
 
-    def _receive(self, wanted: set[int]) -> None:
+    def _all_launches(self) -> np.ndarray:
+        """Rows of (number, device, stream, whether it is a copy)."""
+        if native.launcher is not None:
+            self._taken.append(np.frombuffer(native.launcher.take_launches(), np.int64).reshape(-1, 4))
+        return np.concatenate([*self._taken, np.array(self._launches, np.int64).reshape(-1, 4)])
+
+    def _receive(self, launches: np.ndarray, wanted: np.ndarray) -> None:
         """Waits for the devices, and for the records of all wanted numbers, or until no more come."""
         rt = runtime()
-        for index in {d for _, d, _ in self._launches.values()} | {streams.current_index()}:
+        for index in {*np.unique(launches[:, 1]).tolist(), streams.current_index()}:
             bind(index)
             rt.check(rt.aclrtSynchronizeDevice(), "waiting for the device")
-        quiet = 0
-        while quiet < _QUIET_ROUNDS:
+        pause, quiet = _SHORTEST_PAUSE, 0.0
+        while quiet < _QUIET_SECONDS:
             had = self._parsed
             rt.msptiActivityFlushAll(1)
             self._parse()
-            seen = {self._external.get(r[5 if k == abi.KIND_KERNEL else 7], -1) for k, r in self._records}
-            if wanted <= seen:
+            if np.isin(wanted, self._linked(launches).number).all():
                 return
-            quiet = quiet + 1 if self._parsed == had else 0
-            time.sleep(_ROUND_SECONDS)
+            quiet = quiet + pause if self._parsed == had else 0.0
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _parse(self) -> None:
         for piece in self._delivery.take():
@@ -196,8 +196,8 @@ class ActivityTimes:
             kinds = raw[offsets[:, None] + np.arange(4)].view("<u4").ravel()
             for kind, layout in abi.RECORD_LAYOUTS.items():
                 places = offsets[kinds == kind]
-                rows = raw[places[:, None] + np.arange(struct.calcsize(layout))]
-                self._take(kind, list(struct.iter_unpack(layout, rows.tobytes())))
+                if len(places):
+                    self._take(kind, raw[places[:, None] + np.arange(layout.itemsize)].view(layout).ravel())
 
     def _offsets(self, piece: bytes) -> np.ndarray:
         """Where the records of a buffer begin. Only the libraries know how long each is."""
@@ -211,41 +211,55 @@ class ActivityTimes:
             offsets.append(record.value - start)
         return np.array(offsets, np.int64)
 
-    def _take(self, kind: int, records: list[tuple[Any, ...]]) -> None:
-        if kind == abi.KIND_EXTERNAL:
-            self._external.update((r[3], r[2]) for r in records if r[1] == abi.EXTERNAL_CUSTOM0)
-            return
+    def _take(self, kind: int, records: np.ndarray) -> None:
         if kind == abi.KIND_KERNEL:      # names are read at once: nobody says how long they stay
-            for pointer in {p for r in records for p in r[6:8]} - self._names.keys() - {0}:
+            for pointer in set(np.unique(records["name"]).tolist()) - self._names.keys() - {0}:
                 self._names[pointer] = ctypes.string_at(pointer).decode("utf-8", "replace")
-        self._records.extend((kind, r) for r in records)
+        if kind == abi.KIND_EXTERNAL:
+            records = records[records["external_kind"] == abi.EXTERNAL_CUSTOM0]
+        self._records[kind].append(records)
 
-    def _linked(self) -> list[tuple[int, tuple[Any, ...], int]]:
-        """(kind, record, number of the launch or -1). Copies may come without a correlation: those of a stream are in the
-        order of their launches."""
-        found: list[tuple[int, tuple[Any, ...], int]] = []
-        bare: dict[tuple[int, int], list[int]] = {}
-        for kind, record in self._records:
-            number = self._external.get(record[5 if kind == abi.KIND_KERNEL else 7], -1)
-            found.append((kind, record, number))
-            if number < 0 and kind == abi.KIND_MEMCPY:
-                bare.setdefault((record[5], record[6]), []).append(len(found) - 1)
-        for (device, stream), places in bare.items():
-            numbers = [n for n, (name, d, s) in self._launches.items() if name == "aclrtMemcpyAsync" and (d, s) == (device, stream)]
+    def _numbers(self, correlation: np.ndarray) -> np.ndarray:
+        """Of the launches that these correlations were given to; -1 where that is not known."""
+        known = self._all(abi.KIND_EXTERNAL)
+        order = np.argsort(known["correlation"], kind="stable")
+        keys = known["correlation"][order]
+        place = np.searchsorted(keys, correlation, "right") - 1        # the last that was said counts
+        found = (place >= 0) & (keys[place] == correlation) if len(keys) else np.zeros(len(correlation), bool)
+        return np.where(found, known["number"][order][place] if len(keys) else -1, -1)
+
+    def _all(self, kind: int) -> np.ndarray:
+        """All records of a kind, in one array."""
+        parts = self._records[kind]
+        self._records[kind] = [np.concatenate(parts) if parts else np.zeros(0, abi.RECORD_LAYOUTS[kind])]
+        return self._records[kind][0]
+
+    def _linked(self, launches: np.ndarray) -> Work:
+        """All records but the external ones, in the device's time."""
+        return joined([self._kernels(), self._copies(launches), self._transfers(abi.KIND_MEMSET, MEMSET, {})])
+
+    def _kernels(self) -> Work:
+        records = self._all(abi.KIND_KERNEL)
+        pointers, name = np.unique(records["name"], return_inverse=True)
+        return _columns(KERNEL, records, name, self._numbers(records["correlation"]), np.zeros(len(records), np.int64),
+                        [self._names.get(p, "kernel") for p in pointers.tolist()])
+
+    def _transfers(self, kind: int, shown: int, names: dict[int, str]) -> Work:
+        records = self._all(kind)
+        details, name = np.unique(records["detail"] if names else np.zeros(len(records), int), return_inverse=True)
+        return _columns(shown, records, name, self._numbers(records["correlation"]), records["nbytes"],
+                        [names.get(d, KINDS[shown].upper()) for d in details.tolist()])
+
+    def _copies(self, launches: np.ndarray) -> Work:
+        """Copies may come without a correlation: those of a stream are in the order of their launches."""
+        work = self._transfers(abi.KIND_MEMCPY, MEMCPY, _COPY_NAMES)
+        bare = work.number < 0
+        for device, stream in {*zip(work.device[bare].tolist(), work.stream[bare].tolist())}:
+            places = np.flatnonzero(bare & (work.device == device) & (work.stream == stream))
+            numbers = launches[(launches[:, 3] == 1) & (launches[:, 1] == device) & (launches[:, 2] == stream), 0]
             if len(numbers) == len(places):
-                for place, number in zip(sorted(places, key=lambda p: found[p][1][3]), numbers):
-                    found[place] = (*found[place][:2], number)
-        return found
-
-    def _described(self, kind: int, record: tuple[Any, ...]) -> tuple[str, str, int, int, int, int, int]:
-        """What, its name, begin, end, device, stream, bytes."""
-        if kind == abi.KIND_KERNEL:
-            _, begin, end, device, stream, _, _, name = record
-            return "kernel", self._names.get(name, "kernel"), begin, end, device, stream, 0
-        _, detail, nbytes, begin, end, device, stream, _, _ = record
-        if kind == abi.KIND_MEMCPY:
-            return "memcpy", _COPY_NAMES.get(detail, "MEMCPY"), begin, end, device, stream, nbytes
-        return "memset", "MEMSET", begin, end, device, stream, nbytes
+                work.number[places[np.argsort(work.start_ns[places], kind="stable")]] = numbers
+        return work
 
     def close(self) -> None:
         rt = runtime()
@@ -257,3 +271,10 @@ class ActivityTimes:
 
 
 _keep: list[Any] = []
+
+
+def _columns(kind: int, records: np.ndarray, name: np.ndarray, number: np.ndarray, nbytes: np.ndarray, names: list[str]) -> Work:
+    def column(field: str) -> np.ndarray:
+        return records[field].astype(np.int64)
+    return Work(names, np.full(len(records), kind), name.astype(np.int64), column("start"), column("end"), column("device"),
+                column("stream"), number, nbytes.astype(np.int64))
