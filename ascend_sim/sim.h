@@ -159,6 +159,7 @@ int device_status(Device *device);             /* sticky error of a device, with
 void device_fault(Device *device, int code, uint32_t stream_id, uint64_t task_id, const char *format, ...)
     PRINTF_LIKE(5, 6);
 bool runtime_forked(void);
+bool runtime_initialized(void);                /* between aclInit and aclFinalize */
 int runtime_usable(void);                      /* 0, or an error in a forked child */
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
