@@ -184,7 +184,7 @@ static inline bool memory_alive(const Block *block) { return (atomic_load(&block
 void memory_unuse(Block **blocks, uint32_t count);
 void memory_reset_device(int device);
 extern ptrdiff_t memory_delta;                 /* device address + delta = address the kernels may touch */
-static inline void *device_pointer(const void *p) { return (char *)p + memory_delta; }
+static inline void *device_pointer(const void *p) { return p == NULL ? NULL : (char *)p + memory_delta; } /* NULL: no elements */
 
 /* ---- counters (read by tests) -------------------------------------------------------------------------------------- */
 typedef struct {
