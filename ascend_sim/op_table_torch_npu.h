@@ -216,3 +216,13 @@ OP(FlashAttentionScore, CUBE, FLOATS, check_attention, run_attention, 0,
    i, i, i, n, n, n, n, J, d, d, l, l, l, c, l, l, o, o, p, o)
 OP(FlashAttentionScoreGrad, CUBE, FLOATS, check_attention, run_attention_backward, 0,
    i, i, i, i, n, n, n, n, n, n, n, n, J, d, d, l, l, l, c, l, l, o, o, o, p)
+
+/* recurrent layers */
+OP(LSTM, CUBE, FLOATS, check_recurrent, run_recurrent, CLIENT_LSTM, i, L, E, n, q, l, d, q, q, q, o, o, o, E, E, E, E, E, E, E)
+OP(LstmBackward, CUBE, FLOATS, check_recurrent, run_recurrent_backward, CLIENT_LSTM_BACKWARD,
+   i, E, L, n, n, n, L, L, L, L, L, L, L, n, q, l, d, q, q, q, M, o, o, o, L)
+OP(GRU, CUBE, FLOATS, check_recurrent, run_recurrent, CLIENT_GRU, i, L, n, n, q, l, d, q, q, q, o, o, E, E, E, E, E)
+OP(GRUBackward, CUBE, FLOATS, check_recurrent, run_recurrent_backward, CLIENT_GRU_BACKWARD,
+   i, L, n, n, n, L, L, L, L, L, n, q, l, q, q, o, o, L)
+OP(ThnnFusedLstmCell, VECTOR, FLOATS, check_lstm_cell, run_lstm_cell, 0, i, i, i, n, n, o, o, o)
+OP(ThnnFusedLstmCellBackward, VECTOR, FLOATS, check_lstm_cell_backward, run_lstm_cell_backward, 0, n, n, i, i, i, q, o, o, p)
