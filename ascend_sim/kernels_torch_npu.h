@@ -33,3 +33,11 @@ KERNEL(run_bernoulli); KERNEL(run_normal_of); KERNEL(run_embedding_bag); KERNEL(
 KERNEL(run_attention_backward);
 KERNEL(check_recurrent); KERNEL(run_recurrent); KERNEL(run_recurrent_backward); KERNEL(check_lstm_cell); KERNEL(run_lstm_cell);
 KERNEL(check_lstm_cell_backward); KERNEL(run_lstm_cell_backward);
+KERNEL(check_rms_norm); KERNEL(check_add_rms_norm); KERNEL(run_rms_norm); KERNEL(run_add_rms_norm);
+KERNEL(check_rms_norm_grad); KERNEL(run_rms_norm_grad); KERNEL(check_swiglu); KERNEL(check_swiglu_grad);
+KERNEL(run_swiglu); KERNEL(run_swiglu_grad); KERNEL(run_fast_gelu); KERNEL(run_fast_gelu_backward);
+KERNEL(check_masked_softmax); KERNEL(run_masked_softmax); KERNEL(run_masked_softmax_backward);
+KERNEL(check_masked_softmax_backward); KERNEL(check_group_norm_silu); KERNEL(run_group_norm_silu);
+KERNEL(check_grid_sampler); KERNEL(run_grid_sampler); KERNEL(run_grid_sampler_backward); KERNEL(check_affine_grid);
+KERNEL(run_affine_grid); KERNEL(run_logspace); KERNEL(run_round_decimals); KERNEL(check_ctc);
+KERNEL(check_ctc_backward); KERNEL(run_ctc); KERNEL(run_ctc_backward);

@@ -226,3 +226,25 @@ OP(GRUBackward, CUBE, FLOATS, check_recurrent, run_recurrent_backward, CLIENT_GR
    i, L, n, n, n, L, L, L, L, L, n, q, l, q, q, o, o, L)
 OP(ThnnFusedLstmCell, VECTOR, FLOATS, check_lstm_cell, run_lstm_cell, 0, i, i, i, n, n, o, o, o)
 OP(ThnnFusedLstmCellBackward, VECTOR, FLOATS, check_lstm_cell_backward, run_lstm_cell_backward, 0, n, n, i, i, i, q, o, o, p)
+
+/* fused operators */
+OP(RmsNorm, VECTOR, FLOATS, check_rms_norm, run_rms_norm, 0, i, i, d, o, o)
+OP(RmsNormGrad, VECTOR, FLOATS, check_rms_norm_grad, run_rms_norm_grad, 0, i, i, i, i, o, o)
+OP(AddRmsNorm, VECTOR, FLOATS, check_add_rms_norm, run_add_rms_norm, 0, i, i, i, d, o, o, o)
+OP(SwiGlu, VECTOR, FLOATS, check_swiglu, run_swiglu, 0, i, l, o)
+OP(SwiGluGrad, VECTOR, FLOATS, check_swiglu_grad, run_swiglu_grad, 0, i, i, l, o)
+OP(FastGelu, VECTOR, FLOATS, check_broadcast, run_fast_gelu, 0, i, o)
+OP(FastGeluBackward, VECTOR, FLOATS, check_broadcast, run_fast_gelu_backward, 0, i, i, o)
+OP(ScaledMaskedSoftmax, VECTOR, FLOATS, check_masked_softmax, run_masked_softmax, 0, i, i, d, q, o)
+OP(ScaledMaskedSoftmaxBackward, VECTOR, FLOATS, check_masked_softmax_backward, run_masked_softmax_backward, 0, i, i, i, d, q, o)
+OP(GroupNormSilu, VECTOR, FLOATS, check_group_norm_silu, run_group_norm_silu, 0, i, n, n, l, d, o, o, o)
+
+/* grids, sequences, numbers */
+OP(GridSampler2D, VECTOR, FLOATS_D, check_grid_sampler, run_grid_sampler, 0, i, i, l, l, q, o)
+OP(GridSampler2DBackward, VECTOR, FLOATS_D, check_grid_sampler, run_grid_sampler_backward, 1, i, i, i, l, l, q, M, p, p)
+OP(AffineGrid, VECTOR, FLOATS, check_affine_grid, run_affine_grid, 0, i, I, q, o)
+OP(CtcLoss, VECTOR, FLOATS_D, check_ctc, run_ctc, 0, i, i, I, I, l, q, o, o)
+OP(CtcLossBackward, VECTOR, FLOATS_D, check_ctc_backward, run_ctc_backward, 0, i, i, i, I, I, i, i, l, q, o)
+OP(LogSpace, VECTOR, NUMBERS, check_none, run_logspace, 0, s, s, l, d, o)
+OP(RoundDecimals, VECTOR, NUMBERS, check_broadcast, run_round_decimals, 0, i, l, o)
+OP(InplaceRoundDecimals, VECTOR, NUMBERS, check_none, run_round_decimals, 0, m, l)
