@@ -41,3 +41,6 @@ KERNEL(check_masked_softmax_backward); KERNEL(check_group_norm_silu); KERNEL(run
 KERNEL(check_grid_sampler); KERNEL(run_grid_sampler); KERNEL(run_grid_sampler_backward); KERNEL(check_affine_grid);
 KERNEL(run_affine_grid); KERNEL(run_logspace); KERNEL(run_round_decimals); KERNEL(check_ctc);
 KERNEL(check_ctc_backward); KERNEL(run_ctc); KERNEL(run_ctc_backward);
+KERNEL(check_put); KERNEL(run_put); KERNEL(check_fill_diagonal); KERNEL(run_fill_diagonal);
+KERNEL(check_embedding_renorm); KERNEL(run_embedding_renorm); KERNEL(run_angle); KERNEL(check_triangular);
+KERNEL(run_triangular); KERNEL(check_unique_dim); KERNEL(run_unique_dim);

@@ -248,3 +248,11 @@ OP(CtcLossBackward, VECTOR, FLOATS_D, check_ctc_backward, run_ctc_backward, 0, i
 OP(LogSpace, VECTOR, NUMBERS, check_none, run_logspace, 0, s, s, l, d, o)
 OP(RoundDecimals, VECTOR, NUMBERS, check_broadcast, run_round_decimals, 0, i, l, o)
 OP(InplaceRoundDecimals, VECTOR, NUMBERS, check_none, run_round_decimals, 0, m, l)
+
+/* places, rows and triangles */
+OP(InplacePut, VECTOR, ANY, check_put, run_put, 0, m, i, i, q)
+OP(InplaceFillDiagonal, VECTOR, ANY, check_fill_diagonal, run_fill_diagonal, 0, m, s, q)
+OP(EmbeddingRenorm, VECTOR, FLOATS, check_embedding_renorm, run_embedding_renorm, 0, m, i, d, d)
+OP(AngleV2, VECTOR, ANY, check_broadcast, run_angle, 0, i, o)
+OP(TriangularSolve, AICPU, FLOATS_D, check_triangular, run_triangular, 0, i, i, q, q, q, o, o)
+OP(UniqueDim, AICPU, ANY, check_unique_dim, run_unique_dim, 0, i, q, q, l, o, o, o)
