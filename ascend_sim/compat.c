@@ -133,6 +133,17 @@ API int32_t aclrtDeviceGetBareTgid(int32_t *pid) {
     return ACL_OK;
 }
 
+typedef struct { int32_t cube, vector, aicpu, memory; void *more; } Utilization; /* percent */
+
+API int32_t aclrtGetDeviceUtilizationRate(int32_t device, Utilization *rate) {
+    REQUIRE(rate);
+    if (device < 0 || device >= (int32_t)config()->device_count) return fail(RT_INVALID_DEVICE, "device %d does not exist", device);
+    uint64_t used = atomic_load(&counters.live_bytes) * 100 / config()->hbm_bytes; /* of all devices together */
+    rate->cube = rate->vector = rate->aicpu = 0; /* its work takes no part of a real device */
+    rate->memory = (int32_t)(used < 100 ? used : 100);
+    return ACL_OK;
+}
+
 API int32_t aclrtGetLogicDevIdByUserDevId(int32_t user, int32_t *logic) {
     REQUIRE(logic);
     *logic = user;
