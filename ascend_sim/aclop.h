@@ -32,7 +32,9 @@ int aclop_launch(const OpInfo *op, int n_in, const Description *const *in_shapes
                  const Description *const *out_shapes, DataBuffer *const *out, const Attributes *attributes, void *stream);
 
 KERNEL(check_aclop_recurrent); KERNEL(run_aclop_recurrent); KERNEL(run_aclop_recurrent_backward);
-KERNEL(run_aclop_norm_reduce); KERNEL(run_aclop_norm_update);
+KERNEL(run_aclop_norm_reduce); KERNEL(run_aclop_norm_update); KERNEL(check_aclop_map); KERNEL(run_aclop_map);
+KERNEL(check_aclop_pdist); KERNEL(run_aclop_pdist); KERNEL(check_aclop_qr); KERNEL(run_aclop_qr);
 enum { ACLOP_RNN, ACLOP_RNN_V2, ACLOP_GRU, ACLOP_RNN_GRAD, ACLOP_RNN_V2_GRAD, ACLOP_GRU_GRAD };
+enum { ACLOP_SWISH, ACLOP_MISH, ACLOP_LEAKY_RELU, ACLOP_SWISH_GRAD, ACLOP_MISH_GRAD }; /* gradients last */
 
 #endif

@@ -1,6 +1,11 @@
 /* The aclop operators that have kernels, and the way from a call to a kernel on a stream. */
 #include "aclop.h"
 
+static int check_aclop_pair(Executor *e) {
+    if (e->args[0].t != NULL && e->args[1].t != NULL) return ACL_OK;
+    return nn_fail(e, "an input and an output are needed");
+}
+
 #define FULL(name, roles, check, run, variant) {name, name "_Sim_" name, roles, UNIT_CUBE, FLOATS, check, run, variant}
 
 /* n: an input, p: an output, a: the attributes */
@@ -13,8 +18,15 @@ const OpInfo aclop_infos[] = {
     FULL("DynamicRNNV2Grad", "nnnnnnnnnnnnnnnnnnnnn" "pppppp" "a", check_aclop_recurrent, run_aclop_recurrent_backward,
          ACLOP_RNN_V2_GRAD),
     FULL("DynamicGRUV2Grad", "nnnnnnnnnnnnnn" "pppppp" "a", check_aclop_recurrent, run_aclop_recurrent_backward, ACLOP_GRU_GRAD),
-    FULL("LpNormReduceV2", "n" "p" "a", check_none, run_aclop_norm_reduce, 0),
-    FULL("LpNormUpdateV2", "n" "p" "a", check_none, run_aclop_norm_update, 0),
+    FULL("Swish", "n" "p" "a", check_aclop_map, run_aclop_map, ACLOP_SWISH),
+    FULL("SwishGrad", "nnn" "p" "a", check_aclop_map, run_aclop_map, ACLOP_SWISH_GRAD),
+    FULL("Mish", "n" "p" "a", check_aclop_map, run_aclop_map, ACLOP_MISH),
+    FULL("MishGrad", "nnn" "p" "a", check_aclop_map, run_aclop_map, ACLOP_MISH_GRAD),
+    FULL("LeakyRelu", "n" "p" "a", check_aclop_map, run_aclop_map, ACLOP_LEAKY_RELU),
+    FULL("Pdist", "n" "p" "a", check_aclop_pdist, run_aclop_pdist, 0),
+    FULL("Qr", "n" "pp" "a", check_aclop_qr, run_aclop_qr, 0),
+    FULL("LpNormReduceV2", "n" "p" "a", check_aclop_pair, run_aclop_norm_reduce, 0),
+    FULL("LpNormUpdateV2", "n" "p" "a", check_aclop_pair, run_aclop_norm_update, 0),
 };
 const int aclop_count = sizeof aclop_infos / sizeof *aclop_infos;
 

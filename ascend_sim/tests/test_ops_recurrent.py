@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes as C
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from oldlib import Old
 from simlib import INT64, Buffer, Sim, SimError
 
 STEPS, BATCH, INPUTS, HIDDEN = 3, 2, 4, 3
@@ -192,33 +192,6 @@ def test_one_step_of_an_lstm(sim: Sim) -> None:
     np.testing.assert_allclose(dgates.read() @ w[0], wanted["x"][0], rtol=1e-4, atol=1e-5)
 
 
-# ---- the older interface -------------------------------------------------------------------------------------------------
-class Old:
-    def __init__(self, sim: Sim) -> None:
-        self.sim, self.lib = sim, sim.lib
-        for name in ("aclCreateTensorDesc", "aclCreateDataBuffer", "aclopCreateAttr"):
-            getattr(self.lib, name).restype = C.c_void_p
-
-    def operands(self, buffers: list[Buffer | None]) -> Iterator[C.Array[C.c_void_p]]:
-        descriptions, data = (C.c_void_p * len(buffers))(), (C.c_void_p * len(buffers))()
-        for i, b in enumerate(buffers):
-            dims = (C.c_int64 * max(len(b.shape), 1))(*b.shape) if b else None
-            descriptions[i] = self.lib.aclCreateTensorDesc(b.dtype if b else -1, len(b.shape) if b else 0, dims, 2)
-            data[i] = self.lib.aclCreateDataBuffer(C.c_void_p(b.address if b else None), C.c_size_t(b.bytes if b else 0))
-        yield descriptions
-        yield data
-
-    def run(self, name: str, inputs: list[Buffer | None], outputs: list[Buffer], **texts: str) -> int:
-        attributes = C.c_void_p(self.lib.aclopCreateAttr())
-        for key, value in texts.items():
-            assert self.lib.aclopSetAttrString(attributes, key.encode(), value.encode()) == 0
-        code = self.lib.aclopCompileAndExecute(name.encode(), len(inputs), *self.operands(inputs), len(outputs), *self.operands(outputs),
-                                               attributes, 0, 0, None, None)  # fmt: skip
-        self.lib.aclopDestroyAttr(attributes)
-        self.sim.sync()
-        return int(code)
-
-
 @pytest.mark.parametrize("backwards", [False, True])
 def test_an_lstm_of_the_older_interface(sim: Sim, backwards: bool) -> None:
     a = operands("LSTM", 1, 2)
@@ -248,10 +221,3 @@ def test_an_lstm_of_the_older_interface(sim: Sim, backwards: bool) -> None:
     parts = [np.concatenate([np.split(wanted[f"w{at}_{k}"], 4)[o] for o in order]) for k in range(3)]
     close(grads[0], np.concatenate([parts[0].T, parts[1].T]))
     close(grads[1], parts[2])
-
-
-def test_what_the_older_interface_does_not_have_is_named(sim: Sim) -> None:
-    buffer = sim.buffer((2,))
-    assert Old(sim).run("Pdist", [buffer], [buffer]) == 207000
-    assert "operator Pdist" in (sim.message() or "")
-    assert Old(sim).run("DynamicRNN", [buffer], [buffer]) == 161002
