@@ -73,7 +73,7 @@ int aclop_launch(const OpInfo *op, int n_in, const Description *const *in_shapes
     return code;
 }
 
-/* ---- norms: |x|^p summed, then the root; the greatest and the least |x| for infinite p ----------------------------------- */
+/* ---- norms: |x|^p summed, then the root; the greatest and the least |x| for infinite p --------------------------- */
 #define INFINITE 1e9 /* clients send the limits of an int for the infinite ones */
 
 int run_aclop_norm_reduce(Executor *e) {

@@ -7,7 +7,7 @@ static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
 static double tanh_softplus(double x) { return tanh(x > 30 ? x : log1p(exp(x))); }
 
-/* ---- x * sigmoid(scale x), mish, leaky relu ------------------------------------------------------------------------------ */
+/* ---- x * sigmoid(scale x), mish, leaky relu ---------------------------------------------------------------------- */
 int check_aclop_map(Executor *e) { /* the output is the last operand, the others look like it */
     const Tensor *out = e->args[e->argc - 2].t;
     if (out == NULL) return nn_fail(e, "the output is missing");
@@ -46,7 +46,7 @@ int run_aclop_map(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- distances between all pairs of rows ------------------------------------------------------------------------------------ */
+/* ---- distances between all pairs of rows ------------------------------------------------------------------------- */
 int check_aclop_pdist(Executor *e) {
     const Tensor *x = e->args[0].t, *out = e->args[1].t;
     if (x == NULL || out == NULL || x->ndim != 2 || out->numel != x->shape[0] * (x->shape[0] - 1) / 2) {
@@ -75,7 +75,7 @@ int run_aclop_pdist(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- QR by reflections, signs as LAPACK's --------------------------------------------------------------------------------------- */
+/* ---- QR by reflections, signs as LAPACK's ------------------------------------------------------------------------ */
 int check_aclop_qr(Executor *e) { /* a; q, r */
     const Tensor *a = e->args[0].t, *q = e->args[1].t, *r = e->args[2].t;
     if (a == NULL || q == NULL || r == NULL || a->ndim < 2) return nn_fail(e, "a matrix and both results are needed");

@@ -65,7 +65,7 @@ int check_aclop_recurrent(Executor *e) {
     return code;
 }
 
-/* ---- weights: [rows, gates in the operator's order * hidden] here, [gates * hidden, rows] in recurrent.h -------------------- */
+/* ---- weights: [rows, gates in the operator's order * hidden] here, [gates * hidden, rows] in recurrent.h --------- */
 typedef struct { int order[LSTM_GATES]; } Order; /* column block of each gate of recurrent.h: i f g o, or r z n */
 
 static Order order_of(const Executor *e, int gates) {
@@ -104,7 +104,7 @@ static void weight_to(const Layout *l, const double *w, Values *to) {
     }
 }
 
-/* ---- one call ------------------------------------------------------------------------------------------------------------------ */
+/* ---- one call ---------------------------------------------------------------------------------------------------- */
 typedef struct {
     const Places *at;
     Net net;
@@ -212,7 +212,9 @@ int run_aclop_recurrent_backward(Executor *e) {
     const int outputs[] = {c.at->dweight, c.at->dweight_h, c.at->dbias, c.at->dbias_h, c.at->dx, c.at->dh0, c.at->dc0};
     enum { WEIGHT, WEIGHT_H, BIAS, BIAS_H, X, H, C, OUTPUTS };
     Values out[OUTPUTS], dy = operand(e, c.at->dy) != NULL ? values_of(operand(e, c.at->dy)) : (Values){0};
-    for (int i = 0; i < OUTPUTS; i++) out[i] = operand(e, outputs[i]) != NULL ? values_zeroed(operand(e, outputs[i])) : (Values){0};
+    for (int i = 0; i < OUTPUTS; i++) {
+        out[i] = operand(e, outputs[i]) != NULL ? values_zeroed(operand(e, outputs[i])) : (Values){0};
+    }
     double *made = calloc((size_t)(wide * (inputs + n + 2) + c.net.rows * inputs + 1), sizeof *made);
     Grads g = {.weight_x = made, .weight_h = made + wide * inputs, .bias_x = made + wide * (inputs + n),
                .bias_h = made + wide * (inputs + n + 1), .x = made + wide * (inputs + n + 2),

@@ -31,7 +31,7 @@ static bool ready;
 static uint32_t running;              /* one bit for each device that is profiled */
 static uint64_t collected[MAX_DEVICES]; /* what was asked for at the start */
 
-/* ---- life cycle ------------------------------------------------------------------------------------------------------- */
+/* ---- life cycle -------------------------------------------------------------------------------------------------- */
 API int32_t aclprofInit(const char *folder, size_t length) {
     REQUIRE(folder);
     if (runtime_usable() != ACL_OK) return RT_INTERNAL;
@@ -108,7 +108,7 @@ API int32_t aclprofWarmup(const void *handle) {
     return code;
 }
 
-/* ---- configurations ----------------------------------------------------------------------------------------------------- */
+/* ---- configurations ---------------------------------------------------------------------------------------------- */
 static bool device_bits(const uint32_t *ids, uint32_t n, uint32_t *bits) {
     *bits = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -161,7 +161,7 @@ API int32_t aclprofSetConfig(int32_t setting, const char *value, size_t length) 
 
 API int32_t aclprofRegisterDeviceCallback(void) { return ACL_OK; } /* nothing happens on a device that it could tell */
 
-/* ---- marks and steps ------------------------------------------------------------------------------------------------------ */
+/* ---- marks and steps --------------------------------------------------------------------------------------------- */
 API int32_t aclprofMarkEx(const char *text, size_t length, void *handle) {
     REQUIRE(text);
     Stream *stream;

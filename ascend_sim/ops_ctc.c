@@ -26,19 +26,25 @@ static int check_sizes(const Executor *e, const Tensor *p, const Tensor *targets
         if (!fits || inputs->v[i] < 0 || inputs->v[i] > p->shape[0]) return nn_fail(e, "the lengths of sequence %d", (int)i);
         sum += lengths->v[i];
     }
-    if (targets->ndim == 1 && sum > targets->numel) return nn_fail(e, "%lld targets, %lld given", (long long)sum, (long long)targets->numel);
+    if (targets->ndim == 1 && sum > targets->numel) {
+        return nn_fail(e, "%lld targets, %lld given", (long long)sum, (long long)targets->numel);
+    }
     return ACL_OK;
 }
 
 int check_ctc(Executor *e) { /* probabilities, targets, input lengths, target lengths, blank, zero infinity, loss, log alpha */
     int code = check_sizes(e, e->args[0].t, e->args[1].t, e->args[2].ints, e->args[3].ints, e->args[4].i);
-    if (code == ACL_OK && e->args[6].t->numel != e->args[0].t->shape[1]) return nn_fail(e, "the loss is %s", shape_text(e->args[6].t));
+    if (code == ACL_OK && e->args[6].t->numel != e->args[0].t->shape[1]) {
+        return nn_fail(e, "the loss is %s", shape_text(e->args[6].t));
+    }
     return code;
 }
 
 int check_ctc_backward(Executor *e) { /* dloss, probabilities, targets, lengths, lengths, loss, log alpha, blank, zero infinity, out */
     int code = check_sizes(e, e->args[1].t, e->args[2].t, e->args[3].ints, e->args[4].ints, e->args[7].i);
-    if (code == ACL_OK && e->args[0].t->numel != e->args[1].t->shape[1]) return nn_fail(e, "dloss is %s", shape_text(e->args[0].t));
+    if (code == ACL_OK && e->args[0].t->numel != e->args[1].t->shape[1]) {
+        return nn_fail(e, "dloss is %s", shape_text(e->args[0].t));
+    }
     return code == ACL_OK ? need_same(e, e->args[1].t, e->args[9].t, "the gradient") : code;
 }
 
@@ -138,7 +144,8 @@ static void backward_variables(const Ctc *c, int64_t b, double *beta) {
     }
 }
 
-static void sequence_gradient(const Ctc *c, int64_t b, double scale, bool zero_infinity, double *alpha, double *beta, double *out) {
+static void sequence_gradient(const Ctc *c, int64_t b, double scale, bool zero_infinity, double *alpha, double *beta,
+                              double *out) {
     double loss = forward_variables(c, b, alpha);
     if (c->input_lengths->v[b] == 0 || (zero_infinity && isinf(loss))) return;
     backward_variables(c, b, beta);

@@ -5,7 +5,7 @@
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-/* ---- root-mean-square norm: rows of as many elements as gamma has ---------------------------------------------------------- */
+/* ---- root-mean-square norm: rows of as many elements as gamma has ------------------------------------------------ */
 static int check_rms(const Executor *e, const Tensor *x, const Tensor *gamma, const Tensor *rstd) {
     int at = x->ndim - gamma->ndim;
     if (at < 0 || gamma->ndim == 0) return nn_fail(e, "gamma is %s, the input %s", shape_text(gamma), shape_text(x));
@@ -89,10 +89,12 @@ int run_rms_norm_grad(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- SwiGLU: silu of the first half of a dimension, times the second --------------------------------------------------------- */
+/* ---- SwiGLU: silu of the first half of a dimension, times the second --------------------------------------------- */
 static int check_halves(const Executor *e, const Tensor *whole, const Tensor *half, int64_t dim_) {
     int64_t dim = normal_dim(dim_, whole->ndim);
-    if (dim < 0 || whole->shape[dim] % 2 != 0) return nn_fail(e, "dimension %lld of %s has no halves", (long long)dim_, shape_text(whole));
+    if (dim < 0 || whole->shape[dim] % 2 != 0) {
+        return nn_fail(e, "dimension %lld of %s has no halves", (long long)dim_, shape_text(whole));
+    }
     int64_t shape[MAX_DIMS];
     for (int i = 0; i < whole->ndim; i++) shape[i] = i == dim ? whole->shape[i] / 2 : whole->shape[i];
     return need_shape(e, half, shape, whole->ndim, "the half");
@@ -138,7 +140,7 @@ int run_swiglu_grad(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- x * sigmoid(1.702 x) ------------------------------------------------------------------------------------------------------ */
+/* ---- x * sigmoid(1.702 x) ---------------------------------------------------------------------------------------- */
 #define FAST_GELU 1.702
 
 int run_fast_gelu(Executor *e) {
@@ -161,7 +163,7 @@ int run_fast_gelu_backward(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- softmax of scaled and masked rows: x, mask, scale, fixed triangle, y ------------------------------------------------------- */
+/* ---- softmax of scaled and masked rows: x, mask, scale, fixed triangle, y ---------------------------------------- */
 #define MASKED -10000.0 /* what the masked elements become before the softmax */
 
 int check_masked_softmax(Executor *e) {
@@ -229,7 +231,7 @@ int check_masked_softmax_backward(Executor *e) {
     return code == ACL_OK ? need_same(e, y, e->args[5].t, "dx") : code;
 }
 
-/* ---- group norm, then SiLU: x, gamma, beta, groups, epsilon, out, mean, rstd ------------------------------------------------------ */
+/* ---- group norm, then SiLU: x, gamma, beta, groups, epsilon, out, mean, rstd ------------------------------------- */
 int check_group_norm_silu(Executor *e) {
     const Tensor *x = e->args[0].t;
     int64_t groups = e->args[3].i;

@@ -113,7 +113,7 @@ int run_grid_sampler_backward(Executor *e) { /* dy, input, grid, mode, padding, 
     return ACL_OK;
 }
 
-/* ---- grids of affine maps: theta [batch, n, n + 1], sizes [batch, channels, ...], align, out ------------------------------------ */
+/* ---- grids of affine maps: theta [batch, n, n + 1], sizes [batch, channels, ...], align, out --------------------- */
 int check_affine_grid(Executor *e) {
     const Tensor *theta = e->args[0].t, *out = e->args[3].t;
     const IntArray *size = e->args[1].ints;
@@ -141,7 +141,9 @@ int run_affine_grid(Executor *e) {
         at[dims] = 1;
         for (int64_t r = 0; r < dims; r++) {
             out.v[i * dims + r] = 0;
-            for (int64_t k = 0; k <= dims; k++) out.v[i * dims + r] += theta.v[((i / points) * dims + r) * (dims + 1) + k] * at[k];
+            for (int64_t k = 0; k <= dims; k++) {
+                out.v[i * dims + r] += theta.v[((i / points) * dims + r) * (dims + 1) + k] * at[k];
+            }
         }
     }
     values_free(&theta);
@@ -149,7 +151,7 @@ int run_affine_grid(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 int run_logspace(Executor *e) { /* start, end, steps, base, out */
     double start = e->args[0].s->d, end = e->args[1].s->d, base = e->args[3].d;
     Values out = values_for(e->args[4].t);

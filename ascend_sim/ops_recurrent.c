@@ -4,7 +4,7 @@
  * values in its own steps only. Dropout between layers is taken and ignored, as the vendor documents it. */
 #include "recurrent.h"
 
-/* ---- shapes ---------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 static int parameters_per_direction(const Net *net) { return net->bias ? 4 : 2; }
 
 static int read_sizes(Executor *e, Net *net, const Tensor *batch_sizes) {
@@ -49,7 +49,7 @@ static void net_close(Net *net) {
     free(net->starts);
 }
 
-/* ---- whole networks ------------------------------------------------------------------------------------------------------- */
+/* ---- whole networks ---------------------------------------------------------------------------------------------- */
 typedef struct { /* operands of one call as arrays of doubles */
     Values *parameters, *kept[MAX_KEPT]; /* kept: a list of layers * directions each, or NULL */
     uint64_t parameter_count, list_length;
@@ -144,7 +144,7 @@ static double *run_layers_backward(const Net *net, const Arrays *a, const double
     return above;
 }
 
-/* ---- operators -------------------------------------------------------------------------------------------------------------- */
+/* ---- operators --------------------------------------------------------------------------------------------------- */
 /* Where an operator has its arguments; -1 for what it does not have. */
 typedef struct { int gates, params, hx, sizes, bias, layers, bidirectional, first, state, kept, kept_count; } Places;
 static const Places lstm_places = {LSTM_GATES, 1, 2, 3, 4, 5, 8, 9, 11, 13, LSTM_KEPT};

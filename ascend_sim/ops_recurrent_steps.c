@@ -5,9 +5,10 @@
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-/* ---- forward ------------------------------------------------------------------------------------------------------------ */
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
 /* One gate of one unit: both products, kept apart where the operator wants the hidden one by itself. */
-static void gate_sums(const Pass *p, const double *x, const double *h, int64_t gate, int64_t unit, double *from_x, double *from_h) {
+static void gate_sums(const Pass *p, const double *x, const double *h, int64_t gate, int64_t unit, double *from_x,
+                      double *from_h) {
     int64_t n = p->net->hidden, row = gate * n + unit;
     double sx = p->bias_x != NULL ? p->bias_x[row] : 0, sh = p->bias_h != NULL ? p->bias_h[row] : 0;
     for (int64_t k = 0; k < p->inputs; k++) sx += p->weight_x[row * p->inputs + k] * x[k];
@@ -65,7 +66,7 @@ void run_direction(const Pass *p, double *h, double *c, double *out) {
     free(next);
 }
 
-/* ---- backward ----------------------------------------------------------------------------------------------------------- */
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
 /* The state before a step of a sequence: the initial one at its first step, else what was kept for the step before. */
 static const double *state_before(const Pass *p, const double *initial, int what, int64_t step, int64_t b) {
     const Net *net = p->net;
@@ -75,7 +76,8 @@ static const double *state_before(const Pass *p, const double *initial, int what
 }
 
 /* Gradients before the gates' functions: gx of the sums with x, gh of those with h; the state's own are replaced. */
-static void lstm_unit_backward(const Pass *p, int64_t at, double dh, double *dc, double c_before, int64_t unit, double *gx, double *gh) {
+static void lstm_unit_backward(const Pass *p, int64_t at, double dh, double *dc, double c_before, int64_t unit, double *gx,
+                               double *gh) {
     double i = p->kept[KEPT_I][at], g = p->kept[KEPT_G][at], f = p->kept[KEPT_F][at], o = p->kept[KEPT_O][at];
     double squashed = p->kept[KEPT_TANH][at], total = dh * o * (1 - squashed * squashed) + *dc;
     int64_t n = p->net->hidden;
@@ -139,7 +141,7 @@ void run_direction_backward(const Pass *p, const double *dy, const Grads *g) {
     free(gx);
 }
 
-/* ---- one step of an LSTM ---------------------------------------------------------------------------------------------- */
+/* ---- one step of an LSTM ----------------------------------------------------------------------------------------- */
 int check_lstm_cell(Executor *e) { /* inputGates, hiddenGates, cx, inputBias, hiddenBias, hy, cy, storage */
     const Tensor *gates = e->args[0].t, *cx = e->args[2].t;
     if (cx->ndim != 2) return nn_fail(e, "cx is %s", shape_text(cx));

@@ -91,7 +91,7 @@ int run_angle(Executor *e) { /* of real numbers */
     return ACL_OK;
 }
 
-/* ---- triangular systems: b, a, upper, transpose, unit diagonal, x, a copy of a ------------------------------------------------ */
+/* ---- triangular systems: b, a, upper, transpose, unit diagonal, x, a copy of a ----------------------------------- */
 int check_triangular(Executor *e) {
     const Tensor *b = e->args[0].t, *a = e->args[1].t;
     bool fits = a->ndim >= 2 && b->ndim == a->ndim && a->shape[a->ndim - 1] == a->shape[a->ndim - 2] &&
@@ -128,7 +128,7 @@ int run_triangular(Executor *e) {
     return ACL_OK;
 }
 
-/* ---- unique slices along a dimension, in order: self, sorted, with inverse, dim, values, inverse, counts ------------------------- */
+/* ---- unique slices along a dimension, in order: self, sorted, with inverse, dim, values, inverse, counts --------- */
 typedef struct { const double *values; int64_t place, outer, count, inner; } Slice;
 
 static double slice_value(const Slice *s, int64_t i) {
@@ -169,7 +169,9 @@ int run_unique_dim(Executor *e) {
         if (found <= counts.t->numel) counts.v[found - 1]++;
     }
     for (int64_t k = 0; k < found; k++) { /* dense in the shape that the client is told */
-        for (int64_t i = 0; i < outer * inner; i++) out.v[(i / inner * found + k) * inner + i % inner] = slice_value(&slices[kept[k]], i);
+        for (int64_t i = 0; i < outer * inner; i++) {
+            out.v[(i / inner * found + k) * inner + i % inner] = slice_value(&slices[kept[k]], i);
+        }
     }
     free(slices);
     free(kept);
