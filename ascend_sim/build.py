@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fPIC", "-fvisibility=hidden", "-pthread"]
 SANITIZERS = {"address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"], "thread": ["-fsanitize=thread"]}
 LIBRARY_NAMES = (
-    "ascendcl", "opapi", "nnopbase", "acl_op_compiler", "mspti", "ascend_hal", "hccl", "ge_runner", "graph",
+    "ascendcl", "opapi", "nnopbase", "acl_op_compiler", "mspti", "msprofiler", "ms_tools_ext", "ascend_hal", "hccl", "ge_runner", "graph",
     "acl_tdt_channel",
 )  # fmt: skip
 

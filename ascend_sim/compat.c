@@ -9,7 +9,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- settings that are only remembered ----------------------------------------------------------------------------------- */
+/* ---- settings that are only remembered --------------------------------------------------------------------------- */
 static int32_t saturation_mode[MAX_DEVICES];
 static int64_t system_options[OPTIONS];
 static char compile_options[OPTIONS][OPTION_TEXT];
@@ -111,7 +111,7 @@ API int32_t aclrtGetStreamOverflowSwitch(void *handle, uint32_t *flag) {
     return code;
 }
 
-/* ---- facts about the machine ------------------------------------------------------------------------------------------------ */
+/* ---- facts about the machine ------------------------------------------------------------------------------------- */
 API int32_t aclrtDeviceCanAccessPeer(int32_t *can, int32_t device, int32_t peer) {
     REQUIRE(can);
     int32_t n = (int32_t)config()->device_count;
@@ -133,6 +133,19 @@ API int32_t aclrtDeviceGetBareTgid(int32_t *pid) {
     return ACL_OK;
 }
 
+typedef struct { int32_t cube, vector, aicpu, memory; void *more; } Utilization; /* percent */
+
+API int32_t aclrtGetDeviceUtilizationRate(int32_t device, Utilization *rate) {
+    REQUIRE(rate);
+    if (device < 0 || device >= (int32_t)config()->device_count) {
+        return fail(RT_INVALID_DEVICE, "device %d does not exist", device);
+    }
+    uint64_t used = atomic_load(&counters.live_bytes) * 100 / config()->hbm_bytes; /* of all devices together */
+    rate->cube = rate->vector = rate->aicpu = 0; /* its work takes no part of a real device */
+    rate->memory = (int32_t)(used < 100 ? used : 100);
+    return ACL_OK;
+}
+
 API int32_t aclrtGetLogicDevIdByUserDevId(int32_t user, int32_t *logic) {
     REQUIRE(logic);
     *logic = user;
@@ -146,7 +159,7 @@ API void aclAppLog(int32_t level, const char *function, const char *file, uint32
 API int32_t aclmdlInitDump(void) { return ACL_OK; }
 API int32_t aclmdlFinalizeDump(void) { return ACL_OK; }
 
-/* ---- callbacks run by a subscribed thread ------------------------------------------------------------------------------------- */
+/* ---- callbacks run by a subscribed thread ------------------------------------------------------------------------ */
 typedef struct Call {
     struct Call *next;
     void (*fn)(void *);
@@ -221,7 +234,7 @@ API int32_t aclrtProcessReport(int32_t timeout) {
     return ACL_OK;
 }
 
-/* ---- not modelled ---------------------------------------------------------------------------------------------------------------- */
+/* ---- not modelled ------------------------------------------------------------------------------------------------ */
 #define REFUSED(name)                                                                                                \
     API int32_t name(void) { return fail(RT_FEATURE_UNSUPPORTED, #name " is not modelled by the simulator"); }
 

@@ -1,9 +1,7 @@
-/* The older single-operator interface. Descriptions can be built, so that a client reaches the launch, which is refused
- * with the name of the operator: that tells which aclnn function is missing. Profiling hooks answer that nobody listens. */
-#include "sim.h"
-
-typedef struct { int32_t dtype, format, ndim; int64_t dims[MAX_DIMS]; } Description;
-typedef struct { void *data; size_t size; } DataBuffer;
+/* The older single-operator interface. Descriptions and attributes can be built for every operator, so that a client reaches
+ * the launch; what has no kernel (aclop_launch.c lists what has) is refused there by its name, which tells what is missing.
+ * Profiling hooks answer that nobody listens. */
+#include "aclop.h"
 
 API Description *aclCreateTensorDesc(int32_t dtype, int32_t ndim, const int64_t *dims, int32_t format) {
     if (ndim < 0 || ndim > MAX_DIMS || (ndim > 0 && dims == NULL)) return NULL;
@@ -59,41 +57,100 @@ API int32_t aclDestroyDataBuffer(const DataBuffer *buffer) {
     return ACL_OK;
 }
 
-API void *aclopCreateAttr(void) { return calloc(1, 8); }
-API void aclopDestroyAttr(const void *attributes) { free((void *)attributes); }
+/* ---- attributes ------------------------------------------------------------------------------------------------------ */
+API Attributes *aclopCreateAttr(void) { return calloc(1, sizeof(Attributes)); }
+API void aclopDestroyAttr(const Attributes *attributes) { free((void *)attributes); }
 
-#define ATTRIBUTE(name)                                                                                              \
-    API int32_t name(void *attributes) {                                                                             \
+const Attribute *attribute_named(const Attributes *attributes, const char *name) {
+    for (int i = 0; attributes != NULL && i < attributes->count; i++) {
+        if (strcmp(attributes->v[i].name, name) == 0) return &attributes->v[i];
+    }
+    return NULL;
+}
+
+double attribute_number(const Attributes *attributes, const char *name, double otherwise) {
+    const Attribute *found = attribute_named(attributes, name);
+    return found != NULL ? found->number : otherwise;
+}
+
+const char *attribute_text(const Attributes *attributes, const char *name, const char *otherwise) {
+    const Attribute *found = attribute_named(attributes, name);
+    return found != NULL ? found->text : otherwise;
+}
+
+/* Room for one more attribute. Names and lists that are too long belong to operators without a kernel: they are dropped. */
+static int attribute_new(Attributes *attributes, const char *name, Attribute **out) {
+    static _Thread_local Attribute dropped;
+    REQUIRE(attributes);
+    REQUIRE(name);
+    bool fits = attributes->count < ATTRIBUTES && strlen(name) < ATTRIBUTE_TEXT;
+    *out = fits ? &attributes->v[attributes->count++] : &dropped;
+    **out = (Attribute){0};
+    if (fits) strcpy((*out)->name, name);
+    return ACL_OK;
+}
+
+#define NUMBER_ATTRIBUTE(function, type)                                                                             \
+    API int32_t function(Attributes *attributes, const char *name, type value) {                                     \
+        Attribute *made = NULL;                                                                                      \
+        int code = attribute_new(attributes, name, &made);                                                           \
+        if (code == ACL_OK) made->number = (double)value;                                                            \
+        return code;                                                                                                 \
+    }
+NUMBER_ATTRIBUTE(aclopSetAttrBool, uint8_t)
+NUMBER_ATTRIBUTE(aclopSetAttrInt, int64_t)
+NUMBER_ATTRIBUTE(aclopSetAttrFloat, float)
+NUMBER_ATTRIBUTE(aclopSetAttrDataType, int32_t)
+
+API int32_t aclopSetAttrString(Attributes *attributes, const char *name, const char *value) {
+    Attribute *made = NULL;
+    REQUIRE(value);
+    int code = attribute_new(attributes, name, &made);
+    if (code == ACL_OK) snprintf(made->text, sizeof made->text, "%s", value);
+    return code;
+}
+
+API int32_t aclopSetAttrListInt(Attributes *attributes, const char *name, int32_t n, const int64_t *values) {
+    Attribute *made = NULL;
+    int code = attribute_new(attributes, name, &made);
+    for (int i = 0; code == ACL_OK && i < n && i < ATTRIBUTE_INTS; i++) made->ints[made->count++] = values[i];
+    return code;
+}
+
+#define OTHER_ATTRIBUTE(function) /* no kernel reads these */                                                        \
+    API int32_t function(Attributes *attributes) {                                                                   \
         REQUIRE(attributes);                                                                                         \
         return ACL_OK;                                                                                               \
     }
+OTHER_ATTRIBUTE(aclopSetAttrListBool)
+OTHER_ATTRIBUTE(aclopSetAttrListFloat)
+OTHER_ATTRIBUTE(aclopSetAttrListListInt)
 
-ATTRIBUTE(aclopSetAttrBool)
-ATTRIBUTE(aclopSetAttrInt)
-ATTRIBUTE(aclopSetAttrFloat)
-ATTRIBUTE(aclopSetAttrString)
-ATTRIBUTE(aclopSetAttrDataType)
-ATTRIBUTE(aclopSetAttrListBool)
-ATTRIBUTE(aclopSetAttrListInt)
-ATTRIBUTE(aclopSetAttrListFloat)
-ATTRIBUTE(aclopSetAttrListListInt)
-
+/* ---- launches --------------------------------------------------------------------------------------------------------- */
 API int32_t aclrtMemcpyAsync(void *dst, size_t room, const void *src, size_t bytes, int32_t kind, void *stream);
 
-/* Only the copy between plain formats is modelled, which clients use where a change of format changes nothing. */
+/* Formats are all plain here, so a change of format is a copy. */
 API int32_t aclopCompileAndExecute(const char *op, int32_t n_in, const Description *const *in_shapes, const DataBuffer *const *in,
                                    int32_t n_out, const Description *const *out_shapes, DataBuffer *const *out,
-                                   const void *attributes, int32_t engine, int32_t flag, const char *path, void *stream) {
-    (void)in_shapes, (void)out_shapes, (void)attributes, (void)engine, (void)flag, (void)path;
-    if (op != NULL && strcmp(op, "Identity") == 0 && n_in >= 1 && n_out == 1) {
+                                   const Attributes *attributes, int32_t engine, int32_t flag, const char *path, void *stream) {
+    (void)engine, (void)flag, (void)path;
+    REQUIRE(op);
+    if (strcmp(op, "Identity") == 0 && n_in >= 1 && n_out == 1) {
         size_t bytes = in[0]->size < out[0]->size ? in[0]->size : out[0]->size;
         return aclrtMemcpyAsync(out[0]->data, out[0]->size, in[0]->data, bytes, 3, stream);
     }
-    return fail(RT_FEATURE_UNSUPPORTED, "operator %s: the simulator has no aclop operators, only aclnn ones", op ? op : "?");
+    for (int i = 0; i < aclop_count; i++) {
+        if (strcmp(op, aclop_infos[i].name) != 0) continue;
+        return aclop_launch(&aclop_infos[i], n_in, in_shapes, in, n_out, out_shapes, out, attributes, stream);
+    }
+    return fail(RT_FEATURE_UNSUPPORTED, "operator %s: the simulator has no such aclop operator", op);
 }
 
-API int32_t aclopCompileAndExecuteV2(const char *op) {
-    return fail(RT_FEATURE_UNSUPPORTED, "operator %s: the simulator has no aclop operators, only aclnn ones", op ? op : "?");
+API int32_t aclopCompileAndExecuteV2(const char *op, int32_t n_in, Description **in_shapes, DataBuffer **in, int32_t n_out,
+                                     Description **out_shapes, DataBuffer **out, Attributes *attributes, int32_t engine,
+                                     int32_t flag, const char *path, void *stream) {
+    return aclopCompileAndExecute(op, n_in, (const Description *const *)in_shapes, (const DataBuffer *const *)in, n_out,
+                                  (const Description *const *)out_shapes, out, attributes, engine, flag, path, stream);
 }
 
 API int32_t MsprofRegisterCallback(void) { return ACL_OK; }

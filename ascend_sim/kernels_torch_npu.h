@@ -8,12 +8,14 @@ enum { CLIENT_NORM, CLIENT_LOG_SUM_EXP, CLIENT_NANSUM, CLIENT_AMINMAX };
 enum { CLIENT_MEDIAN_ALL, CLIENT_MEDIAN_DIM, CLIENT_KTHVALUE };
 enum { CLIENT_REPEAT_FLAT = 1 };
 enum { CLIENT_MV, CLIENT_DOT, CLIENT_ADDMV, CLIENT_ADDR, CLIENT_ADDBMM };
+enum { CLIENT_LSTM, CLIENT_LSTM_BACKWARD, CLIENT_GRU, CLIENT_GRU_BACKWARD };
 enum { CLIENT_L1, CLIENT_KL, CLIENT_SOFT_MARGIN, CLIENT_BCE_LOGITS };
 
 typedef struct { double *v; void *owned; const Tensor *t; } Values; /* a whole operand as doubles */
 double random_unit(uint64_t seed, uint64_t offset, int64_t at); /* in [0, 1) */
 Values values_of(const Tensor *t);
 Values values_for(const Tensor *t);  /* to be filled, then values_done */
+Values values_zeroed(const Tensor *t); /* the same, with zeros in it */
 void values_free(Values *v);
 void values_done(Values *v);
 
@@ -29,3 +31,16 @@ KERNEL(run_index_copy); KERNEL(run_channel_shuffle); KERNEL(run_cross); KERNEL(r
 KERNEL(run_client_product); KERNEL(run_cdist); KERNEL(run_client_loss); KERNEL(run_client_loss_backward);
 KERNEL(run_bernoulli); KERNEL(run_normal_of); KERNEL(run_embedding_bag); KERNEL(check_attention); KERNEL(run_attention);
 KERNEL(run_attention_backward);
+KERNEL(check_recurrent); KERNEL(run_recurrent); KERNEL(run_recurrent_backward); KERNEL(check_lstm_cell); KERNEL(run_lstm_cell);
+KERNEL(check_lstm_cell_backward); KERNEL(run_lstm_cell_backward);
+KERNEL(check_rms_norm); KERNEL(check_add_rms_norm); KERNEL(run_rms_norm); KERNEL(run_add_rms_norm);
+KERNEL(check_rms_norm_grad); KERNEL(run_rms_norm_grad); KERNEL(check_swiglu); KERNEL(check_swiglu_grad);
+KERNEL(run_swiglu); KERNEL(run_swiglu_grad); KERNEL(run_fast_gelu); KERNEL(run_fast_gelu_backward);
+KERNEL(check_masked_softmax); KERNEL(run_masked_softmax); KERNEL(run_masked_softmax_backward);
+KERNEL(check_masked_softmax_backward); KERNEL(check_group_norm_silu); KERNEL(run_group_norm_silu);
+KERNEL(check_grid_sampler); KERNEL(run_grid_sampler); KERNEL(run_grid_sampler_backward); KERNEL(check_affine_grid);
+KERNEL(run_affine_grid); KERNEL(run_logspace); KERNEL(run_round_decimals); KERNEL(check_ctc);
+KERNEL(check_ctc_backward); KERNEL(run_ctc); KERNEL(run_ctc_backward);
+KERNEL(check_put); KERNEL(run_put); KERNEL(check_fill_diagonal); KERNEL(run_fill_diagonal);
+KERNEL(check_embedding_renorm); KERNEL(run_embedding_renorm); KERNEL(run_angle); KERNEL(check_triangular);
+KERNEL(run_triangular); KERNEL(check_unique_dim); KERNEL(run_unique_dim);

@@ -41,11 +41,15 @@ static const uint8_t role_bits[128] = {
     ['i'] = ROLE_TENSOR, ['n'] = ROLE_TENSOR | ROLE_OPTIONAL, ['o'] = ROLE_TENSOR, ['p'] = ROLE_TENSOR | ROLE_OPTIONAL,
     ['m'] = ROLE_TENSOR, ['k'] = ROLE_TENSOR | ROLE_OPTIONAL, ['s'] = ROLE_POINTER, ['z'] = ROLE_POINTER | ROLE_OPTIONAL,
     ['I'] = ROLE_POINTER, ['J'] = ROLE_POINTER | ROLE_OPTIONAL, ['B'] = ROLE_POINTER, ['L'] = ROLE_POINTER,
-    ['S'] = ROLE_POINTER, ['c'] = ROLE_POINTER,
+    ['M'] = ROLE_POINTER | ROLE_OPTIONAL, ['E'] = ROLE_POINTER | ROLE_OPTIONAL, ['S'] = ROLE_POINTER, ['c'] = ROLE_POINTER,
 };
 static bool is_tensor(char role) { return (role_bits[(int)role] & ROLE_TENSOR) != 0; }
 static bool is_optional(char role) { return (role_bits[(int)role] & ROLE_OPTIONAL) != 0; }
+static bool is_list(char role) { return role == 'L' || role == 'E'; } /* of tensors */
 static bool is_pointer(char role) { return (role_bits[(int)role] & (ROLE_TENSOR | ROLE_POINTER)) != 0; }
+
+/* Operators of the older interface are not in this table; they may have operands at any address. */
+static bool is_aclnn(const Executor *e) { return e->op >= op_infos && e->op < op_infos + op_count; }
 
 int nn_fail(const Executor *e, const char *format, ...) {
     char text[600];
@@ -53,7 +57,7 @@ int nn_fail(const Executor *e, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return fail(NN_INVALID_PARAM, "aclnn%s: %s", e->op->name, text);
+    return fail(NN_INVALID_PARAM, "%s%s: %s", is_aclnn(e) ? "aclnn" : "operator ", e->op->name, text);
 }
 
 int run_fail(Executor *e, const char *format, ...) {
@@ -71,8 +75,8 @@ static size_t operand_bytes(char role, RawArg raw) {
         case 's': case 'z': return sizeof(Scalar);
         case 'c': return strlen(raw.p) / 8 * 8 + 8;
         case 'I': case 'J': return sizeof(IntArray) + ((const IntArray *)raw.p)->n * sizeof(int64_t);
-        case 'B': return (sizeof(BoolArray) + ((const BoolArray *)raw.p)->n + 7) / 8 * 8;
-        case 'L': {
+        case 'B': case 'M': return (sizeof(BoolArray) + ((const BoolArray *)raw.p)->n + 7) / 8 * 8;
+        case 'L': case 'E': {
             const TensorList *list = raw.p;
             return sizeof *list + list->n * (sizeof(Tensor *) + sizeof(Tensor));
         }
@@ -86,7 +90,7 @@ static size_t operand_bytes(char role, RawArg raw) {
 
 static char *copy_operand(Executor *e, int index, char role, RawArg raw, char *room) {
     size_t bytes = operand_bytes(role, raw);
-    if (role == 'L') {
+    if (is_list(role)) {
         const TensorList *from = raw.p;
         TensorList *list = (TensorList *)room;
         Tensor *copies = (Tensor *)(room + sizeof *list + from->n * sizeof(Tensor *));
@@ -106,7 +110,7 @@ static char *copy_operand(Executor *e, int index, char role, RawArg raw, char *r
             list->v[i] = &copies[i];
         }
     } else {
-        size_t exact = role == 'B' ? sizeof(BoolArray) + ((const BoolArray *)raw.p)->n : role == 'c' ? strlen(raw.p) + 1 : bytes;
+        size_t exact = role == 'B' || role == 'M' ? sizeof(BoolArray) + ((const BoolArray *)raw.p)->n : role == 'c' ? strlen(raw.p) + 1 : bytes;
         memcpy(room, raw.p, exact);
         e->tensors += is_tensor(role);
     }
@@ -124,19 +128,19 @@ static int check_tensor(const Executor *e, const Tensor *t, int index) {
         if (t->shape[i] < 0) return nn_fail(e, "argument %d has a negative dimension", index);
     }
     if (t->numel > 0 && t->origin == NULL) return nn_fail(e, "argument %d has no data", index);
-    if (((uintptr_t)t->origin & 31) != 0) {
+    if (is_aclnn(e) && ((uintptr_t)t->origin & 31) != 0) {
         violation("aclnn%s: the address %p of argument %d is not 32-byte aligned", e->op->name, (void *)t->origin, index);
     }
     return ACL_OK;
 }
 
-static int check_operands(const Executor *e) {
+int executor_check(const Executor *e) {
     bool first = true;
     for (int i = 0; i < e->argc; i++) {
         char role = e->op->roles[i];
-        if (role == 'L') {
+        if (is_list(role) && e->args[i].list != NULL) {
             const TensorList *list = e->args[i].list;
-            if (list->n == 0) return nn_fail(e, "the tensor list is empty");
+            if (list->n == 0 && role == 'L') return nn_fail(e, "the tensor list is empty");
             for (uint64_t k = 0; k < list->n; k++) {
                 int code = check_tensor(e, list->v[k], i);
                 if (code != 0) return code;
@@ -185,7 +189,7 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor) 
             e->args[i].i = raw[i].i;
         }
     }
-    int code = check_operands(e);
+    int code = executor_check(e);
     if (code == 0) code = op->check(e);
     Handle *handle = code == 0 ? pool_take(&pool, UINT32_MAX) : NULL;
     if (handle == NULL) {
@@ -208,7 +212,7 @@ static Executor *duplicate(const Executor *e) { /* for repeatable executors: the
         char role = e->op->roles[i];
         if (!is_pointer(role) || e->args[i].t == NULL) continue;
         copy->args[i].t = (Tensor *)((char *)e->args[i].t + shift);
-        bool list = role == 'L' || role == 'S'; /* both are a count and pointers into the same allocation */
+        bool list = is_list(role) || role == 'S'; /* both are a count and pointers into the same allocation */
         for (uint64_t k = 0; list && k < e->args[i].list->n; k++) {
             copy->args[i].list->v[k] = (Tensor *)((char *)e->args[i].list->v[k] + shift);
         }
@@ -240,6 +244,24 @@ void task_use(Task *task, const void *address, int64_t low, int64_t high, int de
     if (task->fault == NULL) task->fault = strdup(why);
 }
 
+int executor_submit(Executor *e, Stream *stream, void *workspace) {
+    Task *task = task_new(TASK_KERNEL, e->tensors + 1);
+    task->kernel.executor = e;
+    task->kernel.workspace = workspace;
+    task->kernel.workspace_size = e->workspace;
+    for (int i = 0; i < e->argc; i++) {
+        char role = e->op->roles[i];
+        if (is_tensor(role) && e->args[i].t != NULL) use_tensor(task, e->args[i].t, e->op, stream->device->id);
+        for (uint64_t k = 0; is_list(role) && e->args[i].list != NULL && k < e->args[i].list->n; k++) {
+            use_tensor(task, e->args[i].list->v[k], e->op, stream->device->id);
+        }
+    }
+    if (e->workspace > 0) task_use(task, workspace, 0, (int64_t)e->workspace, stream->device->id, "workspace");
+    task->correlation = mspti_launch();
+    count(&counters.launches, 1);
+    return stream_submit(stream, task);
+}
+
 int op_launch(int id, void *workspace, uint64_t size, void *executor, void *stream_handle_) {
     const OpInfo *op = &op_infos[id];
     if (executor == NULL) return fail(NN_NULL_PARAM, "aclnn%s: null executor", op->name);
@@ -258,25 +280,12 @@ int op_launch(int id, void *workspace, uint64_t size, void *executor, void *stre
                        (unsigned long long)(workspace ? size : 0));
     }
     if (code != 0) return code == NN_INVALID_PARAM ? code : (code == RT_INVALID_HANDLE ? code : NN_RUNTIME);
-    Task *task = task_new(TASK_KERNEL, e->tensors + 1);
-    task->kernel.executor = e->repeatable ? duplicate(e) : e;
-    task->kernel.workspace = workspace;
-    task->kernel.workspace_size = e->workspace;
-    for (int i = 0; i < e->argc; i++) {
-        char role = op->roles[i];
-        if (is_tensor(role) && e->args[i].t != NULL) use_tensor(task, e->args[i].t, op, stream->device->id);
-        for (uint64_t k = 0; role == 'L' && k < e->args[i].list->n; k++) {
-            use_tensor(task, e->args[i].list->v[k], op, stream->device->id);
-        }
-    }
-    if (e->workspace > 0) task_use(task, workspace, 0, (int64_t)e->workspace, stream->device->id, "workspace");
-    task->correlation = mspti_launch();
-    count(&counters.launches, 1);
+    Executor *own = e->repeatable ? duplicate(e) : e;
     if (!e->repeatable) {
         pool_give(&pool, handle);
         count(&counters.executors_live, -1);
     }
-    return stream_submit(stream, task);
+    return executor_submit(own, stream, workspace);
 }
 
 /* A kernel marks its workspace and looks at the mark when it ends: a workspace shared by two streams is noticed. */
@@ -353,7 +362,7 @@ API const char *simOpName(int32_t index) { return index >= 0 && index < op_count
 
 API int32_t simOpSignature(int32_t index, char *codes, size_t size) {
     if (index < 0 || index >= op_count || size == 0) return ACL_INVALID_PARAM;
-    static const char from[] = "inopmkszIJBLSluwbqdfDc", to[] = "ttttttssIIBLSluib?dfDz";
+    static const char from[] = "inopmkszIJBMLESluwbqdfDc", to[] = "ttttttssIIBBLLSluib?dfDz";
     const char *roles = op_infos[index].roles;
     size_t n = 0;
     for (; roles[n] != '\0' && n + 1 < size; n++) codes[n] = to[strchr(from, roles[n]) - from];

@@ -59,6 +59,19 @@ static void tensor_unwatch(const Tensor *t) {
     pthread_mutex_unlock(&watch_lock);
 }
 
+/* strides NULL: dense. No storage shape and no offset. */
+void tensor_fill(Tensor *t, const int64_t *dims, int ndim, int dtype, const int64_t *strides, int format, void *data) {
+    *t = (Tensor){.magic = TENSOR_MAGIC, .dtype = dtype, .format = format, .ndim = ndim, .item = dtype_size(dtype),
+                  .origin = data, .data = data};
+    int64_t dense_stride = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        t->shape[i] = dims[i];
+        t->stride[i] = strides != NULL ? strides[i] : dense_stride;
+        dense_stride *= dims[i];
+    }
+    describe(t);
+}
+
 API Tensor *aclCreateTensor(const int64_t *dims, uint64_t ndim, int32_t dtype, const int64_t *strides, int64_t offset,
                             int32_t format, const int64_t *storage, uint64_t storage_ndim, void *data) {
     if (ndim > MAX_DIMS || storage_ndim > MAX_DIMS || (ndim > 0 && dims == NULL) || (storage_ndim > 0 && !storage)) {
@@ -66,24 +79,12 @@ API Tensor *aclCreateTensor(const int64_t *dims, uint64_t ndim, int32_t dtype, c
              (unsigned long long)storage_ndim);
         return NULL;
     }
-    Tensor *t = calloc(1, sizeof *t);
-    t->magic = TENSOR_MAGIC;
-    t->dtype = dtype;
-    t->format = format;
-    t->ndim = (int)ndim;
+    Tensor *t = malloc(sizeof *t);
+    tensor_fill(t, dims, (int)ndim, dtype, strides, format, data);
     t->storage_ndim = (int)storage_ndim;
     t->offset = offset;
-    t->item = dtype_size(dtype);
-    for (uint64_t i = 0; i < ndim; i++) t->shape[i] = dims[i];
-    int64_t dense_stride = 1;
-    for (int i = t->ndim - 1; i >= 0; i--) {
-        t->stride[i] = strides != NULL ? strides[i] : dense_stride;
-        dense_stride *= dims[i];
-    }
     for (uint64_t i = 0; i < storage_ndim; i++) t->storage[i] = storage[i];
-    t->origin = data;
     t->data = (char *)data + offset * (int64_t)t->item;
-    describe(t);
     count(&counters.tensors_live, 1);
     return t;
 }

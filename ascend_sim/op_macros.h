@@ -58,7 +58,9 @@
 #define TYPE_I const IntArray *
 #define TYPE_J const IntArray *
 #define TYPE_B const BoolArray *
+#define TYPE_M const BoolArray *
 #define TYPE_L const TensorList *
+#define TYPE_E const TensorList *
 #define TYPE_S const ScalarList *
 #define TYPE_l int64_t
 #define TYPE_u uint64_t
@@ -80,7 +82,9 @@
 #define MEMBER_I p
 #define MEMBER_J p
 #define MEMBER_B p
+#define MEMBER_M p
 #define MEMBER_L p
+#define MEMBER_E p
 #define MEMBER_S p
 #define MEMBER_l i
 #define MEMBER_u i

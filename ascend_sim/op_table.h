@@ -1,7 +1,7 @@
 /* The operators: OP(name, unit, types of the first tensor, check, kernel, variant, roles of the arguments).
  *
  * Roles: i input, n optional input, o output, p optional output, m updated in place, k optional and updated in place;
- *        s scalar, z optional scalar; I ints, J optional ints, B bools, L tensors, S scalars;
+ *        s scalar, z optional scalar; I ints, J optional ints, B bools, M optional bools, L tensors, E tensors or none, S scalars;
  *        l int64, u uint64, w int32, b int8, q bool, d double, f float, D data type.
  * Phase 1 of every row additionally takes (uint64_t *workspace, aclOpExecutor **executor). */
 

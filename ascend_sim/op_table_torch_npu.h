@@ -216,3 +216,43 @@ OP(FlashAttentionScore, CUBE, FLOATS, check_attention, run_attention, 0,
    i, i, i, n, n, n, n, J, d, d, l, l, l, c, l, l, o, o, p, o)
 OP(FlashAttentionScoreGrad, CUBE, FLOATS, check_attention, run_attention_backward, 0,
    i, i, i, i, n, n, n, n, n, n, n, n, J, d, d, l, l, l, c, l, l, o, o, o, p)
+
+/* recurrent layers */
+OP(LSTM, CUBE, FLOATS, check_recurrent, run_recurrent, CLIENT_LSTM, i, L, E, n, q, l, d, q, q, q, o, o, o, E, E, E, E, E, E, E)
+OP(LstmBackward, CUBE, FLOATS, check_recurrent, run_recurrent_backward, CLIENT_LSTM_BACKWARD,
+   i, E, L, n, n, n, L, L, L, L, L, L, L, n, q, l, d, q, q, q, M, o, o, o, L)
+OP(GRU, CUBE, FLOATS, check_recurrent, run_recurrent, CLIENT_GRU, i, L, n, n, q, l, d, q, q, q, o, o, E, E, E, E, E)
+OP(GRUBackward, CUBE, FLOATS, check_recurrent, run_recurrent_backward, CLIENT_GRU_BACKWARD,
+   i, L, n, n, n, L, L, L, L, L, n, q, l, q, q, o, o, L)
+OP(ThnnFusedLstmCell, VECTOR, FLOATS, check_lstm_cell, run_lstm_cell, 0, i, i, i, n, n, o, o, o)
+OP(ThnnFusedLstmCellBackward, VECTOR, FLOATS, check_lstm_cell_backward, run_lstm_cell_backward, 0, n, n, i, i, i, q, o, o, p)
+
+/* fused operators */
+OP(RmsNorm, VECTOR, FLOATS, check_rms_norm, run_rms_norm, 0, i, i, d, o, o)
+OP(RmsNormGrad, VECTOR, FLOATS, check_rms_norm_grad, run_rms_norm_grad, 0, i, i, i, i, o, o)
+OP(AddRmsNorm, VECTOR, FLOATS, check_add_rms_norm, run_add_rms_norm, 0, i, i, i, d, o, o, o)
+OP(SwiGlu, VECTOR, FLOATS, check_swiglu, run_swiglu, 0, i, l, o)
+OP(SwiGluGrad, VECTOR, FLOATS, check_swiglu_grad, run_swiglu_grad, 0, i, i, l, o)
+OP(FastGelu, VECTOR, FLOATS, check_broadcast, run_fast_gelu, 0, i, o)
+OP(FastGeluBackward, VECTOR, FLOATS, check_broadcast, run_fast_gelu_backward, 0, i, i, o)
+OP(ScaledMaskedSoftmax, VECTOR, FLOATS, check_masked_softmax, run_masked_softmax, 0, i, i, d, q, o)
+OP(ScaledMaskedSoftmaxBackward, VECTOR, FLOATS, check_masked_softmax_backward, run_masked_softmax_backward, 0, i, i, i, d, q, o)
+OP(GroupNormSilu, VECTOR, FLOATS, check_group_norm_silu, run_group_norm_silu, 0, i, n, n, l, d, o, o, o)
+
+/* grids, sequences, numbers */
+OP(GridSampler2D, VECTOR, FLOATS_D, check_grid_sampler, run_grid_sampler, 0, i, i, l, l, q, o)
+OP(GridSampler2DBackward, VECTOR, FLOATS_D, check_grid_sampler, run_grid_sampler_backward, 1, i, i, i, l, l, q, M, p, p)
+OP(AffineGrid, VECTOR, FLOATS, check_affine_grid, run_affine_grid, 0, i, I, q, o)
+OP(CtcLoss, VECTOR, FLOATS_D, check_ctc, run_ctc, 0, i, i, I, I, l, q, o, o)
+OP(CtcLossBackward, VECTOR, FLOATS_D, check_ctc_backward, run_ctc_backward, 0, i, i, i, I, I, i, i, l, q, o)
+OP(LogSpace, VECTOR, NUMBERS, check_none, run_logspace, 0, s, s, l, d, o)
+OP(RoundDecimals, VECTOR, NUMBERS, check_broadcast, run_round_decimals, 0, i, l, o)
+OP(InplaceRoundDecimals, VECTOR, NUMBERS, check_none, run_round_decimals, 0, m, l)
+
+/* places, rows and triangles */
+OP(InplacePut, VECTOR, ANY, check_put, run_put, 0, m, i, i, q)
+OP(InplaceFillDiagonal, VECTOR, ANY, check_fill_diagonal, run_fill_diagonal, 0, m, s, q)
+OP(EmbeddingRenorm, VECTOR, FLOATS, check_embedding_renorm, run_embedding_renorm, 0, m, i, d, d)
+OP(AngleV2, VECTOR, ANY, check_broadcast, run_angle, 0, i, o)
+OP(TriangularSolve, AICPU, FLOATS_D, check_triangular, run_triangular, 0, i, i, q, q, q, o, o)
+OP(UniqueDim, AICPU, ANY, check_unique_dim, run_unique_dim, 0, i, q, q, l, o, o, o)

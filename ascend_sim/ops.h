@@ -4,7 +4,7 @@
 
 #include "sim.h"
 
-#define MAX_ARGS 26
+#define MAX_ARGS 30
 #define MAX_OUTPUTS 4
 #define TENSOR_MAGIC 0x54656e73u
 
@@ -39,6 +39,7 @@ typedef union {
     TensorList *list;
     ScalarList *scalars;
     const char *text;
+    const struct Attributes *attributes; /* of an aclop operator */
     int64_t i;
     double d;
 } Arg;
@@ -78,6 +79,9 @@ int op_prepare(int id, const RawArg *raw, uint64_t *workspace, void **executor);
 int op_launch(int id, void *workspace, uint64_t size, void *executor, void *stream);
 int executor_run(Stream *stream, Task *task); /* 0 or a fault code; text in the executor */
 void executor_free(Executor *e);
+int executor_check(const Executor *e);                        /* its operands, not their meaning */
+int executor_submit(Executor *e, Stream *stream, void *workspace); /* the kernel takes the executor */
+void tensor_fill(Tensor *t, const int64_t *dims, int ndim, int dtype, const int64_t *strides, int format, void *data);
 
 /* Results whose size only the kernel knows: the client reads it from its tensor (aclGetViewShape) after it waited. */
 void tensor_watch(Executor *e);                     /* the last output */

@@ -19,6 +19,12 @@ Values values_for(const Tensor *t) {
     return v;
 }
 
+Values values_zeroed(const Tensor *t) {
+    Values v = values_for(t);
+    for (int64_t i = 0; i < t->numel; i++) v.v[i] = 0;
+    return v;
+}
+
 void values_free(Values *v) { free(v->owned); }
 void values_done(Values *v) { out_done(v->t, CT_F64, v->v, v->owned); }
 

@@ -25,6 +25,7 @@ static void init_devices(void) {
 }
 
 bool runtime_forked(void) { return atomic_load(&forked); }
+bool runtime_initialized(void) { return atomic_load(&initialized); }
 
 int runtime_usable(void) {
     if (!atomic_load(&forked)) return ACL_OK;

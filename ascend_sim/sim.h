@@ -159,6 +159,7 @@ int device_status(Device *device);             /* sticky error of a device, with
 void device_fault(Device *device, int code, uint32_t stream_id, uint64_t task_id, const char *format, ...)
     PRINTF_LIKE(5, 6);
 bool runtime_forked(void);
+bool runtime_initialized(void);                /* between aclInit and aclFinalize */
 int runtime_usable(void);                      /* 0, or an error in a forked child */
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -183,7 +184,7 @@ static inline bool memory_alive(const Block *block) { return (atomic_load(&block
 void memory_unuse(Block **blocks, uint32_t count);
 void memory_reset_device(int device);
 extern ptrdiff_t memory_delta;                 /* device address + delta = address the kernels may touch */
-static inline void *device_pointer(const void *p) { return (char *)p + memory_delta; }
+static inline void *device_pointer(const void *p) { return p == NULL ? NULL : (char *)p + memory_delta; } /* NULL: no elements */
 
 /* ---- counters (read by tests) -------------------------------------------------------------------------------------- */
 typedef struct {

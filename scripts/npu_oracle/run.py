@@ -24,6 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PROGRAMS = sorted(p.stem for p in (HERE / "programs").glob("*.py") if p.stem != "__init__")
 TIMEOUT = 300
+LINKED = ("profiler",)
 
 
 def installation(folder: pathlib.Path) -> pathlib.Path:
@@ -36,19 +37,21 @@ def installation(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-def environment(which: str, cann: pathlib.Path) -> dict[str, str]:
-    """What a client needs to find the simulator. Only tasks launched by the calling thread are linked to kernels by torch_npu."""
+def environment(which: str, program: str, cann: pathlib.Path) -> dict[str, str]:
+    """What a client needs to find the simulator. torch_npu launches from a thread of its own, and links kernels to their operators
+    only where that is switched off: a program that looks at such links has it off, the others have it as it comes."""
     base = {k: v for k, v in os.environ.items() if not k.startswith(("ASCEND_", "MINDTORCH_", "TORCH_"))}
     base["OPENBLAS_NUM_THREADS"] = base["OMP_NUM_THREADS"] = "1"
     if which == "mindtorch_v2":
         return {**base, "MINDTORCH_NPU_SIM": "1", "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(HERE)])}
     return {**base, "ASCEND_HOME_PATH": str(cann), "ASCEND_OPP_PATH": str(cann / "opp"), "LD_LIBRARY_PATH": str(cann / "lib64"),
-            "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "TASK_QUEUE_ENABLE": "0", "KINETO_LOG_LEVEL": "99", "PYTHONPATH": str(HERE)}
+            "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "KINETO_LOG_LEVEL": "99", "PYTHONPATH": str(HERE),
+            **({"TASK_QUEUE_ENABLE": "0"} if program in LINKED else {})}
 
 
 def observe(which: str, program: str, cann: pathlib.Path) -> Any:
     """What a program saw with a client, or a text that says how it ended."""
-    done = subprocess.run([sys.executable, str(HERE / "client.py"), which, program], env=environment(which, cann),
+    done = subprocess.run([sys.executable, str(HERE / "client.py"), which, program], env=environment(which, program, cann),
                           capture_output=True, text=True, timeout=TIMEOUT, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
     if lines:

@@ -47,6 +47,17 @@ SAME = Rule(None, "self", elementwise=True)              # neg, abs, floor: the 
 PREDICATE = Rule(None, "bool", elementwise=True)         # isnan, logical_not
 
 
+def check_factor(alpha: Any, kind: str) -> None:
+    """RuntimeError for a number that a sum with results of this kind (numpy's letter) does not take as a factor."""
+    if isinstance(alpha, bool):
+        if kind != "b":
+            raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    elif kind in "biu" and not isinstance(alpha, int):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    elif kind != "c" and isinstance(alpha, complex):
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+
+
 def result_type(*operands: Any) -> dt.dtype:
     """PyTorch's common type of tensors and Python numbers.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._dispatch.registry import check, inplace_kernel, kernel
 from ..._dtype import get_default_dtype
+from ..._ops.rules import check_factor
 from . import (
     elementwise_mixtures,  # noqa: F401  - registers clamp, where, lerp, addcmul, addcdiv
     elementwise_unary,  # noqa: F401  - registers the kernels of one operand
@@ -27,14 +28,8 @@ def _factor(self: Any, alpha: Any, name: str) -> Any:
             raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
         alpha = alpha.item()
     kind = getattr(self, "dtype", np.dtype(type(self))).kind
-    if isinstance(alpha, bool):
-        if kind != "b":
-            raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    elif kind in "biu" and not isinstance(alpha, int):
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    elif kind not in "c" and isinstance(alpha, complex):
-        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
-    return alpha
+    check_factor(alpha, kind)
+    return bool(alpha) if kind == "b" else alpha
 
 
 def _fits(number: Any, like: np.ndarray) -> Any:

@@ -14,7 +14,7 @@ from ..._dispatch import resolve
 from ..._dispatch.registry import KERNELS, load_family
 from ..._ops.creation_sizes import counted_sizes, explain_sizes
 from ..._ops.movement_shapes import channels_last_strides, storage_extent
-from ..._ops.rules import Spec, as_float, result_type
+from ..._ops.rules import Spec, as_float, check_factor, result_type
 from ..._ops.table import OPS, Op, find
 from ..._tensor import Parameter, Tensor, bump_version, wrap
 from . import abi, copies, ops
@@ -78,6 +78,23 @@ def box(op: Op) -> Boxed:
     made = fallback(op, "there is no device kernel for it")
     made.wants_steps = True    # type: ignore[attr-defined]  # steps of a leaf op may have kernels where it has none
     return made
+
+
+# --- factors of sums ------------------------------------------------------------------------------------------------------
+def _allowed(self: Any, other: Any, alpha: Any) -> None:
+    if alpha.__class__ is not int:
+        check_factor(alpha if isinstance(alpha, _NUMBERS) else alpha.item(), result_type(self, other).np.kind)
+
+
+def whole_factors(t: Any, *factors: Any) -> None:
+    """Rejects fractions as factors of whole numbers: what the CPU makes of them is the rule."""
+    if not t.dtype.is_floating_point and not all(f.__class__ is int for f in factors):
+        raise Rejected("the operator has no such factors")
+
+
+# Both look at types only, so that a plan that was made after them holds for other numbers too.
+_FACTORS: dict[str, Boxed] = {**dict.fromkeys(("add.Tensor", "sub.Tensor", "rsub.Tensor", "rsub.Scalar"), _allowed),
+                              "addcmul": lambda self, tensor1, tensor2, value: whole_factors(self, value)}
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------------
@@ -200,8 +217,11 @@ def _functional(op: Op) -> Boxed:
     row, number_row, number_at = _rows(op, ops.ROWS[op.name], outputs)
     device_of, cast, names = placement(op), _caster(op), resolve.return_type(op)
     quick, is_bool = _quick(op, number_at), op.rule is not None and op.rule.out == "bool"
+    factors = _FACTORS.get(op.name)
 
     def boxed(*args: Any) -> Any:
+        if factors is not None:
+            factors(*args)
         if quick is not None and (plain := quick(args)):
             lead, device = plain
             chosen = number_row if number_at >= 0 and args[number_at].__class__ in _NUMBERS else row
@@ -228,6 +248,8 @@ def _functional(op: Op) -> Boxed:
     fits, rows = _fits(op), [row] if number_row is None else [row, number_row]
 
     def plan(args: tuple[Any, ...]) -> Any:
+        if factors is not None:
+            factors(*args)
         specs = resolve.output_specs(op, args)
         single = isinstance(specs, Spec)
         wanted = [specs] if single else list(specs)
@@ -296,10 +318,13 @@ def _inplace(op: Op, source: Op) -> Boxed:
     elementwise = source.rule is not None and source.rule.elementwise
     is_bool = source.rule is not None and source.rule.out == "bool"
     quick = None if is_bool else _quick(source, number_at)
+    factors = _FACTORS.get(source.name)
 
     def boxed(*args: Any) -> Any:
         target = args[0]
         resolve.check_writable(target)
+        if factors is not None:
+            factors(*args)
         if quick is not None and (plain := quick(args)) and plain[0] is target:
             chosen = number_row if number_at >= 0 and args[number_at].__class__ in _NUMBERS else row
             if chosen is not None:
@@ -329,6 +354,8 @@ def _inplace(op: Op, source: Op) -> Boxed:
     def plan(args: tuple[Any, ...]) -> Any:
         target = args[0]
         resolve.check_writable(target)
+        if factors is not None:
+            factors(*args)
         spec = resolve.output_specs(source, args)
         if not elementwise or spec.dtype is not target.dtype or tuple(spec.shape) != target._a.shape or not fits(args):
             return None

@@ -11,7 +11,7 @@ from ..._ops.table import find
 from ..._shape import broadcast_shapes
 from ..._tensor import bump_version, wrap
 from . import ops
-from .boxing import launch_named, program, run
+from .boxing import launch_named, program, run, whole_factors
 from .copies import NPU, cast, copy_, dense, new_tensor, to_host
 from .launcher import Rejected
 
@@ -31,6 +31,7 @@ def square(self: Any) -> Any:
 
 @program("addmv")
 def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
+    whole_factors(self, beta, alpha)
     product = run("mv", mat, vec)
     if alpha != 1:
         product = run("mul.Tensor", product, alpha)
@@ -39,12 +40,16 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
 
 @program("addr")
 def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
+    whole_factors(self, beta, alpha)
+    if self.dtype is dt.bool_:
+        raise Rejected("the operator has no such type")
     product = run("mul.Tensor", view(vec1, vec1._a[:, None]), vec2)
     return _scaled_sum(product, alpha, self, beta)
 
 
 @program("addbmm")
 def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
+    whole_factors(self, beta, alpha)
     return _scaled_sum(run("sum.dim_IntList", run("bmm", batch1, batch2), (0,), False, None), alpha, self, beta)
 
 

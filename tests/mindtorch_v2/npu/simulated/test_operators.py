@@ -205,3 +205,36 @@ def test_numbers_of_numpy():
     x = torch.ones(3, device="npu")
     for number in (np.float32(2), np.float64(2), np.int64(2)):
         assert (x * number).tolist() == [2.0] * 3
+
+
+SUMS = {"add": lambda x: torch.add(x, x, alpha=0.5), "add a number": lambda x: torch.add(x, 1, alpha=0.5),
+        "sub": lambda x: torch.sub(x, x, alpha=0.5), "rsub": lambda x: torch.rsub(x, 1, alpha=0.5),
+        "add_": lambda x: x.clone().add_(x, alpha=0.5), "foreach": lambda x: torch._foreach_add([x], [x], alpha=0.5)}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_whole_numbers_take_no_fraction_as_alpha(name):
+    x = torch.tensor([1, 2], device="npu")
+    for _ in range(2):    # the second time a plan could answer
+        with pytest.raises(RuntimeError, match="For integral input tensors, argument alpha must not be a floating point number"):
+            SUMS[name](x)
+    assert torch.add(x, x, alpha=2).tolist() == torch.add(x, x, alpha=np.int64(2)).tolist() == [3, 6]
+    assert torch.add(x, x.float(), alpha=0.5).tolist() == [1.5, 3.0]
+
+
+def test_alpha_may_be_a_boolean_for_booleans_only():
+    x = torch.tensor([1.0], device="npu")
+    with pytest.raises(RuntimeError, match="Boolean alpha only supported for Boolean results"):
+        torch.add(x, x, alpha=True)
+    for device in ("cpu", "npu"):
+        b = torch.tensor([True, False], device=device)
+        assert torch.add(b, b, alpha=2).tolist() == [True, False]
+
+
+@pytest.mark.filterwarnings("ignore:.*runs on the CPU")
+def test_fractions_as_factors_of_whole_products_are_cut_as_on_the_cpu():
+    def results(device):
+        m, v = torch.tensor([[1, 2], [3, 4]], device=device), torch.tensor([1, 2], device=device)
+        return [r.tolist() for r in (torch.addmv(v, m, v, alpha=0.5), torch.addbmm(m, m[None], m[None], beta=1.5),
+                                     torch.addcmul(v, v, v, value=0.5), torch.addcmul(v, v, v, value=2))]
+    assert results("npu") == results("cpu") == [[1, 2], [[8, 12], [18, 26]], [1, 2], [3, 10]]
