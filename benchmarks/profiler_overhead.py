@@ -121,7 +121,7 @@ def _row(what: str, found: dict[str, Any], per_event: bool, limit: float) -> dic
 
 # load: (how it is built, calls in a burst, rounds, whether the cost is given per event)
 LOADS = {"x + x": (tiny, 400, 60, False), "MLP": (training_steps.mlp, 2, 150, True),
-         "transformer": (training_steps.transformer, 2, 12, True), "CNN": (training_steps.cnn, 2, 12, True)}
+         "transformer": (training_steps.transformer, 2, 40, True), "CNN": (training_steps.cnn, 2, 60, True)}
 # At most this times PyTorch's. Where no figure stands, PyTorch's own cost is the limit.
 LIMITS = {("x + x", "shapes"): 0.5, ("x + x", "memory"): 0.5, ("x + x", "stack"): 0.7, ("MLP", "none"): 0.3}
 

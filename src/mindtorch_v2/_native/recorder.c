@@ -142,16 +142,41 @@ static const OpSlot *op_label(Core *core, PyObject *op)
     return slot->op ? slot : add_op(core, op);
 }
 
+static NameSlot *recent_name(Core *core, PyObject *name, int kind)
+{
+    return &core->recent[((uintptr_t)name >> 4 ^ (uintptr_t)kind << 5) % RECENT_NAMES];
+}
+
+static void forget_names(Core *core)
+{
+    for (int i = 0; i < RECENT_NAMES; i++)
+        Py_CLEAR(core->recent[i].name);
+}
+
+/* 1 where the name has a label, 0 where it has none yet, -1 with a Python error set. */
+static int known_label(Core *core, PyObject *name, int kind, int32_t *label)
+{
+    NameSlot *slot = recent_name(core, name, kind);
+    if (slot->name == name && slot->kind == kind) {
+        *label = slot->label;
+        return 1;
+    }
+    PyObject *known = PyDict_GetItemWithError(core->names[kind], name);
+    if (!known)
+        return PyErr_Occurred() ? -1 : 0;
+    *label = (int32_t)PyLong_AsLong(known);
+    slot->kind = kind;
+    slot->label = *label;
+    Py_XSETREF(slot->name, Py_NewRef(name));
+    return 1;
+}
+
 int core_name_label(Core *core, PyObject *name, int kind, int32_t *label)
 {
     uint64_t generation = core->generation;
-    PyObject *known = PyDict_GetItemWithError(core->names[kind], name);
-    if (known) {
-        *label = (int32_t)PyLong_AsLong(known);
-        return 0;
-    }
-    if (PyErr_Occurred())
-        return -1;
+    int known = known_label(core, name, kind, label);
+    if (known)
+        return known < 0 ? -1 : 0;
     PyObject *labels = PyObject_GetAttr((PyObject *)core, names.labels);
     PyObject *number = PyLong_FromLong(kind);
     PyObject *made = labels && number ? PyObject_CallMethodObjArgs(labels, names.number, name, number, NULL) : NULL;
@@ -291,9 +316,10 @@ static int node_kind(Core *core, PyObject *name, bool is_backward)
     /* A name without the engine's prefix is the forward of a custom Function. */
     if (is_backward)
         return KIND_BACKWARD;
-    PyObject *known = PyDict_GetItemWithError(core->names[KIND_NODE], name);
-    if (known || PyErr_Occurred())
-        return known ? KIND_NODE : -1;
+    int32_t label;
+    int known = known_label(core, name, KIND_NODE, &label);
+    if (known)
+        return known < 0 ? -1 : KIND_NODE;
     const char *text = PyUnicode_AsUTF8(name);
     return !text ? -1 : strncmp(text, EVALUATE, sizeof EVALUATE - 1) == 0 ? KIND_NODE : KIND_FUNCTION;
 }
@@ -393,8 +419,9 @@ static int end_event(Core *self)
     }
     Buffer *buffer = core_buffer(self);
     if (buffer)
-        buffer_leave(buffer, now);
-    tracer_resume(buffer);                          /* also where the recording ended inside an operator */
+        buffer_leave_fast(buffer, now);
+    if (tracer_paused)
+        tracer_resume(buffer);                      /* also where the recording ended inside an operator */
     return !buffer && PyErr_Occurred() ? -1 : 0;
 }
 
@@ -463,6 +490,7 @@ static PyObject *restart(Core *self, PyObject *args)
     Py_INCREF(describe_function);
     stacks->describe_function = describe_function;
     Py_XSETREF(self->stacks, stacks);
+    forget_names(self);
     for (int kind = 0; kind < KIND_COUNT; kind++) {
         PyObject *fresh = PyDict_New();
         if (!fresh)
@@ -536,6 +564,7 @@ static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 
 static void core_dealloc(Core *self)
 {
+    forget_names(self);
     for (int kind = 0; kind < KIND_COUNT; kind++)
         Py_XDECREF(self->names[kind]);
     Py_XDECREF(self->clock);

@@ -147,6 +147,14 @@ typedef struct {
     PyObject *info, *module_stack, *detached;
 } Buffer;
 
+/* The label of a name that was met lately, found by the name's address. */
+typedef struct {
+    PyObject *name;           /* owned; NULL: a free slot */
+    int32_t kind, label;
+} NameSlot;
+
+enum { RECENT_NAMES = 128 };
+
 struct Core {
     PyObject_HEAD
     uint64_t generation;
@@ -159,6 +167,7 @@ struct Core {
     int64_t base_ns;
     PyObject *buffers;                 /* dict: thread number -> Buffer */
     PyObject *names[KIND_COUNT];       /* dict: name -> label */
+    NameSlot recent[RECENT_NAMES];
     BlobMap inputs;
     Table stray;                       /* MemoryRow: frees by threads that are not recorded */
     Stacks *stacks;
@@ -210,6 +219,7 @@ int32_t stacks_recent_label(Stacks *stacks, PyObject *function, PyObject *self);
 extern PyMethodDef tracer_methods[];
 void tracer_pause(const Buffer *buffer);                                    /* an operator begins: nothing inside it is traced */
 void tracer_resume(const Buffer *buffer);                                   /* goes on unless an operator is still open */
+extern _Thread_local bool tracer_paused THREAD_LOCAL_MODEL;                 /* whether there is anything to resume */
 void tracer_clear(Buffer *buffer);
 int tracer_handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *function, PyObject *self);
 int hook_begin(Buffer *buffer);                                             /* sets the calling thread's profile hook */

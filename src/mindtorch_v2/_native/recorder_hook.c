@@ -55,13 +55,14 @@ static inline bool has_room(const Buffer *buffer)
 static inline void open_function_row(Buffer *buffer, int32_t label)
 {
     Core *core = buffer->core;
-    Row *row = table_add(&buffer->rows);
-    int32_t number = (int32_t)(buffer->rows.next - 1);
+    Row *row = (Row *)buffer->rows.spot;                 /* there is room, as `table_add` would look for */
+    int32_t number = (int32_t)buffer->rows.next++;
+    buffer->rows.spot += sizeof *row;
     *row = (Row){.end_ns = NO_END, .sequence_nr = -1, .label = label, .inputs = -1, .stack = -1, .module = buffer->module,
                  .parent = buffer->open_count ? buffer->open[buffer->open_count - 1].row : -1};
     core->kept++;
     buffer->open[buffer->open_count++] = (Open){.row = number, .stack = -1, .by_handle = 1};
-    row->start_ns = core_now(core);
+    row->start_ns = counted_now(core);
 }
 
 static inline bool end_function_row(Buffer *buffer, int32_t row)
@@ -69,7 +70,7 @@ static inline bool end_function_row(Buffer *buffer, int32_t row)
     const Open *top = &buffer->open[buffer->open_count - 1];
     if (!buffer->open_count || top->row != row || !top->by_handle || row < buffer->rows.first)
         return false;
-    ((Row *)table_element(&buffer->rows, row - buffer->rows.first))->end_ns = core_now(buffer->core);
+    ((Row *)table_element(&buffer->rows, row - buffer->rows.first))->end_ns = counted_now(buffer->core);
     buffer->open_count--;
     return true;
 }
@@ -143,7 +144,7 @@ static inline bool short_way(const Hook *hook, PyFrameObject *frame, int what, P
 }
 
 /* --- the hook --------------------------------------------------------------------------------------------------------- */
-static int look_closer(Hook *hook, PyFrameObject *frame, int what, PyObject *arg)
+SELDOM static int look_closer(Hook *hook, PyFrameObject *frame, int what, PyObject *arg)
 {
     Buffer *buffer = hook->buffer;
     if (!buffer) {                         /* tracing ended on another thread, or just now */
@@ -204,9 +205,9 @@ void hook_end(Buffer *buffer)
     Py_DECREF(hook);
 }
 
-#if PY_VERSION_HEX >= 0x030B0000
-static _Thread_local bool paused;
+_Thread_local bool tracer_paused THREAD_LOCAL_MODEL;
 
+#if PY_VERSION_HEX >= 0x030B0000
 /* Not calling the hook at all inside operators is cheaper than its returning at once. A debugger or another profile function goes
  * on seeing everything. */
 void tracer_pause(const Buffer *buffer)
@@ -214,17 +215,17 @@ void tracer_pause(const Buffer *buffer)
     PyThreadState *state = PyThreadState_Get();
     bool alone = buffer->monitored ? buffer->alone && !state->c_profilefunc
                                    : buffer->hook && !buffer->hook->previous && state->c_profilefunc == trace;
-    if (!paused && buffer->traced && alone && !state->c_tracefunc) {
+    if (!tracer_paused && buffer->traced && alone && !state->c_tracefunc) {
         PyThreadState_EnterTracing(state);
-        paused = true;
+        tracer_paused = true;
     }
 }
 
 void tracer_resume(const Buffer *buffer)
 {
-    if (paused && !(buffer && buffer->op_depth)) {
+    if (tracer_paused && !(buffer && buffer->op_depth)) {
         PyThreadState_LeaveTracing(PyThreadState_Get());
-        paused = false;
+        tracer_paused = false;
     }
 }
 #else

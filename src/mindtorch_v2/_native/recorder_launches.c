@@ -39,7 +39,7 @@ static int add_row(Core *core, Buffer *buffer, PyObject *name, int64_t number, i
     }
     if (buffer_push(buffer, label, number, 0, -1, stack, false, false, start_ns) == -2)
         return -1;
-    buffer_leave(buffer, end_ns);
+    buffer_leave_fast(buffer, end_ns);
     return 0;
 }
 

@@ -16,7 +16,7 @@ int frame_lasti(PyFrameObject *frame)
 /* --- codes ------------------------------------------------------------------------------------------------------------ */
 static bool grow_codes(Stacks *stacks)
 {
-    size_t old = stacks->codes ? stacks->code_mask + 1 : 0, size = old ? 2 * old : 256;
+    size_t old = stacks->codes ? stacks->code_mask + 1 : 0, size = old ? 2 * old : 1024;
     CodeSlot *slots = calloc(size, sizeof *slots), *before = stacks->codes;
     if (!slots) {
         PyErr_NoMemory();
@@ -48,7 +48,7 @@ static bool add_code(Stacks *stacks, PyObject *code, CodeSlot *known)
     *known = (CodeSlot){.code = code, .class = class, .label = label};
     if (find_code(stacks, code))          /* the description met it, on this thread or another */
         return true;
-    if ((!stacks->codes || 2 * stacks->code_used > stacks->code_mask) && !grow_codes(stacks))
+    if ((!stacks->codes || 4 * stacks->code_used > stacks->code_mask) && !grow_codes(stacks))
         return false;
     size_t place = code_hash(code) & stacks->code_mask;
     while (stacks->codes[place].code)

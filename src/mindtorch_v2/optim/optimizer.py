@@ -39,13 +39,19 @@ class _Required:
 required = _Required()
 
 
+@functools.cache
+def _scope(optimizer: str, method: str) -> str:
+    """What a profile calls it: the same object every time, which the recorder finds faster."""
+    return f"Optimizer.{method}#{optimizer}.{method}"
+
+
 def _with_scope_and_hooks(step: Any) -> Any:
     """Wraps a subclass's `step`: no gradients are recorded, hooks run, and a profile shows `Optimizer.step#<class>.step`."""
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         observer = _observer.active
         if observer is not None:
-            observer.enter_scope(f"Optimizer.step#{type(self).__name__}.step", None)
+            observer.enter_scope(_scope(type(self).__name__, "step"), None)
         before = modes.set_grad(False)
         try:
             if _global_pre_hooks or self._optimizer_step_pre_hooks:
@@ -155,7 +161,7 @@ class Optimizer:
         """Forgets all gradients, or (set_to_none=False) sets them to zero in place."""
         observer = _observer.active
         if observer is not None:
-            observer.enter_scope(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad", None)
+            observer.enter_scope(_scope(type(self).__name__, "zero_grad"), None)
         try:
             for group in self.param_groups:
                 for p in group["params"]:
