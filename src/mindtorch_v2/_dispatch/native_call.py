@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _device
 from .. import _dtype as dt
 from .._ops.schema import NO_DEFAULT
 from .._storage import native
-from .._tensor import Parameter, Tensor
+from .._tensor import Parameter, Tensor, layout, memory_format
 from . import modes
 from .registry import ALLOCATES_INSIDE, COMPOSITES, DIRECT, KERNELS, NATIVE_STEPS, SHOWN
 from .resolve import check_writable, explain
@@ -44,6 +45,7 @@ def _set_up() -> bool:
     if native is None:
         return False
     reads_arrays = native.setup(Tensor, np.ndarray, samples())
+    native.setup_values(_device.device, dt.dtype, layout, memory_format)
     inexact = tuple(dtype for dtype in dt.ALL if dtype.inexact)
     native.setup_calls(Tensor, Parameter, np.ndarray, reads_arrays, explain, np.asarray, check_writable, dt.BY_NUM, dt.bool_, inexact,
                        modes.sequence, dt.float32)

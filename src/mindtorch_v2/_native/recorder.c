@@ -638,6 +638,7 @@ static PyObject *setup(PyObject *module, PyObject *args)
 /* Those of sys.monitoring belong to the module too but stand in their own file. */
 static PyMethodDef functions[] = {
     {"setup", setup, METH_VARARGS, "setup(Tensor, ndarray, samples): whether arrays can be read directly."},
+    {"setup_values", inputs_setup_values, METH_VARARGS, "setup_values(device, dtype, layout, ...): types of arguments beside tensors and numbers."},
     {"setup_calls", calls_setup, METH_VARARGS, "What calls need of the package."},
     {"observe", calls_observe, METH_VARARGS, "observe(observer, seen): who is told about calls."},
     {"run_backward", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, engine_run_doc},

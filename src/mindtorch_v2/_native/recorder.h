@@ -199,6 +199,7 @@ int core_drop_old_rows(Core *core);
 
 /* inputs */
 int inputs_setup(PyObject *module, PyObject *tensor, PyObject *ndarray, PyObject *samples);
+PyObject *inputs_setup_values(PyObject *module, PyObject *args);
 /* The arguments of a call by number; -2 with a Python error set. `tuple` is made where it is needed and not given. */
 int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple);
 int32_t inputs_of_values(Core *core, PyObject *const *values, Py_ssize_t count);

@@ -4,9 +4,11 @@
 #include <string.h>
 
 enum { MAX_WORDS = 160, TYPE_COUNT = 32, MAX_DEPTH = 3 };
-enum { TENSOR = 1, NONE, TRUE_, FALSE_, INT, FLOAT, COMPLEX, TEXT, LIST };
+enum { TENSOR = 1, NONE, TRUE_, FALSE_, INT, FLOAT, COMPLEX, TEXT, LIST, CONSTANT, DEVICE };
 
 static PyTypeObject *tensor_type, *array_type;
+static PyTypeObject *device_type, *constant_types[4];   /* of each of the latter's values there is one object, for good */
+static PyObject *s_type, *s_index;
 static bool layout_known;
 static int item_sizes[TYPE_COUNT];     /* by numpy's number of the type; 0 where it is not one of ours */
 
@@ -53,6 +55,24 @@ int inputs_setup(PyObject *module, PyObject *tensor, PyObject *ndarray, PyObject
     Py_INCREF(ndarray);
     Py_XSETREF(array_type, (PyTypeObject *)ndarray);
     return layout_known;
+}
+
+PyObject *inputs_setup_values(PyObject *module, PyObject *args)
+{
+    /* setup_values(device type, type of constants, ...) */
+    (void)module;
+    Py_ssize_t count = PyTuple_GET_SIZE(args);
+    if (count < 1 || count > 5)
+        return PyErr_Format(PyExc_TypeError, "expected the type of devices and up to 4 types of constants, got %zd", count);
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!PyType_Check(PyTuple_GET_ITEM(args, i)))
+            return PyErr_Format(PyExc_TypeError, "expected a type, got %R", PyTuple_GET_ITEM(args, i));
+    for (Py_ssize_t i = 1; i < count; i++)
+        constant_types[i - 1] = (PyTypeObject *)Py_NewRef(PyTuple_GET_ITEM(args, i));      /* for the life of the process */
+    s_type = PyUnicode_InternFromString("type");
+    s_index = PyUnicode_InternFromString("index");
+    device_type = (PyTypeObject *)Py_NewRef(PyTuple_GET_ITEM(args, 0));
+    return s_type && s_index ? Py_NewRef(Py_None) : NULL;
 }
 
 /* --- packing ---------------------------------------------------------------------------------------------------------- */
@@ -128,6 +148,23 @@ static bool pack_number(Packing *packing, PyObject *value)
     return false;
 }
 
+static bool pack(Packing *packing, PyObject *value, int depth);
+
+static bool pack_other(Packing *packing, PyObject *value, int depth)
+{
+    for (size_t i = 0; i < sizeof constant_types / sizeof *constant_types && constant_types[i]; i++)
+        if (Py_TYPE(value) == constant_types[i])
+            return pack_word(packing, CONSTANT) && pack_word(packing, (uint64_t)(uintptr_t)value);
+    if (Py_TYPE(value) != device_type)
+        return false;
+    PyObject *type = PyObject_GetAttr(value, s_type), *index = type ? PyObject_GetAttr(value, s_index) : NULL;
+    bool packed = index && pack_word(packing, DEVICE) && pack(packing, type, depth) && pack(packing, index, depth);
+    Py_XDECREF(type);
+    Py_XDECREF(index);
+    PyErr_Clear();
+    return packed;
+}
+
 static bool pack(Packing *packing, PyObject *value, int depth)
 {
     if (value == Py_None)
@@ -145,7 +182,7 @@ static bool pack(Packing *packing, PyObject *value, int depth)
                 return false;
         return true;
     }
-    return pack_number(packing, value);
+    return pack_number(packing, value) || pack_other(packing, value, depth);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------------------------------- */

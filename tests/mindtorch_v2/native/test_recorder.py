@@ -390,3 +390,21 @@ def test_the_profilers_tests_pass_on_the_other_twin():
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files], env=environment,
                           cwd=root.parents[1], capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+def test_arguments_that_are_no_numbers_are_told_apart():
+    x = torch.ones(2)
+
+    with profile(record_shapes=True) as prof:
+        for _ in range(2):                                        # described first, then found again
+            torch.zeros(2, dtype=torch.float64)
+            torch.zeros(2, dtype=torch.int32, device="cpu")
+            torch.zeros(2, device="meta")
+            x.clone(memory_format=torch.contiguous_format)
+            x.clone(memory_format=torch.preserve_format)
+    store = store_of(prof)
+    rows = [row for row, name in enumerate(names(store)) if name in ("aten::zeros", "aten::clone")]
+    numbers = [store.columns["inputs"][row] for row in rows]
+    assert numbers[:5] == numbers[5:]
+    assert [store.inputs_of(row).values for row in rows[:5]] == [
+        ((2,), 7, None, None, False), ((2,), 3, None, None, False), ((2,), None, None, None, False), (None, 0), (None, 1)]
