@@ -57,7 +57,7 @@ def profiling(torch: Any) -> dict[str, float]:
     best = {"off": float("inf"), "on": float("inf")}
     gc.disable()
     with torch.no_grad():
-        for _ in range(10):
+        for _ in range(30):
             best["off"] = min(best["off"], *(burst(torch, lambda: x + x) for _ in range(10)))
             with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.NPU]):
                 best["on"] = min(best["on"], *(burst(torch, lambda: x + x) for _ in range(10)))

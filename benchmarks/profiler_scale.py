@@ -31,7 +31,7 @@ TIMES = (("stop", 0.05, ""), ("key_averages and table", 0.005, ""), ("events() a
          ("export .json", 0.3, ""), ("export .json.gz", 0.05, ""), ("save", 0.1, "export .json"), ("load and table", 0.1, "parse"),
          ("load .json", 0.7, "parse"), ("load .json.gz", 0.8, "parse"))
 FIRST_COSTS = 4.0          # ten thousand events do not make up for what is done once
-LINEAR = 2.5               # cost per event of one size against that of a tenth of it: at most this; quadratic would be 10
+LINEAR = 3.0               # cost per event of one size against that of a tenth of it: at most this; quadratic would be 10
 LARGEST_LOADED = 1_000_000  # of a trace in JSON
 
 
