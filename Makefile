@@ -25,10 +25,10 @@ demo: $(VENV)/.base ## train a small transformer language model on the text in e
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev ## run all tests
-	$(BIN)/python -m pytest -n auto tests
+	$(BIN)/python -m pytest -n auto tests ascend_sim/tests
 
 check: $(VENV)/.dev ## lint (ruff) and type-check (mypy)
-	$(BIN)/ruff check src tests scripts benchmarks examples
+	$(BIN)/ruff check src tests scripts benchmarks examples ascend_sim setup.py
 	$(BIN)/mypy
 
 .venv-bench/.done: pyproject.toml

@@ -176,7 +176,8 @@ def test_ctc_sums_over_all_paths(sim: Sim) -> None:
 
 
 def test_ctc_of_a_target_that_does_not_fit(sim: Sim) -> None:
-    p, loss, alpha, labels = np.full((2, 1, 2), np.log(0.5)), sim.buffer((1,)), sim.buffer((1, 2, 7)), sim.upload(np.array([[1, 1, 1]]), INT64)
+    p, labels = np.full((2, 1, 2), np.log(0.5)), sim.upload(np.array([[1, 1, 1]]), INT64)
+    loss, alpha = sim.buffer((1,)), sim.buffer((1, 2, 7))
     sim.run("CtcLoss", up(sim, p), labels, [2], [3], 0, False, loss, alpha)
     assert loss.read().tolist() == [np.inf]
     sim.run("CtcLoss", up(sim, p), labels, [2], [3], 0, True, loss, alpha)
