@@ -32,7 +32,9 @@ class BuildWhatCompiles(build_ext):
                       "Everything works without it, only more slowly.")
 
 
-setup(cmdclass={"build_ext": BuildWhatCompiles}, options={"build_ext": {"parallel": 4}}, ext_modules=[  # at the same time: an install takes a third less
+PARALLEL = {"build_ext": {"parallel": 4}}       # an install takes a third less
+
+setup(cmdclass={"build_ext": BuildWhatCompiles}, options=PARALLEL, ext_modules=[
     Extension("mindtorch_v2._native._kernels", [f"{NATIVE}/{name}" for name in KERNEL_SOURCES],
               depends=sorted(glob(f"{NATIVE}/*.h") + glob(f"{NATIVE}/*.inc")),
               define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, extra_link_args=["-pthread"], optional=True),
