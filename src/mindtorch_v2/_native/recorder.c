@@ -201,7 +201,7 @@ static int push_row(Core *core, Buffer *buffer, int32_t label, int64_t sequence_
         return buffer_push(buffer, label, sequence_nr, forward_thread, -1, -1, false, is_op, 0) == -2 ? -1 : 0;
     if (core->detail & STACKS) {
         /* What an operator of the package calls has the operator's stack: only the package's own frames lie between them. */
-        const Open *top = buffer->open_count ? &buffer->open[buffer->open_count - 1] : NULL;
+        const Open *top = buffer_top(buffer);
         stack = top && top->is_op ? top->stack : stacks_sample(buffer);
         if (stack == -2)
             return -1;

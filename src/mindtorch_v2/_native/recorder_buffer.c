@@ -67,7 +67,7 @@ static PyObject *push(Buffer *self, PyObject *args)
         return row == -2 ? NULL : PyLong_FromLong(row);
     }
     if (wants_stack && self->core->detail & STACKS) {
-        const Open *top = self->open_count ? &self->open[self->open_count - 1] : NULL;
+        const Open *top = buffer_top(self);
         stack = top && top->is_op ? top->stack : stacks_sample(self);
     }
     int64_t now = stack == -2 ? -1 : core_now(self->core);

@@ -67,8 +67,8 @@ static inline void open_function_row(Buffer *buffer, int32_t label)
 
 static inline bool end_function_row(Buffer *buffer, int32_t row)
 {
-    const Open *top = &buffer->open[buffer->open_count - 1];
-    if (!buffer->open_count || top->row != row || !top->by_handle || row < buffer->rows.first)
+    const Open *top = buffer_top(buffer);
+    if (!top || top->row != row || !top->by_handle || row < buffer->rows.first)
         return false;
     ((Row *)table_element(&buffer->rows, row - buffer->rows.first))->end_ns = counted_now(buffer->core);
     buffer->open_count--;

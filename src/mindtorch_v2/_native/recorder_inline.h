@@ -158,11 +158,17 @@ static inline int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequenc
     return number;
 }
 
+/* What was opened last; NULL where nothing is open. */
+static inline const Open *buffer_top(const Buffer *buffer)
+{
+    return buffer->open_count ? &buffer->open[buffer->open_count - 1] : NULL;
+}
+
 /* Ends the innermost row that was not opened by handle; mostly the one opened last. */
 static inline void buffer_leave_fast(Buffer *buffer, int64_t now)
 {
-    const Open *top = &buffer->open[buffer->open_count - 1];
-    if (!buffer->open_count || top->by_handle || top->row < buffer->rows.first) {
+    const Open *top = buffer_top(buffer);
+    if (!top || top->by_handle || top->row < buffer->rows.first) {
         buffer_leave(buffer, now);
         return;
     }
@@ -174,8 +180,8 @@ static inline void buffer_leave_fast(Buffer *buffer, int64_t now)
 /* Ends a row that was opened by handle; mostly the one opened last. */
 static inline void buffer_end_fast(Buffer *buffer, int32_t row, int64_t now)
 {
-    const Open *top = &buffer->open[buffer->open_count - 1];
-    if (!buffer->open_count || top->row != row || !top->by_handle || row < buffer->rows.first) {
+    const Open *top = buffer_top(buffer);
+    if (!top || top->row != row || !top->by_handle || row < buffer->rows.first) {
         buffer_end(buffer, row, now);
         return;
     }

@@ -32,7 +32,7 @@ static int add_row(Core *core, Buffer *buffer, PyObject *name, int64_t number, i
     if (core_name_label(core, name, KIND_RUNTIME, &label) < 0)
         return -1;
     if (core->detail & STACKS) {
-        const Open *top = buffer->open_count ? &buffer->open[buffer->open_count - 1] : NULL;
+        const Open *top = buffer_top(buffer);
         stack = top && top->is_op ? top->stack : stacks_sample(buffer);
         if (stack == -2)
             return -1;
