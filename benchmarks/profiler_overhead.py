@@ -130,7 +130,7 @@ def _row(what: str, found: dict[str, Any], per_event: bool, limit: float) -> dic
 
 
 # load: (how it is built, calls in a burst, rounds, whether the cost is given per event, whether bursts are compared in pairs)
-LOADS = {"x + x": (tiny, 400, 60, False, False), "MLP": (training_steps.mlp, 2, 150, True, False),
+LOADS = {"x + x": (tiny, 400, 60, False, False), "MLP": (training_steps.mlp, 2, 400, True, False),
          "transformer": (training_steps.transformer, 2, 40, True, True), "CNN": (training_steps.cnn, 2, 60, True, True)}
 # At most this times PyTorch's. Where no figure stands, PyTorch's own cost is the limit; but what a profile adds to a step of
 # milliseconds is about as much as that step varies.
