@@ -32,9 +32,7 @@ NOTHING = Work([], *(np.zeros(0, np.int64) for _ in range(8)))
 
 
 def joined(parts: list[Work]) -> Work:
-    """The rows of all parts, one after the other."""
-    if not parts:
-        return NOTHING
+    """The rows of all parts (at least one), one after the other."""
     shifts = np.cumsum([0] + [len(part.names) for part in parts])
     parts = [part._replace(name=part.name + shift) for part, shift in zip(parts, shifts)]
     names = [name for part in parts for name in part.names]

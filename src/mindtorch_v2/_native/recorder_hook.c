@@ -52,27 +52,14 @@ static inline bool has_room(const Buffer *buffer)
            && buffer->open_count < buffer->open_room && buffer->frame_count < buffer->frame_room;
 }
 
-static inline void open_function_row(Buffer *buffer, int32_t label)
+static inline int32_t open_function_row(Buffer *buffer, int32_t label)
 {
-    Core *core = buffer->core;
-    Row *row = (Row *)buffer->rows.spot;                 /* there is room, as `table_add` would look for */
-    int32_t number = (int32_t)buffer->rows.next++;
-    buffer->rows.spot += sizeof *row;
-    *row = (Row){.end_ns = NO_END, .sequence_nr = -1, .label = label, .inputs = -1, .stack = -1, .module = buffer->module,
-                 .parent = buffer->open_count ? buffer->open[buffer->open_count - 1].row : -1};
-    core->kept++;
-    buffer->open[buffer->open_count++] = (Open){.row = number, .stack = -1, .by_handle = 1};
-    row->start_ns = counted_now(core);
+    return buffer_push(buffer, label, -1, 0, -1, -1, true, false, counted_now(buffer->core));
 }
 
-static inline bool end_function_row(Buffer *buffer, int32_t row)
+static inline void end_function_row(Buffer *buffer, int32_t row)
 {
-    const Open *top = buffer_top(buffer);
-    if (!top || top->row != row || !top->by_handle || row < buffer->rows.first)
-        return false;
-    ((Row *)table_element(&buffer->rows, row - buffer->rows.first))->end_ns = counted_now(buffer->core);
-    buffer->open_count--;
-    return true;
+    buffer_end_fast(buffer, row, counted_now(buffer->core));
 }
 
 /* A function that was met before is called by the one that runs, if that still does. The interpreter holds a running function's frame;
@@ -87,12 +74,10 @@ static inline bool short_call(Buffer *buffer, PyFrameObject *frame)
     Py_DECREF(code);
     if (!slot)
         return false;
-    bool shown = is_shown(top, slot->class);
+    int32_t row = is_shown(top, slot->class) ? open_function_row(buffer, slot->label) : -1;
     Py_INCREF(frame);
     buffer->frame_count++;
-    top[1] = (Frame){.frame = frame, .class = slot->class, .row = shown ? (int32_t)buffer->rows.next : -1, .builtin_row = -1, .node = -2};
-    if (shown)
-        open_function_row(buffer, slot->label);
+    top[1] = (Frame){.frame = frame, .class = slot->class, .row = row, .builtin_row = -1, .node = -2};
     return true;
 }
 
@@ -100,8 +85,10 @@ static inline bool short_call(Buffer *buffer, PyFrameObject *frame)
 static inline bool short_return(Buffer *buffer, PyFrameObject *frame)
 {
     const Frame *top = &buffer->frames[buffer->frame_count - 1];
-    if (top->frame != frame || top->builtin_row >= 0 || (top->row != -1 && !end_function_row(buffer, top->row)))
+    if (top->frame != frame || top->builtin_row >= 0)
         return false;
+    if (top->row >= 0)
+        end_function_row(buffer, top->row);
     frames_shrink(buffer);
     Py_DECREF(frame);                                    /* the interpreter holds it, too */
     return true;
@@ -116,19 +103,17 @@ static inline bool short_function_call(Buffer *buffer, const PyFrameObject *fram
     int32_t label = stacks_recent_label(buffer->core->stacks, function, NULL);
     if (!label || !has_room(buffer))
         return false;
-    top->builtin_row = (int32_t)buffer->rows.next;
-    open_function_row(buffer, label);
+    top->builtin_row = open_function_row(buffer, label);
     return true;
 }
 
 static inline bool short_function_return(Buffer *buffer, const PyFrameObject *frame)
 {
     Frame *top = &buffer->frames[buffer->frame_count - 1];
-    if (top->frame != frame || top->builtin_row < 0)
-        return true;
-    if (!end_function_row(buffer, top->builtin_row))
-        return false;
-    top->builtin_row = -1;
+    if (top->frame == frame && top->builtin_row >= 0) {
+        end_function_row(buffer, top->builtin_row);
+        top->builtin_row = -1;
+    }
     return true;
 }
 

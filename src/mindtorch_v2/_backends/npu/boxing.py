@@ -81,6 +81,10 @@ def box(op: Op) -> Boxed:
 
 
 # --- factors of sums ------------------------------------------------------------------------------------------------------
+def _free(*args: Any) -> None:
+    """Most operators have no rule for their factors."""
+
+
 def _allowed(self: Any, other: Any, alpha: Any) -> None:
     if alpha.__class__ is not int:
         check_factor(alpha if isinstance(alpha, _NUMBERS) else alpha.item(), result_type(self, other).np.kind)
@@ -217,11 +221,10 @@ def _functional(op: Op) -> Boxed:
     row, number_row, number_at = _rows(op, ops.ROWS[op.name], outputs)
     device_of, cast, names = placement(op), _caster(op), resolve.return_type(op)
     quick, is_bool = _quick(op, number_at), op.rule is not None and op.rule.out == "bool"
-    factors = _FACTORS.get(op.name)
+    check_factors = _FACTORS.get(op.name, _free)
 
     def boxed(*args: Any) -> Any:
-        if factors is not None:
-            factors(*args)
+        check_factors(*args)
         if quick is not None and (plain := quick(args)):
             lead, device = plain
             chosen = number_row if number_at >= 0 and args[number_at].__class__ in _NUMBERS else row
@@ -248,8 +251,7 @@ def _functional(op: Op) -> Boxed:
     fits, rows = _fits(op), [row] if number_row is None else [row, number_row]
 
     def plan(args: tuple[Any, ...]) -> Any:
-        if factors is not None:
-            factors(*args)
+        check_factors(*args)
         specs = resolve.output_specs(op, args)
         single = isinstance(specs, Spec)
         wanted = [specs] if single else list(specs)
@@ -318,13 +320,12 @@ def _inplace(op: Op, source: Op) -> Boxed:
     elementwise = source.rule is not None and source.rule.elementwise
     is_bool = source.rule is not None and source.rule.out == "bool"
     quick = None if is_bool else _quick(source, number_at)
-    factors = _FACTORS.get(source.name)
+    check_factors = _FACTORS.get(source.name, _free)
 
     def boxed(*args: Any) -> Any:
         target = args[0]
         resolve.check_writable(target)
-        if factors is not None:
-            factors(*args)
+        check_factors(*args)
         if quick is not None and (plain := quick(args)) and plain[0] is target:
             chosen = number_row if number_at >= 0 and args[number_at].__class__ in _NUMBERS else row
             if chosen is not None:
@@ -354,8 +355,7 @@ def _inplace(op: Op, source: Op) -> Boxed:
     def plan(args: tuple[Any, ...]) -> Any:
         target = args[0]
         resolve.check_writable(target)
-        if factors is not None:
-            factors(*args)
+        check_factors(*args)
         spec = resolve.output_specs(source, args)
         if not elementwise or spec.dtype is not target.dtype or tuple(spec.shape) != target._a.shape or not fits(args):
             return None

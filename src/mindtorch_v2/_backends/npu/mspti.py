@@ -156,8 +156,7 @@ class ActivityTimes:
         """What the devices did for launches numbered from `first` up to `last`, and what is known about its times."""
         launches = self._all_launches()
         wanted = launches[(launches[:, 0] >= first) & (launches[:, 0] < last), 0]
-        self._receive(launches, np.concatenate([wanted, [n for group in self._anchors for n, _, _ in group]]))
-        work = self._linked(launches)
+        work = self._receive(launches, np.concatenate([wanted, [n for group in self._anchors for n, _, _ in group]]))
         alignment = self._alignment(work)
         work = work.where((work.number >= first) & (work.number < last))
         start = alignment.host(work.start_ns)
@@ -172,19 +171,20 @@ class ActivityTimes:
             self._taken.append(np.frombuffer(native.launcher.take_launches(), np.int64).reshape(-1, 4))
         return np.concatenate([*self._taken, np.array(self._launches, np.int64).reshape(-1, 4)])
 
-    def _receive(self, launches: np.ndarray, wanted: np.ndarray) -> None:
-        """Waits for the devices, and for the records of all wanted numbers, or until no more come."""
+    def _receive(self, launches: np.ndarray, wanted: np.ndarray) -> Work:
+        """What the devices did, in their own time, once they have told about all wanted numbers or tell no more."""
         rt = runtime()
         for index in {*np.unique(launches[:, 1]).tolist(), streams.current_index()}:
             bind(index)
             rt.check(rt.aclrtSynchronizeDevice(), "waiting for the device")
         pause, quiet = _SHORTEST_PAUSE, 0.0
-        while quiet < _QUIET_SECONDS:
+        while True:
             had = self._parsed
             rt.msptiActivityFlushAll(1)
             self._parse()
-            if np.isin(wanted, self._linked(launches).number).all():
-                return
+            work = self._linked(launches)
+            if quiet >= _QUIET_SECONDS or np.isin(wanted, work.number).all():
+                return work
             quiet = quiet + pause if self._parsed == had else 0.0
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
@@ -219,14 +219,16 @@ class ActivityTimes:
             records = records[records["external_kind"] == abi.EXTERNAL_CUSTOM0]
         self._records[kind].append(records)
 
-    def _numbers(self, correlation: np.ndarray) -> np.ndarray:
-        """Of the launches that these correlations were given to; -1 where that is not known."""
+    def _numbered(self, work: Work, correlation: np.ndarray) -> Work:
+        """With the numbers of the launches that these correlations were given to, where that is known."""
         known = self._all(abi.KIND_EXTERNAL)
+        if not len(known):
+            return work
         order = np.argsort(known["correlation"], kind="stable")
         keys = known["correlation"][order]
         place = np.searchsorted(keys, correlation, "right") - 1        # the last that was said counts
-        found = (place >= 0) & (keys[place] == correlation) if len(keys) else np.zeros(len(correlation), bool)
-        return np.where(found, known["number"][order][place] if len(keys) else -1, -1)
+        found = (place >= 0) & (keys[place] == correlation)
+        return work._replace(number=np.where(found, known["number"][order][place], -1))
 
     def _all(self, kind: int) -> np.ndarray:
         """All records of a kind, in one array."""
@@ -235,25 +237,13 @@ class ActivityTimes:
         return self._records[kind][0]
 
     def _linked(self, launches: np.ndarray) -> Work:
-        """All records but the external ones, in the device's time."""
-        return joined([self._kernels(), self._copies(launches), self._transfers(abi.KIND_MEMSET, MEMSET, {})])
-
-    def _kernels(self) -> Work:
-        records = self._all(abi.KIND_KERNEL)
-        pointers, name = np.unique(records["name"], return_inverse=True)
-        return _columns(KERNEL, records, name, self._numbers(records["correlation"]), np.zeros(len(records), np.int64),
-                        [self._names.get(p, "kernel") for p in pointers.tolist()])
-
-    def _transfers(self, kind: int, shown: int, names: dict[int, str]) -> Work:
-        records = self._all(kind)
-        details, name = np.unique(records["detail"] if names else np.zeros(len(records), int), return_inverse=True)
-        return _columns(shown, records, name, self._numbers(records["correlation"]), records["nbytes"],
-                        [names.get(d, KINDS[shown].upper()) for d in details.tolist()])
-
-    def _copies(self, launches: np.ndarray) -> Work:
-        """Copies may come without a correlation: those of a stream are in the order of their launches."""
-        work = self._transfers(abi.KIND_MEMCPY, MEMCPY, _COPY_NAMES)
-        bare = work.number < 0
+        """All records but the external ones, in the device's time. Copies may come without a correlation: those of a stream are in
+        the order of their launches."""
+        kernels, copies, sets = (self._all(kind) for kind in (abi.KIND_KERNEL, abi.KIND_MEMCPY, abi.KIND_MEMSET))
+        work = joined([_columns(KERNEL, kernels, kernels["name"], self._names), _columns(MEMCPY, copies, copies["detail"], _COPY_NAMES),
+                       _columns(MEMSET, sets, np.zeros(len(sets), int), {})])
+        work = self._numbered(work, np.concatenate([records["correlation"] for records in (kernels, copies, sets)]))
+        bare = (work.number < 0) & (work.kind == MEMCPY)
         for device, stream in {*zip(work.device[bare].tolist(), work.stream[bare].tolist())}:
             places = np.flatnonzero(bare & (work.device == device) & (work.stream == stream))
             numbers = launches[(launches[:, 3] == 1) & (launches[:, 1] == device) & (launches[:, 2] == stream), 0]
@@ -273,8 +263,12 @@ class ActivityTimes:
 _keep: list[Any] = []
 
 
-def _columns(kind: int, records: np.ndarray, name: np.ndarray, number: np.ndarray, nbytes: np.ndarray, names: list[str]) -> Work:
+def _columns(kind: int, records: np.ndarray, what: np.ndarray, names: dict[int, str]) -> Work:
+    """Records of a kind. `what` says which name each has; one that is not known is called after its kind."""
     def column(field: str) -> np.ndarray:
         return records[field].astype(np.int64)
-    return Work(names, np.full(len(records), kind), name.astype(np.int64), column("start"), column("end"), column("device"),
-                column("stream"), number, nbytes.astype(np.int64))
+    found, name = np.unique(what, return_inverse=True)
+    unknown = "kernel" if kind == KERNEL else KINDS[kind].upper()
+    nbytes = np.zeros(len(records), np.int64) if kind == KERNEL else column("nbytes")
+    return Work([names.get(n, unknown) for n in found.tolist()], np.full(len(records), kind), name.astype(np.int64), column("start"),
+                column("end"), column("device"), column("stream"), np.full(len(records), -1), nbytes)
