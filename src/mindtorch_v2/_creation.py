@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _device, _observer
 from . import _dtype as dt
-from ._dispatch import aten
+from ._dispatch import aten, modes
 from ._dispatch.codegen import as_dtype
 from ._dispatch.namespace import fronts
 from ._dispatch.resolve import type_word
@@ -159,11 +159,16 @@ def _finish(t: Tensor, device: Any, requires_grad: bool) -> Tensor:
 
 
 def _observed_copy(array: np.ndarray, keep: bool) -> Tensor:
-    """Makes the tensor in the steps that PyTorch shows: empty, to, lift_fresh, and detach_ unless `keep`."""
-    made = aten.empty(array.shape, dtype=dt.from_numpy(array.dtype), device=_device.CPU)
-    made._a[...] = array
-    made = _to(made, made.dtype)
-    aten.lift_fresh(made)
+    """Makes the tensor in the steps that PyTorch shows: empty, to, lift_fresh, and detach_ unless `keep`. Only the last of them
+    is a call that autograd could record."""
+    before = modes.set_grad(False)
+    try:
+        made = aten.empty(array.shape, dtype=dt.from_numpy(array.dtype), device=_device.CPU)
+        made._a[...] = array
+        made = _to(made, made.dtype)
+        aten.lift_fresh(made)
+    finally:
+        modes.set_grad(before)
     return made if keep else aten.detach_(made)
 
 

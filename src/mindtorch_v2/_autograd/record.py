@@ -141,7 +141,7 @@ def save(node: Node, derivative: Derivative, op: Op, args: tuple[Any, ...], outp
 
 
 def store(node: Node, values: list[Any]) -> None:
-    """Puts saved values into a node, through the pack hooks in force."""
+    """Puts saved values into a node, through the pack hooks in force. Hooks run without gradients, as in PyTorch."""
     versions = tuple(v._st.version if isinstance(v, Tensor) and v._st is not None else 0 for v in values)
     hooks = modes.state.saved_hooks
     if hooks:
@@ -150,9 +150,11 @@ def store(node: Node, values: list[Any]) -> None:
             raise RuntimeError(unpack)
         before = modes.state.saved_hooks
         modes.state.saved_hooks = ()
+        had_grad = modes.set_grad(False)
         try:
             values = [Packed(pack(v), unpack, edge_of(v)) if isinstance(v, Tensor) else v for v in values]
         finally:
+            modes.set_grad(had_grad)
             modes.state.saved_hooks = before
     node.saved = tuple(values)
     if any(versions):

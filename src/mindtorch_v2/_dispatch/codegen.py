@@ -19,7 +19,7 @@ from .._ops.table import Op
 from .._storage import Storage
 from .._tensor import Parameter, Tensor, _new, shallow_alias, wrap
 from . import modes
-from .dispatcher import dispatch_with_keyset
+from .dispatcher import dispatch_below_autograd, dispatch_with_keyset
 from .out_form import call_with_out
 from .registry import COMPOSITES, DIRECT, INPLACE, KERNELS, SHOWN, UFUNCS, load_family
 from .resolve import check_writable, explain, key_of_device, return_type
@@ -91,8 +91,8 @@ def want_grad(t: Tensor) -> None:
 
 SPACE.update(_one=1, _check_writable=check_writable, _alias=shallow_alias, _want_grad=want_grad, _wrap=wrap,
              _Tensor=Tensor, _Parameter=Parameter, _new=_new, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
-             _dispatch=dispatch_with_keyset, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype, _bad=bad_tensor_argument,
-             _bad_method=bad_method_argument,
+             _dispatch=dispatch_with_keyset, _below=dispatch_below_autograd, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype,
+             _bad=bad_tensor_argument, _bad_method=bad_method_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
              _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=np.copyto,
              _ident=threading.get_ident)
@@ -113,7 +113,10 @@ class Writer:
         self.only_steps = False             # whether a call is nothing but its steps
         self.composite = op.name in COMPOSITES or (op.inplace_of is not None and op.inplace_of.name in COMPOSITES
                                                    and ("cpu", op.name) not in KERNELS)
-        self.is_factory = any(p.name == "device" and p.type == "Device" for p in self.params)
+        self.is_factory = op.is_factory
+        # Public names of factories enter below autograd while they are watched; see `dispatch_below_autograd`.
+        self.dispatch = "(_below if _mode & 32 else _dispatch)" if form == "function" and op.is_factory and \
+            op.family in ("creation", "random") else "_dispatch"
 
     def python_name(self, i: int, p: Param) -> str:
         if p.name == "self" and self.form == "function" and all(q.name != "input" for q in self.params):
@@ -249,11 +252,11 @@ class Writer:
             add("    if not _mode & 0x60:")
             add(f"        _t = _IMPL({self.args()})")
             add("    else:")
-            add(f"        _t = _dispatch(_OP, _ks, ({self.args()}))")
+            add(f"        _t = {self.dispatch}(_OP, _ks, ({self.args()}))")
         elif ("cpu", self.op.name) in KERNELS:
-            add(f"    _t = _wrap(_K({self.args()})) if (_ks & 0x67) == 1 else _dispatch(_OP, _ks, ({self.args()}))")
+            add(f"    _t = _wrap(_K({self.args()})) if (_ks & 0x67) == 1 else {self.dispatch}(_OP, _ks, ({self.args()}))")
         else:
-            add(f"    _t = _dispatch(_OP, _ks, ({self.args()}))")
+            add(f"    _t = {self.dispatch}(_OP, _ks, ({self.args()}))")
         if self.is_factory:
             add("    if requires_grad: _want_grad(_t)")
             add("    if out is not None: return out.set_(_t) if out.numel() == 0 else out.copy_(_t)")
@@ -275,16 +278,16 @@ class Writer:
             add("    if not _ks & 0x78:")
             add(f"        return _IMPL({self.args()})")
         if self.is_factory:
-            add(f"    _t = _dispatch(_OP, _ks, ({self.args()}))")
+            add(f"    _t = {self.dispatch}(_OP, _ks, ({self.args()}))")
             add("    if requires_grad: _want_grad(_t)")
             add("    return _t")
         else:
-            add(f"    return _dispatch(_OP, _ks, ({self.args()}))")
+            add(f"    return {self.dispatch}(_OP, _ks, ({self.args()}))")
 
     def observed_composite(self) -> None:
         """The steps of an op without a derivative of its own, inside its event."""
         add = self.lines.append
-        if self.op.family == "creation":   # their steps run below autograd: the dispatcher sees to that
+        if self.op.is_opaque:   # the dispatcher runs the steps below autograd
             return
         add("    if (_mode & 0x160) == 32 and (_p := _obs) is not None" + (" and not requires_grad:" if self.is_factory else ":"))
         add(f"        return _p[2](_OP, ({self.args()}), -1 if _mode & 16 and not _state.grad else _seq[0], _IMPL, {self.args()})")
@@ -307,7 +310,7 @@ class Writer:
             fast.write()
             self.fast = fast if len(self.op.schema.returns) == 1 else None
         if self.is_factory:
-            add(f"    _t = _dispatch(_OP, _ks, ({self.args()}))")
+            add(f"    _t = {self.dispatch}(_OP, _ks, ({self.args()}))")
             add("    if requires_grad: _want_grad(_t)")
             add("    return _t")
         else:

@@ -27,8 +27,9 @@ def dispatch_with_keyset(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     observer = _observer.active
     if observer is None:
         return _run_kernel(op, keyset, args)
-    # Calls without gradients carry no sequence number. The thread's own state is slow to read, so the mode word comes first.
-    observer.enter_op(op, args, -1 if SPACE["_mode"] & NO_GRAD and not state.grad else sequence[0])
+    # Calls that cannot need a node carry no sequence number. The thread's own state is slow to read, so the mode word comes first.
+    without = SPACE["_mode"] & NO_GRAD and not state.grad or not op.is_numbered or keyset & INFERENCE and _are_inference(op, args)
+    observer.enter_op(op, args, -1 if without else sequence[0])
     try:
         out = _run_kernel(op, keyset, args)
         if observer.watches_outputs:
@@ -38,13 +39,30 @@ def dispatch_with_keyset(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
         observer.leave()
 
 
+def dispatch_below_autograd(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
+    """Runs a factory that a program calls by its public name. PyTorch's Python functions enter those below autograd, so neither the
+    call nor its steps carry a sequence number; called from within other operators they do."""
+    before = modes.set_grad(False)
+    try:
+        return dispatch_with_keyset(op, keyset | NO_GRAD, args)
+    finally:
+        modes.set_grad(before)
+
+
+def _are_inference(op: Op, args: tuple[Any, ...]) -> bool:
+    """Whether every tensor among the arguments was made in inference mode: such tensors have no place in a graph."""
+    given = [args[i] for i, p in enumerate(op.schema.params) if p.is_tensor]
+    tensors = [t for x in given for t in (x if isinstance(x, (list, tuple)) else (x,)) if hasattr(t, "_ks")]
+    return all(t._ks & INFERENCE for t in tensors)
+
+
 def _run_kernel(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     if keyset & NO_GRAD and not state.grad:
         keyset &= ~GRAD
     kernel = op.backends.get(keyset & DEVICES) or backend_kernel(op, keyset & DEVICES, args)
     if op.derivative is not None and keyset & GRAD:
         out = op.derivative.forward(op, keyset, kernel, args)
-    elif op.is_composite and keyset & OBSERVED and (op.derivative is not None or op.family == "creation"):
+    elif op.is_composite and keyset & OBSERVED and (op.derivative is not None or op.is_opaque):
         out = run_below_autograd(kernel, args)
     else:
         out = kernel(*args)

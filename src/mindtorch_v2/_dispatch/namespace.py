@@ -23,10 +23,13 @@ def function_of(name: str, form: str) -> Any:
 class Aten:
     """Attribute access gives call functions: `aten.add(x, y)`. Names are PyTorch's, without `aten::`."""
 
+    def __init__(self, form: str = "method") -> None:
+        self._form = form
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__") and name not in table.OVERLOADS:
             raise AttributeError(name)
-        made = function_of(name, "method")
+        made = function_of(name, self._form)
         setattr(self, name, made)
         return made
 
@@ -54,3 +57,4 @@ class LazyMethod:
 
 
 aten: Any = Aten()
+public: Any = Aten("function")   # as programs call them: factories then run below autograd

@@ -89,7 +89,7 @@ def _composite_call(writer: Writer, function: Any) -> Any:
     return native.Call(
         function=function, op=op, kernel=COMPOSITES[op.name], direct=None, shown=None, params=_params(writer, _kinds_of_values(writer)),
         positional=sum(not p.keyword_only for p in writer.params), lead=0, result_type=0, casting=0, wants_inexact=False, inplace=False,
-        is_view=False, is_graph_view=False, is_observable=op.family != "creation", allocates_inside=False, gradient=None, steps=None,
+        is_view=False, is_graph_view=False, is_observable=not op.is_opaque, allocates_inside=False, gradient=None, steps=None,
         is_composite=True, on_devices=False)
 
 

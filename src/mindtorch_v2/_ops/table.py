@@ -15,6 +15,7 @@ from .schema import Schema, parse
 
 OPS: dict[str, Op] = {}                  # "add.Tensor" -> Op
 OVERLOADS: dict[str, list[Op]] = {}      # "add" -> its overloads in the order of declaration
+_OPAQUE = frozenset(("isnan", "isinf", "allclose", "isin", "_linalg_check_errors"))
 
 
 class Op:
@@ -58,6 +59,21 @@ class Op:
     def writes(self) -> bool:
         """Whether the first argument is changed in place."""
         return bool(self.schema.params) and self.schema.params[0].alias.endswith("!")
+
+    @cached_property
+    def is_numbered(self) -> bool:
+        """Whether a call can carry a sequence number: the number belongs to the node that a tensor argument would need."""
+        return bool(self.schema.tensor_params)
+
+    @cached_property
+    def is_opaque(self) -> bool:
+        """Whether the steps of a composite run below autograd although it has no derivative: factories that take a tensor, and
+        the tests in `_OPAQUE`. PyTorch gives them one autograd kernel each, so their steps carry no sequence number."""
+        return self.is_numbered and (self.base in _OPAQUE or (self.family in ("creation", "random") and self.is_factory))
+
+    @cached_property
+    def is_factory(self) -> bool:
+        return any(p.name == "device" and p.type == "Device" for p in self.schema.params)
 
     def __repr__(self) -> str:
         return f"<Op aten::{self.name}>"

@@ -22,8 +22,8 @@ from .._autograd.grad_mode import (
     set_grad_enabled as set_grad_enabled,
 )
 from .._backends.composite.shown_steps import ones_like as _ones_like
-from .._dispatch import aten as _aten
 from .._dispatch.modes import SPACE as _SPACE
+from .._dispatch.namespace import public as _public
 from .._tensor import Tensor
 from .._tensor import wrap as _wrap
 from . import functional as functional
@@ -57,7 +57,7 @@ def _gradients(outputs: Sequence[Tensor], given: Sequence[Any]) -> list[Tensor]:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if not out.is_floating_point():
                 raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-            grad = (_aten.ones_like(out) if not out._ks & 1 or _SPACE["_mode"] & 0x40 else _wrap(_np.ones(out._a.shape, out._a.dtype))
+            grad = (_public.ones_like(out) if not out._ks & 1 or _SPACE["_mode"] & 0x40 else _wrap(_np.ones(out._a.shape, out._a.dtype))
                     if not _SPACE["_mode"] & 0x20 else _ones_like(out))
         elif not isinstance(grad, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
@@ -103,7 +103,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     keep = create_graph if retain_graph is None else retain_graph
     found = _run_backward(outs, grads, keep, create_graph, wanted, capture_only=True)
     if materialize_grads:
-        return tuple(_aten.zeros_like(t) if g is None else g for t, g in zip(wanted, found))
+        return tuple(_public.zeros_like(t) if g is None else g for t, g in zip(wanted, found))
     if not allow_unused and any(g is None for g in found):
         raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
                            "is the desired behavior.")

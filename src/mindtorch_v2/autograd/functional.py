@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._dispatch import aten
+from .._dispatch.namespace import public
 from .._tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -18,7 +19,7 @@ def _prepare(inputs: Any) -> tuple[bool, tuple[Tensor, ...]]:
 def _grad(outputs: Any, inputs: Any, grads: Any, create_graph: bool) -> tuple[Any, ...]:
     from . import grad
     found = grad(outputs, inputs, grads, allow_unused=True, retain_graph=True, create_graph=create_graph)
-    return tuple(aten.zeros_like(t) if g is None else g for t, g in zip(inputs, found))
+    return tuple(public.zeros_like(t) if g is None else g for t, g in zip(inputs, found))
 
 
 def _pack(values: tuple[Any, ...], single: bool) -> Any:
@@ -38,7 +39,7 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
             flat = aten.reshape(o, [-1])
             columns: list[list[Tensor]] = [[] for _ in xs]
             for j in range(o.numel()):
-                grads = _grad([flat[j]], xs, None, create_graph) if flat.requires_grad else tuple(map(aten.zeros_like, xs))
+                grads = _grad([flat[j]], xs, None, create_graph) if flat.requires_grad else tuple(map(public.zeros_like, xs))
                 for k, g in enumerate(grads):
                     columns[k].append(g)
             made = tuple(aten.reshape(aten.stack(c), [*o.shape, *x.shape]) for c, x in zip(columns, xs))
@@ -64,7 +65,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         single, xs = _prepare(inputs)
         out = func(*xs)
         outs = (out,) if isinstance(out, Tensor) else tuple(out)
-        vs = tuple(map(aten.ones_like, outs)) if v is None else (v,) if isinstance(v, Tensor) else tuple(v)
+        vs = tuple(map(public.ones_like, outs)) if v is None else (v,) if isinstance(v, Tensor) else tuple(v)
         grads = _grad(outs, xs, vs, create_graph)
     return (out if create_graph else _detach(out)), _pack(grads, single)
 
@@ -76,8 +77,8 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         single, xs = _prepare(inputs)
         out = func(*xs)
         outs = (out,) if isinstance(out, Tensor) else tuple(out)
-        vs = tuple(map(aten.ones_like, xs)) if v is None else (v,) if isinstance(v, Tensor) else tuple(v)
-        dummies = tuple(aten.zeros_like(o).requires_grad_() for o in outs)
+        vs = tuple(map(public.ones_like, xs)) if v is None else (v,) if isinstance(v, Tensor) else tuple(v)
+        dummies = tuple(public.zeros_like(o).requires_grad_() for o in outs)
         grads = _grad(outs, xs, dummies, True)
         found = _grad(list(grads), dummies, vs, create_graph)
     return (out if create_graph else _detach(out)), _pack(found, isinstance(out, Tensor))
@@ -89,7 +90,7 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with enable_grad():
         single, xs = _prepare(inputs)
         out = func(*xs)
-        vs = tuple(map(aten.ones_like, xs)) if v is None else (v,) if isinstance(v, Tensor) else tuple(v)
+        vs = tuple(map(public.ones_like, xs)) if v is None else (v,) if isinstance(v, Tensor) else tuple(v)
         first = _grad([out], xs, None, True)
         found = _grad(first, xs, vs, create_graph)
     return (out if create_graph else _detach(out)), _pack(found, single)

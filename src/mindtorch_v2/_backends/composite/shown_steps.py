@@ -13,9 +13,9 @@ import numpy as np
 from ... import _dtype as dt
 from ... import _observer
 from ..._device import CPU
-from ..._dispatch import aten
-from ..._dispatch.keys import NO_GRAD, OUTPUTS, SPECIAL
-from ..._dispatch.modes import SPACE, Seen, sequence, state
+from ..._dispatch.keys import OUTPUTS, SPECIAL
+from ..._dispatch.modes import SPACE, Seen
+from ..._dispatch.namespace import public
 from ..._dispatch.registry import COMPOSITES, node_inside, resolved_operands, shown, step_inside
 from ..._ops.table import Op, find
 from ..._shape import contiguous_strides
@@ -102,13 +102,12 @@ def matmul(seen: Seen, number: int, kernel: Kernel, self: Any, other: Any) -> np
 
 
 def ones_like(out: Any) -> Any:
-    """`aten.ones_like(out)` for a tensor on the CPU, with the events of its steps around one numpy call."""
+    """`torch.ones_like(out)` for a tensor on the CPU, with the events of its steps around one numpy call."""
     observer = _observer.active
     array = out._a
     if observer is None or SPACE["_mode"] & (SPECIAL | OUTPUTS) or not array.flags.c_contiguous:
-        return aten.ones_like(out)
-    number = -1 if SPACE["_mode"] & NO_GRAD and not state.grad else sequence[0]
-    observer.enter_op(_ONES_LIKE, (out, None, None, None, None, None), number)
+        return public.ones_like(out)
+    observer.enter_op(_ONES_LIKE, (out, None, None, None, None, None), -1)
     try:
         observer.enter_op(_EMPTY_LIKE, (out, None, None, None, None, None), -1)
         shape = array.shape

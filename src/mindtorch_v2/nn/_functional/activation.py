@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from ..._dispatch import aten
+from ..._dispatch.namespace import public
 from ..._tensor import Tensor
 
 
@@ -137,12 +138,12 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """A sample from the Gumbel-softmax distribution; with `hard` one-hot forward, soft backward."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    noise = aten.empty_like(logits).exponential_().log()
+    noise = public.empty_like(logits).exponential_().log()
     soft = aten.softmax((logits - noise) / tau, dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]
-    chosen = aten.zeros_like(logits).scatter_(dim, index, 1.0)
+    chosen = public.zeros_like(logits).scatter_(dim, index, 1.0)
     return chosen - soft.detach() + soft
 
 

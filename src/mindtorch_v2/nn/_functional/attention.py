@@ -12,6 +12,7 @@ from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten
+from ..._dispatch.namespace import public
 from ..._tensor import Tensor
 
 
@@ -27,7 +28,7 @@ def _canonical_mask(mask: Tensor | None, mask_name: str, other_type: dt.dtype | 
                       stacklevel=3)
     if mask.dtype.is_floating_point:
         return mask
-    return aten.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
+    return public.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
 
 
 def _none_or_dtype(input: Tensor | None) -> dt.dtype | None:

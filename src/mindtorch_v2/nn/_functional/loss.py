@@ -8,6 +8,7 @@ from typing import Any
 
 from ..._autograd.grad_mode import no_grad
 from ..._dispatch import aten
+from ..._dispatch.namespace import public
 from ..._shape import broadcast_shapes
 from ..._tensor import Tensor
 from .._reduction import get_enum, legacy_get_string, number
@@ -181,7 +182,7 @@ def _checked_variance(input: Tensor, var: Tensor | float) -> Tensor:
     if isinstance(var, float):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        return var * aten.ones_like(input)
+        return var * public.ones_like(input)
     if bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     have, want = tuple(var.shape), tuple(input.shape)
