@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _device
+from ._files import atomic_file
 from ._serialization.archive import ArchiveReader, ArchiveWriter, folder_name
 from ._serialization.pickler import CheckpointPickler
 from ._serialization.unpickler import FullUnpickler, RestrictedUnpickler, user_safe_globals
@@ -29,21 +30,17 @@ def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2
          _disable_byteorder_record: bool = False) -> None:
     """Writes an object (typically a state dict) to a path or a binary file. PyTorch 2.13 can load the file.
 
-    A path is written under a temporary name first, so that an error leaves no half file.
+    A path gets the file when it is complete: an error leaves what was there, and several may save to one path at once.
     """
     if pickle_module is not pickle or not _use_new_zipfile_serialization:
         raise ValueError("only the standard pickle module and the zip format are supported")
     if isinstance(f, (str, os.PathLike)):
-        path = os.fspath(f)
-        temporary = f"{path}.{os.getpid()}.tmp"
-        try:
-            with open(temporary, "wb") as out:
-                _write(obj, out, folder_name(path), pickle_protocol)
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        path = os.fsdecode(f)
+        folder = os.path.dirname(path)
+        if folder and not os.path.isdir(folder):
+            raise RuntimeError(f"Parent directory {folder} does not exist.")
+        with atomic_file(path, sync=True, seekable=True) as out:
+            _write(obj, out, folder_name(path), pickle_protocol)
     else:
         _write(obj, f, "archive", pickle_protocol)
 

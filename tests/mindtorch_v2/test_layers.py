@@ -7,7 +7,7 @@ import pathlib
 import mindtorch_v2
 
 ROOT = pathlib.Path(mindtorch_v2.__file__).parent
-ORDER = ["_native", "_errors", "_dtype", "_device", "_shape", "_observer", "_storage", "_tensor", "_ops", "_dispatch", "_autograd", "_backends"]
+ORDER = ["_native", "_files", "_errors", "_dtype", "_device", "_shape", "_observer", "_storage", "_tensor", "_ops", "_dispatch", "_autograd", "_backends"]
 
 
 def _module_level_imports(path: pathlib.Path):

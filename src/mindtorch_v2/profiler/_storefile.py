@@ -16,11 +16,11 @@ from typing import IO, Any
 
 import numpy as np
 
+from .._files import atomic_file
 from ._enums import DeviceType
 from ._fields import EVENT_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Field, Kind
 from ._files import ProfileFileError
 from ._store import EventStore, InputDescription, MemoryTable, Metadata, ModuleInfo, Options, StackTable, Table, ThreadInfo
-from .export.atomic import atomic_file
 
 MAGIC = b"\x89MTPROF\r\n\x1a\n"      # not text, and broken by anything that converts line ends
 VERSION = (1, 0)                     # readers refuse another first number and accept any second one
@@ -36,7 +36,7 @@ _TABLES: dict[str, tuple[Field, ...]] = {"events": EVENT_FIELDS, "memory": MEMOR
 
 def save(store: EventStore, path: str | os.PathLike[str]) -> None:
     """Write a store to a file, which appears when it is complete."""
-    with atomic_file(path) as out:
+    with atomic_file(path, sync=True, seekable=True) as out:
         out.write(bytes(_HEADER_SIZE))
         directory = [_written(out, *section) for section in _sections(store)]
         text = json.dumps({"sections": directory}, separators=(",", ":")).encode()

@@ -1,38 +1,75 @@
-"""`.safetensors` files, through the format's own library (`pip install mindtorch-v2[safetensors]`)."""
+"""`.safetensors` files. Reading goes through the format's own library (`pip install mindtorch-v2[safetensors]`)."""
 from __future__ import annotations
 
+import json
 import os
+import struct
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from .. import _dtype as dt
 from .._creation import from_numpy
+from .._files import atomic_file
 from .._tensor import Tensor
 
 __all__ = ["load_file", "save_file"]
 
+_NAMES = {dt.bool_: "BOOL", dt.uint8: "U8", dt.int8: "I8", dt.int16: "I16", dt.int32: "I32", dt.int64: "I64", dt.float16: "F16",
+          dt.float32: "F32", dt.float64: "F64", dt.complex64: "C64"}
+_READABLE = frozenset(_NAMES.values())
 
-def _library() -> Any:
+
+def _opened(filename: str | os.PathLike[str]) -> Any:
     try:
-        import safetensors.numpy as library
+        from safetensors import safe_open
     except ImportError:
-        raise ImportError("reading and writing .safetensors files needs the package safetensors: "
+        raise ImportError("reading .safetensors files needs the package safetensors: "
                           "pip install 'mindtorch-v2[safetensors]'") from None
-    return library
+    return safe_open(filename, framework="np")
 
 
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Tensor]:
-    """The tensors of a file, by name."""
-    loaded = {name: from_numpy(array) for name, array in _library().load_file(filename).items()}
+    """The tensors of a file, by name. NotImplementedError where one has a type that does not exist here (bfloat16 and others);
+    a damaged file is a `safetensors.SafetensorError`."""
+    with _opened(filename) as file:
+        names = file.keys()
+        kinds = {name: file.get_slice(name).get_dtype() for name in names}
+        foreign = {name: kind for name, kind in kinds.items() if kind not in _READABLE}
+        if foreign:
+            name, kind = next(iter(foreign.items()))
+            others = f" and {len(foreign) - 1} more like it" if len(foreign) > 1 else ""
+            raise NotImplementedError(
+                f"{os.fspath(filename)!r}: tensor {name!r}{others} has the type {kind}, which does not exist here (those that do: "
+                f"{', '.join(sorted(_READABLE))}). Convert the file with PyTorch first, for instance each tensor by "
+                ".to(torch.float32), which holds every value of BF16 and F16.")
+        loaded = {name: from_numpy(file.get_tensor(name)) for name in kinds}
     return loaded if str(device) == "cpu" else {name: t.to(device) for name, t in loaded.items()}
 
 
 def save_file(tensors: Mapping[str, Tensor], filename: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
-    """Writes tensors by name; they must be contiguous, as the format demands."""
-    arrays = {}
+    """Writes tensors by name; they must be contiguous, as the format demands. The file appears when it is complete."""
     for name, t in tensors.items():
         if not isinstance(t, Tensor):
             raise ValueError(f"Key `{name}` is invalid, expected torch.Tensor but received {type(t)}")
         if not t.is_contiguous():
             raise ValueError(f"You are trying to save a non contiguous tensor: `{name}` which is not allowed. Call .contiguous() first.")
-        arrays[name] = t.detach().cpu().numpy()
-    _library().save_file(arrays, filename, metadata)
+        if t.dtype not in _NAMES:
+            raise ValueError(f"Key `{name}` has type {t.dtype}, which the format does not have. Convert the tensor first, for instance "
+                             "with torch.view_as_real.")
+    header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    order = sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))   # wide types first: all are aligned
+    at = 0
+    for name, t in order:
+        end = at + t.numel() * t.dtype.itemsize
+        header[name] = {"dtype": _NAMES[t.dtype], "shape": list(t.shape), "data_offsets": [at, end]}
+        at = end
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with atomic_file(filename, sync=True) as out:
+        out.write(struct.pack("<Q", len(text)) + text)
+        for _, t in order:
+            array = t.detach().cpu().numpy()
+            little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+            out.write(little.reshape(-1).view(np.uint8).data)
