@@ -3,11 +3,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._creation import tensor
 from .._dispatch import aten
-from .._dtype import float32, get_default_dtype
 from .._tensor import Tensor
-from .optimizer import Closure, Optimizer, check_range, gradients, number
+from .optimizer import (
+    Closure,
+    Optimizer,
+    as_real,
+    check_fused,
+    check_range,
+    check_rate,
+    coefficient,
+    gradients,
+    new_step,
+    number,
+    real_state,
+)
 
 __all__ = ["Adam", "AdamW"]
 
@@ -18,10 +28,16 @@ def check_betas(betas: Any) -> None:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
 
 
-def new_step() -> Tensor:
-    """A step counter: a 0-dim tensor, as checkpoints hold it."""
-    kind = get_default_dtype()
-    return tensor(0.0, dtype=kind if kind.itemsize == 8 else float32)
+def _check_tensor_options(lr: Any, betas: Any, loops: bool) -> None:
+    """The errors of options given as tensors; `loops` is True where lists of tensors are updated together, outside of graphs."""
+    if not (all(isinstance(b, float) for b in betas) or all(isinstance(b, Tensor) for b in betas)):
+        raise ValueError("betas must be either both floats or both Tensors")
+    for i, beta in enumerate(betas):
+        if isinstance(beta, Tensor):
+            if loops:
+                raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
+            if beta.numel() != 1:
+                raise ValueError(f"Tensor betas[{i}] must be 1-element")
 
 
 class Adam(Optimizer):
@@ -35,24 +51,28 @@ class Adam(Optimizer):
                  weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
                  capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
                  decoupled_weight_decay: bool = False) -> None:
-        check_range("learning rate", lr)
+        loops = bool(foreach and not capturable)
+        if isinstance(lr, Tensor) and loops:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        check_rate(lr)
         check_range("epsilon value", eps)
         check_betas(betas)
         check_range("weight_decay value", weight_decay)
-        if foreach and fused:
-            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        _check_tensor_options(lr, betas, loops)
+        betas = tuple(b.squeeze() if isinstance(b, Tensor) and b.dim() else b for b in betas)  # type: ignore[assignment]
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
                                   "maximize": maximize, "foreach": foreach, "capturable": capturable,
                                   "differentiable": differentiable, "fused": fused,
                                   "decoupled_weight_decay": decoupled_weight_decay})
+        check_fused(fused, foreach, differentiable)
 
-    def _state_of(self, p: Tensor, amsgrad: bool) -> dict[str, Any]:
+    def _state_of(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         state = self.state[p]
         if not state:
-            state["step"] = new_step()
+            state["step"] = new_step(fused=bool(group["fused"]))
             state["exp_avg"] = aten.zeros_like(p)
             state["exp_avg_sq"] = aten.zeros_like(p)
-            if amsgrad:
+            if group["amsgrad"]:
                 state["max_exp_avg_sq"] = aten.zeros_like(p)
         return state
 
@@ -63,11 +83,15 @@ class Adam(Optimizer):
             params, grads = gradients(group)
             if not params:
                 continue
-            states = [self._state_of(p, group["amsgrad"]) for p in params]
+            states = [self._state_of(p, group) for p in params]
+            if any(p.dtype.is_complex for p in params):
+                params, grads, states = as_real(*params), as_real(*grads), [real_state(s) for s in states]
             if group["fused"]:
                 self._fused(group, params, grads, states)
             elif group["foreach"]:
                 self._foreach(group, params, grads, states)
+            elif group["differentiable"]:
+                self._differentiable(group, params, grads, states)
             else:
                 self._single(group, params, grads, states)
         return loss
@@ -95,6 +119,29 @@ class Adam(Optimizer):
                 square = largest
             denominator = aten.add_(aten.div(aten.sqrt(square), correction), eps)
             aten.addcdiv_(p, mean, denominator, value=-lr / (1 - beta1 ** n))
+
+    def _differentiable(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]) -> None:
+        """The update as a graph: in ops on tensors, and without overwriting what the graph keeps."""
+        lr, (beta1, beta2), eps = coefficient(group["lr"]), map(coefficient, group["betas"]), group["eps"]
+        decay = coefficient(group["weight_decay"])
+        for p, g, state in zip(params, grads, states):
+            if group["maximize"]:
+                g = -g
+            step, mean, square = aten.add_(state["step"], 1).clone(), state["exp_avg"], state["exp_avg_sq"]
+            if group["decoupled_weight_decay"]:
+                aten.mul_(p, 1 - lr * decay)
+            elif isinstance(decay, Tensor) or decay:
+                g = g + p.clone() * decay
+            aten.lerp_(mean, g, (1 - beta1).to(mean.dtype) if isinstance(beta1, Tensor) else 1 - beta1)
+            if isinstance(beta2, Tensor):
+                aten.lerp_(square, g * g, (1 - beta2).to(square.dtype))
+            else:
+                aten.addcmul_(aten.mul_(square, beta2), g, g, value=1 - beta2)
+            if group["amsgrad"]:
+                square = aten.copy_(state["max_exp_avg_sq"], aten.maximum(state["max_exp_avg_sq"].clone(), square.clone()))
+            size = -(lr / (1 - beta1 ** step))
+            denominator = square.sqrt() / ((1 - beta2 ** step).sqrt() * size) + eps / size
+            aten.addcdiv_(p, mean.clone(), denominator)
 
     def _foreach(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]) -> None:
         lr, (beta1, beta2), decay = number(group["lr"]), map(number, group["betas"]), group["weight_decay"]

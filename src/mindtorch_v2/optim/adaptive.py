@@ -8,14 +8,31 @@ from typing import Any
 
 from .._dispatch import aten
 from .._tensor import Tensor
-from .adam import check_betas, new_step
-from .optimizer import Closure, Optimizer, check_range, gradients, number
+from .adam import check_betas
+from .optimizer import (
+    Closure,
+    Optimizer,
+    as_real,
+    check_fused,
+    check_range,
+    check_rate,
+    coefficient,
+    gradients,
+    new_step,
+    number,
+    real_state,
+)
 
 __all__ = ["Adadelta", "Adagrad", "Adamax", "NAdam", "RAdam", "RMSprop"]
 
 
 class _PerParameter(Optimizer):
-    """An optimizer whose update of one parameter does not look at the others."""
+    """An optimizer whose update of one parameter does not look at the others.
+
+    Updates see complex parameters as pairs of reals. Where the group is differentiable they overwrite nothing that a graph keeps.
+    """
+
+    _also = ""  # further state that must lie on the device to be captured
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
@@ -27,13 +44,16 @@ class _PerParameter(Optimizer):
         """Updates every parameter that has a gradient."""
         loss = self._evaluate(closure)
         for group in self.param_groups:
-            for p, g in zip(*gradients(group)):
+            for p, g in zip(*gradients(group, self._also)):
                 state = self.state[p]
                 if not state:
                     state.update(self._new_state(p, group))
                 aten.add_(state["step"], 1)
                 if group["maximize"]:
                     g = aten.neg(g)
+                if p.dtype.is_complex:
+                    p, g = as_real(p, g)
+                    state = real_state(state)
                 decay = group["weight_decay"]
                 if decay and group.get("decoupled_weight_decay"):
                     aten.mul_(p, 1 - number(group["lr"]) * decay)
@@ -41,6 +61,16 @@ class _PerParameter(Optimizer):
                     g = aten.add(g, p, alpha=decay)
                 self._update(p, g, state, group)
         return loss
+
+
+def _plus(t: Tensor, eps: float, group: dict[str, Any]) -> Tensor:
+    """A fresh tensor plus a number; in place if no graph needs what it was."""
+    return aten.add(t, eps) if group["differentiable"] else aten.add_(t, eps)
+
+
+def _kept(t: Tensor, group: dict[str, Any]) -> Tensor:
+    """State as a graph may keep it: the next step writes into the state itself."""
+    return aten.clone(t) if group["differentiable"] else t
 
 
 def _moments(g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -56,7 +86,7 @@ class Adamax(_PerParameter):
     def __init__(self, params: Any, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
                  capturable: bool = False) -> None:
-        check_range("learning rate", lr)
+        check_rate(lr)
         check_range("epsilon value", eps)
         check_betas(betas)
         check_range("weight_decay value", weight_decay)
@@ -70,18 +100,21 @@ class Adamax(_PerParameter):
         beta1, beta2 = group["betas"]
         aten.lerp_(state["exp_avg"], g, 1 - beta1)
         largest = state["exp_inf"]
-        aten.copy_(largest, aten.maximum(aten.mul_(largest, beta2), aten.add_(aten.abs(g), group["eps"])))
+        decayed = aten.mul(largest, beta2) if group["differentiable"] else aten.mul_(largest, beta2)
+        aten.copy_(largest, aten.maximum(decayed, _plus(aten.abs(g), group["eps"], group)))
         rate = number(group["lr"]) / (1 - beta1 ** aten.item(state["step"]))
-        aten.addcdiv_(p, state["exp_avg"], largest, value=-rate)
+        aten.addcdiv_(p, _kept(state["exp_avg"], group), _kept(largest, group), value=-rate)
 
 
 class NAdam(_PerParameter):
     """Adam with Nesterov momentum, whose coefficient grows over the steps."""
 
+    _also = ", mu_products"
+
     def __init__(self, params: Any, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
                  foreach: bool | None = None, maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:
-        check_range("learning rate", lr)
+        check_rate(lr)
         check_range("epsilon value", eps)
         check_betas(betas)
         check_range("weight_decay value", weight_decay)
@@ -101,7 +134,12 @@ class NAdam(_PerParameter):
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((n + 1) * slope))
         aten.mul_(state["mu_product"], mu)
         _moments(g, state, group)
-        denominator = aten.add_(aten.sqrt(aten.div(state["exp_avg_sq"], 1 - beta2 ** n)), group["eps"])
+        denominator = _plus(aten.sqrt(aten.div(state["exp_avg_sq"], 1 - beta2 ** n)), group["eps"], group)
+        if group["differentiable"]:
+            share = aten.clone(state["mu_product"])
+            aten.addcdiv_(p, g * (-lr * (1.0 - mu) / (1.0 - share)), denominator)
+            aten.addcdiv_(p, state["exp_avg"] * (-lr * mu_next / (1.0 - share * mu_next)), denominator)
+            return
         product = aten.item(state["mu_product"])
         aten.addcdiv_(p, g, denominator, value=-lr * (1.0 - mu) / (1.0 - product))
         aten.addcdiv_(p, state["exp_avg"], denominator, value=-lr * mu_next / (1.0 - product * mu_next))
@@ -113,7 +151,7 @@ class RAdam(_PerParameter):
     def __init__(self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
                  maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:
-        check_range("learning rate", lr)
+        check_rate(lr)
         check_range("epsilon value", eps)
         check_betas(betas)
         check_range("weight_decay value", weight_decay)
@@ -131,7 +169,7 @@ class RAdam(_PerParameter):
         left = 1 - beta2 ** n
         limit = 2 / (1 - beta2) - 1
         length = limit - 2 * n * beta2 ** n / left
-        move = aten.mul(aten.div(state["exp_avg"], 1 - beta1 ** n), number(group["lr"]))
+        move = aten.mul(aten.div(state["exp_avg"], 1 - beta1 ** n), coefficient(group["lr"]))
         if length > 5.0:
             trust = ((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)) ** 0.5
             adapt = aten.div(left ** 0.5 * aten.ones_like(move), aten.add(aten.sqrt(state["exp_avg_sq"]), group["eps"]))
@@ -145,7 +183,7 @@ class RMSprop(_PerParameter):
     def __init__(self, params: Any, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
                  momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
                  maximize: bool = False, differentiable: bool = False) -> None:
-        check_range("learning rate", lr)
+        check_rate(lr)
         check_range("epsilon value", eps)
         check_range("momentum value", momentum)
         check_range("weight_decay value", weight_decay)
@@ -166,11 +204,11 @@ class RMSprop(_PerParameter):
         alpha, lr = group["alpha"], number(group["lr"])
         square = aten.addcmul_(aten.mul_(state["square_avg"], alpha), g, g, value=1 - alpha)
         if group["centered"]:
-            mean = aten.lerp_(state["grad_avg"], g, 1 - alpha)
+            mean = _kept(aten.lerp_(state["grad_avg"], g, 1 - alpha), group)
             size = aten.sqrt_(aten.addcmul(square, mean, mean, value=-1))
         else:
             size = aten.sqrt(square)
-        aten.add_(size, group["eps"])
+        size = _plus(size, group["eps"], group)
         if group["momentum"] > 0:
             buffer = aten.addcdiv_(aten.mul_(state["momentum_buffer"], group["momentum"]), g, size)
             aten.add_(p, buffer, alpha=-lr)
@@ -184,7 +222,7 @@ class Adagrad(_PerParameter):
     def __init__(self, params: Any, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False,
                  differentiable: bool = False, fused: bool | None = None) -> None:
-        check_range("learning rate", lr)
+        check_rate(lr)
         check_range("lr_decay value", lr_decay)
         check_range("weight_decay value", weight_decay)
         check_range("initial_accumulator_value value", initial_accumulator_value)
@@ -192,17 +230,20 @@ class Adagrad(_PerParameter):
         super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
                                   "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
                                   "differentiable": differentiable, "fused": fused})
+        check_fused(fused, foreach, differentiable)
         for group in self.param_groups:  # the sums exist from the start, as checkpoints expect
             for p in group["params"]:
                 self.state[p].update(self._new_state(p, group))
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        return {"step": new_step(), "sum": aten.full_like(p, group["initial_accumulator_value"])}
+        start = group["initial_accumulator_value"]
+        whole = complex(start, start) if p.dtype.is_complex else start
+        return {"step": new_step(fused=bool(group["fused"])), "sum": aten.full_like(p, whole)}
 
     def _update(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         rate = number(group["lr"]) / (1 + (aten.item(state["step"]) - 1) * group["lr_decay"])
         total = aten.addcmul_(state["sum"], g, g, value=1)
-        aten.addcdiv_(p, g, aten.add_(aten.sqrt(total), group["eps"]), value=-rate)
+        aten.addcdiv_(p, g, _plus(aten.sqrt(total), group["eps"], group), value=-rate)
 
 
 class Adadelta(_PerParameter):
@@ -210,7 +251,7 @@ class Adadelta(_PerParameter):
 
     def __init__(self, params: Any, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
                  foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False, differentiable: bool = False) -> None:
-        check_range("learning rate", lr)
+        check_rate(lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         check_range("epsilon value", eps)
@@ -226,6 +267,6 @@ class Adadelta(_PerParameter):
         square = aten.addcmul_(aten.mul_(state["square_avg"], rho), g, g, value=1 - rho)
         size = aten.sqrt_(aten.add(square, eps))
         delta = aten.sqrt_(aten.add(state["acc_delta"], eps))
-        aten.mul_(aten.div_(delta, size), g)
+        delta = aten.mul(aten.div(delta, size), g) if group["differentiable"] else aten.mul_(aten.div_(delta, size), g)
         aten.addcmul_(aten.mul_(state["acc_delta"], rho), delta, delta, value=1 - rho)
         aten.add_(p, delta, alpha=-number(group["lr"]))

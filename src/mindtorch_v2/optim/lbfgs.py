@@ -6,9 +6,11 @@ from typing import Any
 from .._dispatch import aten
 from .._tensor import Tensor
 from .line_search import strong_wolfe
-from .optimizer import Closure, Optimizer, check_range
+from .optimizer import Closure, Optimizer, as_real, check_rate, number
 
 __all__ = ["LBFGS"]
+
+_KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")   # from one step to the next
 
 
 class LBFGS(Optimizer):
@@ -21,7 +23,7 @@ class LBFGS(Optimizer):
     def __init__(self, params: Any, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
                  tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
                  line_search_fn: str | None = None) -> None:
-        check_range("learning rate", lr)
+        check_rate(lr)
         super().__init__(params, {"lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
                                   "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
                                   "history_size": history_size, "line_search_fn": line_search_fn})
@@ -29,19 +31,19 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params: list[Tensor] = self.param_groups[0]["params"]
 
-    # --- all parameters as one vector ---------------------------------------------------------------------------------
+    # --- all parameters as one vector of reals ------------------------------------------------------------------------
     def _flat_grad(self) -> Tensor:
-        parts = [aten.zeros([p.numel()], dtype=p.dtype) if p._grad is None else p._grad.reshape(-1) for p in self._params]
-        return aten.cat(parts, 0)
+        parts = [aten.zeros([p.numel()], dtype=p.dtype, device=p.device) if p._grad is None else p._grad.reshape(-1) for p in self._params]
+        return aten.cat([part.reshape(-1) for part in as_real(*parts)], 0)
 
-    def _move(self, length: float, direction: Tensor) -> None:
+    def _move(self, length: Any, direction: Tensor) -> None:
         offset = 0
-        for p in self._params:
+        for p in as_real(*self._params):
             n = p.numel()
-            aten.add_(p, direction[offset:offset + n].view_as(p), alpha=length)
+            aten.add_(p, direction[offset:offset + n].view_as(p), alpha=number(length))
             offset += n
 
-    def _probe(self, closure: Any, start: list[Tensor], length: float, direction: Tensor) -> tuple[float, Tensor]:
+    def _probe(self, closure: Any, start: list[Tensor], length: Any, direction: Tensor) -> tuple[float, Tensor]:
         """The loss and gradient at a point along the direction; the parameters are put back."""
         self._move(length, direction)
         loss = float(closure())
@@ -51,10 +53,8 @@ class LBFGS(Optimizer):
         return loss, grad
 
     # --- the iteration ------------------------------------------------------------------------------------------------
-    def step(self, closure: Closure | None = None) -> Any:
+    def step(self, closure: Closure) -> Any:  # type: ignore[override]
         """Runs up to `max_iter` iterations; `closure` must clear gradients, compute the loss and call backward."""
-        if closure is None:
-            raise RuntimeError("LBFGS needs a closure that recomputes the loss")
         group = self.param_groups[0]
 
         def evaluate() -> Any:
@@ -67,74 +67,77 @@ class LBFGS(Optimizer):
         state["func_evals"] += 1
         if _largest(grad) <= group["tolerance_grad"]:
             return first_loss
+        work = {name: state.get(name) for name in _KEPT}  # the state of the first parameter takes it over at the end
         evaluations, iterations = 1, 0
         while iterations < group["max_iter"]:
             iterations += 1
             state["n_iter"] += 1
-            self._update_direction(state, grad, group)
-            direction = state["d"]
-            state["prev_flat_grad"], state["prev_loss"] = aten.clone(grad), loss
-            lr = float(group["lr"])
-            length = min(1.0, 1.0 / float(grad.abs().sum())) * lr if state["n_iter"] == 1 else lr
-            slope = float(aten.dot(grad, direction))
+            self._update_direction(state, work, grad, group)
+            direction = work["d"]
+            work["prev_flat_grad"], work["prev_loss"] = aten.clone(grad), loss
+            lr = group["lr"].reshape(()) if isinstance(group["lr"], Tensor) else group["lr"]
+            work["t"] = length = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
+            slope = aten.dot(grad, direction)
             if slope > -group["tolerance_change"]:
                 break
             if group["line_search_fn"] is not None:
-                loss, grad, length, used = self._search(evaluate, direction, length, loss, grad, slope, group)
+                left = group["max_eval"] - evaluations
+                loss, grad, length, used = self._search(evaluate, direction, length, loss, grad, slope, left)
+                work["t"] = length
             else:
                 self._move(length, direction)
                 used = 0
                 if iterations != group["max_iter"]:
                     loss, grad, used = float(evaluate()), self._flat_grad(), 1
-            state["t"] = length
             evaluations += used
             state["func_evals"] += used
-            if self._finished(group, state, iterations, evaluations, grad, direction, length, loss):
+            if self._finished(group, work["prev_loss"], iterations, evaluations, grad, direction, length, loss):
                 break
+        state.update(work)
         return first_loss
 
-    def _finished(self, group: dict[str, Any], state: dict[str, Any], iterations: int, evaluations: int, grad: Tensor,
-                  direction: Tensor, length: float, loss: float) -> bool:
+    def _finished(self, group: dict[str, Any], before: float, iterations: int, evaluations: int, grad: Tensor,
+                  direction: Tensor, length: Any, loss: float) -> bool:
         return (iterations == group["max_iter"] or evaluations >= group["max_eval"] or _largest(grad) <= group["tolerance_grad"]
                 or _largest(direction * length) <= group["tolerance_change"]
-                or abs(loss - state["prev_loss"]) < group["tolerance_change"])
+                or abs(loss - before) < group["tolerance_change"])
 
-    def _search(self, evaluate: Any, direction: Tensor, length: float, loss: float, grad: Tensor, slope: float,
-                group: dict[str, Any]) -> tuple[float, Tensor, float, int]:
-        if group["line_search_fn"] != "strong_wolfe":
+    def _search(self, evaluate: Any, direction: Tensor, length: Any, loss: float, grad: Tensor, slope: Tensor,
+                left: int) -> tuple[float, Tensor, Any, int]:
+        if self.param_groups[0]["line_search_fn"] != "strong_wolfe":
             raise RuntimeError("only 'strong_wolfe' is supported")
         start = [aten.clone(p) for p in self._params]
         loss, grad, length, used = strong_wolfe(lambda t: self._probe(evaluate, start, t, direction), length, direction, loss, grad,
-                                                slope)
+                                                slope, left)
         self._move(length, direction)
         return loss, grad, length, used
 
-    def _update_direction(self, state: dict[str, Any], grad: Tensor, group: dict[str, Any]) -> None:
+    def _update_direction(self, state: dict[str, Any], work: dict[str, Any], grad: Tensor, group: dict[str, Any]) -> None:
         """The two-loop recursion over the remembered differences."""
         if state["n_iter"] == 1:
-            state.update(d=aten.neg(grad), old_dirs=[], old_stps=[], ro=[], H_diag=1)
+            work.update(d=aten.neg(grad), old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return
-        y = aten.sub(grad, state["prev_flat_grad"])
-        s = aten.mul(state["d"], state["t"])
-        ys = float(aten.dot(y, s))
+        y = aten.sub(grad, work["prev_flat_grad"])
+        s = aten.mul(work["d"], work["t"])
+        ys = aten.dot(y, s)
         if ys > 1e-10:
-            if len(state["old_dirs"]) == group["history_size"]:
+            if len(work["old_dirs"]) == group["history_size"]:
                 for name in ("old_dirs", "old_stps", "ro"):
-                    state[name].pop(0)
-            state["old_dirs"].append(y)
-            state["old_stps"].append(s)
-            state["ro"].append(1.0 / ys)
-            state["H_diag"] = ys / float(aten.dot(y, y))
+                    work[name].pop(0)
+            work["old_dirs"].append(y)
+            work["old_stps"].append(s)
+            work["ro"].append(1.0 / ys)
+            work["H_diag"] = ys / aten.dot(y, y)
+        weights = state.setdefault("al", [None] * group["history_size"])
+        past = list(zip(work["old_dirs"], work["old_stps"], work["ro"]))
         q = aten.neg(grad)
-        weights = []
-        for y, s, ro in zip(reversed(state["old_dirs"]), reversed(state["old_stps"]), reversed(state["ro"])):
-            weight = float(aten.dot(s, q)) * ro
-            weights.append(weight)
-            aten.add_(q, y, alpha=-weight)
-        d = aten.mul(q, state["H_diag"])
-        for y, s, ro, weight in zip(state["old_dirs"], state["old_stps"], state["ro"], reversed(weights)):
-            aten.add_(d, s, alpha=weight - float(aten.dot(y, d)) * ro)
-        state["d"] = d
+        for i, (y, s, ro) in reversed(list(enumerate(past))):
+            weights[i] = aten.dot(s, q) * ro
+            aten.add_(q, y, alpha=-number(weights[i]))
+        d = aten.mul(q, work["H_diag"])
+        for weight, (y, s, ro) in zip(weights, past):
+            aten.add_(d, s, alpha=number(weight - aten.dot(y, d) * ro))
+        work["d"] = d
 
 
 def _largest(t: Tensor) -> float:

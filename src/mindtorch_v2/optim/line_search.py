@@ -2,16 +2,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from .._dispatch import aten
 from .._tensor import Tensor
 
 DECREASE, CURVATURE = 1e-4, 0.9
-MAX_STEPS, TOLERANCE = 25, 1e-9
-Probe = Callable[[float], tuple[float, Tensor]]
+TOLERANCE = 1e-9
+Probe = Callable[[Any], tuple[float, Tensor]]
 
 
-def cubic_minimum(x1: float, f1: float, g1: float, x2: float, f2: float, g2: float, low: float, high: float) -> float:
+def cubic_minimum(x1: Any, f1: float, g1: Any, x2: Any, f2: float, g2: Any, low: Any, high: Any) -> Any:
     """The minimum of the cubic through two points with known slopes, kept within bounds."""
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
     square = d1 * d1 - g1 * g2
@@ -30,20 +31,22 @@ class _Point:
 
     __slots__ = ("t", "f", "g", "slope")
 
-    def __init__(self, t: float, f: float, g: Tensor, slope: float) -> None:
+    def __init__(self, t: Any, f: float, g: Tensor, slope: Tensor) -> None:
         self.t, self.f, self.g, self.slope = t, f, g, slope
 
 
-def strong_wolfe(probe: Probe, t: float, direction: Tensor, f: float, g: Tensor, slope: float) -> tuple[float, Tensor, float, int]:
-    """Searches from loss `f`, gradient `g` and slope at 0; returns loss, gradient, position and the number of evaluations."""
+def strong_wolfe(probe: Probe, t: Any, direction: Tensor, f: float, g: Tensor, slope: Tensor,
+                 most: int) -> tuple[float, Tensor, Any, int]:
+    """Searches from loss `f`, gradient `g` and slope at 0 in at most `most` steps; returns loss, gradient, position and the number of
+    evaluations. Slopes, and so positions between two points, are tensors: they have the parameters' precision."""
     start = _Point(0.0, f, g, slope)
     size = float(direction.abs().max())
 
-    def at(position: float) -> _Point:
+    def at(position: Any) -> _Point:
         loss, grad = probe(position)
-        return _Point(position, loss, aten.clone(grad), float(aten.dot(grad, direction)))
-    bracket, used, steps = _bracket(at, start, t)
-    best, used = _zoom(at, start, bracket, used, steps, size)
+        return _Point(position, loss, aten.clone(grad), aten.dot(grad, direction))
+    bracket, used, steps = _bracket(at, start, t, most)
+    best, used = _zoom(at, start, bracket, used, steps, size, most)
     return best.f, best.g, best.t, used
 
 
@@ -51,10 +54,10 @@ def _good(p: _Point, start: _Point) -> bool:
     return abs(p.slope) <= -CURVATURE * start.slope
 
 
-def _bracket(at: Callable[[float], _Point], start: _Point, t: float) -> tuple[list[_Point], int, int]:
+def _bracket(at: Callable[[Any], _Point], start: _Point, t: Any, most: int) -> tuple[list[_Point], int, int]:
     """Grows the step until an interval holds a good point (or is one)."""
     before, now, used, steps = start, at(t), 1, 0
-    while steps < MAX_STEPS:
+    while steps < most:
         if now.f > start.f + DECREASE * now.t * start.slope or (steps > 1 and now.f >= before.f):
             return [before, now], used, steps
         if _good(now, start):
@@ -69,11 +72,12 @@ def _bracket(at: Callable[[float], _Point], start: _Point, t: float) -> tuple[li
     return [start, now], used, steps
 
 
-def _zoom(at: Callable[[float], _Point], start: _Point, bracket: list[_Point], used: int, steps: int, size: float) -> tuple[_Point, int]:
+def _zoom(at: Callable[[Any], _Point], start: _Point, bracket: list[_Point], used: int, steps: int, size: float,
+          most: int) -> tuple[_Point, int]:
     """Shrinks the interval until its lower end is a good point."""
     stuck = False
     low, high = (0, len(bracket) - 1) if bracket[0].f <= bracket[-1].f else (1, 0)
-    while len(bracket) == 2 and steps < MAX_STEPS:
+    while len(bracket) == 2 and steps < most:
         width = abs(bracket[1].t - bracket[0].t)
         if width * size < TOLERANCE:
             break

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -11,7 +12,9 @@ from typing import Any
 from .. import _observer
 from .._autograd.grad_mode import enable_grad
 from .._autograd.hooks import RemovableHandle
-from .._dispatch import modes
+from .._creation import tensor
+from .._dispatch import aten, modes
+from .._dtype import float32, get_default_dtype
 from .._tensor import Tensor
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -46,13 +49,14 @@ def _scope(optimizer: str, method: str) -> str:
 
 
 def _with_scope_and_hooks(step: Any) -> Any:
-    """Wraps a subclass's `step`: no gradients are recorded, hooks run, and a profile shows `Optimizer.step#<class>.step`."""
+    """Wraps a subclass's `step`: no gradients are recorded (unless it is differentiable), hooks run, and a profile shows
+    `Optimizer.step#<class>.step`."""
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         observer = _observer.active
         if observer is not None:
             observer.enter_scope(_scope(type(self).__name__, "step"), None)
-        before = modes.set_grad(False)
+        before = modes.set_grad(self.defaults.get("differentiable") is True)
         try:
             if _global_pre_hooks or self._optimizer_step_pre_hooks:
                 args, kwargs = _run_pre_hooks(self, args, kwargs)
@@ -97,7 +101,7 @@ class Optimizer:
         self._hook_tables()
         if isinstance(params, Tensor):
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                            + type(params).__name__)
+                            + params.type())
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
@@ -119,6 +123,13 @@ class Optimizer:
         self.__dict__.update(state)
         if "_optimizer_step_pre_hooks" not in self.__dict__:
             self._hook_tables()
+        for group in self.param_groups:
+            for name in _FLAGS.keys() & self.defaults.keys():
+                group.setdefault(name, _FLAGS[name])
+            for p in group["params"]:
+                kept = self.state.get(p)
+                if isinstance(kept, dict) and isinstance(kept.get("step"), (int, float)):
+                    kept["step"] = new_step(kept["step"])
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
@@ -138,13 +149,12 @@ class Optimizer:
         elif isinstance(params, set):
             raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
                             "change between runs. Please use a list instead.")
-        params = list(params)
-        if params and isinstance(params[0], tuple):
-            param_group["param_names"] = [name for name, _ in params]
-            params = [p for _, p in params]
+        params, names = _split_names(list(params))
+        if names:
+            param_group["param_names"] = names
         for p in params:
             if not isinstance(p, Tensor):
-                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + type(p).__name__)
+                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + _type_name(p))
             if not self.defaults.get("differentiable", None) and not (p.is_leaf or p._retain):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
@@ -152,6 +162,13 @@ class Optimizer:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         param_group["params"] = params
+        if len({id(p) for p in params}) != len(params):
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                          "github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3)
+        for group in self.param_groups:
+            if ("param_names" in group) != bool(names):
+                raise ValueError("all optimizer param groups should be with/without names. cannot add param group "
+                                 f"{'with' if names else 'without'} names to the optimizer")
         known = {id(p) for g in self.param_groups for p in g["params"]}
         if any(id(p) in known for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -286,18 +303,93 @@ def _fit(param: Tensor, value: Any, key: str | None = None) -> Any:
     return value
 
 
+def _split_names(params: list[Any]) -> tuple[list[Any], list[str]]:
+    """The parameters of a group, and their names if they came as (name, parameter) pairs."""
+    names = [p[0] for p in params if isinstance(p, tuple)]
+    if names and len(names) != len(params):
+        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+    return [p[1] if isinstance(p, tuple) else p for p in params], names
+
+
+def _type_name(value: Any) -> str:
+    """The type of a value as errors name it: with its module, but not for what Python brings."""
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+# What state dicts saved before a flag existed mean by leaving it out.
+_FLAGS: dict[str, Any] = {"amsgrad": False, "capturable": False, "centered": False, "decoupled_weight_decay": False,
+                          "differentiable": False, "foreach": None, "fused": None, "maximize": False, "nesterov": False}
+_CAPTURABLE, _FUSED = ["npu"], ["cpu", "npu"]
+
+
+def new_step(value: float = 0.0, fused: bool = False) -> Tensor:
+    """A step counter: a 0-dim tensor, as checkpoints hold it."""
+    kind = get_default_dtype()
+    return tensor(float(value), dtype=kind if kind.itemsize == 8 and not fused else float32)
+
+
 def check_range(name: str, value: Any, low: float = 0.0) -> None:
     """ValueError for a negative option, as PyTorch words it."""
     if not low <= value:
         raise ValueError(f"Invalid {name}: {value}")
 
 
-def gradients(group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor]]:
+def check_rate(lr: Any) -> None:
+    """ValueError for a learning rate that is negative, or a tensor of several."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    check_range("learning rate", lr)
+
+
+def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
+    """RuntimeError for flags that exclude each other."""
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def check_flags(group: dict[str, Any], params: list[Tensor], also: str = "") -> None:
+    """The errors of a step whose flags do not fit its parameters; `also` names further state that capturing would need."""
+    if group["differentiable"] and group["foreach"]:
+        raise AssertionError("_foreach ops don't support autograd")
+    if group.get("capturable"):
+        for p in params:
+            if p.device.type not in _CAPTURABLE:
+                raise AssertionError(f"If capturable=True, params{also} and state_steps must be on supported devices: {_CAPTURABLE}.")
+    if group.get("fused"):
+        for p in params:
+            if p.device.type not in _FUSED or not p.is_floating_point():
+                raise RuntimeError(f"`fused=True` requires all the params to be floating point Tensors of supported devices: {_FUSED} "
+                                   f"but {p.dtype} and {p.device.type}")
+
+
+def gradients(group: dict[str, Any], also: str = "") -> tuple[list[Tensor], list[Tensor]]:
     """The group's parameters that have gradients, and those gradients."""
     params = [p for p in group["params"] if p._grad is not None]
+    if group["differentiable"] or group.get("capturable") or group.get("fused"):
+        check_flags(group, params, also)
     return params, [p._grad for p in params]
+
+
+def as_real(*tensors: Tensor) -> list[Tensor]:
+    """Views of tensors in which a complex number is a pair of reals: moments are taken of each part on its own."""
+    return [aten.view_as_real(t) if t.dtype.is_complex else t for t in tensors]
+
+
+def real_state(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a complex parameter, with its tensors as views of reals."""
+    return {k: aten.view_as_real(v) if isinstance(v, Tensor) and v.dtype.is_complex else v for k, v in state.items()}
 
 
 def number(value: Any) -> Any:
     """A learning rate or the like as a Python number."""
     return value.item() if isinstance(value, Tensor) else value
+
+
+def coefficient(value: Any) -> Any:
+    """A number, or a tensor without dimensions if it is one that wants a gradient."""
+    if not isinstance(value, Tensor):
+        return value
+    return value.reshape(()) if value.requires_grad else value.item()

@@ -5,7 +5,7 @@ from typing import Any
 
 from .._dispatch import aten
 from .._tensor import Tensor
-from .optimizer import Closure, Optimizer, check_range, gradients, number
+from .optimizer import Closure, Optimizer, check_fused, check_range, check_rate, coefficient, gradients, number
 
 __all__ = ["SGD"]
 
@@ -20,16 +20,15 @@ class SGD(Optimizer):
     def __init__(self, params: Any, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None,
                  differentiable: bool = False, fused: bool | None = None) -> None:
-        check_range("learning rate", lr)
+        check_rate(lr)
         check_range("momentum value", momentum)
         check_range("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        if foreach and fused:
-            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         super().__init__(params, {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
                                   "nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable,
                                   "fused": fused})
+        check_fused(fused, foreach, differentiable)
 
     def step(self, closure: Closure | None = None) -> Any:
         """Updates every parameter that has a gradient."""
@@ -50,12 +49,14 @@ class SGD(Optimizer):
         return [self.state[p].get("momentum_buffer") if p in self.state else None for p in params]
 
     def _single(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]) -> None:
-        lr, momentum, decay = number(group["lr"]), group["momentum"], number(group["weight_decay"])
+        lr, momentum, decay = coefficient(group["lr"]), group["momentum"], coefficient(group["weight_decay"])
         keep, nesterov, maximize = 1 - group["dampening"], group["nesterov"], group["maximize"]
         for p, g in zip(params, grads):
             if maximize:
                 g = aten.neg(g)
-            if decay:
+            if isinstance(decay, Tensor):
+                g = aten.addcmul(g, aten.clone(p), decay)
+            elif decay:
                 g = aten.add(g, p, alpha=decay)
             if momentum:
                 state = self.state[p]
@@ -65,7 +66,10 @@ class SGD(Optimizer):
                 else:
                     aten.add_(aten.mul_(buffer, momentum), g, alpha=keep)
                 g = aten.add(g, buffer, alpha=momentum) if nesterov else buffer
-            aten.add_(p, g, alpha=-lr)
+            if isinstance(lr, Tensor):
+                aten.addcmul_(p, g, lr, value=-1)
+            else:
+                aten.add_(p, g, alpha=-lr)
 
     def _foreach(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]) -> None:
         lr, momentum, decay = number(group["lr"]), group["momentum"], number(group["weight_decay"])

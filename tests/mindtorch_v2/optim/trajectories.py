@@ -24,8 +24,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 
 
 def _run(torch: Any, name: str, options: dict[str, Any]) -> list[float]:
-    a = torch.tensor([1.0, -2.0, 0.5], requires_grad=True)
-    b = torch.tensor([[0.3, 0.7]], requires_grad=True)
+    # L-BFGS takes differences of nearly equal losses and branches on them, so that single precision decides about whole iterations.
+    kind = torch.float64 if name == "LBFGS" else torch.float32
+    a = torch.tensor([1.0, -2.0, 0.5], dtype=kind, requires_grad=True)
+    b = torch.tensor([[0.3, 0.7]], dtype=kind, requires_grad=True)
     opt = getattr(torch.optim, name)([a, b], lr=0.1, **options)
 
     def closure() -> Any:
@@ -42,10 +44,50 @@ def _run(torch: Any, name: str, options: dict[str, Any]) -> list[float]:
     return [*a.tolist(), *b[0].tolist()]
 
 
+COMPLEX = {name: [options for options in variants if "fused" not in options] for name, variants in VARIANTS.items()}
+
+
+def _run_complex(torch: Any, name: str, options: dict[str, Any]) -> list[float]:
+    """Three steps on a complex parameter beside a real one, in double precision; the squares kept are part of the answer."""
+    a = torch.tensor([1.0 + 0.5j, -2.0j, 0.5 - 1.0j], dtype=torch.complex128, requires_grad=True)
+    b = torch.tensor([0.3, 0.7, -0.2], dtype=torch.float64, requires_grad=True)
+    opt = getattr(torch.optim, name)([a, b], lr=0.01, **options)
+
+    def closure() -> Any:
+        opt.zero_grad()
+        loss = ((a * a.conj()).real - 1).square().sum() + (a * b).real.sum() + (a.imag * b * b).sum()
+        loss.backward()
+        return loss
+    for _ in range(3):
+        if name == "LBFGS":
+            opt.step(closure)
+        else:
+            closure()
+            opt.step()
+    kept = [v for v in opt.state_dict()["state"].get(0, {}).values() if isinstance(v, torch.Tensor) and v.is_complex()]
+    return [x for t in [a, b, *kept] for z in t.tolist() for x in ((z.real, z.imag) if isinstance(z, complex) else (z,))]
+
+
+def _run_differentiable(torch: Any, name: str, options: dict[str, Any]) -> list[float]:
+    """The gradient of a loss after one step with respect to the parameters before it."""
+    start = torch.tensor([1.5, -2.0, 0.5], dtype=torch.float64, requires_grad=True)
+    a = start * 1
+    a.grad = 4 * start * (start * start - 1)
+    opt = getattr(torch.optim, name)([a], lr=0.1, differentiable=True, **options)
+    opt.step()
+    (made,) = torch.autograd.grad((a ** 3).sum(), start)
+    return [*a.tolist(), *made.tolist()]
+
+
 def observe(impl: str) -> dict[str, list[float]]:
-    """The parameters after five steps, by optimizer and options."""
+    """The parameters after some steps, by optimizer and options."""
     torch = importlib.import_module(impl)
-    return {f"{name} {options}": _run(torch, name, options) for name, variants in VARIANTS.items() for options in variants}
+    made = {f"{name} {options}": _run(torch, name, options) for name, variants in VARIANTS.items() for options in variants}
+    made.update({f"complex {name} {options}": _run_complex(torch, name, options)
+                 for name, variants in COMPLEX.items() for options in variants})
+    made.update({f"differentiable {name} {options}": _run_differentiable(torch, name, options)
+                 for name, variants in COMPLEX.items() if name != "LBFGS" for options in variants if "foreach" not in options})
+    return made
 
 
 if __name__ == "__main__":
