@@ -68,6 +68,7 @@ static void load(void) {
     c->mspti_mode = choose_mspti();
     c->quiet = number("ASCEND_SIM_QUIET", 0) != 0;
     c->fill = number("ASCEND_SIM_FILL", 1) != 0;
+    c->check = number("ASCEND_SIM_CHECK", 0) != 0;
 }
 
 Config *config(void) {

@@ -95,27 +95,72 @@ static void discard(Space *space, Block *block) {
     free(block);
 }
 
-/* Next fit: an address is not reused before the arena was walked once, so late accesses hit no other block. */
-static uintptr_t gap(Space *space, size_t span, uintptr_t from, uintptr_t end) {
-    uintptr_t candidate = from;
-    for (size_t at = position(space, from); at < space->count && space->items[at]->address < end; at++) {
-        if (space->items[at]->address - candidate >= span) return candidate;
-        candidate = space->items[at]->address + space->items[at]->span;
-    }
-    return end - candidate >= span ? candidate : 0;
+/* The first block that ends behind `address`: one that starts there, lies around it, or comes after it. */
+static size_t first_behind(const Space *space, uintptr_t address) {
+    size_t at = position(space, address);
+    if (at > 0 && space->items[at - 1]->address + space->items[at - 1]->span > address) at--;
+    return at;
 }
 
-static uintptr_t reserve(Space *space, size_t span) {
-    uintptr_t end = space->base + config()->hbm_bytes, from = space->cursor;
-    if (span > config()->hbm_bytes - space->used) return 0;
-    size_t at = position(space, from);
-    if (at > 0 && space->items[at - 1]->address + space->items[at - 1]->span > from) {
-        from = space->items[at - 1]->address + space->items[at - 1]->span;
+static uintptr_t gap(const Space *space, size_t span, uintptr_t from, uintptr_t end) {
+    uintptr_t candidate = from;
+    for (size_t at = first_behind(space, from); at < space->count && space->items[at]->address < end; at++) {
+        const Block *block = space->items[at];
+        if (block->address > candidate && block->address - candidate >= span) return candidate;
+        candidate = block->address + block->span;
     }
-    uintptr_t address = end > from ? gap(space, span, from, end) : 0;
+    return end > candidate && end - candidate >= span ? candidate : 0;
+}
+
+/* Next fit: an address is not reused before the arena was walked once, so late accesses hit no other block. */
+static uintptr_t reserve(Space *space, size_t span) {
+    uintptr_t end = space->base + config()->hbm_bytes;
+    if (span > config()->hbm_bytes - space->used) return 0;
+    uintptr_t address = gap(space, span, space->cursor, end);
     if (address == 0) address = gap(space, span, space->base, end);
     if (address != 0) space->cursor = address + span;
     return address;
+}
+
+/* ---- self-check (lock held) ---------------------------------------------------------------------------------------------- */
+/* Whether [address, +span) lies inside the space and touches no block: asked before every address is handed out. */
+static bool is_vacant(const Space *space, uintptr_t address, size_t span) {
+    uintptr_t end = space->base + config()->hbm_bytes;
+    if (address < space->base || address > end || span > end - address || address % ALIGNMENT != 0) return false;
+    size_t at = first_behind(space, address);
+    return at == space->count || space->items[at]->address >= address + span;
+}
+
+/* What is wrong with the registry of a space, in words; false where nothing is. */
+static bool is_broken(const Space *space, uintptr_t low, uintptr_t high, char *why, size_t why_size) {
+    size_t used = 0;
+    uintptr_t at = low;
+    for (size_t i = 0; i < space->count; i++) {
+        const Block *block = space->items[i];
+        if (block->address < at || block->size > block->span || block->span > high - block->address) {
+            snprintf(why, why_size, "block %zu at %p of %zu bytes overlaps its neighbour or leaves the space", i,
+                     (void *)block->address, block->span);
+            return true;
+        }
+        at = block->address + block->span;
+        used += block->span;
+    }
+    if (used != space->used) snprintf(why, why_size, "%zu bytes are counted, the blocks have %zu", space->used, used);
+    return used != space->used;
+}
+
+static bool registry_is_broken(char *why, size_t why_size) {
+    for (uint32_t i = 0; arena_size != 0 && i < config()->device_count; i++) {
+        const Space *space = &device_space[i];
+        if (is_broken(space, space->base, space->base + config()->hbm_bytes, why, why_size)) return true;
+    }
+    return is_broken(&pinned_space, 0, UINTPTR_MAX, why, why_size);
+}
+
+/* With ASCEND_SIM_CHECK=1 the whole registry is looked at after every change. */
+static void self_check(const char *after) {
+    char why[200];
+    if (config()->check && registry_is_broken(why, sizeof why)) violation("memory registry after %s: %s", after, why);
 }
 
 static void remember_freed(const Block *block) {
@@ -206,6 +251,7 @@ void memory_unuse(Block **blocks, uint32_t n) {
         if (atomic_fetch_sub(&block->state, BLOCK_USE) != BLOCK_USE) continue;
         pthread_mutex_lock(&lock); /* freed, and this was the last use: nobody else knows the block */
         discard(block->device < 0 ? &pinned_space : &device_space[block->device], block);
+        self_check("a task's end");
         pthread_mutex_unlock(&lock);
     }
 }
@@ -254,8 +300,14 @@ API int32_t aclrtMalloc(void **ptr, size_t size, int32_t policy) {
     pthread_mutex_lock(&lock);
     uintptr_t address = reserve(space, span);
     size_t left = config()->hbm_bytes - space->used;
-    if (address != 0) insert(space, address, size, span, device->id);
+    bool vacant = address == 0 || is_vacant(space, address, span);
+    if (address != 0 && vacant) insert(space, address, size, span, device->id);
+    self_check("aclrtMalloc");
     pthread_mutex_unlock(&lock);
+    if (!vacant) {
+        violation("aclrtMalloc: %zu bytes at %p are in use", span, (void *)address);
+        return fail(RT_INTERNAL, "aclrtMalloc: the allocator of the simulator chose memory that is in use");
+    }
     if (address == 0) {
         return fail(RT_OUT_OF_MEMORY, "aclrtMalloc: out of memory on device %d: %zu bytes asked, %zu free", device->id,
                     size, left);
@@ -287,6 +339,7 @@ API int32_t aclrtFree(void *ptr) {
     size_t size = block->size;
     int device = block->device;
     uint32_t pending = end_block(&device_space[device], block);
+    self_check("aclrtFree");
     pthread_mutex_unlock(&lock);
     count(&counters.frees, 1);
     if (mspti_wants_memory()) mspti_memory(true, address, size, device, activity_ns(), activity_ns());
@@ -307,6 +360,7 @@ API int32_t aclrtMallocHost(void **ptr, size_t size) {
     if (address == MAP_FAILED) return fail(RT_OUT_OF_MEMORY, "aclrtMallocHost: no host memory for %zu bytes", size);
     pthread_mutex_lock(&lock);
     insert(&pinned_space, (uintptr_t)address, size, span, -1);
+    self_check("aclrtMallocHost");
     pthread_mutex_unlock(&lock);
     count(&counters.pinned_allocs, 1);
     *ptr = address;
@@ -324,6 +378,7 @@ API int32_t aclrtFreeHost(void *ptr) {
     }
     uint32_t left = atomic_fetch_sub(&block->state, BLOCK_LIVE) - BLOCK_LIVE, pending = left / BLOCK_USE;
     if (left == 0) discard(&pinned_space, block);
+    self_check("aclrtFreeHost");
     pthread_mutex_unlock(&lock);
     count(&counters.pinned_frees, 1);
     if (pending == 0) return ACL_OK;
@@ -362,4 +417,14 @@ API int32_t aclrtPointerGetAttributes(const void *ptr, PointerAttributes *attrib
     attributes->location = place == PLACE_DEVICE ? 1 : place == PLACE_PINNED ? 0 : 2;
     attributes->page_size = 4096;
     return ACL_OK;
+}
+
+/* Looks at the whole registry: 0 if blocks are in order, disjoint, inside their space and add up to what is counted; else 1 and why. */
+API int32_t simCheckMemory(char *why, size_t size) {
+    char text[200] = "";
+    pthread_mutex_lock(&lock);
+    bool broken = registry_is_broken(text, sizeof text);
+    pthread_mutex_unlock(&lock);
+    if (why != NULL && size > 0) snprintf(why, size, "%s", text);
+    return broken;
 }

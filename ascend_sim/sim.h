@@ -95,6 +95,7 @@ typedef struct {
     MsptiMode mspti_mode;
     bool quiet;            /* do not print violations */
     bool fill;             /* NaN pattern in fresh memory */
+    bool check;            /* the registry of memory is checked after every change */
     SocProfile soc;
 } Config;
 

@@ -211,6 +211,84 @@ def test_random_allocations_never_overlap(sim: Sim) -> None:
     assert all(a + size <= b for (a, size), (b, _) in zip(spans, spans[1:]))
 
 
+def test_a_block_at_the_cursor_is_not_handed_out_again(in_process) -> None:
+    """Next fit comes round to the base, where a block lies: its bytes stay as they were."""
+    in_process(
+        """
+        first = sim.malloc(4096)
+        sim.check(sim.lib.aclrtMemset(C.c_void_p(first), 4096, 7, 4096))
+        size = (sim.mem_info()[0] // 4 - 128) // 64 * 64
+        big = [sim.malloc(size) for _ in range(4)]
+        for address in big:
+            sim.free(address)
+        made = [sim.malloc(4096) for _ in range(40)] + [sim.malloc(size - (64 << 10)) for _ in range(3)]
+        assert first not in made and not any(first < address < first + 4096 for address in made)
+        back = np.zeros(4096, np.uint8)
+        sim.memcpy(back.ctypes.data, first, 4096, D2H)
+        assert (back == 7).all()
+        assert sim.violations()[0] == 0 and sim.lib.simCheckMemory(None, C.c_size_t(0)) == 0
+        """,
+        ASCEND_SIM_HBM="4M", ASCEND_SIM_CHECK=1,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_model_of_the_memory_agrees_with_every_answer(in_process, seed: int) -> None:
+    """Random allocations and frees that walk round the arena often: an address is given iff the model has room, and never one that is live.
+
+    Streams hold some blocks after they were freed: those are not given out before their task ran."""
+    in_process(
+        f"""
+        import random
+        rng = random.Random({seed})
+        span_of = lambda size: ((size + 31) // 32 * 32 + 32 + 63) // 64 * 64
+        live, held, tag = {{}}, {{}}, 0                      # address -> (size, byte); address -> span of freed blocks that tasks use
+        free, total = sim.mem_info()
+        first = sim.malloc(1); base = first; live[first] = (1, None)
+        stream = sim.stream()
+
+        def room(span):
+            at = base
+            for low, high in sorted([(a, a + span_of(s)) for a, (s, _) in live.items()] + [(a, a + s) for a, s in held.items()]):
+                if low - at >= span: return True
+                at = max(at, high)
+            return base + total - at >= span
+
+        for step in range(1500):
+            if live and rng.random() < 0.47:
+                address = rng.choice(list(live)); size, byte = live.pop(address)
+                if byte is not None:
+                    back = np.zeros(size, np.uint8); sim.memcpy(back.ctypes.data, address, size, D2H)
+                    assert (back == byte).all(), (step, address)
+                if rng.random() < 0.1 and size >= 64:
+                    sim.hold(stream)
+                    sim.check(sim.lib.aclrtMemsetAsync(C.c_void_p(address), size, 1, 64, C.c_void_p(stream)))
+                    assert sim.lib.aclrtFree(C.c_void_p(address)) == 507000      # freed although a task uses it
+                    held[address] = span_of(size)
+                else:
+                    sim.free(address)
+            elif held and rng.random() < 0.3:
+                sim.release(stream); sim.lib.aclrtSynchronizeStream(C.c_void_p(stream)); held.clear()
+                sim.lib.simClearDeviceError(0)
+            else:
+                size = rng.choice([rng.randrange(1, 300), rng.randrange(1, 9000), rng.randrange(1, 200000)])
+                pointer = C.c_void_p()
+                code = sim.lib.aclrtMalloc(C.byref(pointer), C.c_size_t(size), 0)
+                assert (code == 0) == room(span_of(size)), (step, code, size)
+                if code: continue
+                for other, span in [(a, span_of(s)) for a, (s, _) in live.items()] + list(held.items()):
+                    assert pointer.value + span_of(size) <= other or other + span <= pointer.value, step
+                tag = (tag + 1) % 251
+                sim.check(sim.lib.aclrtMemset(pointer, size, tag, size))
+                live[pointer.value] = (size, tag)
+        why = C.create_string_buffer(200)
+        assert sim.lib.simCheckMemory(why, C.c_size_t(200)) == 0, why.value
+        assert "registry" not in sim.violations()[1] and "in use" not in sim.violations()[1], sim.violations()
+        """,
+        ASCEND_SIM_HBM="1M", ASCEND_SIM_DEVICES=1, ASCEND_SIM_CHECK=1,
+    )  # fmt: skip
+
+
 def test_leaks_are_counted(sim: Sim) -> None:
     before = sim.lib.simLeaks()
     x = sim.buffer((4,))
