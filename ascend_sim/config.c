@@ -6,7 +6,13 @@ static const SocProfile profiles[] = {
     {"Ascend910B1", true, true, true, 65536, 1984, 24, 48},
     {"Ascend910B2", true, true, true, 65536, 1984, 24, 48},
     {"Ascend910B3", true, true, true, 65536, 1984, 20, 40},
+    {"Ascend910B4", true, true, true, 65536, 1984, 20, 40},
+    {"Ascend910_9391", true, true, true, 65536, 1984, 24, 48},
     {"Ascend910A", false, false, false, 65535, 2048, 32, 32},
+    {"Ascend910B", false, false, false, 65535, 2048, 32, 32}, /* of the first generation too */
+    {"Ascend910ProA", false, false, false, 65535, 2048, 32, 32},
+    {"Ascend910ProB", false, false, false, 65535, 2048, 32, 32},
+    {"Ascend910PremiumA", false, false, false, 65535, 2048, 32, 32},
     {"Ascend310P3", false, false, false, 1023, 1024, 8, 8},
 };
 
@@ -33,7 +39,7 @@ static SocProfile choose_soc(void) {
         const char *name = profiles[i].name;
         if (strcmp(wanted, name) == 0 || strcmp(wanted, name + strlen("Ascend")) == 0) return profiles[i];
     }
-    if (strcmp(wanted, "310P") == 0) return profiles[4];
+    if (strcmp(wanted, "310P") == 0) return profiles[sizeof profiles / sizeof *profiles - 1];
     fprintf(stderr, "ascend_sim: unknown ASCEND_SIM_SOC=%s, using %s\n", wanted, profiles[0].name);
     return profiles[0];
 }

@@ -148,9 +148,12 @@ def _place(device: Any) -> _device.device | None:
     return None if where is _device.CPU else where
 
 
-def _finish(t: Tensor, device: Any, requires_grad: bool) -> Tensor:
+def _finish(t: Tensor, device: Any, requires_grad: bool, pin_memory: bool = False) -> Tensor:
     if device is not None and device != t.device:
         t = _to(t, device)
+    if pin_memory:
+        from ._tensor_methods import pinned_result
+        t = pinned_result(t)
     if requires_grad:
         if not t.dtype.inexact:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -182,7 +185,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
                       "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
                       UserWarning, stacklevel=2)
         copied = _to(data.detach(), device=device, dtype=dtype, copy=True)
-        return _finish(copied.detach(), None, requires_grad)
+        return _finish(copied.detach(), None, requires_grad, pin_memory)
     if isinstance(data, np.ndarray):
         kind = dtype or dt.from_numpy(data.dtype)
         array = np.array(data, kind.np, copy=True)
@@ -190,7 +193,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     else:
         array = _array_of(data, dtype)
         made = wrap(array) if _observer.active is None else _observed_copy(array, keep=False)
-    return made if device is None and not requires_grad else _finish(made, device, requires_grad)
+    return made if device is None and not requires_grad and not pin_memory else _finish(made, device, requires_grad, pin_memory)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -295,7 +298,8 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = Non
                 pin_memory: bool = False) -> Tensor:
     """A copy of the data with this tensor's type and device unless others are given."""
     kind = self.dtype if dtype is None else as_dtype(dtype)
-    return tensor(data, dtype=kind, device=self.device if device is None else device, requires_grad=requires_grad)
+    return tensor(data, dtype=kind, device=self.device if device is None else device, requires_grad=requires_grad,
+                  pin_memory=pin_memory)
 
 
 def arange(start: Any = None, end: Any = None, step: Any = 1, **options: Any) -> Tensor:

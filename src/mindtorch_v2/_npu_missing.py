@@ -14,8 +14,8 @@ def explain_missing() -> str:
     """The reason, and what would help."""
     runtime = import_module(f"{__package__}._backends.npu.runtime")
     runtime.connect()
-    return (f"device 'npu' is not usable: {runtime.reason()}. torch.npu.is_available() is False; use device 'cpu', or set "
-            "MINDTORCH_NPU_SIM=1 before the first use to run on the simulator.")
+    advice = import_module(f"{__package__}._backends.npu.simulator").how_to_get()
+    return f"device 'npu' is not usable: {runtime.reason()}. torch.npu.is_available() is False; use device 'cpu'{advice}."
 
 
 def current_index() -> int:

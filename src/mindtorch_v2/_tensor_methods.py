@@ -404,12 +404,25 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
         raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
     if not module.is_available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
-    if self.is_pinned():
-        return self
-    from ._backends.npu.copies import pinned_array
-    array = pinned_array(self._a.shape, self._a.dtype)
-    np.copyto(array, self._a)
-    return wrap(array, self.dtype)
+    return self if self.is_pinned() else _pinned(self)
+
+
+def _pinned(t: Tensor) -> Tensor:
+    from ._backends.npu.copies import pinned_like
+    return wrap(pinned_like(t._a), t.dtype)
+
+
+def pinned_result(made: Tensor) -> Tensor:
+    """The fresh tensor of a call with `pin_memory=True`, in pinned memory."""
+    from . import npu as module
+    if made._ks & 2:
+        return made
+    if not made._ks & 1:
+        raise RuntimeError("Only dense CPU tensors can be pinned")
+    if not module.is_available():
+        raise RuntimeError("pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this "
+                           "system.")
+    return _pinned(made)
 
 
 @method

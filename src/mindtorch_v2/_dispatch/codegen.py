@@ -89,7 +89,16 @@ def want_grad(t: Tensor) -> None:
     t.requires_grad_(True)
 
 
-SPACE.update(_one=1, _check_writable=check_writable, _alias=shallow_alias, _want_grad=want_grad, _wrap=wrap,
+def call_pinned(call: Any, requires_grad: bool, **args: Any) -> Tensor:
+    """What `pin_memory=True` does: the same call, its result in host memory that an accelerator reaches directly."""
+    from .._tensor_methods import pinned_result
+    made = pinned_result(call(**args))
+    if requires_grad:
+        want_grad(made)
+    return made
+
+
+SPACE.update(_one=1, _check_writable=check_writable, _alias=shallow_alias, _want_grad=want_grad, _call_pinned=call_pinned, _wrap=wrap,
              _Tensor=Tensor, _Parameter=Parameter, _new=_new, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
              _dispatch=dispatch_with_keyset, _below=dispatch_below_autograd, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype,
              _bad=bad_tensor_argument, _bad_method=bad_method_argument,
@@ -181,6 +190,9 @@ class Writer:
             n = self.names[spread]
             add(f"    if {n} is None:")
             add(f"        {n} = _{n}[0] if len(_{n}) == 1 and hasattr(_{n}[0], '__len__') and _{n}[0].__class__ is not _Tensor else _{n}")
+        if self.is_factory and "pin_memory" in self.names and self.op.family != "movement":
+            given = "".join(f", {n}={n}" for n in self.names if n != "pin_memory")
+            add(f"    if pin_memory and out is None: return _call_pinned(_SELF, requires_grad{given})")
         for p, n in zip(self.params, self.names):
             if p.name == "dim" and p.default is NO_DEFAULT:
                 add(f"    if {n} is _NONE: raise TypeError(\"{self.op.base}() missing 1 required positional arguments: \\\"dim\\\"\")")

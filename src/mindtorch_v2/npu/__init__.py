@@ -28,7 +28,7 @@ from .properties import get_device_capability, get_device_name, get_device_prope
 __all__ = [
     "Event", "OutOfMemoryError", "Stream", "current_device", "current_stream", "default_stream", "device", "device_count",
     "device_of", "empty_cache", "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state", "init",
-    "initial_seed", "is_available", "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated",
+    "initial_seed", "is_available", "is_initialized", "is_simulated", "manual_seed", "manual_seed_all", "max_memory_allocated",
     "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats", "memory_summary",
     "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_peak_memory_stats", "seed", "seed_all", "set_device",
     "set_per_process_memory_fraction", "set_rng_state", "set_stream", "stream", "synchronize", "why_unavailable",
@@ -41,6 +41,11 @@ def is_available() -> bool:
         return connect() is not None
     except (OSError, RuntimeError, ValueError):   # a library that is there but broken
         return False
+
+
+def is_simulated() -> bool:
+    """Whether the devices are a simulator's: no hardware is behind them. False where there are none."""
+    return is_available() and runtime().simulated
 
 
 def why_unavailable() -> str:

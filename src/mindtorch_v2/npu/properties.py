@@ -22,7 +22,8 @@ class DeviceProperties(NamedTuple):
 
     def __repr__(self) -> str:
         return (f"_NPUDeviceProperties(name='{self.name}', total_memory={self.total_memory >> 20}MB, "
-                f"cube_core_num={self.cube_core_num}, vector_core_num={self.vector_core_num})")
+                f"cube_core_num={self.cube_core_num}, vector_core_num={self.vector_core_num}"
+                f"{', simulated=True' if self.simulated else ''})")
 
 
 def get_device_name(device: Any = None) -> str:

@@ -112,6 +112,10 @@ STREAM_FAST = 1 | 2             # fast launch, fast synchronisation
 CAPABILITY_AI_CORES, CAPABILITY_VECTOR_CORES = 0, 1
 CUBE_KEEP_DTYPE, CUBE_ALLOW_FLOAT32_DOWN = 0, 1
 
+# The first generation of Ascend910, whose matrix unit takes no float32: "Ascend910B" is one of it, "Ascend910B1" to "B4" are not.
+_FIRST_910 = frozenset(("Ascend910", "Ascend910A", "Ascend910B", "Ascend910ProA", "Ascend910ProB", "Ascend910PremiumA"))
+PRIORITIES = (0, 7)             # of streams: the greatest and the least, where the libraries do not tell
+
 REPEAT_INIT = 100002
 OUT_OF_MEMORY = (207001, 207018, 200000)
 INVALID_OPERAND = (161001, 161002)
@@ -166,6 +170,11 @@ def declare_operator(first: Any, second: Any, code: str) -> None:
     first.argtypes = [*(_OPERAND_TYPES[c] for c in code), ctypes.c_void_p, ctypes.c_void_p]
     second.argtypes = _SECOND_PHASE
     first.restype = second.restype = ctypes.c_int32
+
+
+def lacks_float32_products(soc: str) -> bool:
+    """Whether the matrix unit of a chip must be allowed to compute products of float32 in a narrower type."""
+    return soc in _FIRST_910 or soc.startswith("Ascend310P")
 
 
 def explain(code: int) -> str:

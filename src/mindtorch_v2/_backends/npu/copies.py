@@ -4,12 +4,12 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import deque
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from ... import _dtype as dt
+from ..._ops.movement_shapes import storage_extent
 from ..._shape import broadcast_shapes
 from ..._tensor import Tensor, bump_version, wrap
 from . import abi, streams, timeline
@@ -27,18 +27,21 @@ class PinnedMemory(ctypes.c_char * (1 << 46)):  # type: ignore[misc]
 
     address: int
     size: int
-    used: list[tuple[int, int]]      # (event, device): copies that may still read or write it
+    used: set[Stream]      # streams whose copies may still read or write it
 
     def __del__(self) -> None:
         _pinned.give_back(self)
 
 
 class PinnedPool:
-    """Pinned memory for reuse, by size: taking it from the system is slow."""
+    """Pinned memory for reuse, by size: taking it from the system is slow. Memory that streams used is free again once they have passed
+    the moment at which its death was noticed. Events exist from then until they have passed, and are kept for reuse."""
 
     def __init__(self) -> None:
         self._free: dict[int, list[int]] = {}
-        self._waiting: deque[tuple[int, int, list[tuple[int, int]]]] = deque()
+        self._dead: deque[tuple[int, int, set[Stream]]] = deque()      # given back; appending needs no lock
+        self._waiting: list[tuple[int, int, list[tuple[int, int]]]] = []   # address, size, (event, device) that must pass
+        self._events: dict[int, list[int]] = {}                        # device -> events for reuse
         self._lock = threading.RLock()
 
     def take(self, nbytes: int) -> PinnedMemory:
@@ -54,28 +57,41 @@ class PinnedPool:
             rt.check(rt.aclrtMallocHost(ctypes.byref(made), size), "allocating pinned memory")
             address = made.value or 0
         memory = PinnedMemory.from_address(address)
-        memory.address, memory.size, memory.used = address, size, []
+        memory.address, memory.size, memory.used = address, size, set()
         return memory
 
     def give_back(self, memory: PinnedMemory) -> None:
+        """May be called by a finaliser at any moment: the libraries are not asked here."""
         if not is_closed():
-            with self._lock:
-                self._waiting.append((memory.address, memory.size, memory.used))
+            self._dead.append((memory.address, memory.size, memory.used))
 
     def _settle(self) -> None:
-        """Makes memory available whose copies are done."""
-        still: deque[tuple[int, int, list[tuple[int, int]]]] = deque()
-        while self._waiting:
-            address, size, used = self._waiting.popleft()
-            left = [(e, i) for e, i in used if not streams.event_done(e, i)]
-            for e, i in used:
-                if (e, i) not in left:
-                    streams.drop_event(e)
+        """Makes memory available that nobody uses any more."""
+        while self._dead:
+            address, size, used = self._dead[0]
+            self._waiting.append((address, size, [self._mark(stream) for stream in used]))
+            self._dead.popleft()
+        still = []
+        for address, size, marks in self._waiting:
+            left = [mark for mark in marks if not streams.event_done(*mark)]
+            for event, index in marks:
+                if (event, index) not in left:
+                    self._events.setdefault(index, []).append(event)
             if left:
                 still.append((address, size, left))
             else:
                 self._free.setdefault(size, []).append(address)
         self._waiting = still
+
+    def _mark(self, stream: Stream) -> tuple[int, int]:
+        """An event at the present end of a stream, and its device."""
+        index = stream.device_index
+        bind(index)
+        rt = runtime()
+        events = self._events.get(index)
+        event = events.pop() if events else streams.new_event(abi.EVENT_PROGRESS)
+        rt.check(rt.aclrtRecordEvent(event, stream.handle), "recording an event")
+        return event, index
 
 
 _pinned = PinnedPool()
@@ -89,9 +105,13 @@ def pinned_of(array: np.ndarray) -> PinnedMemory | None:
     return base
 
 
-def pinned_array(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray:
-    """An uninitialised array in pinned memory."""
-    return np.ndarray(shape, kind, _pinned.take(max(prod(shape), 1) * kind.itemsize))
+def pinned_like(array: np.ndarray) -> np.ndarray:
+    """A copy in pinned memory, with the same strides."""
+    item = array.itemsize
+    extent = storage_extent(array.shape, [s // item for s in array.strides])
+    made = np.ndarray(array.shape, array.dtype, _pinned.take(max(extent, 1) * item), 0, array.strides)
+    np.copyto(made, array)
+    return made
 
 
 # --- bytes --------------------------------------------------------------------------------------------------------------
@@ -116,10 +136,7 @@ def _transfer(target: np.ndarray, source: np.ndarray, kind: int, index: int, hos
 def _note_use(host: np.ndarray, stream: Stream) -> None:
     memory = pinned_of(host)
     assert memory is not None
-    event = streams.new_event(abi.EVENT_PROGRESS)
-    rt = runtime()
-    rt.check(rt.aclrtRecordEvent(event, stream.handle), "recording an event")
-    memory.used.append((event, stream.device_index))
+    memory.used.add(stream)
 
 
 def _is_dense(array: np.ndarray) -> bool:

@@ -43,11 +43,12 @@ def _library_folders(roots: Any) -> Iterator[pathlib.Path]:
 
 
 class Libraries:
-    """The opened libraries and the functions found in them."""
+    """The opened libraries and the functions found in them. `simulated` is what the libraries themselves say, wherever they were found:
+    the simulator may lie in a folder that looks like an installation."""
 
-    def __init__(self, opened: list[tuple[str, ctypes.CDLL]], simulated: bool) -> None:
+    def __init__(self, opened: list[tuple[str, ctypes.CDLL]]) -> None:
         self.opened = opened
-        self.simulated = simulated
+        self.simulated = any(_is_simulator(library) for _, library in opened)
         self._known: dict[str, Any] = {}
 
     def find(self, name: str) -> Any:
@@ -77,6 +78,12 @@ class Libraries:
         return ", ".join(name for name, _ in self.opened) or "no library"
 
 
+def _is_simulator(library: ctypes.CDLL) -> bool:
+    """Whether a library says that no hardware is behind it; no library of the vendor has this function."""
+    ask = getattr(library, "simIsSimulator", None)
+    return ask is not None and bool(ask())
+
+
 def open_libraries() -> tuple[Libraries | None, str]:
     """The libraries, or None and the reason."""
     if wants_simulator():
@@ -84,7 +91,7 @@ def open_libraries() -> tuple[Libraries | None, str]:
         path, why = given_library() or build()
         if path is None:
             return None, why
-        return Libraries([(str(path), ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL))], simulated=True), ""
+        return Libraries([(str(path), ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL))]), ""
     folders = search_folders()
     opened: list[tuple[str, ctypes.CDLL]] = []
     problems: list[str] = []
@@ -95,7 +102,7 @@ def open_libraries() -> tuple[Libraries | None, str]:
     _open_all(OPERATOR_PATTERNS, folders, opened, problems)
     _open_first(OPERATOR_NAMES, folders, opened, problems)
     _open_all(OLD_OPERATOR_PATTERNS, folders, opened, problems)
-    return Libraries(opened, simulated=False), ""
+    return Libraries(opened), ""
 
 
 def _open(path: str, opened: list[tuple[str, ctypes.CDLL]], problems: list[str]) -> bool:

@@ -287,7 +287,7 @@ def cube() -> int:
     global _cube
     if _cube is None:
         soc = (runtime().aclrtGetSocName() or b"").decode()
-        _cube = abi.CUBE_ALLOW_FLOAT32_DOWN if soc.startswith(("Ascend910A", "Ascend910Pro", "Ascend310P")) else abi.CUBE_KEEP_DTYPE
+        _cube = abi.CUBE_ALLOW_FLOAT32_DOWN if abi.lacks_float32_products(soc) else abi.CUBE_KEEP_DTYPE
     return _cube
 
 

@@ -5,11 +5,14 @@ import atexit
 import ctypes
 import os
 import threading
+import warnings
 from typing import Any
 
 from . import abi, native
 from .loader import Libraries, open_libraries
 
+SIMULATED = ("The Ascend libraries in use are a simulator: device 'npu' is simulated on this machine's processor. Results are those of the "
+             "simulated operators; times say nothing about hardware.")
 _FORKED = ("Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' start method")
 
 
@@ -95,6 +98,8 @@ def _start() -> tuple[Runtime | None, str | None]:
     if code or not count.value:
         return None, "the libraries are there, but no device is" + (f" (code {code}, {abi.explain(code)})" if code else "")
     atexit.register(_close)
+    if libraries.simulated:
+        warnings.warn(SIMULATED, stacklevel=2)
     return Runtime(libraries, count.value), None
 
 

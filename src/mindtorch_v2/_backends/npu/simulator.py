@@ -11,6 +11,8 @@ import tempfile
 from typing import Any
 
 NAME = "libascend_sim"
+_ELSEWHERE = ("an installed package does not contain it; check out the source of mindtorch_v2 and set MINDTORCH_NPU_SIM_SOURCE to its folder "
+              "ascend_sim/")
 
 
 def source_folder() -> pathlib.Path | None:
@@ -18,6 +20,15 @@ def source_folder() -> pathlib.Path | None:
     given = os.environ.get("MINDTORCH_NPU_SIM_SOURCE")
     candidates = [pathlib.Path(given)] if given else [p / "ascend_sim" for p in pathlib.Path(__file__).resolve().parents[2:5]]
     return next((c for c in candidates if (c / "build.py").is_file()), None)
+
+
+def how_to_get() -> str:
+    """The end of a message to somebody without an NPU: what to do for the simulator, if anything is left to do."""
+    if os.environ.get("MINDTORCH_NPU_SIM") == "1":
+        return ""
+    if source_folder() is not None:
+        return ", or set MINDTORCH_NPU_SIM=1 before the first use to run on the simulator"
+    return f", or run on the simulator: {_ELSEWHERE}, and MINDTORCH_NPU_SIM=1"
 
 
 def given_library() -> tuple[pathlib.Path, str] | None:
@@ -51,7 +62,9 @@ def build() -> tuple[pathlib.Path | None, str]:
     """The library's path, or None and the reason."""
     folder = source_folder()
     if folder is None:
-        return None, "MINDTORCH_NPU_SIM=1, but the source of the simulator (ascend_sim/) is not there"
+        given = os.environ.get("MINDTORCH_NPU_SIM_SOURCE")
+        where = f"MINDTORCH_NPU_SIM_SOURCE={given} has no build.py" if given else _ELSEWHERE
+        return None, f"MINDTORCH_NPU_SIM=1, but the source of the simulator is not there: {where}"
     digest = hashlib.sha256(os.environ.get("CC", "").encode())
     for path in sorted([*folder.glob("*.[ch]"), folder / "build.py"]):
         digest.update(path.name.encode() + path.read_bytes())

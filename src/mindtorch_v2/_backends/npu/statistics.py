@@ -29,6 +29,11 @@ class Statistics:
         for group in COUNTED:
             for row in self.counts[group]:
                 row[:] = [next(counts) for _ in range(4)]
+        for active, allocated, part in (("active", "allocation", 0), ("active_bytes", "allocated_bytes", 1)):
+            for pool in (SMALL, LARGE, ALL):
+                waiting = sum(d[part] for d in self._deferred) if pool == ALL else self._deferred[pool][part]
+                row, source = self.counts[active][pool], self.counts[allocated][pool]
+                row[:] = source[0] + waiting, max(source[1], source[0] + waiting), source[2], source[3] - waiting
 
     def _push(self) -> None:
         self._blocks.set_counts([n for group in COUNTED for row in self.counts[group] for n in row])
@@ -50,11 +55,6 @@ class Statistics:
         for group, values in (("inactive_split", counts), ("inactive_split_bytes", sizes)):
             for pool in (SMALL, LARGE):
                 self.add(group, pool, values[pool] - self.counts[group][pool][_CURRENT])
-        for active, allocated, part in (("active", "allocation", 0), ("active_bytes", "allocated_bytes", 1)):
-            for pool in (SMALL, LARGE, ALL):
-                waiting = sum(d[part] for d in self._deferred) if pool == ALL else self._deferred[pool][part]
-                row, source = self.counts[active][pool], self.counts[allocated][pool]
-                row[:] = source[0] + waiting, max(source[1], source[0] + waiting), source[2], source[3] - waiting
 
     def current(self, group: str) -> int:
         self._pull()

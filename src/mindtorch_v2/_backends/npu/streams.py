@@ -24,8 +24,14 @@ class Stream:
 
     def __init__(self, device: Any = None, priority: int = 0, **options: Any) -> None:
         index = index_of(device)
-        self.device_index, self.priority = index, priority
-        self.handle, self.stream_id = _from_pool(index, priority)
+        is_default = priority == _DEFAULT
+        self.device_index, self.priority = index, _clamped(index, 0 if is_default else priority)
+        self.handle, self.stream_id = _from_pool(index, self.priority, is_default)
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """The least and the greatest priority that streams of the current device can have. A lower number is a greater priority."""
+        return _priority_range(current_index())
 
     @property
     def npu_stream(self) -> int:
@@ -89,17 +95,36 @@ class Stream:
         return f"<torch.npu.Stream device=npu:{self.device_index} stream={self.handle:#x}{note}>"
 
 
-def _from_pool(index: int, priority: int) -> tuple[int, int]:
+def _priority_range(index: int) -> tuple[int, int]:
+    rt = runtime()
+    least, greatest = ctypes.c_int32(), ctypes.c_int32()
+    bind(index)
+    if rt.libraries.find("aclrtDeviceGetStreamPriorityRange") is None or rt.aclrtDeviceGetStreamPriorityRange(
+            ctypes.byref(least), ctypes.byref(greatest)):
+        return abi.PRIORITIES[1], abi.PRIORITIES[0]
+    return least.value, greatest.value
+
+
+def _clamped(index: int, priority: int) -> int:
+    """The priority that a stream gets: numbers outside of the device's range mean its ends."""
+    if priority == 0:
+        return 0
+    least, greatest = _priority_range(index)
+    return max(greatest, min(priority, least))
+
+
+def _from_pool(index: int, priority: int, is_default: bool) -> tuple[int, int]:
     """A stream's handle and number. Streams are a scarce resource of the device: the first ones made are handed out again in
     turn, and none is ever destroyed, so that memory can belong to a stream for good."""
-    pool = _pools.setdefault((index, priority), [])
-    turn = _turns[index, priority] = _turns.get((index, priority), -1) + 1
+    key = index, _DEFAULT if is_default else priority
+    pool = _pools.setdefault(key, [])
+    turn = _turns[key] = _turns.get(key, -1) + 1
     if turn >= _POOL_SIZE:
         return pool[turn % _POOL_SIZE]
     bind(index)
     rt = runtime()
     made, number = ctypes.c_void_p(), ctypes.c_int32()
-    rt.check(rt.aclrtCreateStreamWithConfig(ctypes.byref(made), max(-priority, 0), abi.STREAM_FAST), "creating a stream")
+    rt.check(rt.aclrtCreateStreamWithConfig(ctypes.byref(made), priority, abi.STREAM_FAST), "creating a stream")
     rt.check(rt.aclrtStreamGetId(made, ctypes.byref(number)), "aclrtStreamGetId")
     pool.append((made.value or 0, number.value))
     return pool[-1]

@@ -80,8 +80,12 @@ class PackedSequence(_Fields):
         return False
 
     def is_pinned(self) -> bool:
-        """Whether the data lies in page-locked memory; never here."""
-        return False
+        """Whether the data lies in host memory that an accelerator reaches directly."""
+        return self.data.is_pinned()
+
+    def pin_memory(self) -> PackedSequence:
+        """The same sequence with its data in such memory."""
+        return self._with(self.data.pin_memory())
 
 
 def _as_lengths(lengths: Any) -> Tensor:

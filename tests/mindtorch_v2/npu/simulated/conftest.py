@@ -22,7 +22,7 @@ class Simulator:
         self.library.simCounter.restype = ctypes.c_uint64
         self.library.simCounter.argtypes = [ctypes.c_char_p]
         self.library.simSetOpDelay.argtypes = [ctypes.c_char_p, ctypes.c_uint64]
-        self.library.simSetKernelDelay.argtypes = [ctypes.c_uint64]
+        self.library.simSetKernelDelay.argtypes = self.library.simSetCopyDelay.argtypes = [ctypes.c_uint64]
         self.library.simFaultKernel.argtypes = [ctypes.c_uint64, ctypes.c_int32, ctypes.c_char_p]
 
     def count(self, name: str) -> int:

@@ -150,3 +150,43 @@ def test_resizing_keeps_the_elements():
     x = torch.arange(4.0).npu()
     x.resize_(2, 5)
     assert x.device.type == "npu" and x.flatten()[:4].tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_live_memory_is_never_handed_out(run_script):
+    """Blocks as large as the device come and go: next fit walks round the arena to where live tensors lie."""
+    out = run_script("""
+import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu.runtime import runtime
+npu = torch.npu
+sevens = torch.full((1000,), 7.0, device="npu")
+for _ in range(4):
+    big = torch.empty(16 << 20, dtype=torch.uint8, device="npu")
+    del big
+    npu.empty_cache()
+streams = [npu.Stream(), npu.Stream()]
+made = []
+for stream in streams * 4:
+    with npu.stream(stream):
+        made.append(torch.zeros(3 << 20, dtype=torch.uint8, device="npu"))
+npu.synchronize()
+assert (sevens == 7).all().item()
+library = runtime().libraries.opened[0][1]
+assert library.simCheckMemory(None, 0) == 0
+print("alive")
+""", ASCEND_SIM_HBM="70M", ASCEND_SIM_CHECK="1")
+    assert out.strip() == "alive"
+
+
+def test_the_text_of_an_exhausted_device_adds_up(run_script):
+    out = run_script("""
+import re, mindtorch_v2 as torch
+kept = torch.empty(5 << 20, dtype=torch.uint8, device="npu")
+side = torch.npu.Stream()
+library = __import__("mindtorch_v2._backends.npu.runtime", fromlist=["runtime"]).runtime().libraries.opened[0][1]
+try:
+    torch.empty(64 << 20, dtype=torch.uint8, device="npu")
+except torch.OutOfMemoryError as error:
+    print(error)
+""", ASCEND_SIM_HBM="32M")
+    assert "Tried to allocate 64.00 MiB" in out and "32.00 MiB total capacity" in out
+    assert "5.00 MiB already allocated; 5.00 MiB current active" in out, out
