@@ -135,3 +135,19 @@ def test_asking_for_the_device_names_the_reason():
             torch.ones(1, device="npu")
         with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available"):
             torch.ones(1).pin_memory()
+
+
+def test_the_simulator_is_advised_only_where_it_can_be_had(monkeypatch, tmp_path):
+    from mindtorch_v2._backends.npu import simulator
+    monkeypatch.delenv("MINDTORCH_NPU_SIM", raising=False)
+    monkeypatch.delenv("MINDTORCH_NPU_SIM_SOURCE", raising=False)
+    assert "set MINDTORCH_NPU_SIM=1" in simulator.how_to_get()                     # a checkout
+    monkeypatch.setattr(simulator, "__file__", str(tmp_path / "site-packages" / "mindtorch_v2" / "_backends" / "npu" / "simulator.py"))
+    assert "does not contain it" in simulator.how_to_get() and "MINDTORCH_NPU_SIM_SOURCE" in simulator.how_to_get()
+    assert "does not contain it" in simulator.build()[1] and "ascend_sim/" in simulator.build()[1]
+    monkeypatch.setenv("MINDTORCH_NPU_SIM_SOURCE", str(tmp_path))
+    assert f"MINDTORCH_NPU_SIM_SOURCE={tmp_path} has no build.py" in simulator.build()[1]
+    (tmp_path / "build.py").write_text("")
+    assert "set MINDTORCH_NPU_SIM=1" in simulator.how_to_get()
+    monkeypatch.setenv("MINDTORCH_NPU_SIM", "1")
+    assert simulator.how_to_get() == ""

@@ -11,8 +11,8 @@ import tempfile
 from typing import Any
 
 NAME = "libascend_sim"
-_ELSEWHERE = ("an installed package does not contain it; check out the source of mindtorch_v2 and set MINDTORCH_NPU_SIM_SOURCE to its folder "
-              "ascend_sim/")
+_ELSEWHERE = ("an installed package does not contain it; check out the source of mindtorch_v2 and set MINDTORCH_NPU_SIM_SOURCE to its "
+              "folder ascend_sim/")
 
 
 def source_folder() -> pathlib.Path | None:
