@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math as _math
+from functools import cache as _cache
 from typing import Any
 
 import numpy as _np
@@ -88,14 +89,19 @@ inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 globals().update(_TYPED)  # FloatTensor, LongTensor, ...
 
-_SUBMODULES = ("autograd", "nn", "optim", "profiler", "utils", "linalg", "npu", "random", "serialization", "special", "testing", "amp",
-               "fft", "jit", "ops", "return_types")
 _LAZY = {"save": "serialization", "load": "serialization", "to_dlpack": "utils.dlpack"}
+
+
+@_cache
+def _submodules() -> frozenset[str]:
+    """The public modules that are here, imported when asked for."""
+    from pkgutil import iter_modules
+    return frozenset(found.name for found in iter_modules(__spec__.submodule_search_locations) if not found.name.startswith("_"))
 
 
 def __getattr__(name: str) -> Any:
     import importlib
-    if name in _SUBMODULES:
+    if name in _submodules():
         return importlib.import_module(f"{__name__}.{name}")
     if name in _LAZY:
         made = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
@@ -106,4 +112,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_public_names(), *_SUBMODULES, *_LAZY})
+    return sorted({*globals(), *_public_names(), *_submodules(), *_LAZY})
