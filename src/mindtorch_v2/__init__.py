@@ -50,7 +50,6 @@ from ._tensor import (
     strided,
 )
 
-_np.seterr(all="ignore")  # IEEE results without warnings, as everywhere in this field
 # glibc returns large blocks to the system at once and fetches them again, page by page, at the next operation. Freeing one large
 # block (never touched, so it costs nothing) raises its threshold: a convolution step in a fresh process took half the time.
 _np.empty((1 << 25) - 65536, _np.uint8)

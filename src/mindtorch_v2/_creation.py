@@ -15,6 +15,7 @@ from ._dispatch.namespace import fronts
 from ._dispatch.resolve import type_word
 from ._movement import to as _to
 from ._ops.movement_shapes import storage_extent
+from ._quiet import cast, make_array
 from ._tensor import Tensor, wrap
 
 _NUMBERS = (float, int, bool, complex)
@@ -35,7 +36,7 @@ def _array_of(data: Any, dtype: dt.dtype | None) -> np.ndarray:
     kind = _first_leaf(data).__class__
     if kind is float and dtype is None:
         try:
-            return np.array(data, dt.get_default_dtype().np)
+            return make_array(data, dt.get_default_dtype().np)
         except (ValueError, TypeError):
             return _array_from_leaves(data, dtype)
     if kind in _NUMBERS:
@@ -47,7 +48,7 @@ def _array_of(data: Any, dtype: dt.dtype | None) -> np.ndarray:
             if dtype is not None:
                 return array if dtype.np == array.dtype else _cast(array, dtype)
             found = {"f": dt.get_default_dtype(), "c": dt.get_default_dtype().to_complex()}.get(array.dtype.kind)
-            return array if found is None else array.astype(found.np, copy=False)
+            return array if found is None or found.np == array.dtype else cast(array, found.np)
     return _array_from_leaves(data, dtype)
 
 
@@ -60,7 +61,7 @@ def _cast(array: np.ndarray, dtype: dt.dtype) -> np.ndarray:
         low = np.iinfo(dtype.np).min or -top
         if not (np.isfinite(array).all() and array.min() >= low and array.max() <= top):
             raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
-    return array.astype(dtype.np)
+    return cast(array, dtype.np)
 
 
 def _is_sequence(value: Any) -> bool:
@@ -188,7 +189,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         return _finish(copied.detach(), None, requires_grad, pin_memory)
     if isinstance(data, np.ndarray):
         kind = dtype or dt.from_numpy(data.dtype)
-        array = np.array(data, kind.np, copy=True)
+        array = make_array(data, kind.np, copy=True)
         made = wrap(array, kind) if _observer.active is None else _to(from_numpy(array), copy=True, dtype=kind).detach_()
     else:
         array = _array_of(data, dtype)

@@ -16,6 +16,7 @@ from .. import _dtype as dt
 from .._errors import wrong_argument
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
+from .._quiet import copyto, quiet
 from .._storage import Storage
 from .._tensor import Parameter, Tensor, _new, shallow_alias, wrap
 from . import modes
@@ -103,7 +104,7 @@ SPACE.update(_one=1, _check_writable=check_writable, _alias=shallow_alias, _want
              _dispatch=dispatch_with_keyset, _below=dispatch_below_autograd, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype,
              _bad=bad_tensor_argument, _bad_method=bad_method_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
-             _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=np.copyto,
+             _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=copyto,
              _ident=threading.get_ident)
 
 
@@ -342,7 +343,7 @@ def inplace_writer(op: Op) -> Any:
     ufunc = UFUNCS.get(source.name)
     if ufunc is not None:
         n = ufunc.nin
-        return (lambda a, *rest: ufunc(a, out=a)) if n == 1 else (lambda a, b, *rest: ufunc(a, b, out=a))
+        return quiet((lambda a, *rest: ufunc(a, out=a)) if n == 1 else (lambda a, b, *rest: ufunc(a, b, out=a)))
     return None
 
 

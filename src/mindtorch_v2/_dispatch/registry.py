@@ -12,6 +12,8 @@ from importlib import import_module, util
 from typing import Any, TypeVar
 
 from .._native import accelerate
+from .._ops.table import OPS
+from .._quiet import quiet
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,17 +33,18 @@ _loading = threading.RLock()
 
 
 def kernel(*names: str, backend: str = "cpu", ufunc: Any = None, direct: Any = None) -> Callable[[F], F]:
-    """Registers a kernel: arrays in, arrays out, arguments in schema order. With `ufunc`, the in-place and `out=`
-    forms of a plain elementwise op write through that numpy ufunc. What has a native form (see `_native.OPS`) tries that
-    first. `direct` is a function of the tensor arguments alone that does the same where the types agree and all other
+    """Registers a kernel: arrays in, arrays out, arguments in schema order; numpy does not warn about what it computes. With `ufunc`,
+    the in-place and `out=` forms of a plain elementwise op write through that numpy ufunc. What has a native form (see `_native.OPS`)
+    tries that first. `direct` is a function of the tensor arguments alone that does the same where the types agree and all other
     arguments have their defaults; the fast path calls it instead."""
     def register(function: F) -> F:
         for name in names:
-            KERNELS[backend, name] = accelerate(name, function) if backend == "cpu" else function
+            is_view = name in OPS and OPS[name].is_view     # which computes nothing
+            KERNELS[backend, name] = function if backend != "cpu" or is_view else accelerate(name, quiet(function))
             if ufunc is not None:
                 UFUNCS[name] = ufunc
             if direct is not None:
-                DIRECT[name] = direct
+                DIRECT[name] = quiet(direct)
         return function
     return register
 
@@ -51,7 +54,7 @@ def inplace_kernel(*names: str) -> Callable[[F], F]:
     def register(function: F) -> F:
         for name in names:
             base, dot, overload = name.partition(".")
-            INPLACE[name] = accelerate(f"{base}_{dot}{overload}", function)
+            INPLACE[name] = accelerate(f"{base}_{dot}{overload}", quiet(function))
         return function
     return register
 

@@ -11,6 +11,8 @@ from .. import _dtype as dt
 from .._ops.movement_shapes import dense_strides
 from .._ops.rules import Spec, as_float, result_type
 from .._ops.table import Op
+from .._quiet import cast as cast_array
+from .._quiet import copyto, quiet
 from .._shape import broadcast_shapes, contiguous_strides
 from .._storage import Storage
 from .._tensor import Tensor, bump_version, wrap
@@ -72,7 +74,7 @@ def cast_operands(operands: Sequence[Any], to_float: bool) -> tuple[list[Any], d
     out: list[Any] = []
     for x in operands:
         if isinstance(x, Tensor):
-            out.append(x._a if x.dtype is common else x._a.astype(common.np))
+            out.append(x._a if x.dtype is common else cast_array(x._a, common.np))
         else:
             out.append(x if x is None or common.inexact else common.np.type(x) if x.__class__ is bool else x)
     return out, common
@@ -169,7 +171,7 @@ def _box_plain(op: Op, kernel: Boxed) -> Boxed:
             return result
         t = wrap(result)
         if out_type == "cast" and t.dtype is not common and common is not None:
-            t._a, t.dtype = t._a.astype(common.np), common
+            t._a, t.dtype = cast_array(t._a, common.np), common
         return t
     return boxed
 
@@ -266,6 +268,7 @@ def _box_inplace_twin(op: Op) -> Boxed:
     kernel = KERNELS["cpu", source.name]
     writer = INPLACE.get(source.name)
     ufunc = UFUNCS.get(source.name)
+    run_ufunc = None if ufunc is None else quiet(ufunc)
     cast = _caster(op)
     rule_out = op.rule.out if op.rule else "numpy"
     inputs = 1 if ufunc is None else ufunc.nin
@@ -286,8 +289,8 @@ def _box_inplace_twin(op: Op) -> Boxed:
         try:
             if direct and writer is not None:
                 writer(*arrays)
-            elif direct and ufunc is not None and rule_out != "bool":
-                ufunc(*arrays[:inputs], out=target._a)
+            elif direct and run_ufunc is not None and rule_out != "bool":
+                run_ufunc(*arrays[:inputs], out=target._a)
             else:
                 _copy_result(target, np.asarray(kernel(*arrays)))
         except ValueError as error:
@@ -300,7 +303,7 @@ def _box_inplace_twin(op: Op) -> Boxed:
 def _copy_result(target: Tensor, result: np.ndarray) -> None:
     if result.shape != target._a.shape:
         raise RuntimeError(f"output with shape {list(target._a.shape)} doesn't match the broadcast shape {list(result.shape)}")
-    np.copyto(target._a, result, casting="unsafe")
+    copyto(target._a, result, casting="unsafe")
 
 
 def _composite_inplace(source: Op) -> Boxed:

@@ -4,6 +4,7 @@
  * Only one thread at a time runs here, and nothing between finding a row's place and filling it runs Python code. */
 #include "recorder_inline.h"
 #include "tensor.h"
+#include "quiet.h"
 
 #include <string.h>
 
@@ -645,6 +646,7 @@ static PyMethodDef functions[] = {
     {"configure_engine", (PyCFunction)(void (*)(void))engine_configure, METH_FASTCALL, engine_configure_doc},
     {"keep_modes", calls_keep_modes, METH_VARARGS, "keep_modes(space, state): where the modes of the process and of each thread are."},
     {"set_bit", calls_set_bit, METH_VARARGS, "set_bit(bit, on): changes the mode word."},
+    {"setup_quiet", quiet_setup, METH_VARARGS, "setup_quiet(variable, value): numpy's settings, and those that ignore everything."},
     {"swap_grad", calls_swap_grad, METH_O, "Sets whether the calling thread records gradients and returns what was before."},
     {NULL, NULL, 0, NULL},
 };
@@ -668,7 +670,8 @@ static int intern_names(void)
 
 PyMODINIT_FUNC PyInit__core(void)
 {
-    if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || PyType_Ready(&Call_Type) < 0 || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
+    if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || PyType_Ready(&Call_Type) < 0 || PyType_Ready(&Quiet_Type) < 0
+            || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
             || PyType_Ready(&Core_Type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
@@ -678,7 +681,7 @@ PyMODINIT_FUNC PyInit__core(void)
     }
     struct { const char *name; PyTypeObject *type; } types[] = {
         {"Core", &Core_Type}, {"Buffer", &Buffer_Type}, {"Stacks", &Stacks_Type}, {"Storage", &Storage_Type}, {"Block", &Block_Type},
-        {"TensorFields", &TensorFields_Type}, {"NodeFields", &NodeFields_Type}, {"Call", &Call_Type},
+        {"TensorFields", &TensorFields_Type}, {"NodeFields", &NodeFields_Type}, {"Call", &Call_Type}, {"Quiet", &Quiet_Type},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         Py_INCREF(types[i].type);

@@ -12,6 +12,7 @@ from ..._dispatch import aten
 from ..._dispatch.keys import CPU
 from ..._dispatch.registry import composite
 from ..._ops.movement_shapes import dense_strides
+from ..._quiet import cast
 from ..._tensor import contiguous_format, preserve_format, wrap
 
 
@@ -41,7 +42,7 @@ def to_copy(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_mem
     kind = self.dtype if dtype is None else dtype
     if self._ks & CPU and where.type == "cpu" and _observer.active is None and self._a.flags.c_contiguous \
             and self.dtype.category <= kind.category and (memory_format is None or memory_format is preserve_format):
-        return wrap(self._a.astype(kind.np), kind)
+        return wrap(cast(self._a, kind.np), kind)
     if self.is_meta and where.type != "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if memory_format is None or memory_format is preserve_format:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import _dtype as dt
 from ..._ops.movement_shapes import storage_extent
+from ..._quiet import cast as cast_array
 from ..._shape import broadcast_shapes
 from ..._tensor import Tensor, bump_version, wrap
 from . import abi, streams, timeline
@@ -186,7 +187,7 @@ def cast(t: Tensor, kind: dt.dtype) -> Tensor:
                 raise Rejected("aclnnCast is missing")
             launch(entry, (t, kind, out), t.device.index or 0)
         except Rejected:
-            return to_device(to_host(t)._a.astype(kind.np), kind, t.device)
+            return to_device(cast_array(to_host(t)._a, kind.np), kind, t.device)
     return out
 
 
@@ -214,7 +215,7 @@ def _to_device_tensor(target: Tensor, source: Tensor, non_blocking: bool) -> Non
     if array.shape != target._a.shape:
         array = np.broadcast_to(array, target._a.shape)
     if source.dtype is not target.dtype:
-        array = array.astype(target.dtype.np)
+        array = cast_array(array, target.dtype.np)
     if _is_dense(target._a) and _is_dense(array):
         wait = not (non_blocking and pinned_of(array) is not None)
         _transfer(target._a, array, abi.HOST_TO_DEVICE, target.device.index or 0, array, wait)
