@@ -198,19 +198,15 @@ static int push_row(Core *core, Buffer *buffer, int32_t label, int64_t sequence_
                     bool is_op)
 {
     int32_t stack = -1;
+    unsigned how = is_op ? IS_OP : 0;
     if (buffer_refuses(buffer))
-        return buffer_push(buffer, label, sequence_nr, forward_thread, -1, -1, false, is_op, 0) == -2 ? -1 : 0;
-    if (core->detail & STACKS) {
-        /* What an operator of the package calls has the operator's stack: only the package's own frames lie between them. */
-        const Open *top = buffer_top(buffer);
-        stack = top && top->is_op ? top->stack : stacks_sample(buffer);
-        if (stack == -2)
-            return -1;
-    }
+        return buffer_push(buffer, label, sequence_nr, forward_thread, -1, -1, how, 0) == -2 ? -1 : 0;
+    if (core->detail & STACKS && (stack = buffer_stack(buffer)) == -2)
+        return -1;
     int64_t now = core_now(core);
     if (now == -1 && PyErr_Occurred())
         return -1;
-    return buffer_push(buffer, label, sequence_nr, forward_thread, inputs, stack, false, is_op, now) == -2 ? -1 : 0;
+    return buffer_push(buffer, label, sequence_nr, forward_thread, inputs, stack, how, now) == -2 ? -1 : 0;
 }
 
 static int check_count(Py_ssize_t count, Py_ssize_t least, Py_ssize_t most)

@@ -102,6 +102,7 @@ typedef struct {
 } FunctionSlot;
 
 enum { RECENT_FUNCTIONS = 128 };
+#define HIDDEN_FUNCTION (INT32_MIN + 1)   /* the label of functions in C that are the package's own, as in profiler/_native_recorder.py */
 
 /* Call stacks as a tree of (caller, code, instruction), and the codes met. Lives as long as what was recorded with it. */
 typedef struct {
@@ -117,10 +118,13 @@ typedef struct {
 
 typedef struct Core Core;
 
+/* How a row was opened. A Python call's row is always opened by handle. */
+enum { BY_HANDLE = 1, IS_OP = 2, IS_PYTHON = 4 };
+
 typedef struct {
     int32_t row;              /* -1 where the row was dropped */
     int32_t stack;
-    uint8_t by_handle, is_op;
+    unsigned how;
 } Open;
 
 /* A Python function that runs on a traced thread. */
@@ -194,6 +198,7 @@ void clock_start(Core *core, bool trusted);                    /* `trusted`: the
 bool buffer_room(Buffer *buffer);                              /* makes room on the stack of open rows */
 int buffer_leave(Buffer *buffer, int64_t now);
 void buffer_end(Buffer *buffer, int32_t row, int64_t now);
+void buffer_end_elsewhere(Buffer *buffer, int32_t row, int64_t now);   /* another thread ends it */
 void buffer_note_memory(Buffer *buffer, int64_t now, int64_t address, int64_t nbytes, int32_t device);
 int core_drop_old_rows(Core *core);
 

@@ -35,7 +35,7 @@ static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     Py_INCREF(info);
     made->info = info;
     made->module_stack = PyList_New(0);
-    made->detached = PySet_New(NULL);
+    made->detached = PyDict_New();
     if (!made->module_stack || !made->detached)
         Py_CLEAR(made);
     return (PyObject *)made;
@@ -57,37 +57,53 @@ static void buffer_dealloc(Buffer *self)
 
 static PyObject *push(Buffer *self, PyObject *args)
 {
-    int label, forward_thread, inputs, by_handle, wants_stack;
+    int label, forward_thread, inputs, by_handle, is_python;
     long long sequence_nr;
-    if (!PyArg_ParseTuple(args, "iLiipp", &label, &sequence_nr, &forward_thread, &inputs, &wants_stack, &by_handle))
+    if (!PyArg_ParseTuple(args, "iLiipp", &label, &sequence_nr, &forward_thread, &inputs, &by_handle, &is_python))
         return NULL;
     int32_t stack = -1;
+    unsigned how = is_python ? BY_HANDLE | IS_PYTHON : by_handle ? BY_HANDLE : 0;
     if (buffer_refuses(self)) {
-        int32_t row = buffer_push(self, label, sequence_nr, forward_thread, inputs, -1, by_handle, false, 0);
+        int32_t row = buffer_push(self, label, sequence_nr, forward_thread, inputs, -1, how, 0);
         return row == -2 ? NULL : PyLong_FromLong(row);
     }
-    if (wants_stack && self->core->detail & STACKS) {
-        const Open *top = buffer_top(self);
-        stack = top && top->is_op ? top->stack : stacks_sample(self);
-    }
+    if (!is_python && self->core->detail & STACKS)
+        stack = buffer_stack(self);
     int64_t now = stack == -2 ? -1 : core_now(self->core);
     if (PyErr_Occurred())
         return NULL;
-    int32_t row = buffer_push(self, label, sequence_nr, forward_thread, inputs, stack, by_handle, false, now);
+    int32_t row = buffer_push(self, label, sequence_nr, forward_thread, inputs, stack, how, now);
     return row == -2 ? NULL : PyLong_FromLong(row);
+}
+
+static bool row_and_time(PyObject *const *args, Py_ssize_t count, int32_t *row, int64_t *now)
+{
+    if (count < 2) {
+        PyErr_SetString(PyExc_TypeError, "expected a row and a time");
+        return false;
+    }
+    *row = (int32_t)PyLong_AsLong(args[0]);
+    *now = PyLong_AsLongLong(args[1]);
+    return !PyErr_Occurred();
 }
 
 static PyObject *end(Buffer *self, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "expected a row and a time");
+    int32_t row;
+    int64_t now;
+    if (!row_and_time(args, count, &row, &now))
         return NULL;
-    }
-    long row = PyLong_AsLong(args[0]);
-    long long now = PyLong_AsLongLong(args[1]);
-    if (PyErr_Occurred())
+    buffer_end(self, row, now);
+    Py_RETURN_NONE;
+}
+
+static PyObject *end_elsewhere(Buffer *self, PyObject *const *args, Py_ssize_t count)
+{
+    int32_t row;
+    int64_t now;
+    if (!row_and_time(args, count - 1, &row, &now) || PyDict_SetItem(self->detached, args[0], args[2]) < 0)
         return NULL;
-    buffer_end(self, (int32_t)row, now);
+    buffer_end_elsewhere(self, row, now);
     Py_RETURN_NONE;
 }
 
@@ -95,7 +111,7 @@ static PyObject *open_rows(Buffer *self, PyObject *Py_UNUSED(ignored))
 {
     PyObject *list = PyList_New(0);
     for (Py_ssize_t i = 0; list && i < self->open_count; i++) {
-        const Row *row = self->open[i].by_handle ? table_at(&self->rows, self->open[i].row) : NULL;
+        const Row *row = self->open[i].how & BY_HANDLE ? table_at(&self->rows, self->open[i].row) : NULL;
         if (!row)
             continue;
         PyObject *pair = Py_BuildValue("(ii)", (int)self->open[i].row, (int)row->label);
@@ -139,8 +155,9 @@ static PyObject *get_nbytes(Buffer *self, void *closure)
 
 static PyMethodDef methods[] = {
     {"push", (PyCFunction)push, METH_VARARGS,
-     "push(label, sequence_nr, forward_thread, inputs, wants_stack, by_handle): opens a row; its number, or -1 if it is dropped."},
+     "push(label, sequence_nr, forward_thread, inputs, by_handle, is_python): opens a row; its number, or -1 if it is dropped."},
     {"end", (PyCFunction)(void (*)(void))end, METH_FASTCALL, "Ends a row that was opened with a handle, wherever it stands."},
+    {"end_elsewhere", (PyCFunction)(void (*)(void))end_elsewhere, METH_FASTCALL, "end_elsewhere(row, now, thread): as `end`, on another thread: the row leaves the nesting."},
     {"open_rows", (PyCFunction)open_rows, METH_NOARGS, "(row, label) of what is open with a handle, outermost first."},
     {"row_table", (PyCFunction)row_table, METH_VARARGS, "row_table(from, to): the number of the first row, and (chunk, first element, elements) of each part."},
     {"memory_table", (PyCFunction)memory_table, METH_VARARGS, "As row_table, of the memory records."},
@@ -153,7 +170,7 @@ static PyMemberDef members[] = {
     {"info", T_OBJECT_EX, offsetof(Buffer, info), READONLY, "The thread."},
     {"module", T_INT, offsetof(Buffer, module), 0, "Number of the nn.Module that runs, or -1."},
     {"module_stack", T_OBJECT_EX, offsetof(Buffer, module_stack), READONLY, "(outermost module, module before, row) per call."},
-    {"detached", T_OBJECT_EX, offsetof(Buffer, detached), READONLY, "Rows that another thread closed."},
+    {"detached", T_OBJECT_EX, offsetof(Buffer, detached), READONLY, "Rows that another thread closed, and its number."},
     {"traced", T_BOOL, offsetof(Buffer, traced), READONLY, "Whether Python calls become rows."},
     {"monitored", T_BOOL, offsetof(Buffer, monitored), READONLY, "Whether sys.monitoring tells about them, not a profile hook."},
     {NULL, 0, 0, 0, NULL},

@@ -54,7 +54,7 @@ static inline bool has_room(const Buffer *buffer)
 
 static inline int32_t open_function_row(Buffer *buffer, int32_t label)
 {
-    return buffer_push(buffer, label, -1, 0, -1, -1, true, false, counted_now(buffer->core));
+    return buffer_push(buffer, label, -1, 0, -1, -1, BY_HANDLE | IS_PYTHON, counted_now(buffer->core));
 }
 
 static inline void end_function_row(Buffer *buffer, int32_t row)
@@ -103,7 +103,8 @@ static inline bool short_function_call(Buffer *buffer, const PyFrameObject *fram
     int32_t label = stacks_recent_label(buffer->core->stacks, function, NULL);
     if (!label || !has_room(buffer))
         return false;
-    top->builtin_row = open_function_row(buffer, label);
+    if (label != HIDDEN_FUNCTION)
+        top->builtin_row = open_function_row(buffer, label);
     return true;
 }
 

@@ -119,7 +119,7 @@ static inline bool buffer_refuses(const Buffer *buffer)
 
 /* Opens a row: its number; -1 if it is dropped; -2 with a Python error set. */
 static inline int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequence_nr, int32_t forward_thread, int32_t inputs,
-                                  int32_t stack, bool by_handle, bool is_op, int64_t now)
+                                  int32_t stack, unsigned how, int64_t now)
 {
     Core *core = buffer->core;
     if (buffer->open_count == buffer->open_room && !buffer_room(buffer))
@@ -146,15 +146,14 @@ static inline int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequenc
         core->kept++;
     } else {
         core->dropped++;
-        if (by_handle)
+        if (how & BY_HANDLE)
             return -1;            /* nobody will end it */
     }
     Open *opened = &buffer->open[buffer->open_count++];
     opened->row = number;
     opened->stack = stack;
-    opened->by_handle = by_handle;
-    opened->is_op = is_op;
-    buffer->op_depth += is_op;
+    opened->how = how;
+    buffer->op_depth += (how & IS_OP) != 0;
     return number;
 }
 
@@ -164,16 +163,24 @@ static inline const Open *buffer_top(const Buffer *buffer)
     return buffer->open_count ? &buffer->open[buffer->open_count - 1] : NULL;
 }
 
+/* The call stack for a new row; -2 with a Python error set. What an operator of the package calls has the operator's: only the
+ * package's own frames lie between them. */
+static inline int32_t buffer_stack(Buffer *buffer)
+{
+    const Open *top = buffer_top(buffer);
+    return top && top->how & IS_OP ? top->stack : stacks_sample(buffer);
+}
+
 /* Ends the innermost row that was not opened by handle; mostly the one opened last. */
 static inline void buffer_leave_fast(Buffer *buffer, int64_t now)
 {
     const Open *top = buffer_top(buffer);
-    if (!top || top->by_handle || top->row < buffer->rows.first) {
+    if (!top || top->how & BY_HANDLE || top->row < buffer->rows.first) {
         buffer_leave(buffer, now);
         return;
     }
     ((Row *)table_element(&buffer->rows, top->row - buffer->rows.first))->end_ns = now;
-    buffer->op_depth -= top->is_op;
+    buffer->op_depth -= (top->how & IS_OP) != 0;
     buffer->open_count--;
 }
 
@@ -181,12 +188,12 @@ static inline void buffer_leave_fast(Buffer *buffer, int64_t now)
 static inline void buffer_end_fast(Buffer *buffer, int32_t row, int64_t now)
 {
     const Open *top = buffer_top(buffer);
-    if (!top || top->row != row || !top->by_handle || row < buffer->rows.first) {
+    if (!top || top->row != row || !(top->how & BY_HANDLE) || row < buffer->rows.first) {
         buffer_end(buffer, row, now);
         return;
     }
     ((Row *)table_element(&buffer->rows, row - buffer->rows.first))->end_ns = now;
-    buffer->op_depth -= top->is_op;
+    buffer->op_depth -= (top->how & IS_OP) != 0;
     buffer->open_count--;
 }
 

@@ -31,13 +31,9 @@ static int add_row(Core *core, Buffer *buffer, PyObject *name, int64_t number, i
     int32_t label, stack = -1;
     if (core_name_label(core, name, KIND_RUNTIME, &label) < 0)
         return -1;
-    if (core->detail & STACKS) {
-        const Open *top = buffer_top(buffer);
-        stack = top && top->is_op ? top->stack : stacks_sample(buffer);
-        if (stack == -2)
-            return -1;
-    }
-    if (buffer_push(buffer, label, number, 0, -1, stack, false, false, start_ns) == -2)
+    if (core->detail & STACKS && (stack = buffer_stack(buffer)) == -2)
+        return -1;
+    if (buffer_push(buffer, label, number, 0, -1, stack, 0, start_ns) == -2)
         return -1;
     buffer_leave_fast(buffer, end_ns);
     return 0;

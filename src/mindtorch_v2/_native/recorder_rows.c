@@ -109,42 +109,88 @@ bool buffer_room(Buffer *buffer)
 
 static void take_out(Buffer *buffer, Py_ssize_t place)
 {
-    buffer->op_depth -= buffer->open[place].is_op;
+    buffer->op_depth -= (buffer->open[place].how & IS_OP) != 0;
     if (place == --buffer->open_count)
         return;
     memmove(buffer->open + place, buffer->open + place + 1, (size_t)(buffer->open_count - place) * sizeof *buffer->open);
 }
 
+static Row *row_at(const Buffer *buffer, int32_t number)
+{
+    return number < 0 ? NULL : table_at(&buffer->rows, number);
+}
+
 static void set_end(Buffer *buffer, int32_t number, int64_t now)
 {
-    Row *row = number < 0 ? NULL : table_at(&buffer->rows, number);
+    Row *row = row_at(buffer, number);
     if (row)
         row->end_ns = now;
+}
+
+/* An event ends inside Python calls that began in it and go on: their rows end with it. */
+static void end_event_at(Buffer *buffer, Py_ssize_t place, int64_t now)
+{
+    Py_ssize_t kept = place;
+    set_end(buffer, buffer->open[place].row, now);
+    buffer->op_depth -= (buffer->open[place].how & IS_OP) != 0;
+    for (Py_ssize_t i = place + 1; i < buffer->open_count; i++) {
+        if (buffer->open[i].how & IS_PYTHON)
+            set_end(buffer, buffer->open[i].row, now);
+        else
+            buffer->open[kept++] = buffer->open[i];
+    }
+    buffer->open_count = kept;
+}
+
+/* A Python call ends before an event that began in it: its row ends where that began, and what called it encloses the event. */
+static void end_call_at(Buffer *buffer, Py_ssize_t place, int64_t now)
+{
+    const Open *opened = &buffer->open[place];
+    Row *inner = place + 1 < buffer->open_count ? row_at(buffer, opened[1].row) : NULL;
+    if (inner) {
+        now = inner->start_ns;
+        inner->parent = place ? opened[-1].row : -1;
+    }
+    set_end(buffer, opened->row, now);
+    take_out(buffer, place);
+}
+
+static Py_ssize_t place_of(const Buffer *buffer, int32_t row)
+{
+    Py_ssize_t place = row < 0 ? -1 : buffer->open_count - 1;
+    while (place >= 0 && buffer->open[place].row != row)
+        place--;
+    return place >= 0 && buffer->open[place].how & BY_HANDLE ? place : -1;
 }
 
 int buffer_leave(Buffer *buffer, int64_t now)
 {
     /* Scopes that were opened inside and not closed outlive this event and stay open. */
     Py_ssize_t place = buffer->open_count - 1;
-    while (place >= 0 && buffer->open[place].by_handle)
+    while (place >= 0 && buffer->open[place].how & BY_HANDLE)
         place--;
     if (place < 0)
         return 0;
-    set_end(buffer, buffer->open[place].row, now);
-    take_out(buffer, place);
+    end_event_at(buffer, place, now);
     return 1;
 }
 
 void buffer_end(Buffer *buffer, int32_t row, int64_t now)
 {
-    for (Py_ssize_t place = buffer->open_count - 1; row >= 0 && place >= 0; place--)
-        if (buffer->open[place].row == row) {
-            if (buffer->open[place].by_handle) {
-                set_end(buffer, row, now);
-                take_out(buffer, place);
-            }
-            return;
-        }
+    Py_ssize_t place = place_of(buffer, row);
+    if (place >= 0 && buffer->open[place].how & IS_PYTHON)
+        end_call_at(buffer, place, now);
+    else if (place >= 0)
+        end_event_at(buffer, place, now);
+}
+
+void buffer_end_elsewhere(Buffer *buffer, int32_t row, int64_t now)
+{
+    Py_ssize_t place = place_of(buffer, row);
+    if (place >= 0) {
+        set_end(buffer, row, now);
+        take_out(buffer, place);
+    }
 }
 
 void buffer_note_memory(Buffer *buffer, int64_t now, int64_t address, int64_t nbytes, int32_t device)

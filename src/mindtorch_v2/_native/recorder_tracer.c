@@ -91,7 +91,7 @@ static int call(Buffer *buffer, PyFrameObject *frame)
         int64_t now = core_now(core);
         if (now == -1 && PyErr_Occurred())
             return -1;
-        row = buffer_push(buffer, label, -1, 0, -1, -1, true, false, now);
+        row = buffer_push(buffer, label, -1, 0, -1, -1, BY_HANDLE | IS_PYTHON, now);
         if (row == -2)
             return -1;
         if (row == -1)
@@ -119,10 +119,12 @@ static int call_function(Buffer *buffer, PyFrameObject *frame, PyObject *functio
     int32_t label = stacks_function_label(core->stacks, function, self);
     if (!label)
         return -1;
+    if (label == HIDDEN_FUNCTION)
+        return 0;
     int64_t now = core_now(core);
     if (now == -1 && PyErr_Occurred())
         return -1;
-    int32_t row = buffer_push(buffer, label, -1, 0, -1, -1, true, false, now);
+    int32_t row = buffer_push(buffer, label, -1, 0, -1, -1, BY_HANDLE | IS_PYTHON, now);
     if (row == -2)
         return -1;
     top = buffer->frame_count ? &buffer->frames[buffer->frame_count - 1] : NULL;

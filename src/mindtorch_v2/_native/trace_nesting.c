@@ -7,11 +7,13 @@
 
 PyObject *nest(PyObject *module, PyObject *args);
 
+enum { STEP = 1, YIELDS = 2 };
+
 typedef struct {
     const int64_t *start;
     int64_t *end;
     const int32_t *track;
-    const uint8_t *is_step, *nests;
+    const uint8_t *role, *nests;
     int32_t *parent, *below, *top;     /* of each row, the row under it on its track's stack; of each track, the innermost row */
     uint8_t *loose;
     Py_ssize_t rows;
@@ -24,13 +26,17 @@ static void nest_row(Nesting *n, int32_t row)
     int32_t *top = &n->top[n->track[row]];
     while (*top >= 0 && !(begins < n->end[*top] || (begins == ends && begins == n->end[*top])))
         *top = n->below[*top];
-    while (n->is_step[row] && *top >= 0 && ends > n->end[*top] + n->slack) {
-        n->loose[*top] = 1;
+    uint8_t role = n->role[row];
+    while (*top >= 0 && ends > n->end[*top] + n->slack && ((n->role[*top] == YIELDS && role != YIELDS) || role == STEP)) {
+        if (n->role[*top] == YIELDS)
+            n->end[*top] = begins;
+        else
+            n->loose[*top] = 1;
         *top = n->below[*top];
     }
     if (*top >= 0) {
         int64_t over = ends - n->end[*top];
-        if (over > n->slack) {
+        if (over > n->slack && role != YIELDS) {
             n->loose[row] = 1;
             return;
         }
@@ -67,7 +73,7 @@ static bool fits(const Py_buffer view[], Py_ssize_t rows, Py_ssize_t tracks)
     return rows < INT32_MAX;
 }
 
-/* nest(start, end, track, is_step, nests, parent, loose, tracks, slack) sets `parent`, `loose` and `end`. */
+/* nest(start, end, track, role, nests, parent, loose, tracks, slack) sets `parent`, `loose` and `end`. */
 PyObject *nest(PyObject *Py_UNUSED(module), PyObject *args)
 {
     Py_buffer v[7];

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ._devices import add_device_rows
-from ._fields import Flag, Kind
+from ._fields import PYTHON_KINDS, Flag, Kind
 from ._interning import InputTable, Labels, ModuleTable
 from ._native_recorder import NativeBuffer, NativeRecorder, joined_memory
 from ._native_rows import split_rows
-from ._python_recorder import DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Position, ThreadBuffer
+from ._python_recorder import CUT_FIELDS, DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Position, ThreadBuffer
 from ._store import (
     EventStore,
     MemoryTable,
@@ -29,6 +29,7 @@ from ._store import (
 
 NO_END = np.iinfo(np.int64).min
 _BLOCK = 1 << 14
+_IS_PYTHON = np.isin(np.arange(len(Kind)), [int(kind) for kind in PYTHON_KINDS])
 
 
 @dataclass
@@ -46,7 +47,7 @@ class Recorded:
 
     info: ThreadInfo
     spans: list[Span]
-    detached: frozenset[int]             # rows closed by another thread
+    detached: dict[int, int]             # rows closed by another thread -> that thread's number
     columns: Callable[[], dict[str, np.ndarray]]    # row, start_ns, end_ns (NO_END while open), label, parent (a row), ...
     memory: Callable[[], dict[str, np.ndarray]]     # MEMORY_FIELDS, with `row` as a row
 
@@ -77,7 +78,7 @@ def _matrix(flat: Sequence[int], width: int) -> np.ndarray:
 # --- copies of buffers --------------------------------------------------------------------------------------------------
 def recorded(buffer: Any, spans: list[Span]) -> Recorded:
     """Copies what a window needs of a buffer. Quick: nothing is done per event."""
-    detached = frozenset(buffer.detached)
+    detached = dict(buffer.detached)
     take = _from_native if isinstance(buffer, NativeBuffer) else _from_python
     columns, memory = take(buffer, spans)
     return Recorded(buffer.info, spans, detached, columns, memory)
@@ -99,6 +100,7 @@ def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], 
     gone = buffer.gone
     rows, details = buffer.rows[max(0, start.rows_at - gone[0]):], buffer.details[max(0, start.details_at - gone[1]):]
     ends = buffer.ends[max(0, start.ends_at - gone[2]):]
+    cuts = list(buffer.cuts)
     memories: list[int] = []
     for span in spans:
         memories += buffer.memory[max(0, span.start.memory_at - gone[3]):max(0, span.stop.memory_at - gone[3])]
@@ -114,6 +116,7 @@ def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], 
             made[name] = _spread(made["row"], extra[:, 0], extra[:, i], 0 if name == "forward_thread" else -1)
         done = _matrix(ends, len(END_FIELDS))
         made["end_ns"] = _spread(made["row"], done[:, 0], done[:, 1], NO_END)
+        _cut(made, _matrix(cuts, len(CUT_FIELDS)))
         return made
 
     def memory() -> dict[str, np.ndarray]:
@@ -122,6 +125,15 @@ def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], 
         made["row"] = _decoded(made["row"])
         return made
     return columns, memory
+
+
+def _cut(columns: dict[str, np.ndarray], cuts: np.ndarray) -> None:
+    """Ends Python calls where events began that outlived them, and gives these their parents."""
+    call, event = _positions(columns["row"], cuts[:, 0]), _positions(columns["row"], _decoded(cuts[:, 1]))
+    known = event >= 0
+    columns["parent"][event[known]] = _decoded(cuts[known, 2])      # of several, the last counts
+    known &= call >= 0
+    columns["end_ns"][call[known]] = columns["start_ns"][event[known]]
 
 
 def stray_memory(recorder: Any, first: int) -> Callable[[], dict[str, np.ndarray]]:
@@ -188,6 +200,10 @@ class _Thread:
         self.columns = thread.columns()
         self.columns["parent"] = _positions(self.columns["row"], self.columns["parent"])
         self.columns["kind"] = _label_kinds(window.labels, self.columns["label"])
+        self.columns["end_thread"] = constant(0, len(self.columns["kind"]), np.int32)
+        if thread.detached:
+            rows, threads = np.array([*thread.detached.items()]).T
+            self.columns["end_thread"] = _spread(self.columns["row"], rows, threads, 0)
         self._set_times()
         self.available = self.records = 0      # rows and memory records of the window that are still there
         self.keep = self._wanted(self.columns["kind"])
@@ -241,16 +257,14 @@ class _Thread:
 
     def nest(self) -> None:
         """Parents among the kept rows. A row that outlives the one it was opened in leaves the nesting (a step stays:
-        what it outlives leaves), so that what remains lies inside its parent."""
+        what it outlives leaves; a Python call ends with it), so that what remains lies inside its parent."""
         columns, kinds = self.columns, self.columns["kind"]
         self.nearest: np.ndarray | None = None      # for each row the nearest kept one; None where all are kept
         if self.keep.all() and not self.thread.detached and not _any_outlives(columns["end_ns"], columns["parent"]):
             self.parent = columns["parent"]
             return
         start, end = columns["start_ns"], np.append(columns["end_ns"], np.iinfo(np.int64).max)
-        loose = np.zeros(len(start), bool)
-        if self.thread.detached:
-            loose = np.isin(columns["row"], list(self.thread.detached))
+        loose = columns["end_thread"] != 0
         above = np.append(columns["parent"], -1)
         parent = columns["parent"]
         while True:
@@ -262,7 +276,12 @@ class _Thread:
             after = outlives & (start >= end[parent])      # it began when the other had ended: they merely follow
             parent = np.where(after, above[parent], parent)
             partly = np.flatnonzero(outlives & ~after)
-            loose[np.where(kinds[partly] == Kind.STEP, parent[partly], partly)] = True
+            calls = partly[_IS_PYTHON[kinds[partly]]]
+            end[calls] = end[parent[calls]]
+            partly = partly[~_IS_PYTHON[kinds[partly]]]
+            leaving = np.unique(np.where(kinds[partly] == Kind.STEP, parent[partly], partly))
+            loose[leaving[~np.isin(parent[leaving], leaving)]] = True      # what began in those is looked at again without them
+        columns["end_ns"] = end[:-1]
         columns["flags"] = columns["flags"] | np.where(loose, int(Flag.ASYNC), 0)
         self.parent, self.nearest = np.where(loose, -1, parent), nearest
 
@@ -361,7 +380,7 @@ def _keep_within(threads: list[_Thread], options: Options) -> int:
 
 def _joined(threads: list[_Thread]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """The kept rows and the memory records of all threads, with row numbers of the joined table."""
-    names = ("start_ns", "end_ns", "label", "kind", "sequence_nr", "forward_thread", "inputs", "stack", "module", "flags")
+    names = ("start_ns", "end_ns", "label", "kind", "sequence_nr", "forward_thread", "inputs", "stack", "module", "flags", "end_thread")
     columns: dict[str, list[np.ndarray]] = {n: [] for n in (*names, "parent", "thread")}
     memory: dict[str, list[np.ndarray]] = {n: [] for n in (*MEMORY_FIELDS, "thread")}
     base = 0

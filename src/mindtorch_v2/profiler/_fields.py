@@ -52,7 +52,7 @@ class Flag(IntFlag):
     """Facts about single rows, or-ed together in the column `flags`."""
 
     UNFINISHED = 1   # still open when the window ended; its end is the end of the window
-    ASYNC = 2        # not closed in the order of nesting, or closed by another thread; takes no part in nesting
+    ASYNC = 2        # outlives the event that it began in, or another thread ended it; takes no part in nesting
 
 
 class Field(NamedTuple):
@@ -83,6 +83,7 @@ EVENT_FIELDS: tuple[Field, ...] = (
     Field("device_type", "uint8", "DeviceType", None, "the device that ran it (0 is the CPU)"),
     Field("flags", "uint8", "Flag", None, "unfinished, asynchronous"),
     Field("launcher", "int32", "row", -1, "of what ran on a device: the call that launched it"),
+    Field("end_thread", "int32", "", 0, "number of the thread that ended it, where that is another (-1: not known which); 0 otherwise"),
     Field("correlation", "int64", "", -1, "number that a launching call and what it launched share", "correlation"),
 )
 

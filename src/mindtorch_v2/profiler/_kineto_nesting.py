@@ -6,9 +6,15 @@ from typing import Any
 import numpy as np
 
 from .._native import native_module
-from ._fields import Kind
+from ._fields import PYTHON_KINDS, Kind
 
 _native: Any = native_module("_trace_reader")
+
+# What a row does where it overlaps partly with the row it began in.
+_LEAVES, _STEP, _YIELDS = 0, 1, 2
+_ROLES = np.zeros(256, np.uint8)
+_ROLES[Kind.STEP] = _STEP
+_ROLES[[int(kind) for kind in PYTHON_KINDS]] = _YIELDS
 
 
 def nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -16,13 +22,14 @@ def nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> tu
 
     The parent is the innermost row of the same track that is open when a row begins. A row that outlives its parent by no more
     than `slack_ns`, the error of a trace in whole microseconds, ends with it; one that outlives it by more leaves the nesting. (A
-    step stays: what it outlives leaves.)
+    step stays: what it outlives leaves.) Python calls yield: one that began in an event ends with it at the latest, and one that an
+    event outlives ends where the event begins.
     """
     if _native is None:
         return _nest(columns, nests, slack_ns)
     end, parent = np.array(columns["end_ns"], np.int64), np.empty(len(nests), np.int32)
     loose, track = np.zeros(len(nests), bool), np.ascontiguousarray(columns["track"], np.int32)
-    _native.nest(np.ascontiguousarray(columns["start_ns"], np.int64), end, track, columns["kind"] == Kind.STEP, nests, parent, loose,
+    _native.nest(np.ascontiguousarray(columns["start_ns"], np.int64), end, track, _ROLES[columns["kind"]], nests, parent, loose,
                  int(track.max(initial=-1)) + 1, slack_ns)
     return end, parent, loose
 
@@ -30,7 +37,7 @@ def nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> tu
 def _nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The twin in Python."""
     start, end = columns["start_ns"].tolist(), columns["end_ns"].tolist()
-    is_step = (columns["kind"] == Kind.STEP).tolist()
+    role = _ROLES[columns["kind"]].tolist()
     track = columns["track"].tolist()
     parent = [-1] * len(start)
     loose = np.zeros(len(start), bool)
@@ -40,12 +47,15 @@ def _nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> t
         stack = open_rows.setdefault(track[row], [])
         while stack and not (begins < end[stack[-1]] or begins == ends == end[stack[-1]]):
             stack.pop()
-        if is_step[row]:
-            while stack and ends > end[stack[-1]] + slack_ns:
-                loose[stack.pop()] = True
+        while stack and ends > end[stack[-1]] + slack_ns and (role[stack[-1]] == _YIELDS != role[row] or role[row] == _STEP):
+            outlived = stack.pop()
+            if role[outlived] == _YIELDS:
+                end[outlived] = begins
+            else:
+                loose[outlived] = True
         if stack:
             over = ends - end[stack[-1]]
-            if over > slack_ns:
+            if over > slack_ns and role[row] != _YIELDS:
                 loose[row] = True
                 continue
             if over > 0:

@@ -16,7 +16,7 @@ from ._store import EventStore, MemoryTable, Metadata, ModuleInfo, Options, Stac
 
 ROW = ("external", "sequence_nr", "correlation", "forward_thread", "name", "track", "inputs", "stack", "module", "kind",
        "unfinished")
-_EXTRA_TIDS = 1 << 40     # threads above this number are tracks for what did not nest
+_FIRST_EXTRA_TID = 0x70000000
 _SAFE = 1 << 53
 _OWN_KEYS = frozenset({"schemaVersion", "deviceProperties", "trace_id", "host_name", "displayTimeUnit", "baseTimeNanoseconds",
                        "traceName", "use_device", "dropped_events", "profile_memory", "with_stack", "record_shapes",
@@ -26,6 +26,7 @@ _DEVICE_TYPES = {"cuda": DeviceType.CUDA, "xpu": DeviceType.XPU, "mtia": DeviceT
 _IS_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
 _IS_PYTHON = np.isin(np.arange(256), [int(kind) for kind in PYTHON_KINDS])
 _LAUNCHES = np.isin(np.arange(256), [int(kind) for kind in LAUNCHING_KINDS])
+_ASYNCHRONOUS = re.compile(r"asynchronous \d+")
 _THREAD_NAME = re.compile(r"thread \d+ \((.*)\)", re.DOTALL)
 
 
@@ -58,11 +59,12 @@ def build(raw: Collected) -> EventStore:
     columns = {**raw.rows, "start_ns": raw.start, "end_ns": raw.end, "parent": np.full(len(raw.start), -1)}
     (columns,) = in_order(columns)
     threads, thread_of_track = _threads(raw, columns)
-    apart = np.array([_is_extra(track) for track in raw.tracks] + [False])[columns["track"]]
+    apart = np.array([_is_extra(raw, track) for track in raw.tracks] + [False])[columns["track"]]
     kinds = columns["kind"]
     nests = ~_IS_DEVICE[kinds] & ~apart
     columns["end_ns"], columns["parent"], loose = nest(columns, nests, raw.resolution_ns - 1 and raw.resolution_ns)
     columns["flags"] = np.where(columns["unfinished"] != 0, int(Flag.UNFINISHED), 0) | np.where(loose | apart, int(Flag.ASYNC), 0)
+    columns["end_thread"] = np.where(apart, -1, 0)
     columns["kind"] = _with_backward(kinds, columns, list(raw.strings))
     columns["launcher"] = _launchers(columns)
     use_device = _device_name(raw, bool(_IS_DEVICE[kinds].any()))
@@ -83,8 +85,11 @@ def build(raw: Collected) -> EventStore:
 # ---- threads ----------------------------------------------------------------------------------------------------------
 
 
-def _is_extra(track: tuple[Any, Any, bool]) -> bool:
-    return not track[2] and isinstance(track[1], int) and track[1] >= _EXTRA_TIDS
+def _is_extra(raw: Collected, track: tuple[Any, Any, bool]) -> bool:
+    """Whether a track holds what did not nest on its thread."""
+    owner, number, on_device = track
+    return (not on_device and isinstance(number, int) and number >= _FIRST_EXTRA_TID
+            and _ASYNCHRONOUS.fullmatch(raw.names.get(("thread_name", owner, number), "")) is not None)
 
 
 def _threads(raw: Collected, columns: dict[str, np.ndarray]) -> tuple[list[ThreadInfo], np.ndarray]:
@@ -92,7 +97,7 @@ def _threads(raw: Collected, columns: dict[str, np.ndarray]) -> tuple[list[Threa
     first = np.full(len(raw.tracks), np.iinfo(np.int64).max)
     np.minimum.at(first, columns["track"], columns["start_ns"])
     order = sorted(range(len(raw.tracks)), key=lambda i: (raw.tracks[i][2], first[i]))
-    kept = [i for i in order if not _is_extra(raw.tracks[i])] or order[:1]
+    kept = [i for i in order if not _is_extra(raw, raw.tracks[i])] or order[:1]
     numbers = _forward_numbers(columns, len(raw.tracks))
     free = iter(sorted(set(range(1, len(kept) + len(numbers) + 1)) - set(numbers.values())))
     process_name = _process_name(raw)

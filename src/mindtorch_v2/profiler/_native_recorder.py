@@ -17,10 +17,11 @@ from .._storage import native as _native
 from ._fields import Kind
 from ._interning import op_label
 from ._python_recorder import DEVICE_NUMBERS, Position, Recorder, ThreadBuffer
-from ._stacks import INTERNAL, builtin_name, code_class, function_name, is_shown, line_of
+from ._stacks import INTERNAL, builtin_name, code_class, function_name, is_own_function, is_shown, line_of
 from ._store import ThreadInfo
 
 _IMPORTS = 4      # bit that marks the import machinery, beside a code's class
+_HIDDEN_FUNCTION = -(1 << 31) + 1      # the label of functions in C that are not shown, as in recorder.h
 MEMORY = np.dtype([("time_ns", "i8"), ("address", "i8"), ("nbytes", "i8"), ("device", "i4"), ("row", "i4")])
 
 
@@ -96,7 +97,7 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
 
     def _describe_function(self, function: Any) -> int:
         """The label of calls of a function written in C."""
-        return self.labels.number(builtin_name(function), Kind.BUILTIN)
+        return _HIDDEN_FUNCTION if is_own_function(function) else self.labels.number(builtin_name(function), Kind.BUILTIN)
 
     @staticmethod
     def _op_label(op: Any) -> tuple[int, bool]:
@@ -124,10 +125,10 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
     def _push(self, buffer: Any, by_handle: bool, kind: Kind, name: str, inputs: Any, sequence_nr: int = -1,
               forward_thread: int = 0, keywords: dict[str, Any] | None = None) -> int:
         described = self._described(inputs, keywords)
-        return int(buffer.push(self.labels.number(name, kind), sequence_nr, forward_thread, described, True, by_handle))
+        return int(buffer.push(self.labels.number(name, kind), sequence_nr, forward_thread, described, by_handle, False))
 
     def push_python(self, buffer: Any, label: int) -> int:
-        return int(buffer.push(label, -1, 0, -1, False, True))
+        return int(buffer.push(label, -1, 0, -1, True, True))
 
     def allocated(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
         self.note_allocated(address, nbytes, DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index)

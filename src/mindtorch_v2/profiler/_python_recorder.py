@@ -24,6 +24,7 @@ from ._store import ThreadInfo
 ROW_FIELDS = ("row", "start_ns", "label", "parent", "sequence_nr")
 DETAIL_FIELDS = ("row", "forward_thread", "inputs", "stack", "module")   # only for rows that have any of these
 END_FIELDS = ("row", "end_ns")
+CUT_FIELDS = ("call", "event", "parent")   # a Python call ended before an event that began in it, whose parent is what called it
 MEMORY_FIELDS = ("time_ns", "address", "nbytes", "device", "row")   # device: type << 16 | index
 DEVICE_NUMBERS = {"cpu": 0, "cuda": 1, "meta": 14, "privateuseone": 20, "npu": 21}
 
@@ -75,7 +76,7 @@ class ThreadBuffer:
     opened with a handle and will be closed by it. Row numbers grow but may have gaps. Positions count what has been given
     up (`gone`) too."""
 
-    __slots__ = ("info", "row_numbers", "marks", "rows", "details", "ends", "open", "memory", "detached", "module",
+    __slots__ = ("info", "row_numbers", "marks", "rows", "details", "ends", "cuts", "open", "calls", "memory", "detached", "module",
                  "module_stack", "op_stacks", "frames", "builtins", "traced", "paused_by_ops", "gone")
 
     def __init__(self, info: ThreadInfo) -> None:
@@ -86,9 +87,11 @@ class ThreadBuffer:
         self.rows: list[int] = []           # flat, ROW_FIELDS
         self.details: list[int] = []        # flat, DETAIL_FIELDS
         self.ends: list[int] = []           # flat, END_FIELDS
+        self.cuts: list[int] = []           # flat, CUT_FIELDS
         self.open: list[int] = []
+        self.calls: set[int] = set()        # those of `open` that are Python calls
         self.memory: list[int] = []         # flat, MEMORY_FIELDS
-        self.detached: set[int] = set()     # rows closed by another thread
+        self.detached: dict[int, int] = {}  # rows closed by another thread -> that thread's number
         self.module = -1
         self.module_stack: list[tuple[Any, int, int]] = []   # (outermost module, module before, row)
         self.op_stacks: dict[int, int] = {}         # open operator of the package -> its call stack
@@ -121,21 +124,57 @@ class ThreadBuffer:
             kept = [x for i in range(0, len(flat), size) if flat[i] >= first for x in flat[i:i + size]]
             self.gone[place] += len(flat) - len(kept)
             flat[:] = kept
+        size = len(CUT_FIELDS)
+        self.cuts[:] = [x for i in range(0, len(self.cuts), size) if self.cuts[i] >= first for x in self.cuts[i:i + size]]
         cut = max(0, len(self.memory) - limit * len(MEMORY_FIELDS))
         del self.memory[:cut]
         self.gone[3] += cut
 
     def end(self, row: int, now: int) -> None:
         """Ends a row that was opened with a handle, wherever it stands."""
-        if row < 0:                         # it was not kept
+        opened, number = self.open, -2 - row
+        if row < 0 or not opened:                # it was not kept
             return
-        if self.open and self.open[-1] == -2 - row:
-            self.open.pop()
-        elif -2 - row in self.open:
-            self.open.remove(-2 - row)
+        if opened[-1] == number:
+            opened.pop()
+            self.calls.discard(number)
+            self.ends += (row, now)
+        elif number in self.calls:
+            self._end_call(number, now)
+        elif number in opened:                   # else it ended with the event that it began in
+            self.end_event(opened.index(number), now)
+
+    def _end_call(self, number: int, now: int) -> None:
+        """Ends a Python call before an event that began in it: its row ends where that began, and what called it encloses the event."""
+        opened = self.open
+        place = opened.index(number)
+        del opened[place]
+        self.calls.remove(number)
+        self.ends += (-2 - number, now)
+        if opened[place] != -1:
+            self.cuts += (-2 - number, opened[place], opened[place - 1] if place else -1)
+
+    def end_event(self, place: int, now: int) -> None:
+        """Ends the row at a place of the stack. Python calls that began in it and go on end with it."""
+        opened, calls = self.open, self.calls
+        ended = opened[place]
+        if place == len(opened) - 1:
+            opened.pop()
         else:
-            return
-        self.ends += (row, now)
+            inside = [row for row in opened[place + 1:] if row in calls]
+            opened[place:] = [row for row in opened[place + 1:] if row not in calls]
+            calls.difference_update(inside)
+            for row in inside:
+                self.ends += (-2 - row, now)
+        if ended != -1:
+            self.ends += (-2 - ended if ended < -1 else ended, now)
+
+    def end_elsewhere(self, row: int, now: int, thread: int) -> None:
+        """As `end`, on another thread, whose number is given: the row leaves the nesting."""
+        self.detached[row] = thread
+        if row >= 0 and -2 - row in self.open:
+            self.open.remove(-2 - row)
+            self.ends += (row, now)
 
 
 class Handle:
@@ -356,15 +395,17 @@ class Recorder:
             return
         row = opened.pop()
         if row < -1:
-            # Scopes that were opened inside and not closed: they outlive this event and stay open.
+            # Scopes that were opened inside and not closed outlive this event and stay open; Python calls end with it.
             opened.append(row)
             place = next((i for i in range(len(opened) - 1, -1, -1) if opened[i] >= -1), None)
             if place is None:
                 return
-            row = opened.pop(place)
+            row = opened[place]
+            buffer.end_event(place, now)
+        elif row != -1:
+            buffer.ends += (row, now)
         if row == -1:                       # a row that was not kept
             return
-        buffer.ends += (row, now)
         if detail and detail & STACKS:
             was_op = buffer.op_stacks.pop(row, None) is not None
             if was_op and buffer.paused_by_ops is not None and not buffer.op_stacks and sys.getprofile() is None:
@@ -389,9 +430,10 @@ class Recorder:
                 listener.leave()
         if handle is None or handle.generation != self.generation:
             return
-        if handle.buffer.info.number != identity.info.number:
-            handle.buffer.detached.add(handle.row)
-        handle.buffer.end(handle.row, now)
+        if handle.buffer.info.number == identity.info.number:
+            handle.buffer.end(handle.row, now)
+        else:
+            handle.buffer.end_elsewhere(handle.row, now, identity.info.number)
 
     # --- results, memory, modules -----------------------------------------------------------------------------------
     def outputs(self, result: Any) -> None:
@@ -453,4 +495,5 @@ class Recorder:
             buffer.details += (row, 0, -1, -1, buffer.module)
         buffer.rows += (row, self.now(), label, parent, -1)
         opened.append(-2 - row)
+        buffer.calls.add(-2 - row)
         return row

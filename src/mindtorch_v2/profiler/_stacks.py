@@ -13,6 +13,8 @@ from typing import Any
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARIES = tuple({sysconfig.get_path("stdlib") + os.sep, sysconfig.get_path("platstdlib") + os.sep})
 
+_OWN_MODULES = ("mindtorch_v2.profiler.", "mindtorch_v2._native.")
+
 USER, LIBRARY, INTERNAL = 0, 1, 2
 
 
@@ -86,6 +88,13 @@ def builtin_name(function: Any) -> str:
     if owner is None or isinstance(owner, type(sys)):
         return f"<built-in function {name}>"
     return f"<built-in method {name} of {type(owner).__name__} object>"
+
+
+def is_own_function(function: Any) -> bool:
+    """Whether a function written in C belongs to the inside of this package, as the recorder's own do."""
+    owner = getattr(function, "__self__", None)
+    home = owner.__name__ if isinstance(owner, type(sys)) else type(owner).__module__ if owner is not None else function.__module__
+    return isinstance(home, str) and home.startswith(_OWN_MODULES)
 
 
 def line_of(code: CodeType, lasti: int) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ._fields import Kind
 from ._python_recorder import Recorder, ThreadBuffer
-from ._stacks import CLASSES, INTERNAL, builtin_name, function_name, is_shown
+from ._stacks import CLASSES, INTERNAL, builtin_name, function_name, is_own_function, is_shown
 
 ProfileFunction = Callable[[FrameType, str, Any], Any]
 # Each thread's last profile function. Before the interpreter calls it, it may collect garbage, whose finalisers may end tracing: the
@@ -29,7 +29,7 @@ class PythonTracer:
         self.recorder = recorder
         self.active = True
         self._code_labels: dict[CodeType, int] = {}
-        self._builtin_labels: dict[tuple[Any, str], int] = {}
+        self._builtin_labels: dict[tuple[Any, str], int] = {}     # 0: not shown
         self._functions: list[Any] = []
 
     def trace_thread(self, buffer: ThreadBuffer) -> None:
@@ -98,7 +98,10 @@ class PythonTracer:
         key = (type(getattr(function, "__self__", None)), getattr(function, "__name__", ""))
         label = self._builtin_labels.get(key)
         if label is None:
-            label = self._builtin_labels[key] = self.recorder.labels.number(builtin_name(function), Kind.BUILTIN)
+            label = self._builtin_labels[key] = (0 if is_own_function(function)
+                                                 else self.recorder.labels.number(builtin_name(function), Kind.BUILTIN))
+        if label == 0:
+            return
         buffer.builtins[frame] = self.recorder.push_python(buffer, label)
 
 

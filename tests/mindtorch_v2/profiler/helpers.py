@@ -1,6 +1,8 @@
 """Short forms of what a profile recorded, for comparison."""
 from __future__ import annotations
 
+import json
+from decimal import Decimal
 from typing import Any
 
 from mindtorch_v2.profiler._store import EventStore
@@ -35,3 +37,22 @@ def assert_sound(store: EventStore) -> None:
             assert parent < row
             assert store.start_ns[parent] <= store.start_ns[row] and store.end_ns[row] <= store.end_ns[parent]
             assert store.thread[parent] == store.thread[row]
+
+
+def assert_tracks_nest(path: Any) -> None:
+    """In a trace's file, slices on one track lie strictly inside or beside each other, and tracks have numbers that viewers keep."""
+    with open(path) as file:
+        trace = json.load(file, parse_float=Decimal)
+    tracks: dict[tuple[Any, Any], list[tuple[Decimal, Decimal, str]]] = {}
+    for event in trace["traceEvents"]:
+        if isinstance(event["tid"], int):
+            assert 0 <= event["tid"] < 1 << 31, event
+        if event["ph"] == "X":
+            tracks.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"], event["name"]))
+    for slices in tracks.values():
+        open_slices: list[tuple[Decimal, Decimal, str]] = []
+        for start, end, name in sorted(slices, key=lambda s: (s[0], -s[1])):
+            while open_slices and open_slices[-1][1] <= start:
+                open_slices.pop()
+            assert not open_slices or end <= open_slices[-1][1], (name, open_slices[-1])
+            open_slices.append((start, end, name))

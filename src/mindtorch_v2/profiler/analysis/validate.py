@@ -126,6 +126,26 @@ def _crosses(start: np.ndarray, end: np.ndarray, parent: np.ndarray) -> np.ndarr
     return late
 
 
+def _asynchronous(tree: EventTree) -> Iterator[Finding]:
+    """An event leaves the nesting only if another thread ended it, or if it overlaps partly with one that stays: else what ran inside
+    it is not counted as its own."""
+    store = tree.store
+    lost = np.zeros(len(store), bool)
+    apart = (store.flags & np.uint8(Flag.ASYNC) != 0) & (store.device_type == 0)
+    stays = ~apart & (store.device_type == 0) & ~tree.is_python
+    for thread in np.unique(store.thread[apart & (store.end_thread == 0)]).tolist():
+        here = np.flatnonzero(stays & (store.thread == thread))
+        by_end = here[np.argsort(store.end_ns[here], kind="stable")]
+        starts, ends = store.start_ns[here], store.end_ns[by_end]
+        for row in np.flatnonzero(apart & (store.end_thread == 0) & (store.thread == thread)).tolist():
+            start, end = store.start_ns[row], store.end_ns[row]
+            begun = here[np.searchsorted(starts, start):np.searchsorted(starts, end)]
+            ended = by_end[np.searchsorted(ends, start, "right"):np.searchsorted(ends, end, "right")]
+            crosses = (store.end_ns[begun] > end).any() or (store.start_ns[ended] < start).any()
+            lost[row] = len(begun) > 0 and not crosses
+    yield from _where("asynchronous", "an event is asynchronous although it encloses what ran inside it", lost)
+
+
 def _averages(tree: EventTree) -> Iterator[Finding]:
     rows = average_entries(EventSource(tree), None)
     if sum(row.count for row in rows) != len(tree):
@@ -159,4 +179,4 @@ def _unchanged(tree: EventTree) -> Iterator[Finding]:
 
 _Check = Callable[[EventTree], Iterator[Finding]]
 _STRUCTURE: tuple[_Check, ...] = (_indices, _times, _nesting)
-_NUMBERS: tuple[_Check, ...] = (_self_times, _overlaps, _averages, _memory, _unchanged)
+_NUMBERS: tuple[_Check, ...] = (_self_times, _overlaps, _asynchronous, _averages, _memory, _unchanged)

@@ -9,7 +9,7 @@ import numpy as np
 from .._fields import DEVICE_KINDS, Flag
 from ..analysis.tree import MEMORY_KIND, EventTree
 
-_EXTRA_TIDS = 1 << 40  # far above any thread id of an operating system, far below 2**53
+FIRST_EXTRA_TID = 0x70000000  # above the thread ids of operating systems; viewers keep no more than 32 bits
 _ON_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
 
 
@@ -26,6 +26,7 @@ class Tracks:
         self.names = {thread.os_id: f"thread {thread.os_id} ({_label(thread.name, store.metadata.process_name)})"
                       for thread in store.threads if thread.device < 0}
         self.streams = [thread for thread in store.threads if thread.device >= 0]
+        self._next_tid = FIRST_EXTRA_TID
         apart = np.flatnonzero(store.flags & np.uint8(Flag.ASYNC))
         self._apart = apart[~_ON_DEVICE[store.kind[apart]]]
         self._lanes = self._spread(self._apart)
@@ -36,14 +37,24 @@ class Tracks:
         lanes = np.zeros(len(rows), np.int64)
         busy: list[tuple[int, int]] = []
         free: list[int] = []
+        tids: list[int] = []
         for i, row in enumerate(rows.tolist()):
             while busy and busy[0][0] <= store.start_ns[row]:
                 heapq.heappush(free, heapq.heappop(busy)[1])
             lane = heapq.heappop(free) if free else len(busy)
             heapq.heappush(busy, (int(store.end_ns[row]), lane))
-            lanes[i] = _EXTRA_TIDS + lane
-            self.names[_EXTRA_TIDS + lane] = f"asynchronous {lane + 1}"
+            if lane == len(tids):
+                tids.append(self._extra_tid())
+                self.names[tids[lane]] = f"asynchronous {lane + 1}"
+            lanes[i] = tids[lane]
         return lanes
+
+    def _extra_tid(self) -> int:
+        """The next number that no thread has."""
+        while self._next_tid in self.names:
+            self._next_tid += 1
+        self._next_tid += 1
+        return self._next_tid - 1
 
     def tids(self, rows: np.ndarray) -> np.ndarray:
         """The track of each row."""
