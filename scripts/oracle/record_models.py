@@ -17,8 +17,11 @@ import torch  # noqa: E402
 
 def main() -> None:
     torch.set_num_threads(1)
-    answers = {f"{name}-{optimizer}": models.train(torch, name, optimizer)
-               for name in models.MODELS for optimizer in models.OPTIMIZERS}
+    answers = {}
+    for name in models.MODELS:
+        for optimizer in models.OPTIMIZERS:
+            answers[f"{name}-{optimizer}"] = models.train(torch, name, optimizer)
+            answers[f"{name}-{optimizer}-float64"] = models.train(torch, name, optimizer, dtype="float64")
     path = ROOT / "tests" / "mindtorch_v2" / "data" / "models.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(answers, indent=1) + "\n")

@@ -90,10 +90,27 @@ OPTIMIZERS: dict[str, Callable[[Any, Any], Any]] = {
     "adamw": lambda torch, params: torch.optim.AdamW(params, lr=0.01)}
 
 
-def train(torch: Any, name: str, optimizer: str) -> dict[str, Any]:
-    """The losses of a few seeded steps, the norms of the clipped gradients, and sums over the final state."""
+Change = Callable[[Any], None]
+
+
+def train(torch: Any, name: str, optimizer: str, change: Change | None = None, dtype: str = "float32") -> dict[str, Any]:
+    """The losses of a few seeded steps, the norms of the clipped gradients, and sums over the final state.
+
+    `change` may alter the fresh model before it is trained.
+    """
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(getattr(torch, dtype))
+    try:
+        return _trained(torch, name, optimizer, change)
+    finally:
+        torch.set_default_dtype(before)
+
+
+def _trained(torch: Any, name: str, optimizer: str, change: Change | None) -> dict[str, Any]:
     torch.manual_seed(1234)
     model, loss_of = MODELS[name](torch)
+    if change is not None:
+        change(model)
     step = OPTIMIZERS[optimizer](torch, model.parameters())
     losses, norms = [], []
     for _ in range(STEPS):
