@@ -94,13 +94,21 @@ def _contiguous(self: Tensor, **options: Any) -> Tensor:
 
 
 # --- one argument, several meanings -----------------------------------------------------------------------------------------
-def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
+def view(input: Tensor, *args: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """Another shape, or another type, over the same memory."""
-    if size and size[0].__class__ is dt.dtype:
-        return aten.overload("view.dtype")(input, size[0])
-    if dtype is not None:
-        return aten.overload("view.dtype")(input, dtype)
-    return _view(input, *size)
+    if not args:
+        args = _named_view(size, dtype)
+    if args[0].__class__ is dt.dtype:
+        return aten.overload("view.dtype")(input, args[0])
+    return _view(input, *args)
+
+
+def _named_view(size: Any, dtype: Any) -> tuple[Any]:
+    """The one argument of a view that was given by its name."""
+    if size is None and dtype is None:
+        raise TypeError("view() received an invalid combination of arguments - got (), but expected one of:\n * (torch.dtype dtype)\n"
+                        " * (tuple of ints size)\n")
+    return (dtype if size is None else size,)
 
 
 def _view(self: Tensor, *size: Any) -> Tensor:

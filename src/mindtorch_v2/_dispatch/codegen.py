@@ -74,6 +74,11 @@ def bad_tensor_argument(op: Op, args: tuple[Any, ...], first: int = 1) -> TypeEr
     return TypeError(f"{op.base}(): arguments do not fit {op.text}")
 
 
+def missing_argument(op: Op, name: str) -> TypeError:
+    """The error for a required argument that was left out."""
+    return TypeError(f"{op.base}() missing 1 required positional arguments: \"{name}\"")
+
+
 def number_key(x: Any) -> int:
     """The keys of an argument that may be a number."""
     return x._ks if isinstance(x, Tensor) else 0 if isinstance(x, (int, float, complex, np.number, np.bool_)) else x._ks
@@ -102,7 +107,7 @@ def call_pinned(call: Any, requires_grad: bool, **args: Any) -> Tensor:
 SPACE.update(_one=1, _check_writable=check_writable, _alias=shallow_alias, _want_grad=want_grad, _call_pinned=call_pinned, _wrap=wrap,
              _Tensor=Tensor, _Parameter=Parameter, _new=_new, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
              _dispatch=dispatch_with_keyset, _below=dispatch_below_autograd, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype,
-             _bad=bad_tensor_argument, _bad_method=bad_method_argument,
+             _bad=bad_tensor_argument, _bad_method=bad_method_argument, _missing=missing_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
              _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=copyto,
              _ident=threading.get_ident)
@@ -190,6 +195,7 @@ class Writer:
         if spread is not None:
             n = self.names[spread]
             add(f"    if {n} is None:")
+            add(f"        if not _{n}: raise _missing(_OP, '{self.params[spread].name}')")
             add(f"        {n} = _{n}[0] if len(_{n}) == 1 and hasattr(_{n}[0], '__len__') and _{n}[0].__class__ is not _Tensor else _{n}")
         if self.is_factory and "pin_memory" in self.names and self.op.family != "movement":
             given = "".join(f", {n}={n}" for n in self.names if n != "pin_memory")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _dtype as dt
-from .creation_sizes import arange_type, as_number, count_steps, counted_sizes, range_length
+from .creation_sizes import arange_type, as_number, count_steps, counted_sizes, range_bounds, range_length
 from .movement_shapes import channels_last_strides
 from .rules import Spec
 from .table import op
@@ -49,11 +49,12 @@ def _start_end(start: Any, end: Any, dtype: dt.dtype | None, *rest: Any) -> Spec
 def _start_step(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *rest: Any) -> Spec:
     start, end, step = as_number(start), as_number(end), as_number(step)
     kind = dtype or arange_type(start, end, step)
-    return Spec((count_steps(start, end, step),), kind)
+    return Spec((count_steps(start, end, step, kind),), kind)
 
 
 def _inclusive(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *rest: Any) -> Spec:
-    return Spec((range_length(as_number(start), as_number(end), as_number(step)),), dtype or dt.get_default_dtype())
+    kind = dtype or dt.get_default_dtype()
+    return Spec((range_length(*range_bounds(start, end, step, kind)),), kind)
 
 
 def _evenly(start: Any, end: Any, steps: int, dtype: dt.dtype | None, *rest: Any) -> Spec:

@@ -43,9 +43,14 @@ def _check_range(start: Any, end: Any, step: Any) -> None:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
 
 
-def count_steps(start: Any, end: Any, step: Any) -> int:
-    """How many values arange(start, end, step) has."""
+def count_steps(start: Any, end: Any, step: Any, kind: dt.dtype) -> int:
+    """How many values arange(start, end, step) has. int64 counts with truncated bounds, as its values do; every other type with
+    the bounds as given."""
     _check_range(start, end, step)
+    if kind is dt.int64:
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero")
     if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
         return max(0, -((start - end) // step))
     return math.ceil((end - start) / step)
@@ -55,3 +60,11 @@ def range_length(start: Any, end: Any, step: Any) -> int:
     """How many values range(start, end, step) has; its end is included."""
     _check_range(start, end, step)
     return int((end - start) / step) + 1
+
+
+def range_bounds(start: Any, end: Any, step: Any, kind: dt.dtype) -> tuple[Any, Any, Any]:
+    """The bounds and the step of a range as numbers of its type: integers cut off what follows the point."""
+    numbers = as_number(start), as_number(end), as_number(step)
+    if kind.category != 1 or not all(math.isfinite(n) for n in numbers):
+        return numbers
+    return int(numbers[0]), int(numbers[1]), int(numbers[2])

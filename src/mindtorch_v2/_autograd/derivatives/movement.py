@@ -59,8 +59,14 @@ derivative("expand", self=lambda g, self_shape: sum_to(g, self_shape))
 derivative("select.int", self=lambda g, self_shape, dim, index: aten.select_backward(g, self_shape, dim, index))
 derivative("slice.Tensor", self=lambda g, self_shape, dim, start, end, step: aten.slice_backward(
     g, self_shape, dim, 0 if start is None else start, sys.maxsize if end is None else end, step))
-derivative("narrow_copy", self=lambda g, self_shape, dim, start, length: aten.slice_backward(
-    g, self_shape, dim, start, start + length, 1))
+
+
+def _narrow_copy_grad(g: Any, self_shape: Sequence[int], dim: int, start: int, length: int) -> Any:
+    first = start + self_shape[dim] if start < 0 else start
+    return aten.slice_backward(g, self_shape, dim, first, first + length, 1)
+
+
+derivative("narrow_copy", self=_narrow_copy_grad)
 for _name, _node in (("diagonal", "DiagonalBackward0"), ("diagonal_copy", "DiagonalBackward0_copy")):
     derivative(_name, node=_node, self=lambda g, self_shape, offset, dim1, dim2: aten.diagonal_backward(
         g, self_shape, offset, dim1, dim2))

@@ -116,10 +116,25 @@ def _batch_second(g: Sequence[Any], grad_out: Any, input: Any, weight: Any, runn
 # --- group --------------------------------------------------------------------------------------------------------------
 def _group(g: Sequence[Any], needs: Mask, input: Any, weight: Any, N: int, C: int, HxW: int, group: int, result1: Any,
            result2: Any) -> Sequence[Any]:
-    if g[0] is None:
-        return (None, None, None)
-    plain = g[0] if g[0].is_contiguous() else aten.contiguous(g[0])
-    return aten.native_group_norm_backward(plain, input, result1, result2, weight, N, C, HxW, group, needs)
+    grads: Sequence[Any] = (None, None, None)
+    if g[0] is not None:
+        plain = g[0] if g[0].is_contiguous() else aten.contiguous(g[0])
+        grads = aten.native_group_norm_backward(plain, input, result1, result2, weight, N, C, HxW, group, needs)
+    if needs[0] and (g[1] is not None or g[2] is not None):
+        grads = (_plus(grads[0], _group_statistics(g[1], g[2], input, result1, result2)), *grads[1:])
+    return grads
+
+
+def _group_statistics(by_mean: Any, by_rstd: Any, input: Any, mean: Any, rstd: Any) -> Any:
+    """What the input receives through its groups' means, d mean = 1/n, and through d rstd = -rstd ** 3 * (x - mean) / n."""
+    shape = (*mean.shape, -1)
+    rows = aten.reshape(input, shape)
+    n = rows.shape[-1]
+    out = aten.expand_as(aten.div(aten.unsqueeze(by_mean, -1), n), rows) if by_mean is not None else None
+    if by_rstd is not None:
+        slope = aten.div(aten.mul(by_rstd, aten.pow(rstd, 3)), -n)
+        out = _plus(out, aten.mul(aten.unsqueeze(slope, -1), aten.sub(rows, aten.unsqueeze(mean, -1))))
+    return aten.reshape(out, input.shape)
 
 
 def _group_second(g: Sequence[Any], grad_out: Any, input: Any, mean: Any, rstd: Any, weight: Any, N: int, C: int, HxW: int,

@@ -183,9 +183,13 @@ def _reverse(scan: Any, t: Any, dim: int) -> Any:
 
 
 def _logcumsumexp_grad(g: Any, self: Any, dim: int, result: Any) -> Any:
-    """Sums g[i] exp(self[k] - result[i]) over i >= k in logarithms, positive and negative gradients apart."""
+    """Sums g[i] exp(self[k] - result[i]) over i >= k in logarithms, positive and negative gradients apart (complex numbers have
+    logarithms of all)."""
     if self.dim() == 0 or self.numel() == 0:
         return g
+    if self.dtype.is_complex:
+        logs = aten.sub(aten.log(conj(g)), result)
+        return conj(aten.exp(aten.add(_reverse(aten.logcumsumexp, logs, dim), self)))
     size = aten.log(aten.abs(g))
     none = aten.full_like(size, finfo(size.dtype).min)  # finite: infinities would spoil the second derivative
 

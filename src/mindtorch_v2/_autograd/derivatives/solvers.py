@@ -167,14 +167,24 @@ derivative("linalg_pinv.atol_rtol_tensor", self=lambda g, self, result: _pinv_gr
 
 
 def _lstsq_grads(g: Any, needs: Any, self: Any, b: Any, result0: Any) -> Any:
-    if g[0] is None:
-        return None, None
+    """The solution is pinv(A) b. What is left over, R = b - A x, is orthogonal to the columns of A, so the sums of its squares
+    depend on A and b only as they stand in R."""
     vector = vector_case(self, b)
-    gradient, rhs = (aten.unsqueeze(g[0], -1), aten.unsqueeze(b, -1)) if vector else (g[0], b)
-    inverse = aten.linalg_pinv(self)
-    by_self = _pinv_grad_of(aten.matmul(gradient, dagger(rhs)), inverse, self) if needs[0] else None
-    by_b = aten.matmul(dagger(inverse), gradient) if needs[1] else None
+    by_x, by_squares, rhs, x = (None if t is None else aten.unsqueeze(t, -1) if vector else t for t in (g[0], g[1], b, result0))
+    by_self = by_b = None
+    if by_x is not None:
+        inverse = aten.linalg_pinv(self)
+        by_self = _pinv_grad_of(aten.matmul(by_x, dagger(rhs)), inverse, self) if needs[0] else None
+        by_b = aten.matmul(dagger(inverse), by_x) if needs[1] else None
+    if by_squares is not None and by_squares.numel():
+        left = aten.mul(aten.sub(rhs, aten.matmul(self, x)), aten.mul(aten.unsqueeze(by_squares, -2), 2))
+        by_self = _plus(by_self, aten.neg(aten.matmul(left, dagger(x)))) if needs[0] else None
+        by_b = _plus(by_b, left) if needs[1] else None
     return by_self, aten.squeeze(by_b, -1) if vector and by_b is not None else by_b
+
+
+def _plus(a: Any, b: Any) -> Any:
+    return b if a is None else aten.add(a, b)
 
 
 derivative("linalg_lstsq", inputs=("self", "b"), joint=_lstsq_grads, constant=(3,))

@@ -32,8 +32,20 @@ def _batch_norm_impl_index(input: Any, weight: Any, bias: Any, running_mean: Any
     channels = input.shape[1] if input.dim() > 1 else 0
     check_channels(channels, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     reserve = aten.empty((0,), dtype=dt.uint8, device=input.device)
+    if not input.numel():  # nothing to count: the running statistics stay, the parameters' gradients are zero
+        return _nothing_normalized(input, weight, bias), aten.empty_like(input), aten.empty_like(input), reserve, 0
     out, mean, invstd = aten.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
     return out, mean, invstd, reserve, 0
+
+
+def _nothing_normalized(input: Any, weight: Any, bias: Any) -> Any:
+    """A copy of an input without elements, which the parameters take part in."""
+    out = aten.clone(input)
+    if weight is not None:
+        out = aten.mul(out, aten.select(weight, 0, 0))
+    if bias is not None:
+        out = aten.add(out, aten.select(bias, 0, 0))
+    return out
 
 
 @composite("group_norm")

@@ -221,10 +221,10 @@ def diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:  # what would be joined to it is left out
+        return aten.copy_(aten.zeros_like(self), self)
     parts = [t for t in (prepend, self, append) if t is not None]
     out = aten.cat(parts, dim) if len(parts) > 1 else self
-    if n == 0:
-        return aten.copy_(aten.zeros_like(out), out)
     n = min(n, out.shape[dim])
     for _ in range(n):
         m = out.shape[dim] - 1

@@ -8,7 +8,8 @@ import numpy as np
 
 from ... import _dtype as dt
 from ..._dispatch.registry import kernel
-from ..._ops.creation_sizes import arange_type, as_number, count_steps, counted_sizes, explain_sizes, range_length
+from ..._dispatch.resolve import type_word
+from ..._ops.creation_sizes import arange_type, as_number, count_steps, counted_sizes, explain_sizes, range_bounds, range_length
 from ..._ops.movement_shapes import channels_last_strides, storage_extent
 
 Array = np.ndarray
@@ -68,13 +69,11 @@ def arange(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *options: An
         return np.arange(start, end)
     start, end, step = as_number(start), as_number(end), as_number(step)
     kind = dtype or arange_type(start, end, step)
-    if kind is dt.bool_:
-        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
-    if kind.category == 1:
-        start, end, step = int(start), int(end), int(step)
-    n = count_steps(start, end, step)
-    if kind.category == 1:
-        return np.arange(start, start + n * step, step, dtype=kind.np)
+    if kind is dt.bool_ or kind.is_complex:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_word(kind)}'")
+    n = count_steps(start, end, step, kind)
+    if kind.category == 1:  # values wrap in narrow types
+        return (np.arange(n) * int(step) + int(start)).astype(kind.np, copy=False)
     return (np.arange(n) * float(step) + float(start)).astype(kind.np, copy=False)
 
 
@@ -91,15 +90,29 @@ def arange_end(end: Any, dtype: dt.dtype | None, *options: Any) -> Array:
 @kernel("range.step")
 def range_(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *options: Any) -> Array:
     """Like arange with its end included."""
-    start, end, step = as_number(start), as_number(end), as_number(step)
     kind = dtype or dt.get_default_dtype()
+    start, end, step = range_bounds(start, end, step, kind)
     return (np.arange(range_length(start, end, step)) * step + start).astype(kind.np)
+
+
+def _end_points(name: str, start: Any, end: Any, steps: int, kind: dt.dtype) -> tuple[Any, Any]:
+    """The first and the last number in the type asked for: integers cut off what follows the point."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if kind is dt.bool_ and steps > 1:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    start, end = as_number(start), as_number(end)
+    if kind.category != 1 or steps < 2:
+        return start, end
+    bounds = np.iinfo(kind.np)
+    for n in (start, end):
+        if not bounds.min <= n <= bounds.max:
+            raise RuntimeError(f"value cannot be converted to type {kind.np.name}_t without overflow")
+    return int(start), int(end)
 
 
 def _even_steps(start: Any, end: Any, steps: int, kind: dt.dtype) -> Array:
     """`steps` numbers from start to end, counted from the nearer end so that both are met exactly."""
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
     if steps == 1:
         return np.array([start])
     count = np.arange(steps)
@@ -111,17 +124,17 @@ def _even_steps(start: Any, end: Any, steps: int, kind: dt.dtype) -> Array:
 
 @kernel("linspace")
 def linspace(start: Any, end: Any, steps: int, dtype: dt.dtype | None, *options: Any) -> Array:
-    start, end = as_number(start), as_number(end)
     default = dt.get_default_dtype()
     kind = dtype or (default.to_complex() if isinstance(start, complex) or isinstance(end, complex) else default)
+    start, end = _end_points("linspace", start, end, steps, kind)
     return _even_steps(start, end, steps, kind).astype(kind.np)
 
 
 @kernel("logspace")
 def logspace(start: Any, end: Any, steps: int, base: float, dtype: dt.dtype | None, *options: Any) -> Array:
     kind = dtype or dt.get_default_dtype()
-    powers = _even_steps(as_number(start), as_number(end), steps, dt.float64)
-    return np.power(float(base), powers).astype(kind.np)
+    start, end = _end_points("logspace", start, end, steps, kind)
+    return np.power(float(base), _even_steps(start, end, steps, dt.float64)).astype(kind.np)
 
 
 @kernel("scalar_tensor")

@@ -138,6 +138,8 @@ def _scatter_src_(self: np.ndarray, dim: int, index: np.ndarray, src: Any) -> No
 def _scatter_reduce_old_(self: np.ndarray, dim: int, index: np.ndarray, src: Any, reduce: str) -> None:
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
+    if not isinstance(src, np.ndarray):  # a number takes the tensor's type before it is added or multiplied
+        src = self.dtype.type(int(src) if self.dtype.kind in "iu" else src)
     _write(*_check_scatter("scatter", self, dim, index, src), src, np.add if reduce == "add" else np.multiply)
 
 

@@ -109,9 +109,15 @@ def flip(self: Array, dims: Sequence[int]) -> Array:
 
 @kernel("narrow_copy")
 def narrow_copy(self: Array, dim: int, start: int, length: int) -> Array:
+    if not self.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     axis = normalize_dim(dim, self.ndim)
     size = self.shape[axis]
-    if start + length > size:
+    if not -size <= start <= size:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    if start < 0:
+        start += size
+    if length < 0 or start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return self[BEFORE[axis] + (slice(start, start + length),)].copy()
 

@@ -60,7 +60,8 @@ def _center(rows: np.ndarray, into: np.ndarray, eps: float) -> tuple[np.ndarray,
     """Writes rows minus their means; returns the means and the reciprocals of the standard deviations, as columns."""
     m, n = rows.shape
     mean = _row_sums(rows).reshape(m, 1)
-    mean /= n
+    if n:  # the mean of nothing stays 0
+        mean /= n
     np.subtract(rows, mean, out=into)
     rstd = np.vecdot(into, into).reshape(m, 1)
     rstd /= n
@@ -179,6 +180,8 @@ def native_batch_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.nda
     check_channels(channels, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     dtype = _computing_type("batch_norm", input, weight, bias, running_mean, running_var)
     kept = _kept(input, weight, bias, running_mean)
+    if training and not input.size:
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     x = _channels_apart(input, dtype)
     count = x.shape[0] * x.shape[2]
     if training:

@@ -144,7 +144,7 @@ def _divided(total: np.ndarray, divisor: Any) -> np.ndarray:
     if total.dtype.kind == "f":
         total /= divisor if isinstance(divisor, int) else divisor.astype(total.dtype)
         return total
-    return (np.sign(total) * (np.abs(total) // divisor)).astype(total.dtype)
+    return (np.sign(total) * np.sign(divisor) * (np.abs(total) // np.abs(divisor))).astype(total.dtype)
 
 
 def avg_pool(x: np.ndarray, windows: Windows, include_pad: bool, divisor: int | None) -> np.ndarray:

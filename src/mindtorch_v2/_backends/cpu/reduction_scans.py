@@ -92,6 +92,30 @@ kernel("cummax")(lambda self, dim: _running_extreme(np.maximum, "cummax_cpu", se
 kernel("cummin")(lambda self, dim: _running_extreme(np.minimum, "cummin_cpu", self, dim))
 
 
+def _log_of_sum(total: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """log(exp(total) + exp(x)) of complex numbers. The angle is counted on from the larger one's, of equal ones from that of `x`,
+    so that it is not brought into one turn."""
+    first = x.real < total.real
+    low, high = np.where(first, x, total), np.where(first, total, x)
+    z = np.exp(low - high)
+    real = 0.5 * np.log1p(z.real * (2.0 + z.real) + z.imag * z.imag)
+    out = high + (real + 1j * np.arctan2(z.imag, 1.0 + z.real))
+    ends = ~np.isfinite(low.real) & (low.real == high.real)
+    if ends.any():
+        out = np.where(ends, np.where(low.real < 0, low, np.log(np.exp(low) + np.exp(high))), out)
+    return np.where(np.isnan(x) | np.isnan(total), complex(np.nan, np.nan), out)
+
+
+def _complex_logcumsumexp(self: np.ndarray, axis: int) -> np.ndarray:
+    lines = np.moveaxis(self, axis, 0).astype(np.complex128, copy=False)
+    out = np.empty(lines.shape, np.complex128)
+    total = np.full(lines.shape[1:], complex(-np.inf, 0.0))
+    with np.errstate(all="ignore"):
+        for i, x in enumerate(lines):
+            total = out[i] = _log_of_sum(total, x)
+    return contiguous(np.moveaxis(out, 0, axis).astype(self.dtype, copy=False))
+
+
 @kernel("_logcumsumexp")
 def logcumsumexp(self: np.ndarray, dim: int) -> Any:
     axis = normalize_dim(dim, self.ndim)
@@ -100,7 +124,6 @@ def logcumsumexp(self: np.ndarray, dim: int) -> Any:
     if self.ndim == 0:
         return self.copy()
     if self.dtype.kind == "c":
-        shift = np.maximum.accumulate(self.real, axis=axis).max(axis=axis, keepdims=True)
-        return contiguous((np.log(np.add.accumulate(np.exp(self - shift), axis=axis)) + shift).astype(self.dtype))
+        return _complex_logcumsumexp(self, axis)
     wide = _WIDER.get(self.dtype, self.dtype)
     return contiguous(np.logaddexp.accumulate(self.astype(wide, copy=False), axis=axis).astype(self.dtype, copy=False))

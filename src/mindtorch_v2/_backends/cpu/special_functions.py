@@ -229,16 +229,63 @@ def hurwitz_zeta(x: np.ndarray, s: int) -> np.ndarray:
     return total
 
 
+def _trigamma(x: np.ndarray) -> np.ndarray:
+    """The first derivative of digamma, computed in the type of its argument. Below 1/2 it is reflected: near whole numbers the
+    sine's rounding decides, so there is no pole but at 0."""
+    one = x.dtype.type
+    low = x < 0.5
+    with np.errstate(all="ignore"):
+        sine = np.sin(one(np.pi) * np.where(low, x, one(0.5)))
+        y = np.where(low, one(1) - x, x)
+        out = np.where(low, -one(np.pi) * one(np.pi) / (sine * sine), one(0))
+        for _ in range(6):
+            out += one(1) / (y * y)
+            y = y + one(1)
+        z = one(1) / (y * y)
+        tail = one(1) / 6 - z * (one(1) / 30 - z * (one(1) / 42))
+        out += (one(1) + one(1) / (2 * y) + z * tail) / y
+    return np.where(low, -out, out)
+
+
+def _all_powers(x: np.ndarray, s: int) -> np.ndarray:
+    """The sum of (x + k) ** -s over all whole k, also negative ones: derivatives of the cotangent, which are polynomials in it."""
+    fraction = x - np.rint(x)
+    cot = 1.0 / np.tan(np.pi * fraction)
+    coefficients = np.array([0.0, 1.0])   # of cot itself; d/dt of cot ** k is -k * cot ** (k - 1) * (1 + cot ** 2)
+    for _ in range(s - 1):
+        slope = coefficients[1:] * np.arange(1, len(coefficients))
+        coefficients = -np.append(slope, (0.0, 0.0))
+        coefficients[2:] -= slope
+    out = np.zeros_like(x)
+    for c in coefficients[::-1]:
+        out = out * cot + c
+    factorial = 1.0
+    for k in range(2, s):
+        factorial *= k
+    return out * np.pi ** s / factorial * (1.0 if s % 2 else -1.0)
+
+
+def _zeta_everywhere(x: np.ndarray, s: int) -> np.ndarray:
+    """`hurwitz_zeta` on the whole line: infinite at 0, -1, -2, ..., not a number at infinity, as PyTorch has it."""
+    negative = x < 0
+    pole = (x <= 0) & (x == np.floor(x))
+    with np.errstate(all="ignore"):
+        out = hurwitz_zeta(np.where(negative, 1.0 - x, np.where(x == 0, 1.0, x)), s)
+        if negative.any():
+            inside = np.where(negative & ~pole, x, 0.5)
+            out = np.where(negative, _all_powers(inside, s) - (out if s % 2 == 0 else -out), out)
+    return np.where(pole, np.inf, np.where(x == np.inf, np.nan, out))
+
+
 def polygamma(n: int, x: np.ndarray) -> np.ndarray:
     """The n-th derivative of digamma."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     if n == 0:
         return digamma(x)
+    if n == 1:
+        return _trigamma(x.astype(np.float32) if x.dtype.char == "e" else x).astype(x.dtype, copy=False)
     factorial = 1.0
     for k in range(2, n + 1):
         factorial *= k
-    wide = x.astype(np.float64)
-    out = hurwitz_zeta(wide, n + 1) * (factorial if n % 2 else -factorial)
-    pole = (wide <= 0) & (wide == np.floor(wide))
-    return np.where(pole, np.inf, out).astype(x.dtype)
+    return (_zeta_everywhere(x.astype(np.float64), n + 1) * (factorial if n % 2 else -factorial)).astype(x.dtype)
