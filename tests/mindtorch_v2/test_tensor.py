@@ -178,6 +178,16 @@ def test_the_bridge_to_numpy_copies_nothing(name: str) -> None:
         assert t.data_ptr() == array.__array_interface__["data"][0] or not array.size
 
 
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_a_tensor_that_requires_grad_is_an_array_where_nothing_records(mode) -> None:
+    t = torch.ones(2, requires_grad=True)
+    with mode():
+        assert np.shares_memory(t.numpy(), t.detach().numpy())
+        assert np.asarray(t).tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="Can't call numpy"):
+        t.numpy()
+
+
 def test_strides_that_split_elements_are_refused() -> None:
     with pytest.raises(ValueError, match="not a multiple of the element byte size"):
         torch.from_numpy(np.zeros(3, [("a", "i1"), ("b", "<f4")])["b"])

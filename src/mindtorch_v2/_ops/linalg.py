@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _dtype as dt
-from .._shape import broadcast_shapes
+from .._shape import broadcast_shapes, contiguous_strides
 from .rules import Spec, like, result_type
 from .table import op
 
@@ -229,8 +229,10 @@ def _lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = N
     batch = broadcast_shapes(_batch(self), b.shape[:-1] if vector else _batch(b))
     tail: tuple[int, ...] = () if vector else (b.shape[-1],)
     has_residuals = m > n and driver != "gelsy"
-    return (Spec((*batch, n, *tail), self.dtype),
-            Spec((*batch, *tail) if has_residuals else (0,), self.dtype.to_real()),
+    rows, columns = max(m, n), 1 if vector else b.shape[-1]   # the solution stands in the first rows of the right-hand side
+    strides = (*(rows * columns * s for s in contiguous_strides(batch)), *((1,) if vector else (1, rows)))
+    return (Spec((*batch, n, *tail), self.dtype, strides),
+            Spec((*batch, *(tail or (1,))) if has_residuals else (0,), self.dtype.to_real()),
             Spec((0,) if driver == "gels" else _batch(self), dt.int64),
             Spec((*_batch(self), min(m, n)) if driver in ("gelsd", "gelss") else (0,), self.dtype.to_real()))
 

@@ -170,7 +170,8 @@ def _lstsq_grads(g: Any, needs: Any, self: Any, b: Any, result0: Any) -> Any:
     """The solution is pinv(A) b. What is left over, R = b - A x, is orthogonal to the columns of A, so the sums of its squares
     depend on A and b only as they stand in R."""
     vector = vector_case(self, b)
-    by_x, by_squares, rhs, x = (None if t is None else aten.unsqueeze(t, -1) if vector else t for t in (g[0], g[1], b, result0))
+    by_x, rhs, x = (None if t is None else aten.unsqueeze(t, -1) if vector else t for t in (g[0], b, result0))
+    by_squares = g[1]
     by_self = by_b = None
     if by_x is not None:
         inverse = aten.linalg_pinv(self)

@@ -344,10 +344,9 @@ def linalg_lstsq(self: np.ndarray, b: np.ndarray, rcond: float | None, driver: s
         ranks = np.array([s[2] for s in solved], np.int64).reshape(batch)
     if driver in ("gelsd", "gelss"):
         values = np.array([s[3] for s in solved], nothing.dtype).reshape(*batch, min(m, n))
+    whole = np.empty((*batch, rhs.shape[-1], max(m, n)), x.dtype).swapaxes(-1, -2)
+    whole[..., :n, :] = x
+    x = whole[..., :n, :]  # LAPACK leaves the solution in the first rows of the right-hand side
     if vector:
-        return x[..., 0], residuals[..., 0] if residuals.ndim > 1 or residuals.size else residuals, ranks, values
-    if m > n:  # LAPACK leaves the solution in the first rows of the right-hand side
-        whole = np.empty((*batch, rhs.shape[-1], m), x.dtype).swapaxes(-1, -2)
-        whole[..., :n, :] = x
-        return whole[..., :n, :], residuals, ranks, values
-    return column_major(x), residuals, ranks, values
+        return x[..., 0], residuals, ranks, values
+    return x, residuals, ranks, values

@@ -16,7 +16,10 @@ def column_major(a: np.ndarray) -> np.ndarray:
     """The same matrices laid out column by column, as LAPACK and PyTorch leave them."""
     if a.ndim < 2:
         return a
-    return np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2)
+    swapped = a.swapaxes(-1, -2)
+    if swapped.flags.c_contiguous and 1 not in a.shape:
+        return a
+    return np.array(swapped, order="C").swapaxes(-1, -2)  # a copy, so that dimensions of one element have their strides too
 
 
 def lu_factor(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
