@@ -20,6 +20,7 @@ from ..._tensor import Parameter, Tensor, bump_version, wrap
 from . import abi, copies, ops
 from .allocator import device_array
 from .copies import NPU, new_tensor
+from .dimensions import dimension_check
 from .fallback import fallback, placement
 from .launcher import Entry, Rejected, entry_of, launch
 from .plans import Form, plan_of, planned, stand_in
@@ -206,9 +207,12 @@ def _fits(op: Op) -> Callable[[Sequence[Any]], bool]:
     return fits
 
 
-def _quietly(plan: Boxed) -> Boxed:
+def _quietly(op: Op, plan: Boxed) -> Boxed:
     """A planner: calls that the operator does not take have no plan."""
+    check = dimension_check(op)
+
     def planner(*args: Any) -> Any:
+        check(args)
         try:
             return plan(args)
         except Rejected:
@@ -260,7 +264,7 @@ def _functional(op: Op) -> Boxed:
         chosen = number_row if number_row is not None and args[number_at].__class__ in _NUMBERS else row
         device = device_of(args)
         return chosen.plan(args, [stand_in(spec, device) for spec in wanted], names, single, False)
-    return planned(op, [r.form for r in rows], _guarded(op, boxed), _quietly(plan))
+    return planned(op, [r.form for r in rows], _guarded(op, boxed), _quietly(op, plan))
 
 
 def _quick(op: Op, number_at: int) -> Callable[[Sequence[Any]], Any] | None:
@@ -361,7 +365,7 @@ def _inplace(op: Op, source: Op) -> Boxed:
             return None
         chosen = number_row if number_row is not None and args[number_at].__class__ in _NUMBERS else row
         return chosen.plan(args, [target], None, True, True)
-    return planned(op, [r.form for r in rows], _guarded(op, boxed), _quietly(plan))
+    return planned(op, [r.form for r in rows], _guarded(op, boxed), _quietly(op, plan))
 
 
 def _writing(op: Op) -> Boxed:
@@ -381,7 +385,7 @@ def _writing(op: Op) -> Boxed:
     def plan(args: tuple[Any, ...]) -> Any:
         resolve.check_writable(args[0])
         return row.plan(args, [], None, True, True) if args[0]._a.size else None
-    return planned(op, [row.form], _guarded(op, boxed), _quietly(plan))
+    return planned(op, [row.form], _guarded(op, boxed), _quietly(op, plan))
 
 
 def empty_like_specs(name: str, *args: Any) -> list[Any]:
@@ -392,8 +396,11 @@ def empty_like_specs(name: str, *args: Any) -> list[Any]:
 
 # --- the CPU instead ------------------------------------------------------------------------------------------------------
 def _guarded(op: Op, boxed: Boxed) -> Boxed:
-    """Sends calls to the CPU that the device's operator does not take."""
+    """Refuses dimensions that the first tensor does not have, and sends calls to the CPU that the device's operator does not take."""
+    check = dimension_check(op)
+
     def guarded(*args: Any) -> Any:
+        check(args)
         try:
             return boxed(*args)
         except Rejected as why:

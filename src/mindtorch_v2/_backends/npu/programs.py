@@ -168,7 +168,7 @@ def clamp(self: Any, min: Any, max: Any) -> Any:
 def vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if not self.dtype.is_floating_point or dtype not in (None, self.dtype) or not self._a.size:
         raise Rejected("another type, or no elements")
-    dims = ops.numbers(dim) or ops.every(self)
+    dims = (ops.numbers(dim) or ops.every(self)) if self._a.ndim else ()      # a number has no dimension to name
     if order in (float("inf"), float("-inf")):
         return run("amax" if order > 0 else "amin", run("abs", self), dims, keepdim)
     out = new_tensor(reduced_shape(self._a.shape, dims, keepdim), self.dtype, self.device)
@@ -178,13 +178,15 @@ def vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: Any) -> A
 
 def reduced_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
     """What is left of a shape when dimensions are reduced."""
-    gone = {d % len(shape) for d in dims}
+    gone = {d % max(len(shape), 1) for d in dims}
     return tuple(1 if d in gone else n for d, n in enumerate(shape) if keepdim or d not in gone)
 
 
 @program("aminmax")
 def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
     dims = () if dim is None else (dim,)
+    if not self._a.size:
+        raise Rejected("no elements")
     return return_type(find("aminmax"))(run("amin", self, dims, keepdim), run("amax", self, dims, keepdim))
 
 

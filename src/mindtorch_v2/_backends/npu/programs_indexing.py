@@ -149,8 +149,8 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
 
 @program("index_fill.int_Scalar")
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
-    if not self._a.ndim or isinstance(value, complex):
-        raise Rejected("no dimension, or a complex number")
+    if not self._a.size or not self._a.ndim or isinstance(value, complex):
+        raise Rejected("no elements, no dimension, or a complex number")
     return index_put_(dense(self), _at_dim(dim, index, self), ops.filled(value, self.dtype, self.device), False, False)
 
 

@@ -112,10 +112,18 @@ def test_unary(name, shape):
     compare(lambda g: getattr(torch, name)(g.positive(*shape)))
 
 
+ULPS = 4 + 1      # numpy's vectorised float32 functions are right to 4 units in the last place, the C library's (there) to 1
+
+
 def test_unary_where_the_values_are_special():
     special = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 2.5, -2.5, 3.5])
-    for name in ("sign", "round", "trunc", "floor", "ceil", "nan_to_num", "acosh", "erfinv", "log1p"):
+    for name in ("sign", "round", "trunc", "floor", "ceil", "nan_to_num"):
         np.testing.assert_array_equal(getattr(torch, name)(special.npu()).cpu().numpy(), getattr(torch, name)(special).numpy(), name)
+    for name in ("acosh", "erfinv", "log1p"):
+        there, here = getattr(torch, name)(special.npu()).cpu().numpy(), getattr(torch, name)(special).numpy()
+        finite = np.isfinite(here)
+        np.testing.assert_array_equal(there[~finite], here[~finite], name)
+        np.testing.assert_array_max_ulp(there[finite], here[finite], ULPS)
     compare(lambda g: torch.acosh(g.positive(4) + 1.5))
     compare(lambda g: torch.logit(g.positive(6) * 2 - 0.5, eps=0.3))
     flipped = special.flip(0)

@@ -238,3 +238,36 @@ def test_fractions_as_factors_of_whole_products_are_cut_as_on_the_cpu():
         return [r.tolist() for r in (torch.addmv(v, m, v, alpha=0.5), torch.addbmm(m, m[None], m[None], beta=1.5),
                                      torch.addcmul(v, v, v, value=0.5), torch.addcmul(v, v, v, value=2))]
     assert results("npu") == results("cpu") == [[1, 2], [[8, 12], [18, 26]], [1, 2], [3, 10]]
+
+
+NAMING_DIMENSIONS = {
+    "norm": lambda t, d: t.norm(dim=d), "norm of order 1": lambda t, d: t.norm(p=1, dim=d), "largest": lambda t, d: t.norm(p=float("inf"), dim=d),
+    "kept": lambda t, d: t.norm(dim=d, keepdim=True), "vector_norm": lambda t, d: torch.linalg.vector_norm(t, dim=d),
+    "normalize": lambda t, d: torch.nn.functional.normalize(t, dim=d), "sum": lambda t, d: t.sum(d), "mean": lambda t, d: t.mean(d),
+    "std": lambda t, d: t.std(d, correction=0), "prod": lambda t, d: t.prod(d), "max": lambda t, d: t.max(d), "argmin": lambda t, d: t.argmin(d),
+    "amax": lambda t, d: t.amax(d), "aminmax": lambda t, d: torch.aminmax(t, dim=d), "cumsum": lambda t, d: t.cumsum(d),
+    "softmax": lambda t, d: t.softmax(d), "logsumexp": lambda t, d: t.logsumexp(d), "any": lambda t, d: t.any(d), "sort": lambda t, d: t.sort(d),
+    "topk": lambda t, d: t.topk(1, d), "flip": lambda t, d: t.flip(d), "roll": lambda t, d: t.roll(1, d), "glu": lambda t, d: torch.nn.functional.glu(t, d),
+    "median": lambda t, d: t.median(d), "gather": lambda t, d: t.gather(d, torch.zeros(t.shape, dtype=torch.int64).to(t.device)),
+    "index_fill": lambda t, d: t.index_fill(d, torch.tensor([0]).to(t.device), 2.0),
+    "index_select": lambda t, d: t.index_select(d, torch.tensor([0]).to(t.device)),
+}
+
+
+@pytest.mark.parametrize("name", NAMING_DIMENSIONS)
+def test_dimensions_of_numbers_and_dimensions_that_are_not_there(name):
+    """The device gives the CPU's answer, or raises the CPU's error: also for numbers, for nothing, and out of range."""
+    call = NAMING_DIMENSIONS[name]
+
+    def outcome(t, dim):
+        try:
+            made = call(t, dim)
+        except (IndexError, RuntimeError) as error:
+            return type(error), str(error)
+        parts = made if isinstance(made, tuple) else (made,)
+        return [(part.shape, part.dtype, [round(float(x), 4) for x in part.flatten().tolist()]) for part in parts]
+    for x in (torch.tensor(3.0), torch.arange(1.0, 5), torch.arange(1.0, 9).reshape(2, 4), torch.zeros(0, 4)):
+        for dim in (0, -1, 1, 5, -4):
+            assert str(outcome(x.npu(), dim)) == str(outcome(x, dim)), (tuple(x.shape), dim)     # text: NaN is no NaN
+    for dims in ((0, 1), (0, 0), (0, 2)) if name in ("norm", "vector_norm", "sum", "amax", "flip") else ():
+        assert outcome(torch.ones(2, 4).npu(), dims) == outcome(torch.ones(2, 4), dims), dims
