@@ -169,11 +169,12 @@ def _summed(source: EventSource, entries: np.ndarray | None, group: np.ndarray, 
             columns[name] = sums(amounts).astype(np.int64).tolist()
     if tree.store.metadata.options.with_flops:
         columns["flops"] = sums(tree.flops).astype(np.int64).tolist()
-    common = {"node_id": -1, "use_device": tree.store.metadata.use_device, "_covered": Covered(tree, entries, group, groups)}
+    columns |= {"node_id": [-1] * groups, "use_device": [tree.store.metadata.use_device] * groups}
+    covered = Covered(tree, entries, group, groups)
     rows = []
     for number, (entry, *values) in enumerate(zip(first.tolist(), *columns.values())):
         row = FunctionEventAvg()
-        row.__dict__.update(zip(columns, values), **common, _number=number, _first=event_of(source, entry))
+        row.fill(zip(columns, values), event_of(source, entry), covered, number)
         rows.append(row)
     return rows
 

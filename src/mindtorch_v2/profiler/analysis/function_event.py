@@ -108,9 +108,28 @@ def _gc_paused() -> Iterator[None]:
 
 
 _ATTRIBUTES: list[str] = []
+_SHOWN = (   # what `vars()` of an event shows: PyTorch's names, in its order
+    "id", "node_id", "name", "overload_name", "trace_name", "time_range", "thread", "fwd_thread", "kernels", "count", "cpu_children",
+    "cpu_parent", "input_shapes", "concrete_inputs", "kwinputs", "stack", "scope", "use_device", "cpu_memory_usage",
+    "device_memory_usage", "is_async", "is_remote", "sequence_nr", "device_type", "device_index", "device_resource_id", "is_legacy",
+    "flops", "is_user_annotation", "is_python_function", "activity_type", "self_cpu_percent", "total_cpu_percent",
+    "total_device_percent", "_metadata_json", "flow_id", "flow_type", "flow_start", "external_id", "linked_correlation_id",
+    "event_metadata", "structured_input_shapes", "structured_input_strides", "input_dtypes", "python_id", "python_parent_id",
+    "python_module_id")
 
 
-class FunctionEvent(FormattedTimesMixin):
+class _Held:
+    """What an event really has; see `FunctionEvent.__dict__`."""
+
+    __slots__ = ("_source", "_index", "__dict__")
+    _source: Any
+    _index: int
+
+
+_own_attributes: Callable[[Any], dict[str, Any]] = vars(_Held)["__dict__"].__get__
+
+
+class FunctionEvent(FormattedTimesMixin, _Held):
     """An operator call, a node of the autograd engine, an annotation, or a memory record.
 
     It answers to PyTorch's attributes and, as a mapping, to the keys `name`, `kind` ("op", "scope" or "memory"),
@@ -121,9 +140,7 @@ class FunctionEvent(FormattedTimesMixin):
     hand, and a view that is assigned to, has its own values. Two views of the same event are equal.
     """
 
-    __slots__ = ("_source", "_index", "__dict__")
-    _source: Any
-    _index: int
+    __slots__ = ()
 
     # What a table notes on the events that it printed. Not part of the event's value.
     self_cpu_percent: Any = -1
@@ -207,11 +224,17 @@ class FunctionEvent(FormattedTimesMixin):
             self._index = 0
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._source, self._index, dict(self.__dict__)
+        return self._source, self._index, dict(_own_attributes(self))
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._source, self._index = state[:2]
-        self.__dict__.update(state[2])
+        _own_attributes(self).update(state[2])
+
+    @property  # type: ignore[misc]
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """PyTorch's attributes and whatever else was assigned, as a new dictionary: what `vars(event)` gives. It is worked out
+        when asked for; changing it does not change the event."""
+        return {name: getattr(self, name) for name in _SHOWN} | _own_attributes(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FunctionEvent) and self._source is other._source and self._index == other._index

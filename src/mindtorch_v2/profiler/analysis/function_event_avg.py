@@ -1,6 +1,7 @@
 """`FunctionEventAvg`: what the events of one group add up to, with PyTorch's attributes."""
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._enums import DeviceType
@@ -11,6 +12,12 @@ _COPIED = ("key", "node_id", "is_async", "is_remote", "cpu_parent", "cpu_childre
            "scope", "device_type", "is_legacy", "use_device", "is_user_annotation")
 _SUMMED = ("cpu_time_total", "device_time_total", "self_cpu_time_total", "self_device_time_total", "cpu_memory_usage",
            "device_memory_usage", "self_cpu_memory_usage", "self_device_memory_usage", "count")
+
+
+_SHOWN = (   # what `vars()` of a group shows: PyTorch's names, in its order
+    "key", "count", "node_id", "is_async", "is_remote", "use_device", "cpu_time_total", "device_time_total", "self_cpu_time_total",
+    "self_device_time_total", "input_shapes", "overload_name", "stack", "scope", "cpu_memory_usage", "device_memory_usage",
+    "self_cpu_memory_usage", "self_device_memory_usage", "cpu_children", "cpu_parent", "device_type", "is_legacy", "flops")
 
 
 class _OfFirst:
@@ -25,17 +32,28 @@ class _OfFirst:
         return None if row._first is None else getattr(row._first, self.name)
 
 
-class FunctionEventAvg(FormattedTimesMixin):
+class _Held:
+    """What a group has besides PyTorch's attributes; see `FunctionEventAvg.__dict__`."""
+
+    __slots__ = ("_first", "_covered", "_number", "__dict__")
+    _first: FunctionEvent | None
+    _covered: Any     # what `averages.Covered` knows of all groups, and
+    _number: int      # which of them this is
+
+
+_own_attributes: Callable[[Any], dict[str, Any]] = vars(_Held)["__dict__"].__get__
+
+
+class FunctionEventAvg(FormattedTimesMixin, _Held):
     """A group of events: times in microseconds, memory, FLOPs and `count` are sums, `cpu_time` and `device_time` means,
     everything else is that of its first event."""
 
-    _first: FunctionEvent | None = None
-    _covered: Any = None  # what `averages.Covered` knows of all groups, and
-    _number: int = 0      # which of them this is
+    __slots__ = ()
     cpu_parent: Any = _OfFirst("cpu_parent")
     cpu_children: Any = _OfFirst("cpu_children")
 
     def __init__(self) -> None:
+        self._first, self._covered, self._number = None, None, 0
         self.key: str | None = None
         self.count: int = 0
         self.node_id: int = 0
@@ -57,6 +75,23 @@ class FunctionEventAvg(FormattedTimesMixin):
         self.device_type: DeviceType = DeviceType.CPU
         self.is_legacy: bool = False
         self.flops: int = 0
+
+    def fill(self, values: Iterable[tuple[str, Any]], first: FunctionEvent, covered: Any, number: int) -> None:
+        """Takes sums and plain attributes as they are; what else is asked for comes from the group's `first` event."""
+        _own_attributes(self).update(values)
+        self._first, self._covered, self._number = first, covered, number
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._first, self._covered, self._number, dict(_own_attributes(self))
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._first, self._covered, self._number = state[:3]
+        _own_attributes(self).update(state[3])
+
+    @property  # type: ignore[misc]
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """PyTorch's attributes and whatever else was assigned, as a new dictionary: what `vars(row)` gives."""
+        return {name: getattr(self, name) for name in _SHOWN} | _own_attributes(self)
 
     @property
     def covered_us(self) -> float:

@@ -1,7 +1,9 @@
 """Single events: views, events made by hand, and the small types around them."""
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import warnings
 import weakref
 
@@ -12,6 +14,7 @@ from mindtorch_v2.profiler._fields import Kind
 from mindtorch_v2.profiler.analysis.events import EventList, build_events
 from mindtorch_v2.profiler.analysis.formatting import _format_memory, _format_time, _format_time_share, flops_scale
 from mindtorch_v2.profiler.analysis.function_event import FunctionEvent
+from mindtorch_v2.profiler.analysis.function_event_avg import FunctionEventAvg
 from mindtorch_v2.profiler.analysis.values import Interval, MemRecordsAcc, StringTable
 
 from ..hand_made import E, make_store, tensors
@@ -162,3 +165,40 @@ def test_small_types():
     records = MemRecordsAcc([(Record(5000), "c"), (Record(1000), "a"), (Record(2000), "b")])
     assert [r[1] for r in records.in_interval(1, 5)] == ["a", "b", "c"]
     assert [r[1] for r in records.in_interval(1.5, 4.999)] == ["b"]
+
+
+EVENT_NAMES = """id node_id name overload_name trace_name time_range thread fwd_thread kernels count cpu_children cpu_parent input_shapes
+    concrete_inputs kwinputs stack scope use_device cpu_memory_usage device_memory_usage is_async is_remote sequence_nr device_type
+    device_index device_resource_id is_legacy flops is_user_annotation is_python_function activity_type self_cpu_percent
+    total_cpu_percent total_device_percent _metadata_json flow_id flow_type flow_start external_id linked_correlation_id event_metadata
+    structured_input_shapes structured_input_strides input_dtypes python_id python_parent_id python_module_id""".split()
+GROUP_NAMES = """key count node_id is_async is_remote use_device cpu_time_total device_time_total self_cpu_time_total
+    self_device_time_total input_shapes overload_name stack scope cpu_memory_usage device_memory_usage self_cpu_memory_usage
+    self_device_memory_usage cpu_children cpu_parent device_type is_legacy flops""".split()
+
+
+def test_vars_of_an_event_are_pytorchs_attributes():
+    view = build_events(make_store([E("a", 0, 10, inputs=tensors((2, 3)))]))[0]
+    for event in (view, hand("a", 0.0, 1.0)):
+        assert list(vars(event)) == EVENT_NAMES
+        assert all(vars(event)[name] == getattr(event, name) for name in EVENT_NAMES if name != "time_range")
+    assert vars(vars(view)["time_range"]) == {"start": 0.0, "end": 0.01}
+
+
+def test_vars_hold_what_was_assigned_and_survive_copies():
+    event = build_events(make_store([E("a", 0, 10)]))[0]
+    event.note, event.flops = "mine", 7
+    for found in (event, copy.copy(event), pickle.loads(pickle.dumps(event))):
+        assert vars(found)["note"] == found.note == "mine" and vars(found)["flops"] == 7 and vars(found)["name"] == "a"
+    vars(event)["name"] = "other"
+    assert event.name == "a"
+
+
+def test_vars_of_a_group_are_pytorchs_attributes():
+    groups = build_events(make_store([E("a", 0, 10), E("b", 2, 4)])).key_averages()
+    assert [(vars(g)["key"], vars(g)["self_cpu_time_total"]) for g in groups] == [("a", 0.008), ("b", 0.002)]
+    assert list(vars(groups[0])) == [*GROUP_NAMES, "is_user_annotation"]
+    assert [child.name for child in vars(groups[0])["cpu_children"]] == ["b"]
+    assert list(vars(FunctionEventAvg())) == GROUP_NAMES
+    again = pickle.loads(pickle.dumps(groups[0]))
+    assert vars(again)["cpu_time_total"] == 0.01 and again.cpu_children[0].name == "b"
