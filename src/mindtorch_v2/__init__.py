@@ -95,7 +95,7 @@ _LAZY = {"save": "serialization", "load": "serialization", "to_dlpack": "utils.d
 def _submodules() -> frozenset[str]:
     """The public modules that are here, imported when asked for."""
     from pkgutil import iter_modules
-    return frozenset(found.name for found in iter_modules(__spec__.submodule_search_locations) if not found.name.startswith("_"))
+    return frozenset(found.name for found in iter_modules(__spec__.submodule_search_locations) if not found.name.startswith("_")) | {"_C"}
 
 
 def __getattr__(name: str) -> Any:

@@ -63,3 +63,27 @@ class _Namespace:
 
 
 aten: Any = _Namespace()
+
+
+class _ProfilerNamespace:
+    """The operators that open and close a scope: `torch.ops.profiler`."""
+
+    @staticmethod
+    def _record_function_enter_new(name: str, args: str | None = None) -> Any:
+        """Opens a scope; it ends with `_record_function_exit`, or when nobody keeps the result."""
+        from .profiler.record_function import record_function
+        return record_function(name, args).__enter__()
+
+    _record_function_enter = _record_function_enter_new
+
+    @staticmethod
+    def _record_function_exit(record: Any) -> None:
+        record.__exit__(None, None, None)
+
+    @staticmethod
+    def _call_end_callbacks_on_jit_fut(record: Any, future: Any) -> Any:
+        """Ends the scope when the future is done; returns a future with the same value."""
+        return record._call_end_callbacks_on_future(future)
+
+
+profiler: Any = _ProfilerNamespace()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _observer
 from .._ops.rules import Spec
 from .._ops.table import Op, find
 from .._quiet import copyto
@@ -13,6 +14,45 @@ from .._tensor import Tensor, bump_version
 from . import modes
 from .keys import DEVICES, META, NPU
 from .resolve import check_result_type, device_boxers, flat_tensors, meta_array
+
+# Overloads with `out` are called after the ones without, except for these.
+_OUT_OVERLOADS = {
+    **dict.fromkeys(("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "subtract.Tensor", "multiply.Tensor", "divide.Tensor",
+                     "true_divide.Tensor", "copysign.Tensor", "ldexp.Tensor", "mean.dim", "max.other", "min.other", "all.dim", "any.dim",
+                     "std.dim", "var.dim"), "out"),
+    "div.Tensor_mode": "out_mode", "divide.Tensor_mode": "out_mode", "xlogy.Tensor": "OutTensor",
+    "xlogy.Scalar_Other": "OutScalar_Other", "xlogy.Scalar_Self": "OutScalar_Self", "linalg_pinv.rcond_tensor": "out_rcond_tensor",
+    "linalg_matrix_rank.tol_tensor": "out_tol_tensor", "sum.dim_IntList": "IntList_out", "mean": "dtype_out", "prod.dim_int": "int_out",
+    "max": "unary_out", "min": "unary_out", "all": "all_out", "any": "all_out", "max.dim": "dim_max", "min.dim": "dim_min",
+    "median.dim": "dim_values", "nanmedian.dim": "dim_values", "sort.stable": "values_stable",
+    **dict.fromkeys(("mode", "sort", "topk", "kthvalue"), "values"),
+}
+_shown_ops: dict[str, Op] = {}
+
+
+def _shown_op(op: Op, count: int) -> Op:
+    """The op that an observer is told of: the overload that takes `count` tensors to write into. It is never called."""
+    made = _shown_ops.get(op.name)
+    if made is None:
+        overload = _OUT_OVERLOADS.get(op.name, f"{op.overload}_out" if op.overload else "out")
+        arguments = op.text[op.text.index("(") + 1:op.text.index(") -> ")]
+        star = "" if any(p.keyword_only for p in op.schema.params) else "*, "
+        outs = ", ".join(f"Tensor(a!) out{i}" for i in range(count)) if count > 1 else "Tensor(a!) out"
+        text = f"{op.base}.{overload}({arguments}{', ' if arguments else ''}{star}{outs}) -> Tensor(a!)"
+        made = _shown_ops[op.name] = Op(text, op.family, None, None, (), False, False, False, op.namespace, None)
+    return made
+
+
+def _told(op: Op, call: Any, args: tuple[Any, ...], positional: list[Any], keywords: dict[str, Any], targets: list[Tensor]) -> Any:
+    """Calls the op, inside the event of its overload with `out` where there is an observer."""
+    observer = _observer.active
+    if observer is None:
+        return call(*positional, **keywords)
+    observer.enter_op(_shown_op(op, len(targets)), (*args, *targets), modes.sequence[0] if modes.grad_enabled() else -1)
+    try:
+        return call(*positional, **keywords)
+    finally:
+        observer.leave()
 
 
 def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
@@ -23,7 +63,7 @@ def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
                            "the arguments requires grad.")
     positional = [a for a, p in zip(args, op.schema.params) if not p.keyword_only]
     keywords = {p.name: a for a, p in zip(args, op.schema.params) if p.keyword_only}
-    result = call(*positional, **keywords)
+    result = _told(op, call, args, positional, keywords, targets)
     made = [result] if isinstance(result, Tensor) else list(result)
     for r, t in zip(made, targets):
         check_result_type(r.dtype, t.dtype)

@@ -111,10 +111,16 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
 
 _PROFILER_NAMES = {  # names of torch.autograd that belong to the profiler: where they are defined
-    "kineto_available": "profiler._config", "_supported_activities": "profiler._config", "ProfilerActivity": "profiler._enums",
-    "ProfilerState": "profiler._enums", "_profiler_enabled": "profiler._session",
+    **dict.fromkeys(("kineto_available", "_supported_activities"), "profiler._config"),
+    **dict.fromkeys(("ProfilerActivity", "ProfilerState", "DeviceType"), "profiler._enums"),
+    **dict.fromkeys(("ProfilerConfig", "_add_metadata_json", "_disable_profiler", "_disable_profiler_legacy", "_enable_profiler",
+                     "_enable_profiler_legacy", "_is_kineto_stopped", "_kineto_step", "_prepare_profiler",
+                     "_record_function_with_args_enter", "_record_function_with_args_exit", "_toggle_collection_dynamic"),
+                    "profiler._low_level"),
+    **dict.fromkeys(("_KinetoEvent", "_ProfilerResult"), "profiler._results"), "_profiler_enabled": "profiler._session",
 }
-_RENAMED = {"_supported_activities": "supported_activities", "_profiler_enabled": "is_recording"}
+_RENAMED = {"_supported_activities": "supported_activities", "_profiler_enabled": "is_recording", "_KinetoEvent": "KinetoEvent",
+            "_ProfilerResult": "ProfilerResult"}
 
 
 def __getattr__(name: str) -> Any:

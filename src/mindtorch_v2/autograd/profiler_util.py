@@ -1,11 +1,43 @@
 """`torch.autograd.profiler_util`: events, their averages and what they are made of."""
 from __future__ import annotations
 
+from ..profiler._enums import DeviceType  # noqa: F401
 from ..profiler.analysis.events import EventList
-from ..profiler.analysis.formatting import _attr_formatter, _format_memory, _format_time, _format_time_share  # noqa: F401
+from ..profiler.analysis.formatting import (  # noqa: F401
+    _attr_formatter,
+    _format_memory,
+    _format_time,
+    _format_time_share,
+)
 from ..profiler.analysis.function_event import FunctionEvent
 from ..profiler.analysis.function_event_avg import FunctionEventAvg
+from ..profiler.analysis.tree import MEMORY_NAME, STEP_NAME, STEP_PREFIX, UNLISTED_NAMES
 from ..profiler.analysis.values import EventMetadata, FormattedTimesMixin, Interval, Kernel, MemRecordsAcc, StringTable
 
 __all__ = ["EventList", "EventMetadata", "FormattedTimesMixin", "Interval", "Kernel", "FunctionEvent", "FunctionEventAvg",
            "StringTable", "MemRecordsAcc"]
+
+MEMORY_EVENT_NAME = MEMORY_NAME
+OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
+_readable_names = StringTable()
+_BOOKKEEPING = (MEMORY_EVENT_NAME, OUT_OF_MEMORY_EVENT_NAME, "profiler::_record_function_enter", "profiler::_record_function_enter_new",
+                "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version")
+
+
+def _filter_name(name: str) -> bool:
+    """Whether an event of this name is the profiler's bookkeeping, which lists of events leave out."""
+    return name in _BOOKKEEPING or name in UNLISTED_NAMES
+
+
+def _filter_stack_entry(entry: str) -> bool:
+    """Whether a frame belongs to the program; the functions that start a backward pass do not."""
+    return not any(file in entry and function in entry
+                   for file, function in (("autograd/__init__", "_make_grads"), ("autograd/__init__", "backward"),
+                                          ("torch/tensor", "backward"), ("_internal/common_utils", "prof_callable"),
+                                          ("_internal/common_utils", "prof_func_call"), ("_internal/common_utils", "prof_meth_call")))
+
+
+def _rewrite_name(name: str, with_wildcard: bool = False) -> str:
+    """A name as it is shown: C++ names readable, and `with_wildcard` the steps of a profile under one name."""
+    shown = _readable_names[name]
+    return STEP_NAME if with_wildcard and shown.startswith(STEP_PREFIX) else shown

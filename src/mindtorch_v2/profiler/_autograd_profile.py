@@ -5,12 +5,14 @@ import logging
 import threading
 import time
 import uuid
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from types import TracebackType
 from typing import Any
 
+from . import _switches
 from ._config import _ExperimentalConfig, check_filters, npu_available, warn_caller
 from ._enums import ProfilerActivity, ProfilerState
 from ._filters import shown_in_trace
@@ -23,6 +25,12 @@ from .export import chrome_trace
 
 logger = logging.getLogger("mindtorch_v2.autograd.profiler")
 _building = threading.RLock()     # held while a store is made, so that it is made once
+_windows: weakref.WeakSet[profile] = weakref.WeakSet()      # those that have been started
+
+
+def open_windows() -> list[profile]:
+    """The windows that are being recorded."""
+    return [window for window in list(_windows) if window._session is not None]
 
 
 @dataclass
@@ -93,6 +101,7 @@ class profile:
         self._session: Session | None = None
         self._warming: Session | None = None
         self._events: EventList | None = None
+        self._result: ProfilerResult | None = None
         self._metadata: dict[str, str] = {}
         self._record_function_base: int | None = None
         self._stats = _ProfilerStats()
@@ -129,6 +138,7 @@ class profile:
                        capture_overload_names=config.capture_overload_names,
                        record_python_gc_info=config.record_python_gc_info, trace_only=trace_only,
                        max_events=config.max_events or 0, keep=config.keep,
+                       concrete_inputs=_switches.concrete_inputs, forward_backward=_switches.forward_backward,
                        activity_filters={a.name: tuple(n) for a, n in self.activity_filters.items()})
 
     # --- the window -------------------------------------------------------------------------------------------------
@@ -177,6 +187,7 @@ class profile:
         self._record_function_base = record_function_base
         self._session = Session(self._options, use_device=self.use_device)
         self._session.start(step)
+        _windows.add(self)
         self.profiling_start_time_ns = self._session.start_ns
         self._stats.profiler_enable_call_duration_us = _microseconds_since(started)
 
@@ -247,7 +258,12 @@ class profile:
     @property
     def kineto_results(self) -> ProfilerResult | None:
         """Low-level access to the events of a finished window."""
-        return None if self.store is None else ProfilerResult(self.store)
+        store = self.store
+        if store is None:
+            return None
+        if self._result is None or self._result.store is not store:
+            self._result = ProfilerResult(store)
+        return self._result
 
     @property
     def function_events(self) -> EventList:

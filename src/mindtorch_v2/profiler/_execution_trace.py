@@ -202,6 +202,8 @@ class ExecutionTraceObserver:
                 logger.error("Failed to open output file: %s: %s", path, error.strerror)
                 return self
             self._path, self._recording = path, _Recording()
+            if self.extra_resources_collection:
+                self.get_resources_dir(can_create=True)
         return self
 
     @property
@@ -252,7 +254,7 @@ class ExecutionTraceObserver:
 
     def get_resources_dir(self, can_create: bool = False) -> str | None:
         """The directory for further files, if they are wanted and a file has been chosen."""
-        if self._recording is None or self._path is None or not self.extra_resources_collection:
+        if self._path is None or not self.extra_resources_collection:
             return None
         return self.get_resources_dir_for_et_path(self._path, can_create)
 

@@ -258,6 +258,7 @@ def _metadata(raw: Collected, columns: dict[str, np.ndarray], use_device: str | 
         epoch_offset_ns=base if type(base) is int and abs(base) < 1 << 62 else 0,
         pid=raw.process if type(raw.process) is int and abs(raw.process) < _SAFE else 0, process_name=_process_name(raw),
         host_name=str(head.get("host_name", "")), trace_id=str(head.get("trace_id", "")), use_device=use_device, options=options,
+        is_foreign=True,
         user={key: json.dumps(value, default=str) for key, value in head.items() if key not in _OWN_KEYS},
         device_properties=json.dumps(head.get("deviceProperties", []), default=str),
         dropped_events=dropped if type(dropped) is int else 0)

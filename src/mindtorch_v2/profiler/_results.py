@@ -1,11 +1,11 @@
 """Low-level access to a finished window, in the shape of PyTorch's `_ProfilerResult`."""
 from __future__ import annotations
 
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
-from ._enums import DeviceType, _EventType
-from ._fields import Flag, Kind
+from ._event_tree import Tree, _ProfilerEvent
 from ._filters import shown_in_trace
 from ._store import EventStore
 from .analysis.events import build_events
@@ -72,90 +72,28 @@ class KinetoEvent:
         return ""
 
 
-class ProfilerEvent:
-    """A node of the event tree: a row of the store with its children."""
-
-    def __init__(self, store: EventStore, row: int, children: dict[int, list[int]]) -> None:
-        self._store, self._row, self._children = store, row, children
-
-    @property
-    def name(self) -> str:
-        return self._store.name_of(self._row)
-
-    @property
-    def overload_name(self) -> str:
-        return self._store.overload_of(self._row)
-
-    @property
-    def id(self) -> int:
-        return self._row
-
-    @property
-    def correlation_id(self) -> int:
-        return self._row + 1
-
-    @property
-    def children(self) -> list[ProfilerEvent]:
-        return [ProfilerEvent(self._store, row, self._children) for row in self._children.get(self._row, ())]
-
-    @property
-    def parent(self) -> ProfilerEvent | None:
-        row = int(self._store.parent[self._row])
-        return ProfilerEvent(self._store, row, self._children) if row >= 0 else None
-
-    @property
-    def start_time_ns(self) -> int:
-        return int(self._store.start_ns[self._row]) + self._store.metadata.epoch_offset_ns
-
-    @property
-    def end_time_ns(self) -> int:
-        return int(self._store.end_ns[self._row]) + self._store.metadata.epoch_offset_ns
-
-    @property
-    def duration_time_ns(self) -> int:
-        return self.end_time_ns - self.start_time_ns
-
-    @property
-    def start_tid(self) -> int:
-        return self._store.threads[self._store.thread[self._row]].os_id
-
-    @property
-    def finished(self) -> bool:
-        return not self._store.flags[self._row] & Flag.UNFINISHED
-
-    @property
-    def device_type(self) -> DeviceType:
-        return DeviceType(int(self._store.device_type[self._row]))
-
-    @property
-    def tag(self) -> _EventType:
-        kind = self._store.kind[self._row]
-        if kind in (Kind.PYTHON, Kind.MODULE):
-            return _EventType.PyCall
-        return _EventType.PyCCall if kind in (Kind.BUILTIN, Kind.GC) else _EventType.TorchOp
-
-
 class ProfilerResult:
     """The events of a window below the level of `events()`."""
 
     def __init__(self, store: EventStore) -> None:
-        self._store = store
+        self.store = store
 
     def events(self) -> list[KinetoEvent]:
         """The events as objects whose facts are methods."""
-        return [KinetoEvent(event, self.trace_start_ns()) for event in build_events(self._store)]
+        return [KinetoEvent(event, self.trace_start_ns()) for event in build_events(self.store)]
 
-    def experimental_event_tree(self) -> list[ProfilerEvent]:
-        """The roots of the tree of all rows, Python calls included."""
-        children: dict[int, list[int]] = {}
-        for row, parent in enumerate(self._store.parent.tolist()):
-            children.setdefault(parent, []).append(row)
-        return [ProfilerEvent(self._store, row, children) for row in children.get(-1, ())]
+    @cached_property
+    def _tree(self) -> Tree:
+        return Tree(self.store)
+
+    def experimental_event_tree(self) -> list[_ProfilerEvent]:
+        """The roots of the tree of everything recorded: operators, annotations, Python calls and allocations."""
+        return list(self._tree.roots)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the trace."""
-        chrome_trace.write(shown_in_trace(self._store), path)
+        chrome_trace.write(shown_in_trace(self.store), path)
 
     def trace_start_ns(self) -> int:
         """When the window began, since 1970."""
-        return self._store.metadata.start_ns + self._store.metadata.epoch_offset_ns
+        return self.store.metadata.start_ns + self.store.metadata.epoch_offset_ns

@@ -69,6 +69,8 @@ class Options:
     trace_only: bool = False
     max_events: int = 0          # how many events are kept at most; 0 for all
     keep: str = "newest"         # which ones: "newest", or "oldest"
+    concrete_inputs: bool = True     # whether the values of arguments are shown
+    forward_backward: bool = True    # whether backward functions are linked with the operators that recorded them
     activity_filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)   # "CPU" -> names, where given
 
     @property
@@ -93,6 +95,7 @@ class Metadata:
     user: Mapping[str, str] = field(default_factory=dict)   # key -> JSON text, in the order of first insertion
     dropped_events: int = 0      # rows and memory records that a bound kept out
     record_function_base: int | None = None   # events an ExecutionTraceObserver had counted at start; None without one
+    is_foreign: bool = False                  # made from a trace, whose arguments are kept whatever they are
     device_properties: str = "[]"             # JSON text: a list of objects, as in a trace's "deviceProperties"
 
 

@@ -26,7 +26,8 @@ from .schedule import always_record, schedule
 __all__ = ["supported_activities", "ProfilerAction", "schedule", "tensorboard_trace_handler", "profile",
            "ExecutionTraceObserver"]
 
-_STEP_REQUESTER = "ProfilerStep"
+PROFILER_STEP_NAME = _STEP_REQUESTER = "ProfilerStep"
+_default_schedule_fn = always_record
 _CLEARS = ("Warning: Profiler clears events at the end of each cycle. Only events from the current cycle will be reported. "
            "To keep events across cycles, set acc_events=True.")
 _DEPRECATED_TIMELINE = (

@@ -21,6 +21,14 @@ class _Entry:
     def __init__(self, thread: int, handle: Handle | None, observed: bool) -> None:
         self.thread, self.handle, self.observed = thread, handle, observed
 
+    def close(self) -> None:
+        """Ends the row, once."""
+        if self.observed:
+            self.observed = False
+            recorder.close(self.handle)
+
+    __del__ = close     # a scope that nobody keeps has ended: `record_function("x").__enter__()` as a statement
+
 
 def _check_text(value: Any, type_text: str, argument: str, position: int) -> None:
     if not isinstance(value, str) and (argument == "name" or value is not None):
@@ -54,10 +62,12 @@ class record_function(ContextDecorator):
         _check_text(self.name, "str", "name", 0)
         _check_text(self.args, "Optional[str]", "args", 1)
         observed = _observer.active is not None
-        handle = recorder.open(Kind.SCOPE, self.name, self.args) if observed else None
-        self.record = _Entry(threading.get_ident(), handle, observed)
+        self.record = _Entry(threading.get_ident(), self._open() if observed else None, observed)
         self._entries.append(self.record)
         return self
+
+    def _open(self) -> Handle | None:
+        return recorder.open(Kind.SCOPE, self.name, self.args)
 
     def __exit__(self, exc_type: type[BaseException] | None = None, exc_value: BaseException | None = None,
                  traceback: TracebackType | None = None) -> None:
@@ -65,7 +75,9 @@ class record_function(ContextDecorator):
             return
         if self.record is None:
             raise AssertionError("Expected record to be set")
-        self._close(self._innermost())
+        entry = self._innermost()
+        if entry is not None:
+            entry.close()
 
     def _innermost(self) -> _Entry | None:
         """Takes out the calling thread's newest entry, else any thread's."""
@@ -74,11 +86,6 @@ class record_function(ContextDecorator):
             if entries[i].thread == thread:
                 return entries.pop(i)
         return entries.pop() if entries else None
-
-    @staticmethod
-    def _close(entry: _Entry | None) -> None:
-        if entry is not None and entry.observed:
-            recorder.close(entry.handle)
 
     def _call_end_callbacks_on_future(self, fut: Any) -> Any:
         """Ends the event when the future is done; returns a future with the same value."""
@@ -90,14 +97,16 @@ class record_function(ContextDecorator):
         entry = self._innermost()
 
         def done(future: Any) -> Any:
-            record_function._close(entry)
+            if entry is not None:
+                entry.close()
             return future.value()
 
         return fut.then(done)
 
 
 class _RecordFunctionFast:
-    """A named call shown like an operator, with values as its inputs."""
+    """A named call shown like an operator, with values as its inputs. The keyword value `scope` says what it is shown as: "function",
+    or "user_scope" for an annotation."""
 
     __slots__ = ("name", "input_values", "keyword_values", "_entries")
 
@@ -110,11 +119,12 @@ class _RecordFunctionFast:
 
     def __enter__(self) -> None:
         observed = _observer.active is not None
-        handle = recorder.open(Kind.FUNCTION, self.name, self.input_values, self.keyword_values) if observed else None
+        handle = recorder.open(self._kind(), self.name, self.input_values, self.keyword_values) if observed else None
         self._entries.append(_Entry(0, handle, observed))
+
+    def _kind(self) -> Kind:
+        return Kind.SCOPE if self.keyword_values and self.keyword_values.get("scope") == "user_scope" else Kind.FUNCTION
 
     def __exit__(self, *exc: object) -> None:
         if self._entries:
-            entry = self._entries.pop()
-            if entry.observed:
-                recorder.close(entry.handle)
+            self._entries.pop().close()

@@ -19,7 +19,8 @@ class Flows(NamedTuple):
 def find_flows(tree: EventTree) -> Flows:
     """The pairs of a backward function and the forward operator that recorded it. A function whose forward ran before the
     window is in none."""
-    backward = np.flatnonzero(tree.kind == Kind.BACKWARD)
+    is_linked = tree.kind == Kind.BACKWARD if tree.store.metadata.options.forward_backward else np.zeros(len(tree), bool)
+    backward = np.flatnonzero(is_linked)
     forward = forward_of(tree, backward)
     return Flows(forward[forward >= 0], backward[forward >= 0])
 
@@ -31,7 +32,7 @@ def forward_of(tree: EventTree, backward: np.ndarray) -> np.ndarray:
     last to start is the one that made the node. A number seen again after the backward belongs to a later graph.
     """
     if not len(backward):
-        return np.full(0, -1)
+        return np.full(len(backward), -1)
     store = tree.store
     kind, sequence = tree.kind, tree.column(store.sequence_nr, -1)
     forward = np.flatnonzero(((kind == Kind.OP) | (kind == Kind.FUNCTION)) & (sequence >= 0))

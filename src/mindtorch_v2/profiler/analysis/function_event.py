@@ -51,7 +51,7 @@ def _of_inputs(name: str, part: Callable[[Any], Any]) -> Any:
 def _concrete(source: EventSource, entry: int) -> list[Any]:
     """The values of arguments. PyTorch gives numbers and lists of them; what a user gave to a scope is given as it is."""
     inputs = source.inputs(entry)
-    if inputs is None:
+    if inputs is None or not source.tree.store.metadata.options.concrete_inputs:
         return []
     values = as_lists(inputs.values)
     return [None if isinstance(value, str) else value for value in values] if source.kind[entry] == Kind.OP else values

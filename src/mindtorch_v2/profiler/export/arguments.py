@@ -32,19 +32,32 @@ def concrete(value: Any) -> str:
     return str(value)
 
 
-def described_arguments(inputs: InputDescription, is_operator: bool, with_shapes: bool) -> str:
+def _is_shown(key: str, value: Any) -> bool:
+    """Whether a keyword value of `_RecordFunctionFast` stands in a trace: numbers, strings and lists of strings, as in PyTorch, where
+    `stream` is a number and `grid` a text. `kwinputs` has all."""
+    if isinstance(value, (tuple, list)):
+        return key not in _TYPES and all(isinstance(item, str) for item in value)
+    return isinstance(value, _TYPES.get(key, (bool, int, float, str)))
+
+
+_TYPES: dict[str, Any] = {"stream": int, "grid": str}
+
+
+def described_arguments(inputs: InputDescription, is_operator: bool, with_shapes: bool, with_values: bool = True,
+                        all_keywords: bool = True) -> str:
     """The members of "args" that describe a call, each preceded by a comma.
 
     Operators show numbers and lists of numbers; what a user gave to a scope is shown whatever it is.
     """
     values = [concrete(None if is_operator and isinstance(value, str) else value) for value in inputs.values]
     members: dict[str, Any] = {}
-    if inputs.shapes or values:
+    if with_values and (inputs.shapes or values):
         members["Concrete Inputs"] = values
     if inputs.shapes and with_shapes:
         members |= {"Input type": list(inputs.types), "Input Strides": as_lists(inputs.strides), "Input Dims": as_lists(inputs.shapes)}
     for key, value in inputs.keywords:
-        members[f"{key} (input)" if key in _RESERVED else key] = as_lists(value)
+        if all_keywords or _is_shown(key, value):
+            members[f"{key} (input)" if key in _RESERVED else key] = as_lists(value)
     return "," + compact(members)[1:-1] if members else ""
 
 

@@ -104,9 +104,9 @@ class Slices:
     @cached_property
     def _arguments(self) -> Texts:
         """The description of every set of arguments and of none, for other events and then for operators."""
-        shapes = self.options.describes_inputs
+        shown = self.options.describes_inputs, self.options.concrete_inputs, self.store.metadata.is_foreign
         return Texts(text for operator in (False, True)
-                     for text in [*(described_arguments(inputs, operator, shapes) for inputs in self.store.inputs), ""])
+                     for text in [*(described_arguments(inputs, operator, *shown) for inputs in self.store.inputs), ""])
 
     def _texts(self, key: str, index: np.ndarray, text: Any) -> Pick:
         """`,"key":"..."` for indices into a side table, nothing for -1."""

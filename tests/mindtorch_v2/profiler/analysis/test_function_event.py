@@ -167,14 +167,8 @@ def test_small_types():
     assert [r[1] for r in records.in_interval(1.5, 4.999)] == ["b"]
 
 
-EVENT_NAMES = """id node_id name overload_name trace_name time_range thread fwd_thread kernels count cpu_children cpu_parent input_shapes
-    concrete_inputs kwinputs stack scope use_device cpu_memory_usage device_memory_usage is_async is_remote sequence_nr device_type
-    device_index device_resource_id is_legacy flops is_user_annotation is_python_function activity_type self_cpu_percent
-    total_cpu_percent total_device_percent _metadata_json flow_id flow_type flow_start external_id linked_correlation_id event_metadata
-    structured_input_shapes structured_input_strides input_dtypes python_id python_parent_id python_module_id""".split()
-GROUP_NAMES = """key count node_id is_async is_remote use_device cpu_time_total device_time_total self_cpu_time_total
-    self_device_time_total input_shapes overload_name stack scope cpu_memory_usage device_memory_usage self_cpu_memory_usage
-    self_device_memory_usage cpu_children cpu_parent device_type is_legacy flops""".split()
+EVENT_NAMES = ["id", "node_id", "name", "overload_name", "trace_name", "time_range", "thread", "fwd_thread", "kernels", "count", "cpu_children", "cpu_parent", "input_shapes", "concrete_inputs", "kwinputs", "stack", "scope", "use_device", "cpu_memory_usage", "device_memory_usage", "is_async", "is_remote", "sequence_nr", "device_type", "device_index", "device_resource_id", "is_legacy", "flops", "is_user_annotation", "is_python_function", "activity_type", "self_cpu_percent", "total_cpu_percent", "total_device_percent", "_metadata_json", "flow_id", "flow_type", "flow_start", "external_id", "linked_correlation_id", "event_metadata", "structured_input_shapes", "structured_input_strides", "input_dtypes", "python_id", "python_parent_id", "python_module_id"]
+GROUP_NAMES = ["key", "count", "node_id", "is_async", "is_remote", "use_device", "cpu_time_total", "device_time_total", "self_cpu_time_total", "self_device_time_total", "input_shapes", "overload_name", "stack", "scope", "cpu_memory_usage", "device_memory_usage", "self_cpu_memory_usage", "self_device_memory_usage", "cpu_children", "cpu_parent", "device_type", "is_legacy", "flops"]
 
 
 def test_vars_of_an_event_are_pytorchs_attributes():
