@@ -7,6 +7,7 @@ from typing import Any
 
 from ._dispatch import aten
 from ._dispatch.namespace import fronts
+from ._dispatch.out_form import deliver
 from ._tensor import Tensor
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -59,15 +60,13 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, dims_other: Sequence[int] | N
         if count > min(a.dim(), b.dim()):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={count}")
         first, second = list(range(-count, 0)), list(range(count))
-    made = aten.overload("tensordot")(a, b, first, second)
-    return made if out is None else aten.copy_(out, made)
+    return deliver("tensordot", aten.overload("tensordot")(a, b, first, second), out, a, b)
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of matrices in the order that costs least."""
     given = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
-    made = aten.overload("chain_matmul")(list(given))
-    return made if out is None else aten.copy_(out, made)
+    return deliver("chain_matmul", aten.overload("chain_matmul")(list(given)), out, *given)
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | int | None = "use_mm_for_euclid_dist_if_necessary") -> Tensor:

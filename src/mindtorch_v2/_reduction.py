@@ -7,6 +7,7 @@ from typing import Any
 
 from ._dispatch import aten
 from ._dispatch.namespace import fronts
+from ._dispatch.out_form import deliver
 from ._tensor import Tensor
 
 
@@ -22,7 +23,7 @@ def norm(input: Tensor, p: Any = "fro", dim: int | Sequence[int] | None = None, 
         raise ValueError(f"Expected dim to have at most two elements, but got {len(dims)}")
     else:
         result = aten.linalg_vector_norm(input, 2 if p in ("fro", None) else p, dims, keepdim, dtype=dtype)
-    return result if out is None else aten.copy_(out, result)
+    return deliver("linalg_matrix_norm" if p == "nuc" else "linalg_vector_norm", result, out, input)
 
 
 def _chosen(found: Sequence[Tensor], return_inverse: bool, return_counts: bool) -> Any:
@@ -53,11 +54,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     """The coordinates of the elements that are not zero: one row each, or one tensor per dimension."""
     if as_tuple:
         return tuple(aten.nonzero_numpy(input))
-    places = aten.overload("nonzero")(input)
-    if out is None:
-        return places
-    out.resize_(places.shape)
-    return aten.copy_(out, places)
+    return deliver("nonzero", aten.overload("nonzero")(input), out, input)
 
 
 FUNCTIONS: dict[str, Any] = {f.__name__: f for f in (norm, unique, unique_consecutive, nonzero)}

@@ -21,7 +21,7 @@ from .._storage import Storage
 from .._tensor import Parameter, Tensor, _new, shallow_alias, wrap
 from . import modes
 from .dispatcher import dispatch_below_autograd, dispatch_with_keyset
-from .out_form import call_with_out
+from .out_form import call_with_out, make_into
 from .registry import COMPOSITES, DIRECT, INPLACE, KERNELS, SHOWN, UFUNCS, load_family
 from .resolve import check_writable, explain, key_of_device, return_type
 
@@ -109,7 +109,7 @@ SPACE.update(_one=1, _check_writable=check_writable, _alias=shallow_alias, _want
              _dispatch=dispatch_with_keyset, _below=dispatch_below_autograd, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype,
              _bad=bad_tensor_argument, _bad_method=bad_method_argument, _missing=missing_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
-             _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _copyto=copyto,
+             _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _made_into=make_into, _copyto=copyto,
              _ident=threading.get_ident)
 
 
@@ -234,7 +234,9 @@ class Writer:
         head = f"def {self.identifier()}({self.signature(spread)}):"
         self.normalise(spread)
         add = self.lines.append
-        if self.form == "function" and self.op.out:
+        if self.is_factory and not (self.form == "function" and self.op.out):
+            add(f"    if out is not None: return _made_into(_OP, _SELF, ({self.args()}), out)")
+        elif self.form == "function" and self.op.out:
             add(f"    if out is not None: return _with_out(_OP, _SELF, ({self.args()}), out)")
         if not self.op.schema.tensor_params:
             self.factory_body()
@@ -278,7 +280,6 @@ class Writer:
             add(f"    _t = {self.dispatch}(_OP, _ks, ({self.args()}))")
         if self.is_factory:
             add("    if requires_grad: _want_grad(_t)")
-            add("    if out is not None: return out.set_(_t) if out.numel() == 0 else out.copy_(_t)")
         add("    return _t")
 
     def composite_body(self) -> None:

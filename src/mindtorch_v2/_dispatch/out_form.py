@@ -8,12 +8,15 @@ import numpy as np
 
 from .. import _observer
 from .._ops.rules import Spec
-from .._ops.table import Op, find
+from .._ops.table import OVERLOADS, Op, find
 from .._quiet import copyto
 from .._tensor import Tensor, bump_version
 from . import modes
 from .keys import DEVICES, META, NPU
-from .resolve import check_result_type, device_boxers, flat_tensors, meta_array
+from .out_types import SILENT, check_factory, check_types
+from .resolve import device_boxers, flat_tensors, meta_array
+
+COMPUTE_IN_OUT = {"cumsum", "cumprod", "nansum", "nanmean", "sum", "prod"}   # the type of out stands for an argument dtype that is not given
 
 # Overloads with `out` are called after the ones without, except for these.
 _OUT_OVERLOADS = {
@@ -58,32 +61,63 @@ def _told(op: Op, call: Any, args: tuple[Any, ...], positional: list[Any], keywo
 def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
     """Calls the op and writes its result(s) into `out`, which is returned."""
     targets = [out] if isinstance(out, Tensor) else list(out)
-    if modes.grad_enabled() and any(t.requires_grad for t in flat_tensors((*args, *targets))):
-        raise RuntimeError(f"{op.base}(): functions with out=... arguments don't support automatic differentiation, but one of "
-                           "the arguments requires grad.")
+    _refuse_graphs(op, (*args, *targets))
+    if op.base in COMPUTE_IN_OUT:
+        args = tuple([targets[0].dtype if a is None and p.name == "dtype" else a for a, p in zip(args, op.schema.params)])
     positional = [a for a, p in zip(args, op.schema.params) if not p.keyword_only]
     keywords = {p.name: a for a, p in zip(args, op.schema.params) if p.keyword_only}
     result = _told(op, call, args, positional, keywords, targets)
     made = [result] if isinstance(result, Tensor) else list(result)
+    check_types(op, made, targets)
     for r, t in zip(made, targets):
-        check_result_type(r.dtype, t.dtype)
-    for r, t in zip(made, targets):
-        write_into(t, r)
+        write_into(t, r, op.base not in SILENT)
     return out
 
 
-def write_into(target: Tensor, result: Tensor) -> None:
-    """Copies a result into a tensor, giving it memory of the right shape if it has another one."""
+def _refuse_graphs(op: Op, tensors: Any) -> None:
+    if modes.grad_enabled() and any(t.requires_grad for t in flat_tensors(tensors)):
+        raise RuntimeError(f"{op.base}(): functions with out=... arguments don't support automatic differentiation, but one of "
+                           "the arguments requires grad.")
+
+
+def deliver(name: str, result: Any, out: Any, *inputs: Any) -> Any:
+    """The result of a function that is written in Python around the op `name`: itself, or what it was written into."""
+    if out is None:
+        return result
+    op = OVERLOADS[name][0]
+    _refuse_graphs(op, (*inputs, out))
+    check_types(op, [result], [out])
+    write_into(out, result)
+    return out
+
+
+def make_into(op: Op, call: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
+    """Calls a factory for the type and the place of `out`, and writes its result there."""
+    given = {p.name: a for p, a in zip(op.schema.params, args)}
+    check_factory(given["dtype"], out)
+    given.update(dtype=out.dtype, device=out.device)
+    positional = [given[p.name] for p in op.schema.params if not p.keyword_only]
+    made = call(*positional, **{p.name: given[p.name] for p in op.schema.params if p.keyword_only})
+    if op.base == "arange" and out.numel() not in (0, made.numel()):
+        warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not match the "
+                      f"computed number of elements {made.numel()}. Note that this may occur as a result of rounding error. The out tensor "
+                      f"will be resized to a tensor of shape ({made.numel()},).", stacklevel=4)
+    write_into(out, made, warns=False)
+    return out
+
+
+def write_into(target: Tensor, result: Tensor, warns: bool = True) -> None:
+    """Copies a result into a tensor, giving it memory of the right shape if it has another one, laid out as the result is."""
     array = result._a
     if target._ks & DEVICES != result._ks & DEVICES:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {target.device} instead")
     if target._a.shape != array.shape:
-        if target._a.size:
+        if target._a.size and warns:
             warnings.warn(f"An output with one or more elements was resized since it had shape {list(target._a.shape)}, which does "
                           f"not match the required output shape {list(array.shape)}. This behavior is deprecated, and in a "
                           "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
                           "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=4)
-        target._a = _memory(target, array.shape, result.device)
+        target._a = _memory(target, array, result.device)
     if target._ks & NPU:
         target._dev = result._dev
         device_boxers[NPU](find("copy_"))(target, result, False)
@@ -93,10 +127,10 @@ def write_into(target: Tensor, result: Tensor) -> None:
     bump_version(target)
 
 
-def _memory(target: Tensor, shape: tuple[int, ...], device: Any) -> np.ndarray:
-    """Uninitialised memory of another shape, of the kind that the target has."""
+def _memory(target: Tensor, array: np.ndarray, device: Any) -> np.ndarray:
+    """Uninitialised memory in the shape and order of an array, of the kind that the target has."""
     if target._ks & META:
-        return meta_array(Spec(shape, target.dtype))
+        return meta_array(Spec(array.shape, target.dtype))
     if target._ks & NPU:
-        return device_boxers[NPU](find("empty.memory_format"))(shape, target.dtype, None, device, None, None)._a
-    return np.empty(shape, target.dtype.np)
+        return device_boxers[NPU](find("empty.memory_format"))(array.shape, target.dtype, None, device, None, None)._a
+    return np.empty_like(array, target.dtype.np, order="K")

@@ -54,8 +54,8 @@ op("prelu(Tensor self, Tensor weight) -> Tensor")
 op("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None)"
    " -> Tensor", inplace=True, method=False)
 op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", SAME, out=True)
-op("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
-op("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+op("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", out=True)
+op("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", out=True)
 op("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", method=False, namespace="special")
 op("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", method=False, namespace="special")
 
@@ -74,7 +74,7 @@ for _text in ("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tens
               "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor"):
     op(_text, SAME, out=True, method=False, namespace="nn")
 op("glu(Tensor self, int dim=-1) -> Tensor", meta=_glu_like, out=True, method=False, namespace="nn")
-op("log_sigmoid(Tensor self) -> Tensor", function=False, method=False)  # F.logsigmoid
+op("log_sigmoid(Tensor self) -> Tensor", function=False, method=False, out=True)  # F.logsigmoid
 
 # --- steps of the above -------------------------------------------------------------------------------------------------
 op("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meta=_softmax_like, method=False)

@@ -61,8 +61,8 @@ for _name in ("sign", "floor", "ceil", "trunc", "round"):
 op("round.decimals(Tensor self, *, int decimals) -> Tensor", SAME, inplace=True, out=True)
 op("bitwise_not(Tensor self) -> Tensor", SAME, inplace=True, out=True, no_grad=BITS)
 op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", SAME, inplace=True, out=True)
-op("abs(Tensor self) -> Tensor", meta=_real_like, inplace=True, out=True)
-op("angle(Tensor self) -> Tensor", meta=_angle_like, out=True)
+op("abs(Tensor self) -> Tensor", meta=_real_like, inplace=True, out="same")
+op("angle(Tensor self) -> Tensor", meta=_angle_like, out="cast")
 op("positive(Tensor(a) self) -> Tensor(a)")
 op("polygamma(int n, Tensor self) -> Tensor", FLOAT, out=True, method=False)
 
@@ -75,8 +75,8 @@ for _name in ("isnan", "isinf", "isfinite", "isreal"):
 UNARY_ALIASES = {"absolute": "abs", "negative": "neg", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh",
                  "arccosh": "acosh", "arctanh": "atanh", "fix": "trunc"}
 for _name in UNARY_ALIASES:
-    op(f"{_name}(Tensor self) -> Tensor", inplace=True, out=True)
-op("square(Tensor self) -> Tensor", inplace=True, out=True)
+    op(f"{_name}(Tensor self) -> Tensor", inplace=True, out="cast" if _name.startswith("arc") else "same")
+op("square(Tensor self) -> Tensor", inplace=True, out="cast")
 
 # --- two operands -------------------------------------------------------------------------------------------------------
 # Python numbers stand for tensors in these; elsewhere PyTorch has overloads of their own for them.
@@ -86,14 +86,14 @@ op("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", PROMOTE
 op("mul.Tensor(Tensor self, Tensor other) -> Tensor", PROMOTE, numbers=_BOTH, inplace=True, out=True)
 op("div.Tensor(Tensor self, Tensor other) -> Tensor", FLOAT, numbers=_BOTH, inplace=True, out=True)
 op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", Rule("promote"), meta=_divided,
-   numbers=_BOTH, inplace=True, out=True)
+   numbers=_BOTH, inplace=True, out="cast")
 op("floor_divide(Tensor self, Tensor other) -> Tensor", PROMOTE, numbers=_BOTH, inplace=True, out=True)
 op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", PROMOTE, method=False)
 op("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", PROMOTE.of(*_BOTH), method=False)
-op("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", numbers=_BOTH, inplace=True, out=True)
+op("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", numbers=_BOTH, inplace=True, out="cast")
 for _name in ("multiply", "divide", "true_divide"):
-    op(f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor", numbers=_BOTH, inplace=True, out=True)
-op("divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", numbers=_BOTH, inplace=True, out=True)
+    op(f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor", numbers=_BOTH, inplace=True, out="cast")
+op("divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", numbers=_BOTH, inplace=True, out="cast")
 
 for _name in ("remainder", "fmod"):
     op(f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor", PROMOTE, inplace=True, out=True)
@@ -109,7 +109,7 @@ op("float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", out=True, metho
 
 for _name in ("atan2", "hypot"):
     op(f"{_name}(Tensor self, Tensor other) -> Tensor", FLOAT if _name == "atan2" else PROMOTE, inplace=True, out=True)
-op("arctan2(Tensor self, Tensor other) -> Tensor", inplace=True, out=True)
+op("arctan2(Tensor self, Tensor other) -> Tensor", inplace=True, out="cast")
 for _name in ("maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2"):
     op(f"{_name}(Tensor self, Tensor other) -> Tensor", PROMOTE, out=True)
 op("nextafter(Tensor self, Tensor other) -> Tensor", PROMOTE, inplace=True, out=True)
@@ -129,8 +129,8 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     op(f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor", COMPARE, inplace=True, out=True, no_grad=TRUTH)
     op(f"{_name}.Scalar(Tensor self, Scalar other) -> Tensor", PREDICATE, inplace=True, out=True, no_grad=TRUTH)
 for _name in COMPARE_ALIASES:
-    op(f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out=True)
-    op(f"{_name}.Scalar(Tensor self, Scalar other) -> Tensor", inplace=True, out=True)
+    op(f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor", inplace=True, out="cast")
+    op(f"{_name}.Scalar(Tensor self, Scalar other) -> Tensor", inplace=True, out="cast")
 for _name in ("logical_and", "logical_or", "logical_xor"):
     op(f"{_name}(Tensor self, Tensor other) -> Tensor", PREDICATE, inplace=True, out=True, no_grad=TRUTH)
 for _name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
@@ -169,7 +169,7 @@ op("where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", PR
 op("where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", method=False)
 op("where(Tensor condition) -> Tensor[]", method=False)
 op("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", PROMOTE, inplace=True, out=True)
-op("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", SAME, inplace=True, out=True)
+op("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", SAME, inplace=True, out="cast")
 op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", PROMOTE, inplace=True, out=True)
 op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", PROMOTE, inplace=True, out=True)
 op("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", SAME, inplace=True)
@@ -191,7 +191,7 @@ op("view_as_complex(Tensor(a) self) -> Tensor(a)", method=False)
 op("_conj(Tensor self) -> Tensor", SAME, method=False, function=False)
 op("conj(Tensor(a) self) -> Tensor(a)")
 op("_conj_physical(Tensor self) -> Tensor", SAME, method=False, function=False)
-op("conj_physical(Tensor self) -> Tensor", inplace=True, out=True)
+op("conj_physical(Tensor self) -> Tensor", inplace=True, out="same")
 op("resolve_conj(Tensor(a) self) -> Tensor(a)")
 op("resolve_neg(Tensor(a) self) -> Tensor(a)")
 op("polar(Tensor abs, Tensor angle) -> Tensor", meta=_complex_of, out=True, method=False)

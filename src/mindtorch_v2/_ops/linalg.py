@@ -84,8 +84,8 @@ op("mv(Tensor self, Tensor vec) -> Tensor", meta=lambda self, vec: Spec((self.sh
 op("dot(Tensor self, Tensor tensor) -> Tensor", meta=lambda self, tensor: Spec((), self.dtype), out=True)
 op("vdot(Tensor self, Tensor other) -> Tensor", meta=lambda self, other: Spec((), self.dtype), out=True)
 op("inner(Tensor self, Tensor other) -> Tensor", out=True)
-op("outer(Tensor self, Tensor vec2) -> Tensor", out=True)
-op("ger(Tensor self, Tensor vec2) -> Tensor", out=True)
+op("outer(Tensor self, Tensor vec2) -> Tensor", out="cast")
+op("ger(Tensor self, Tensor vec2) -> Tensor", out="cast")
 op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_addmm,
    inplace=True, out=True)
 op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_addmv,
@@ -95,10 +95,10 @@ op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar a
 op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_baddbmm,
    inplace=True, out=True)
 op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_addr,
-   inplace=True, out=True)
+   inplace=True, out="cast")
 op("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", function=False, method=False)
 op("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", function=False, method=False)
-op("kron(Tensor self, Tensor other) -> Tensor", out=True)
+op("kron(Tensor self, Tensor other) -> Tensor", out="cast")
 op("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True)
 op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", meta=_cross, namespace="linalg", method=False,
    out=True)
@@ -106,7 +106,7 @@ op("linalg_matmul(Tensor self, Tensor other) -> Tensor", namespace="linalg", met
 op("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", namespace="linalg", method=False, out=True)
 op("linalg_multi_dot(Tensor[] tensors) -> Tensor", namespace="linalg", method=False, out=True)
 op("chain_matmul(Tensor[] matrices) -> Tensor", function=False, method=False)
-op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", namespace="nn", method=False)
+op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", namespace="nn", method=False, out=True)
 op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False)
 op("_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
    "int unroll_dim=1) -> Tensor", meta=_trilinear, method=False)
@@ -251,7 +251,7 @@ def _lu_solve(LU: Any, pivots: Any, B: Any, left: bool = True, adjoint: bool = F
     return Spec((*broadcast_shapes(_batch(LU), _batch(B)), *B.shape[-2:]), B.dtype)
 
 
-def _linalg(text: str, meta: Callable[..., Any] | None = None, out: bool = False) -> None:
+def _linalg(text: str, meta: Callable[..., Any] | None = None, out: bool = True) -> None:
     op(text, meta=meta, namespace="linalg", method=False, out=out)
 
 
@@ -270,22 +270,22 @@ _internal("_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor 
 op("_linalg_eigvals(Tensor self) -> Tensor", meta=lambda self: _eig(self)[0], function=False, method=False,
    no_grad="linalg_eigvals takes the differentiable linalg_eig where a gradient is needed")
 
-_linalg("linalg_det(Tensor A) -> Tensor", out=True)
+_linalg("linalg_det(Tensor A) -> Tensor")
 _linalg("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)")
-_linalg("linalg_inv(Tensor A) -> Tensor", out=True)
+_linalg("linalg_inv(Tensor A) -> Tensor")
 _linalg("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", _square_and_info)
-_linalg("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True)
+_linalg("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor")
 _linalg("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)")
 _linalg("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
-        _solve_triangular, out=True)
+        _solve_triangular)
 _linalg("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)")
-_linalg("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", out=True)
+_linalg("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor")
 _linalg("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", _qr)
 _linalg("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)")
-_linalg("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=True)
+_linalg("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor")
 _linalg("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", _eig)
-_linalg("linalg_eigvals(Tensor self) -> Tensor", out=True)
-_linalg("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", out=True)
+_linalg("linalg_eigvals(Tensor self) -> Tensor")
+_linalg("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor")
 _linalg("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
         _square_and_info)
 _linalg("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> "
@@ -294,25 +294,22 @@ _linalg("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor 
 _linalg("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)")
 _linalg("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> "
         "(Tensor LU, Tensor pivots, Tensor info)", _lu_factor_ex)
-_linalg("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", _lu_solve,
-        out=True)
-_linalg("linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", out=True)
-_linalg("linalg_tensorinv(Tensor self, int ind=2) -> Tensor", out=True)
-_linalg("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
-        out=True)
-_linalg("linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
-        out=True)
-_linalg("linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", out=True)
-_linalg("linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out=True)
+_linalg("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", _lu_solve)
+_linalg("linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor")
+_linalg("linalg_tensorinv(Tensor self, int ind=2) -> Tensor")
+_linalg("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor")
+_linalg("linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor")
+_linalg("linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor")
+_linalg("linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor")
 _linalg("linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) "
-        "-> Tensor", out=True)
+        "-> Tensor")
 _linalg("linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) "
-        "-> Tensor", out=True)
-_linalg("linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", out=True)
-_linalg("linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor", out=True)
+        "-> Tensor")
+_linalg("linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor")
+_linalg("linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor")
 
 op("det(Tensor self) -> Tensor")
-op("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)")
+op("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", out=True)
 op("logdet(Tensor self) -> Tensor")
 op("inverse(Tensor self) -> Tensor", out=True)
 op("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
@@ -320,12 +317,12 @@ op("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
 op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
    meta=lambda self, input2, upper=False: _lu_solve(input2, None, self), out=True)
 op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", meta=like(), out=True)
-op("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)")
-op("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)")
+op("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=True)
+op("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=True)
 op("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
-   "(Tensor solution, Tensor cloned_coefficient)")
+   "(Tensor solution, Tensor cloned_coefficient)", out=True)
 op("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> "
-   "(Tensor P, Tensor L, Tensor U)", meta=lambda LU, pivots, data=True, pivot=True: _lu(LU), method=False)
+   "(Tensor P, Tensor L, Tensor U)", meta=lambda LU, pivots, data=True, pivot=True: _lu(LU), method=False, out=True)
 
 
 # --- attention ------------------------------------------------------------------------------------------------------

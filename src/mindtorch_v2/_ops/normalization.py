@@ -120,7 +120,7 @@ _BATCH = "Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tens
 op(f"batch_norm({_BATCH}, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor", method=False)
 op(f"_batch_norm_impl_index({_BATCH}, bool training, float momentum, float eps, bool cudnn_enabled) "
    "-> (Tensor, Tensor, Tensor, Tensor, int)", method=False)
-op(f"native_batch_norm({_BATCH}, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", meta=_batch, method=False)
+op(f"native_batch_norm({_BATCH}, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", meta=_batch, method=False, out=True)
 _backward("native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, "
           "Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
           meta=_batch_backward)

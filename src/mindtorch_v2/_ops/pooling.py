@@ -65,7 +65,7 @@ op("avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding
    "bool count_include_pad=True) -> Tensor", method=False)
 for _n in (2, 3):
     _nn(f"avg_pool{_n}d(Tensor self, int[{_n}] kernel_size, int[{_n}] stride=[], int[{_n}] padding=0, bool ceil_mode=False, "
-        "bool count_include_pad=True, int? divisor_override=None) -> Tensor", meta=_averaged(_n))
+        "bool count_include_pad=True, int? divisor_override=None) -> Tensor", meta=_averaged(_n), out=True)
     _backward(f"avg_pool{_n}d_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] stride, int[{_n}] padding, "
               "bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor")
 

@@ -40,9 +40,9 @@ op(f"randn_like.generator(Tensor self, *, {_GENERATOR}, {_LIKE_OPTIONS}) -> Tens
 op(f"randint_like.generator(Tensor self, SymInt high, *, {_GENERATOR}, {_LIKE_OPTIONS}) -> Tensor", method=False)
 op(f"randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, {_GENERATOR}, {_LIKE_OPTIONS}) -> Tensor",
    method=False)
-op(f"normal.Tensor_float(Tensor mean, float std=1, *, {_GENERATOR}) -> Tensor", meta=_normal_of, method=False, out=True)
-op(f"normal.float_Tensor(float mean, Tensor std, *, {_GENERATOR}) -> Tensor", meta=_normal_of, method=False, out=True)
-op(f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {_GENERATOR}) -> Tensor", meta=_normal_of, method=False, out=True)
+op(f"normal.Tensor_float(Tensor mean, float std=1, *, {_GENERATOR}) -> Tensor", meta=_normal_of, method=False, out="cast")
+op(f"normal.float_Tensor(float mean, Tensor std, *, {_GENERATOR}) -> Tensor", meta=_normal_of, method=False, out="cast")
+op(f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {_GENERATOR}) -> Tensor", meta=_normal_of, method=False, out="cast")
 op(f"normal.float_float(float mean, float std, SymInt[] size, *, {_GENERATOR}, {_OPTIONS}) -> Tensor", method=False)
 
 # --- draws into a tensor ----------------------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ op(f"bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, {_GENERATOR}) -> Tensor(a!)
 op(f"bernoulli_.float(Tensor(a!) self, float p=0.5, *, {_GENERATOR}) -> Tensor(a!)", function=False)
 
 # --- draws that depend on a tensor ------------------------------------------------------------------------------------------
-op(f"bernoulli(Tensor self, *, {_GENERATOR}) -> Tensor", out=True)
+op(f"bernoulli(Tensor self, *, {_GENERATOR}) -> Tensor", out="cast")
 op(f"bernoulli.p(Tensor self, float p, *, {_GENERATOR}) -> Tensor", no_grad=DRAWN)
 op(f"multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, {_GENERATOR}) -> Tensor", meta=_samples, out=True,
    no_grad="the result is made of positions")

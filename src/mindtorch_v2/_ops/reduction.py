@@ -103,10 +103,10 @@ def _moments_and_mean(full: bool) -> Any:
 op("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", meta=_full("sum"), out=True)
 op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", meta=_along("sum"),
    out=True)
-op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", meta=_along("sum"), out=True)
+op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", meta=_along("sum"), out="cast")
 op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", out=True)
 op("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
-op("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
+op("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out="cast")
 op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", meta=_full("sum"), out=True)
 op("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", meta=_along("sum"), out=True)
 op("sum_to_size(Tensor self, SymInt[] size) -> Tensor", function=False)
@@ -115,9 +115,9 @@ op("trace_backward(Tensor grad, SymInt[] sizes) -> Tensor", function=False, meth
 
 # Extremes
 for _name in ("max", "min"):
-    op(f"{_name}(Tensor self) -> Tensor", meta=_full(), out=True)
+    op(f"{_name}(Tensor self) -> Tensor", meta=_full(), out="cast")
     op(f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", meta=_with_indices, out=True)
-    op(f"{_name}.other(Tensor self, Tensor other) -> Tensor", out=True)
+    op(f"{_name}.other(Tensor self, Tensor other) -> Tensor", out="cast")
     op(f"a{_name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", meta=_along(), out=True)
     op(f"arg{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", meta=_along("int64"), out=True, no_grad=POSITIONS)
     op(f"cum{_name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", meta=_scan_with_indices, out=True)
@@ -141,9 +141,9 @@ op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
 # Spread and norms
 for _name in ("std", "var"):
     op(f"{_name}(Tensor self, bool unbiased=True) -> Tensor", meta=_moments(True))
-    op(f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", meta=_moments(False), out=True)
+    op(f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", meta=_moments(False), out="cast")
     op(f"{_name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-       meta=_moments(False), out=True)
+       meta=_moments(False), out="cast")
     op(f"{_name}_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", meta=_moments_and_mean(True), method=False)
     op(f"{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
        meta=_moments_and_mean(False), method=False)
@@ -163,8 +163,8 @@ op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweight
 op("corrcoef(Tensor self) -> Tensor")
 
 # Scans
-op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", meta=_scan, inplace=True, out=True)
-op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", meta=_scan, inplace=True, out=True)
+op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", meta=_scan, inplace=True, out="cast")
+op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", meta=_scan, inplace=True, out="cast")
 op("cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor", function=False, method=False)
 op("logcumsumexp(Tensor self, int dim) -> Tensor", out=True)
 op("_logcumsumexp(Tensor self, int dim) -> Tensor", meta=lambda self, dim: Spec(tuple(self.shape), as_float(self.dtype)),

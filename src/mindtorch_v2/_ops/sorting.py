@@ -41,7 +41,7 @@ op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tens
 op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
    meta=_sorted, out=True)
 op("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor")
-op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor")
+op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", out=True)
 op("msort(Tensor self) -> Tensor", out=True)
 op("topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
    meta=_topk, out=True)

@@ -27,7 +27,7 @@ class Op:
     """
 
     def __init__(self, text: str, family: str, rule: Rule | None, meta: MetaRule | None, numbers: Sequence[str],
-                 function: bool, method: bool, out: bool, namespace: str, no_grad: str | None) -> None:
+                 function: bool, method: bool, out: bool | str, namespace: str, no_grad: str | None) -> None:
         self.text = text
         self.name = text[:text.index("(")]
         self.base, _, self.overload = self.name.partition(".")
@@ -80,7 +80,7 @@ class Op:
 
 
 def op(text: str, rule: Rule | None = None, *, meta: MetaRule | None = None, numbers: Sequence[str] = (),
-       function: bool = True, method: bool = True, inplace: bool = False, out: bool = False, namespace: str = "",
+       function: bool = True, method: bool = True, inplace: bool = False, out: bool | str = False, namespace: str = "",
        no_grad: str | None = None) -> Op:
     """Declares an operator.
 
@@ -89,7 +89,7 @@ def op(text: str, rule: Rule | None = None, *, meta: MetaRule | None = None, num
     meta       output rule of any other leaf op; composites need none.
     numbers    tensor arguments that take Python numbers as well ("other").
     inplace    also declare `<base>_`, which writes its result into self.
-    out        the function takes `out=`.
+    out        the function takes `out=`; "cast" and "same" say of which type where the rule does not: see _dispatch/out_types.py.
     namespace  "linalg", "nn" ...: not shown in `torch` itself but there.
     no_grad    the reason why the op has no derivative.
     """

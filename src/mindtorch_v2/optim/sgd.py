@@ -51,12 +51,13 @@ class SGD(Optimizer):
     def _single(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]) -> None:
         lr, momentum, decay = coefficient(group["lr"]), group["momentum"], coefficient(group["weight_decay"])
         keep, nesterov, maximize = 1 - group["dampening"], group["nesterov"], group["maximize"]
+        if isinstance(decay, Tensor):
+            grads, decay, maximize = [aten.addcmul(-g if maximize else g, p.clone(), decay) for p, g in zip(params, grads)], 0, False
+        traced = isinstance(lr, Tensor)  # a gradient is wanted for it
         for p, g in zip(params, grads):
             if maximize:
                 g = aten.neg(g)
-            if isinstance(decay, Tensor):
-                g = aten.addcmul(g, aten.clone(p), decay)
-            elif decay:
+            if decay:
                 g = aten.add(g, p, alpha=decay)
             if momentum:
                 state = self.state[p]
@@ -66,7 +67,7 @@ class SGD(Optimizer):
                 else:
                     aten.add_(aten.mul_(buffer, momentum), g, alpha=keep)
                 g = aten.add(g, buffer, alpha=momentum) if nesterov else buffer
-            if isinstance(lr, Tensor):
+            if traced:
                 aten.addcmul_(p, g, lr, value=-1)
             else:
                 aten.add_(p, g, alpha=-lr)

@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from ..._dispatch import aten
+from ..._dispatch import aten, modes
 from ..._dispatch.keys import CPU, META, NPU
 from ..._dispatch.registry import composite
+from ..._dispatch.resolve import flat_tensors
 from ..._ops.foreach import ALPHA, BINARY, TENSOR, TERNARY, UNARY
 from ..._tensor import Tensor, bump_version
 from ..cpu.foreach import adam_step, sgd_step
@@ -26,8 +27,9 @@ def _check(tensors: Sequence[Any], others: Sequence[Sequence[Any]]) -> None:
         raise RuntimeError("Tensor list must have same number of elements as scalar list.")
 
 
-def _looped(single: str, keyword: str = "") -> tuple[Callable[..., tuple[Any, ...]], Callable[..., None]]:
-    """The functional and the in-place loop over the op `single`; its last argument is passed as `keyword` if one is given."""
+def _looped(single: str, keyword: str = "") -> tuple[Callable[..., tuple[Any, ...]], Callable[..., Any]]:
+    """The functional and the in-place loop over the op `single`; its last argument is passed as `keyword` if one is given. The
+    in-place one returns the list that it was given."""
     def loop(name: str, tensors: Sequence[Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
         _check(tensors, [a for a in args if isinstance(a, (list, tuple))])
         function = getattr(aten, name)
@@ -40,14 +42,31 @@ def _looped(single: str, keyword: str = "") -> tuple[Callable[..., tuple[Any, ..
     def functional(self: Sequence[Any], *args: Any) -> tuple[Any, ...]:
         return loop(single, self, args)
 
-    def inplace(self: Sequence[Any], *args: Any) -> None:
+    def inplace(self: Sequence[Any], *args: Any) -> Sequence[Any]:
         loop(f"{single}_", self, args)
+        return self
     return functional, inplace
+
+
+def _extremes(base: str) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., Any]]:
+    """The loops of maximum and minimum: in a graph ties share their gradient, which clamp_min and clamp_max give to self."""
+    functional, inplace = _looped(_SINGLE[base])
+    function = getattr(aten, base)
+
+    def shared(tensors: Sequence[Any], others: Any) -> list[Any]:
+        _check(tensors, [others] if isinstance(others, (list, tuple)) else [])
+        each = others if isinstance(others, (list, tuple)) else [others] * len(tensors)
+        return [function(t, o if isinstance(o, Tensor) else aten.scalar_tensor(o, dtype=t.dtype, device=t.device)) for t, o in zip(tensors, each)]
+
+    def in_graph(tensors: Sequence[Any], others: Any) -> bool:
+        return modes.grad_enabled() and any(t.requires_grad for t in flat_tensors((tensors, others)))
+    return (lambda self, other: tuple(shared(self, other)) if in_graph(self, other) else functional(self, other),
+            lambda self, other: foreach_copy_(self, shared([aten.clone(t) for t in self], other), False) if in_graph(self, other) else inplace(self, other))
 
 
 def _register(overload: str, keyword: str = "") -> None:
     base, dot, rest = overload.partition(".")
-    functional, inplace = _looped(_SINGLE.get(base, base), keyword)
+    functional, inplace = _extremes(base) if base in _SINGLE else _looped(base, keyword)
     composite(f"_foreach_{overload}")(functional)
     composite(f"_foreach_{base}_{dot}{rest}")(inplace)
 
@@ -105,17 +124,19 @@ def foreach_clone(self: Sequence[Any], memory_format: Any) -> tuple[Any, ...]:
 
 
 @composite("_foreach_copy_")
-def foreach_copy_(self: Sequence[Any], src: Sequence[Any], non_blocking: bool) -> None:
+def foreach_copy_(self: Sequence[Any], src: Sequence[Any], non_blocking: bool) -> Sequence[Any]:
     _check(self, (src,))
     for t, s in zip(self, src):
         aten.copy_(t, s, non_blocking)
+    return self
 
 
 @composite("_foreach_zero_")
-def foreach_zero_(self: Sequence[Any]) -> None:
+def foreach_zero_(self: Sequence[Any]) -> Sequence[Any]:
     _check(self, ())
     for t in self:
         aten.zero_(t)
+    return self
 
 
 # --- optimizer steps --------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._dispatch import aten
+from ..._dispatch.out_form import deliver
 from ..._tensor import Tensor
 
 
@@ -86,4 +87,4 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     if out is None:
         return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     divisor = input.norm(p, dim, keepdim=True).clamp_min_(eps).expand_as(input)
-    return out.copy_(input / divisor)
+    return deliver("div", input / divisor, out, input)

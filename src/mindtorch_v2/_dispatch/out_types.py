@@ -1,0 +1,162 @@
+"""Which element types `out=` may have, op by op, and PyTorch's words for the others.
+
+An op's declaration decides. Elementwise ops that compute in a common type write into whatever that type casts to; elementwise ops
+that keep self's type want that type; all others want the exact type of their result. `out="cast"` and `out="same"` in a declaration
+mean an op without such a rule that behaves so. What is worded differently, or has a rule of its own, stands in OTHERS.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _dtype as dt
+from .._ops.table import Op
+from .resolve import check_result_type, type_word
+
+Check = Callable[[dt.dtype, dt.dtype], Exception | None]   # (type of the result, type of out) -> what is wrong
+
+
+def _cast(made: dt.dtype, out: dt.dtype) -> None:
+    check_result_type(made, out)
+
+
+def _exact(made: dt.dtype, out: dt.dtype) -> Exception | None:
+    return None if made is out else RuntimeError(f"Expected out tensor to have dtype {made.cpp_name}, but got {out.cpp_name} instead")
+
+
+def _same(made: dt.dtype, out: dt.dtype) -> Exception | None:
+    return None if made is out else RuntimeError(f"Found dtype {type_word(out)} but expected {type_word(made)}")
+
+
+def _worded(text: str, unless: Callable[[dt.dtype, dt.dtype], bool] = lambda made, out: made is out, error: type[Exception] = RuntimeError) -> Check:
+    """A check that fails with this text, in which {made} and {out} are types as in "Float", {made_cpp} and {out_cpp} as in C++."""
+    def check(made: dt.dtype, out: dt.dtype) -> Exception | None:
+        if unless(made, out):
+            return None
+        return error(text.format(made=type_word(made), out=type_word(out), made_cpp=made.cpp_name, out_cpp=out.cpp_name))
+    return check
+
+
+def _linalg(name: str, what: str = "result") -> Check:
+    return _worded(f"{name}: Expected {what} to be safely castable from {{made}} dtype, but got {what} with dtype {{out}}", dt.can_cast)
+
+
+def _only(name: str) -> Check:
+    return _worded(f"{name} does not support non-boolean outputs.")
+
+
+def _truth(name: str) -> Check:
+    return _worded(f"{name} only supports bool tensor for result, got: {{out}}", lambda made, out: out in (dt.bool_, dt.uint8))
+
+
+def _joins(name: str) -> Check:
+    return _worded(f"{name}(): input types can't be cast to the desired output type {{out}}", dt.can_cast, TypeError)
+
+
+def _is_real(out: dt.dtype) -> bool:
+    return out.is_floating_point
+
+
+def _first(*checks: Check) -> Check:
+    """Several checks; the first that finds something speaks."""
+    def check(made: dt.dtype, out: dt.dtype) -> Exception | None:
+        return next((error for c in checks if (error := c(made, out)) is not None), None)
+    return check
+
+
+def _lacks(kernel: str, has: Callable[[dt.dtype], bool]) -> Check:
+    return _worded(f'"{kernel}" not implemented for \'{{out}}\'', lambda made, out: has(out), NotImplementedError)
+
+
+def _positions(made: dt.dtype, out: dt.dtype) -> Exception | None:
+    narrow = made is dt.int32
+    return _worded("torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether "
+                   f"out_int32 flag is True, but we got output tensor's dtype {{out}} and out_int32 flag is {narrow}")(made, out)
+
+
+_SCALAR_TYPE = _worded("expected scalar_type {made} but found {out}")
+_EXTREME = _worded("Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but got false.  "
+                   "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)", dt.can_cast)
+_NORM = "linalg.{} expected out tensor dtype {{made}} but got: {{out}}"
+_SAME_SCALAR = "{}(): self and result must have the same scalar type"
+OTHERS: dict[str, Check | tuple[Check, ...]] = {   # a tuple has one check for each output
+    "dot": _worded("result dtype {out} does not match input dtype {made}"), "vdot": _worded("result dtype {out} does not match input dtype {made}"),
+    "mv": _worded("addmv input tensors must have the same dtype, but got {out}, {made}, and {made}"),
+    "addbmm": _worded("self and mat2 must have the same dtype, but got {out} and {made}"),
+    "inner": _worded("tensordot: Expected the output tensor to have dtype {made}, but got an output tensor with dtype {out}"),
+    "tensordot": _worded("tensordot: Expected the output tensor to have dtype {made}, but got an output tensor with dtype {out}"),
+    "linalg_multi_dot": _worded("multi_dot(): expected out tensor to have dtype {made_cpp} but got {out_cpp}"),
+    "linalg_vecdot": _worded("linalg.vecdot: Expected out of dtype{made} but found {out}"),
+    "linalg_norm": _worded(_NORM.format("norm")), "linalg_matrix_norm": _worded(_NORM.format("matrix_norm")),
+    "linalg_solve_triangular": _worded("expected scalar type {made} but found {out}"),
+    "linalg_eigvals": _linalg("torch.linalg.eigvals", "eigenvalues"),
+    "linalg_lstsq": tuple(_linalg("torch.linalg.lstsq", what) for what in ("solution", "residuals", "rank", "singular_values")),
+    "linalg_eig": (_linalg("torch.linalg.eig", "eigenvalues"), _linalg("torch.linalg.eig", "eigenvectors")),
+    "linalg_matrix_power": _first(_linalg("matrix_power"), _exact), "matrix_power": _first(_linalg("matrix_power"), _exact), "cholesky": _linalg("cholesky"), "cholesky_inverse": _linalg("cholesky_inverse"), "cholesky_solve": _linalg("cholesky_solve"),
+    "linalg_cond": _linalg("linalg.cond"), "linalg_matrix_rank": _linalg("torch.linalg.matrix_rank"), "linalg_pinv": _linalg("linalg.pinv"),
+    "linalg_tensorinv": _linalg("tensorinv"), "linalg_tensorsolve": _linalg("tensorsolve"),
+    "amax": _worded("Expected the dtype for input and out to match, but got {made} for input's dtype and {out} for out's dtype."),
+    "amin": _worded("Expected the dtype for input and out to match, but got {made} for input's dtype and {out} for out's dtype."),
+    "all": _truth("all"), "any": _truth("any"),
+    "signbit": _only("signbit"), "isposinf": _only("isposinf"), "isneginf": _only("isneginf"),
+    "cummax": _SCALAR_TYPE, "cummin": _SCALAR_TYPE, "logcumsumexp": _SCALAR_TYPE, "diff": _cast,
+    "quantile": _worded("quantile() out tensor must be same dtype as the input tensor"),
+    "nanquantile": _worded("quantile() out tensor must be same dtype as the input tensor"),
+    "mean.dim": _cast, "max.dim": _exact, "min.dim": _exact, "max.other": _cast, "min.other": _cast, "max": _EXTREME, "min": _EXTREME,
+    "cumsum": _lacks("cumsum_out_cpu", lambda out: out is not dt.bool_), "cumprod": _lacks("cumprod_out_cpu", lambda out: out is not dt.bool_),
+    "nansum": _lacks("nansum_cpu", _is_real), "nanmean": _lacks("nansum_cpu", _is_real),
+    "std": _first(_lacks("std_cpu", lambda out: not out.is_complex), _cast), "var": _first(_lacks("std_cpu", lambda out: not out.is_complex), _cast),
+    "normal": _lacks("normal_kernel_cpu", lambda out: out.inexact), "bernoulli": _lacks("bernoulli_tensor_cpu_self_", lambda out: not out.is_complex),
+    "log_sigmoid": _worded("expected scalar type {made} but found {out}"), "native_batch_norm": _worded("expected scalar type {made} but found {out}"),
+    "diag": _first(_worded("diag: result type {made} can't be cast to the desired out= type {out}", dt.can_cast), _exact),
+    "mean": _worded("mean.dtype_out(): input types can't be cast to the desired output type {out}", dt.can_cast),
+    "logsumexp": _worded("logsumexp(): Expected floating point type for result tensor, but got: {out}", lambda made, out: out.inexact),
+    "kthvalue": (_worded("output values must be of same type as input"), _worded("output indices must be of scalar type Long")),
+    "mode": (_worded("expected scalar type '{made}' but got '{out}' for values output"),
+             _worded("expected scalar type '{made}' but got '{out}' for indices output")),
+    "masked_select": _worded(_SAME_SCALAR.format("masked_select")), "index_select": _worded(_SAME_SCALAR.format("index_select")),
+    "take": _worded("take(): self and out expected to have the same dtype, but got self.dtype = {made} and out.dtype = {out}"),
+    "nan_to_num": _worded("nan_to_num: dtype of out: {out} should be same as input: {made}"),
+    "heaviside": _worded("heaviside is not yet implemented for tensors with different dtypes."),
+    "float_power": _worded("the output given to float_power has dtype {out} but the operation's result requires dtype {made}"),
+    "ldexp": _worded("ldexp can't be cast to the desired output type {out}", dt.can_cast),
+    "complex": _worded("Expected object of scalar type {made} but got scalar type {out} for argument 'out'"),
+    "polar": _worded("Expected object of scalar type {made} but got scalar type {out} for argument 'out'"),
+    "multinomial": _worded("multinomial expects Long tensor out, got: {out}"),
+    "nonzero": _worded("nonzero: Expected out tensor to have scalar type Long but got scalar type{out}"),
+    "histc": _worded("torch.histogram: input tensor and hist tensor should have the same dtype, but got input {made_cpp} and hist {out_cpp}"),
+    "where": _worded("Expected out type to be {made} but got {out}"),
+    "narrow_copy": _worded("Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If so, "
+                           "please report an enhancement request to PyTorch.)"),
+}
+for _name in ("cat", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack", "concat", "concatenate"):
+    OTHERS[_name] = _joins("torch.cat")
+for _name in ("searchsorted", "bucketize"):
+    OTHERS[_name] = _positions
+# Ops whose `out` takes their shape without a warning; so do factories.
+SILENT = {"bernoulli", "kthvalue", "log_sigmoid", "mode", "multinomial", "narrow_copy", "native_batch_norm"}
+
+
+def _by_declaration(op: Op) -> Check:
+    """What an op's declaration says about the type of its `out`."""
+    if isinstance(op.out, str):
+        return {"cast": _cast, "same": _same}[op.out]
+    if op.rule is not None and op.rule.elementwise:
+        return _same if op.rule.cast is None and op.rule.out == "self" else _cast
+    return _exact
+
+
+def check_types(op: Op, results: list[Any], targets: list[Any]) -> None:
+    """RuntimeError unless every result may be written into its target."""
+    found = OTHERS.get(op.name) or OTHERS.get(op.base) or _by_declaration(op)
+    for i, (result, target) in enumerate(zip(results, targets)):
+        check = found[min(i, len(found) - 1)] if isinstance(found, tuple) else found
+        error = check(result.dtype, target.dtype)
+        if error is not None:
+            raise error
+
+
+def check_factory(dtype: dt.dtype | None, out: Any) -> None:
+    """RuntimeError for a factory that is told another type than its `out` has."""
+    if dtype is not None and dtype is not out.dtype:
+        raise RuntimeError(f"dtype {type_word(dtype)} does not match dtype of out parameter ({type_word(out.dtype)})")
