@@ -16,7 +16,8 @@ from .keys import DEVICES, META, NPU
 from .out_types import SILENT, check_factory, check_types
 from .resolve import device_boxers, flat_tensors, meta_array
 
-COMPUTE_IN_OUT = {"cumsum", "cumprod", "nansum", "nanmean", "sum", "prod"}   # the type of out stands for an argument dtype that is not given
+# Ops that compute in the type of `out` if no argument dtype is given.
+COMPUTE_IN_OUT = {"cumsum", "cumprod", "nansum", "nanmean", "sum", "prod"}
 
 # Overloads with `out` are called after the ones without, except for these.
 _OUT_OVERLOADS = {

@@ -56,12 +56,17 @@ def _extremes(base: str) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., 
     def shared(tensors: Sequence[Any], others: Any) -> list[Any]:
         _check(tensors, [others] if isinstance(others, (list, tuple)) else [])
         each = others if isinstance(others, (list, tuple)) else [others] * len(tensors)
-        return [function(t, o if isinstance(o, Tensor) else aten.scalar_tensor(o, dtype=t.dtype, device=t.device)) for t, o in zip(tensors, each)]
+        return [function(t, o if isinstance(o, Tensor) else aten.scalar_tensor(o, dtype=t.dtype, device=t.device))
+                for t, o in zip(tensors, each)]
 
     def in_graph(tensors: Sequence[Any], others: Any) -> bool:
         return modes.grad_enabled() and any(t.requires_grad for t in flat_tensors((tensors, others)))
-    return (lambda self, other: tuple(shared(self, other)) if in_graph(self, other) else functional(self, other),
-            lambda self, other: foreach_copy_(self, shared([aten.clone(t) for t in self], other), False) if in_graph(self, other) else inplace(self, other))
+
+    def inplace_shared(self: Sequence[Any], other: Any) -> Sequence[Any]:
+        if not in_graph(self, other):
+            return inplace(self, other)
+        return foreach_copy_(self, shared([aten.clone(t) for t in self], other), False)
+    return lambda self, other: tuple(shared(self, other)) if in_graph(self, other) else functional(self, other), inplace_shared
 
 
 def _register(overload: str, keyword: str = "") -> None:
