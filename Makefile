@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench record abi oracle interop sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
+.PHONY: help demo test test-fallback test-narrow check bench record abi oracle interop sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,17 @@ demo: $(VENV)/.base ## train a small transformer language model on the text in e
 
 test: $(VENV)/.dev ## run all tests
 	$(BIN)/python -m pytest -n auto tests ascend_sim/tests
+
+# What is written twice, in C and in Python, must answer alike, and so must every processor.
+NUMERIC_TESTS := $(addprefix tests/mindtorch_v2/,oracle backends test_models.py test_optim.py test_gradcheck.py)
+
+test-fallback: $(VENV)/.dev ## run the operators' and the profiler's tests without the native core
+	MINDTORCH_NATIVE=0 $(BIN)/python -m pytest -n auto $(addprefix tests/mindtorch_v2/,oracle profiler native test_profiler.py \
+	  test_autograd_api.py test_models.py test_optim.py)
+
+test-narrow: $(VENV)/.dev ## run numerical tests as on a processor without AVX, then as on one without AVX-512
+	$(BIN)/python scripts/narrow_cpu.py Prescott -m pytest -n auto $(NUMERIC_TESTS)
+	$(BIN)/python scripts/narrow_cpu.py Haswell -m pytest -n auto $(NUMERIC_TESTS)
 
 check: $(VENV)/.dev ## lint (ruff) and type-check (mypy)
 	$(BIN)/ruff check src tests scripts benchmarks examples ascend_sim setup.py

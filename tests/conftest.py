@@ -3,8 +3,15 @@ from __future__ import annotations
 
 import os
 
+from hypothesis import HealthCheck, settings
+
 from mindtorch_v2 import _native
 
 if not _native.available():
     # Every process that imports the package says that it lacks its native part. Tests start many, and look at what they say.
     os.environ["PYTHONWARNINGS"] = "ignore:mindtorch_v2 runs without its native part:UserWarning"
+
+# The same examples on every machine, however slow it is. Tests that need more or fewer of them say so themselves.
+settings.register_profile("everywhere", max_examples=100, deadline=None, derandomize=True, database=None,
+                          suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large])
+settings.load_profile("everywhere")

@@ -2,6 +2,8 @@
 #include "kernels.h"
 
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <structmember.h>
 
 static const KernelEntry *const FAMILIES[] = {ACTIVATION_KERNELS, SOFTMAX_KERNELS, LAYER_NORM_KERNELS, REDUCTION_KERNELS,
@@ -11,9 +13,14 @@ static const KernelEntry *const FAMILIES[] = {ACTIVATION_KERNELS, SOFTMAX_KERNEL
 
 bool has_avx2;
 
+/* MINDTORCH_CPU=baseline leaves vector instructions beyond the architecture's baseline unused, so that one machine can show what
+ * another computes. */
 static void look_at_machine(void)
 {
 #ifdef MINDTORCH_AVX2
+    const char *level = getenv("MINDTORCH_CPU");
+    if (level && strcmp(level, "baseline") == 0)
+        return;
     __builtin_cpu_init();
     has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif

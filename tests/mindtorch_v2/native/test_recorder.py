@@ -181,12 +181,16 @@ with torch.profiler.profile() as prof:
     x + x
 prof.key_averages().table()
 before, most = resident(), 0
-with torch.profiler.profile(experimental_config=_ExperimentalConfig(max_events=10_000, keep=keep)) as prof:
+bound = {"max_events": 10_000, "keep": keep} if keep else {}
+with torch.profiler.profile(experimental_config=_ExperimentalConfig(**bound)) as prof:
     for _ in range(count // 10_000):
         for _ in range(10_000):
             x + x
         most = max(most, resident())
-print((most - before) // 1024, len(prof.events()), prof.dropped_events)
+print((most - before) // 1024, end=" ")
+if not keep:
+    raise SystemExit
+print(len(prof.events()), prof.dropped_events)
 print(prof.key_averages().table().splitlines()[-1])
 prof.export_chrome_trace(sys.argv[3])
 """
@@ -196,11 +200,15 @@ prof.export_chrome_trace(sys.argv[3])
 @pytest.mark.parametrize("keep", ["newest", "oldest"])
 @pytest.mark.parametrize("setting, count", [("1", 300_000), ("0", 100_000)])
 def test_a_bounded_profile_of_many_events(tmp_path, setting, count, keep):
-    """It takes the memory of what it keeps, and counts the rest exactly. Without a bound there would be 14 MB in C, 20 in Python."""
-    command = [sys.executable, "-W", "ignore", "-c", _BOUNDED, str(count), keep, str(tmp_path / "t.json")]
-    done = subprocess.run(command, env={**os.environ, "MINDTORCH_NATIVE": setting}, capture_output=True, text=True, check=True)
-    kibibytes, events, dropped = done.stdout.splitlines()[0].split()
-    assert int(kibibytes) < 12_000 and (int(events), int(dropped)) == (10_000, count - 10_000)
+    """It takes the memory of what it keeps, and counts the rest exactly. Without a bound the rows alone take 48 bytes each."""
+    def run(keep: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-W", "ignore", "-c", _BOUNDED, str(count), keep, str(tmp_path / "t.json")]
+        return subprocess.run(command, env={**os.environ, "MINDTORCH_NATIVE": setting}, capture_output=True, text=True, check=True)
+    unbounded, done = run(""), run(keep)
+    kibibytes, events, dropped = map(int, done.stdout.splitlines()[0].split())
+    all_of_them = int(unbounded.stdout.split()[0])
+    assert all_of_them - kibibytes >= (count - 2 * 10_000 - 4096) * 48 // 1024 // 2     # half of it, for the allocator's sake
+    assert (events, dropped) == (10_000, count - 10_000)
     assert done.stdout.splitlines()[1] == f"Dropped events: {count - 10_000}"
     trace = json.loads((tmp_path / "t.json").read_text())
     assert trace["dropped_events"] == count - 10_000 and sum(e["ph"] == "X" and e["cat"] == "cpu_op" for e in trace["traceEvents"]) == 10_000
@@ -271,10 +279,12 @@ def test_the_clock_agrees_with_pythons():
     recorder = NativeRecorder()
     pass_time(30_000_000)             # the counter's rate is told from so long a stretch
     recorder.reset()
-    before = time.perf_counter_ns()
+    begun = time.perf_counter_ns()
     pass_time(20_000_000)
-    assert min(abs(recorder.now() - time.perf_counter_ns()) for _ in range(100)) < 20_000
-    assert recorder.now() > before
+    before, now, after = time.perf_counter_ns(), recorder.now(), time.perf_counter_ns()
+    # The rate was told from 30 ms between two readings, each a few microseconds wide at worst: 1 part in 1000 at the very most.
+    slack = (after - begun) // 1000
+    assert before - slack <= now <= after + slack
     times = [recorder.now() for _ in range(1000)]
     assert times == sorted(times)
 
@@ -374,22 +384,6 @@ def test_a_profile_function_that_comes_and_goes_inside_is_survived():
         x * x
     assert {"aten::add", "aten::mul"} <= {e.name for e in prof.events()}
     assert sys.getprofile() is None
-
-
-def test_the_profilers_tests_pass_on_the_other_twin():
-    """Everything about recording, run again in a process that has the other recorder."""
-    other = "1" if native is None else "0"
-    if other == "1" and os.environ.get("MINDTORCH_NATIVE") != "0":
-        pytest.skip("the native recorder was not built")
-    if os.environ.get("MINDTORCH_TWIN_TESTS") == "running":
-        pytest.skip("this is that process")
-    root = pathlib.Path(__file__).parents[1]
-    files = sorted(str(p) for p in (root / "profiler").glob("test_*.py")) + sorted(str(p) for p in (root / "native").glob("test_rec*.py"))
-    environment = {**os.environ, "MINDTORCH_NATIVE": other, "MINDTORCH_TWIN_TESTS": "running",
-                   "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files], env=environment,
-                          cwd=root.parents[1], capture_output=True, text=True, timeout=900, check=False)
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
 def test_arguments_that_are_no_numbers_are_told_apart():
