@@ -4,7 +4,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import pathlib
 import subprocess
 import sys
 import threading
