@@ -120,35 +120,3 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
     if known == 0 or numel % known:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
     return (*shape[:hole], numel // known, *shape[hole + 1:])
-
-
-def view_strides(shape: Sequence[int], strides: Sequence[int], new_shape: Sequence[int]) -> tuple[int, ...] | None:
-    """Strides (any unit) under which `new_shape` shares the memory of (`shape`, `strides`), or None if it cannot."""
-    if prod(shape) == 0:
-        return contiguous_strides(new_shape) if tuple(shape) != tuple(new_shape) else tuple(strides)
-    # Runs of old dimensions that lie in one piece of memory; each new dimension must fall inside one run.
-    runs: list[tuple[int, int]] = []  # (elements, innermost stride)
-    for n, s in zip(shape, strides):
-        if n == 1:
-            continue
-        if runs and runs[-1][1] == n * s:
-            runs[-1] = (runs[-1][0] * n, s)
-        else:
-            runs.append((n, s))
-    out = [0] * len(new_shape)
-    run = len(runs) - 1
-    left, step = runs[run] if runs else (1, 1)
-    for i in range(len(new_shape) - 1, -1, -1):
-        n = new_shape[i]
-        if n == 1:
-            out[i] = step
-            continue
-        if left == 1 and run > 0:
-            run -= 1
-            left, step = runs[run]
-        if left % n:
-            return None
-        out[i] = step
-        left //= n
-        step *= n
-    return tuple(out)

@@ -203,3 +203,12 @@ def test_misuse_of_results_before_start():
                           (lambda p: p.export_stacks("x"), "exporting stacks"), (lambda p: p.stop(), "stopping trace")):
         with pytest.raises(AssertionError, match=f"^Profiler must be initialized before {purpose}$"):
             call(profile())
+
+
+def test_the_dispatcher_tells_whether_it_is_observed():
+    from mindtorch_v2._dispatch import dispatcher
+
+    assert not dispatcher.is_enabled()
+    with torch.profiler.profile():
+        assert dispatcher.is_enabled()
+    assert not dispatcher.is_enabled()

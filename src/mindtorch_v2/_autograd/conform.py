@@ -79,4 +79,4 @@ def _sum_to(grad: Tensor, dims: list[int], shape: tuple[int, ...], lead: int) ->
 @functools.cache
 def _sum_kernel() -> tuple[Any, Any, Any]:
     load_family("reduction")
-    return KERNELS["cpu", "sum.dim_IntList"], find("sum.dim_IntList"), find("view")
+    return KERNELS["sum.dim_IntList"], find("sum.dim_IntList"), find("view")

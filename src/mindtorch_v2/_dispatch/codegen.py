@@ -127,7 +127,7 @@ class Writer:
         self.fast: FastPath | None = None   # the inlined cases of an op with one result, once they are written
         self.only_steps = False             # whether a call is nothing but its steps
         self.composite = op.name in COMPOSITES or (op.inplace_of is not None and op.inplace_of.name in COMPOSITES
-                                                   and ("cpu", op.name) not in KERNELS)
+                                                   and op.name not in KERNELS)
         self.is_factory = op.is_factory
         # Public names of factories enter below autograd while they are watched; see `dispatch_below_autograd`.
         self.dispatch = "(_below if _mode & 32 else _dispatch)" if form == "function" and op.is_factory and \
@@ -256,12 +256,12 @@ class Writer:
         op, first = self.op, self.params[0]
         one_out = len(op.schema.returns) == 1 and op.schema.returns[0] == "Tensor"
         return (first.is_tensor and first.is_list and len(op.schema.tensor_params) == 1 and one_out and not op.writes
-                and op.rule is None and not self.is_factory and ("cpu", op.name) in KERNELS)
+                and op.rule is None and not self.is_factory and op.name in KERNELS)
 
     def has_short_cut(self) -> bool:
         """Whether a composite also has a CPU kernel: the inlined cases run that, as nobody watches the steps it leaves out."""
         from .fast_path import FastPath
-        return ("cpu", self.op.name) in KERNELS and (FastPath(self).possible or self.joins_a_list())
+        return self.op.name in KERNELS and (FastPath(self).possible or self.joins_a_list())
 
     def factory_body(self) -> None:
         add = self.lines.append
@@ -274,7 +274,7 @@ class Writer:
             add(f"        _t = _IMPL({self.args()})")
             add("    else:")
             add(f"        _t = {self.dispatch}(_OP, _ks, ({self.args()}))")
-        elif ("cpu", self.op.name) in KERNELS:
+        elif self.op.name in KERNELS:
             add(f"    _t = _wrap(_K({self.args()})) if (_ks & 0x67) == 1 else {self.dispatch}(_OP, _ks, ({self.args()}))")
         else:
             add(f"    _t = {self.dispatch}(_OP, _ks, ({self.args()}))")
@@ -363,7 +363,7 @@ def make_call(op: Op, form: str) -> Any:
     constants = {
         "_OP": op, "_NONE": _NONE,
         "_IMPL": COMPOSITES.get(op.name) or (op.inplace_of and COMPOSITES.get(op.inplace_of.name) and _inplace_impl(op)),
-        "_K": KERNELS.get(("cpu", op.name)),
+        "_K": KERNELS.get(op.name),
         "_KD": DIRECT.get(op.name),
         "_KI": inplace_writer(op),
         "_SHOWN": SHOWN.get(op.name),

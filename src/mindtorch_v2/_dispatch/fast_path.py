@@ -30,7 +30,7 @@ class FastPath:
         self.number = numbers[-1][1] if numbers else None   # the one that may be a number on the fast path
         self.number_names = {numbers[-1][0].name} if numbers else set()
         many_numbers = len(numbers) > 2 or (len(numbers) == 2 and numbers[0][0] is not writer.params[0])
-        has_kernel = ("cpu", op.name) in KERNELS and not op.writes
+        has_kernel = op.name in KERNELS and not op.writes
         if self.inplace:
             from .codegen import inplace_writer
             has_kernel = inplace_writer(op) is not None

@@ -20,7 +20,7 @@ class FastPathOfSeveral(FastPath):
         tensors = all(not p.is_list for p, _ in self.tensors) and writer.params[0].is_tensor and not writer.params[0].optional
         outputs = self.count > 1 and all(r == "Tensor" for r in op.schema.returns)
         plain = op.rule is None and not op.numbers and not op.writes and not op.is_view and not writer.is_factory
-        self.possible = tensors and outputs and plain and ("cpu", op.name) in KERNELS
+        self.possible = tensors and outputs and plain and op.name in KERNELS
 
     @property
     def made(self) -> str:

@@ -29,7 +29,6 @@ class _ThreadState(threading.local):
     anomaly = False
     check_nan = True
     saved_hooks: tuple[Any, ...] = ()   # stack of (pack, unpack)
-    below = 0                       # depth of kernels that run below autograd
 
 
 state = _ThreadState()

@@ -71,7 +71,7 @@ def native_call(writer: Writer, function: Any) -> Any:
     inplace = fast.inplace
     from .codegen import inplace_writer
     return native.Call(
-        function=function, op=op, kernel=inplace_writer(op) if inplace else KERNELS["cpu", op.name],
+        function=function, op=op, kernel=inplace_writer(op) if inplace else KERNELS[op.name],
         direct=None if inplace else DIRECT.get(op.name), shown=SHOWN.get(op.name) if fast.shows_steps() else None,
         params=_params(writer, kinds),
         positional=sum(not p.keyword_only for p in writer.params), lead=lead, result_type=_result_type(fast),

@@ -17,7 +17,7 @@ from .._quiet import quiet
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}     # (backend, op name) -> kernel on arrays
+KERNELS: dict[str, Callable[..., Any]] = {}                 # op name -> kernel on arrays of the CPU
 UFUNCS: dict[str, Any] = {}                                 # op name -> numpy ufunc that may write with out=
 DIRECT: dict[str, Callable[..., Any]] = {}                  # op name -> function of the tensors alone, for the fast path
 INPLACE: dict[str, Callable[..., Any]] = {}                 # op name -> kernel that writes into its first array
@@ -32,7 +32,7 @@ _begun: set[str] = set()
 _loading = threading.RLock()
 
 
-def kernel(*names: str, backend: str = "cpu", ufunc: Any = None, direct: Any = None) -> Callable[[F], F]:
+def kernel(*names: str, ufunc: Any = None, direct: Any = None) -> Callable[[F], F]:
     """Registers a kernel: arrays in, arrays out, arguments in schema order; numpy does not warn about what it computes. With `ufunc`,
     the in-place and `out=` forms of a plain elementwise op write through that numpy ufunc. What has a native form (see `_native.OPS`)
     tries that first. `direct` is a function of the tensor arguments alone that does the same where the types agree and all other
@@ -40,7 +40,7 @@ def kernel(*names: str, backend: str = "cpu", ufunc: Any = None, direct: Any = N
     def register(function: F) -> F:
         for name in names:
             is_view = name in OPS and OPS[name].is_view     # which computes nothing
-            KERNELS[backend, name] = function if backend != "cpu" or is_view else accelerate(name, quiet(function))
+            KERNELS[name] = function if is_view else accelerate(name, quiet(function))
             if ufunc is not None:
                 UFUNCS[name] = ufunc
             if direct is not None:

@@ -141,7 +141,7 @@ def explain(op: Op, args: tuple[Any, ...], error: ValueError) -> Exception:
 # --- boxing for the CPU -------------------------------------------------------------------------------------------------
 def box_cpu(op: Op) -> Boxed:
     """A function on tensors that runs the op's numpy kernel."""
-    kernel = KERNELS.get(("cpu", op.name))
+    kernel = KERNELS.get(op.name)
     if op.inplace_of is not None and kernel is None:
         return _box_inplace_twin(op)
     if kernel is None:
@@ -265,7 +265,7 @@ def _box_inplace_twin(op: Op) -> Boxed:
     source = op.inplace_of
     if source.name in COMPOSITES:
         return _composite_inplace(source)
-    kernel = KERNELS["cpu", source.name]
+    kernel = KERNELS[source.name]
     writer = INPLACE.get(source.name)
     ufunc = UFUNCS.get(source.name)
     run_ufunc = None if ufunc is None else quiet(ufunc)
@@ -356,7 +356,7 @@ def output_specs(op: Op, args: tuple[Any, ...]) -> Any:
 def box_meta(op: Op) -> Boxed:
     """A function on meta tensors that computes shapes and types only."""
     if op.is_view:
-        return _box_view(op, KERNELS["cpu", op.name], META)
+        return _box_view(op, KERNELS[op.name], META)
     if op.writes:
         return _box_meta_writing(op)
     names = return_type(op)

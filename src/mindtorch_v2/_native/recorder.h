@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bits of Core.detail, as in profiler/_recorder.py: what makes a row cost more than its times. */
+/* Bits of Core.detail, as in profiler/_python_recorder.py: what makes a row cost more than its times. */
 enum { SHAPES = 1, STACKS = 2, MODULES = 4, LISTENERS = 8 };
 /* Kinds of rows, as in profiler/_fields.py. */
 enum { KIND_NODE = 1, KIND_BACKWARD = 2, KIND_SCOPE = 3, KIND_FUNCTION = 5, KIND_RUNTIME = 10, KIND_COUNT = 12 };

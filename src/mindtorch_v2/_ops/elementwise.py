@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _dtype as dt
 from .._shape import broadcast_shapes
 from .rules import COMPARE, FLOAT, PREDICATE, PROMOTE, SAME, Rule, Spec, alike, as_float, result_type
 from .table import op
@@ -39,10 +38,6 @@ def _divided(self: Any, other: Any, rounding_mode: str | None) -> Spec:
 
 def _parts(self: Any) -> Spec:
     return Spec((*self.shape, 2), self.dtype.to_real())
-
-
-def _truth_like(self: Any, *rest: Any) -> Spec:
-    return Spec(tuple(self.shape), dt.bool_)
 
 
 # --- one tensor in, one out ---------------------------------------------------------------------------------------------

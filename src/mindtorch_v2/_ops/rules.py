@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import _dtype as dt
-from .._shape import broadcast_shapes, normalize_dims, reduced_shape
+from .._shape import normalize_dims, reduced_shape
 from .movement_shapes import dense_strides
 
 
@@ -120,8 +120,3 @@ def reduction(dtype: str = "self") -> MetaRule:
                 "sum": dt.int64 if self.dtype.category < 2 else self.dtype}[dtype]
         return Spec(shape, asked or kind)
     return rule
-
-
-def broadcast_spec(tensors: Sequence[Any], dtype: dt.dtype) -> Spec:
-    """The elementwise output of tensors in one type."""
-    return Spec(broadcast_shapes(*(tuple(t.shape) for t in tensors)), dtype)

@@ -28,8 +28,8 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 88.8, -88
 
 
 def _registered(op: str) -> Any:
-    if ("cpu", op) in KERNELS:
-        return KERNELS["cpu", op]
+    if op in KERNELS:
+        return KERNELS[op]
     base, dot, overload = op.partition(".")
     return INPLACE[base.rstrip("_") + dot + overload]
 

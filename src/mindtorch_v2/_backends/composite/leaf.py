@@ -30,5 +30,5 @@ def run_leaf(name: str, first: Any, *rest: Any) -> Any:
 def run_index(self: Any, indices: list[Any]) -> Any:
     """index.Tensor by its kernel. On the CPU, and unobserved, the arrays are handed over directly."""
     if self._ks & DEVICES == CPU and _observer.active is None:
-        return wrap(KERNELS["cpu", "index.Tensor"](self._a, [None if i is None else i._a for i in indices]))
+        return wrap(KERNELS["index.Tensor"](self._a, [None if i is None else i._a for i in indices]))
     return run_leaf("index.Tensor", self, indices)

@@ -65,7 +65,7 @@ def box(op: Op) -> Boxed:
     if op.name in DIRECT:
         return DIRECT[op.name]
     if op.is_view:
-        return resolve._box_view(op, KERNELS["cpu", op.name], NPU)
+        return resolve._box_view(op, KERNELS[op.name], NPU)
     source = op.inplace_of
     if op.name in PROGRAMS:
         return _guarded(op, PROGRAMS[op.name])
