@@ -7,7 +7,7 @@
 
 PyObject *nest(PyObject *module, PyObject *args);
 
-enum { STEP = 1, YIELDS = 2 };
+enum { STEP = 1, YIELDS = 2, LAUNCHES = 3 };
 
 typedef struct {
     const int64_t *start;
@@ -24,9 +24,10 @@ static void nest_row(Nesting *n, int32_t row)
 {
     int64_t begins = n->start[row], ends = n->end[row];
     int32_t *top = &n->top[n->track[row]];
-    while (*top >= 0 && !(begins < n->end[*top] || (begins == ends && begins == n->end[*top])))
-        *top = n->below[*top];
     uint8_t role = n->role[row];
+    while (*top >= 0 && !(begins < n->end[*top]
+                          || (begins == ends && begins == n->end[*top] && role == LAUNCHES && n->role[*top] != LAUNCHES)))
+        *top = n->below[*top];
     while (*top >= 0 && ends > n->end[*top] + n->slack && ((n->role[*top] == YIELDS && role != YIELDS) || role == STEP)) {
         if (n->role[*top] == YIELDS)
             n->end[*top] = begins;

@@ -143,15 +143,15 @@ static Status number_of_pair(Reader *self, int what, char mark, Span first, Span
     return number_of(self, what, (size_t)first.size, number);
 }
 
-/* The number of a slice's own arguments, or -1 where it has none. */
-static Status own_arguments(Reader *self, const Event *event, bool on_device, bool is_operator, int64_t *number)
+/* The number of a slice's own arguments, or -1 where it has none. Those up to `last_taken` are told elsewhere. */
+static Status own_arguments(Reader *self, const Event *event, int last_taken, bool is_operator, int64_t *number)
 {
     const char head[2] = {(char)is_operator, 0};
     self->scratch.size = 0;
     bool ok = put(&self->scratch, head, sizeof head);
     for (int i = 0; ok && i < event->members; i++) {
         int key = event->member_key[i];
-        if (key >= 0 && (key < A_DEVICE || (on_device && key <= A_STREAM)))
+        if (key >= 0 && key <= last_taken)
             continue;
         ok = (self->scratch.size == sizeof head || put(&self->scratch, ",", 1))
              && put(&self->scratch, event->member[i].data, (size_t)event->member[i].size);
@@ -226,13 +226,17 @@ static Status take_slice(Reader *self, const Event *event)
     value[NAME] = described >> 16;
     if (how == DEVICE && event->argument[A_DEVICE].data)
         pid = event->argument[A_DEVICE];
-    if (how == DEVICE && event->argument[A_STREAM].data)
-        tid = event->argument[A_STREAM];
+    Span stream = event->argument[A_STREAM];
+    int last_taken = how != DEVICE ? A_FINISHED : A_STREAM;
+    if (how == DEVICE && stream.data && *tid.data == '-' && (stream.size != tid.size || memcmp(stream.data, tid.data, (size_t)tid.size)))
+        last_taken = A_DEVICE;     /* "stream" is a number that stands for none: it stays among the arguments */
+    else if (how == DEVICE && stream.data)
+        tid = stream;
     value[UNFINISHED] = event->argument[A_FINISHED].data && span_is(event->argument[A_FINISHED], "false");
     value[INPUTS] = -1;
     status = number_of_pair(self, OF_TRACK, how == DEVICE, pid, tid, &value[TRACK]);
     if (status == DONE && how != PYTHON_CALL && event->members)
-        status = own_arguments(self, event, how == DEVICE, value[KIND] == 0, &value[INPUTS]);
+        status = own_arguments(self, event, last_taken, value[KIND] == 0, &value[INPUTS]);
     if (status == DONE)
         status = text_argument(self, event, A_STACK, OF_STACK, &value[STACK]);
     if (status == DONE)
@@ -255,10 +259,10 @@ static Status take_instant(Reader *self, const Event *event)
     Span pid = event->value[E_PID], tid = event->value[E_TID];
     const Span *given = event->argument;
     if (!event->value[E_NAME].data || !span_is(event->value[E_NAME], "\"[memory]\"") || !pid.data || !tid.data
-        || !given[A_ADDRESS].data || !given[A_BYTES].data || !given[A_DEVICE_TYPE].data
+        || !given[A_BYTES].data || !given[A_DEVICE_TYPE].data
         || !time_of(self, event->value[E_TS], &time))
         return ODD;
-    if (!whole_argument(event, A_ADDRESS, 0, &value[0]) || !whole_argument(event, A_BYTES, 0, &value[1])
+    if (!whole_argument(event, A_ADDRESS, INT64_MIN, &value[0]) || !whole_argument(event, A_BYTES, 0, &value[1])
         || !whole_argument(event, A_TOTAL, -1, &value[2]) || !whole_argument(event, A_DEVICE_TYPE, 0, &value[3])
         || !whole_argument(event, A_DEVICE_ID, -1, &value[4]))
         return ODD;

@@ -37,8 +37,10 @@ class Kind(IntEnum):
 PYTHON_KINDS = (Kind.PYTHON, Kind.BUILTIN, Kind.MODULE, Kind.GC)
 ANNOTATION_KINDS = (Kind.SCOPE, Kind.STEP, Kind.DEVICE_SCOPE)
 LAUNCHING_KINDS = (Kind.RUNTIME, Kind.DRIVER)
+SINGLE_KINDS = (*LAUNCHING_KINDS, Kind.OVERHEAD, Kind.OTHER)   # each is one event of its own, whatever its neighbours are called
 WORK_KINDS = (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)   # what device time is made of
 DEVICE_KINDS = (*WORK_KINDS, Kind.DEVICE_SCOPE, Kind.SYNC, Kind.RANGE)
+PLACED_KINDS = (*WORK_KINDS, Kind.SYNC)                # whose device and stream a trace names in "args", as PyTorch does
 
 # PyTorch's name for what a row is ("cat" in a trace, `activity_type` of an event); all others are "cpu_op".
 ACTIVITY_NAMES: dict[int, str] = {
@@ -82,9 +84,10 @@ EVENT_FIELDS: tuple[Field, ...] = (
     Field("overload", "int32", "string", -1, "the operator's overload (\"Tensor\"), an index into the strings"),
     Field("device_type", "uint8", "DeviceType", None, "the device that ran it (0 is the CPU)"),
     Field("flags", "uint8", "Flag", None, "unfinished, asynchronous"),
-    Field("launcher", "int32", "row", -1, "of what ran on a device: the call that launched it"),
+    Field("launcher", "int32", "row", -1, "of what ran on a device: the call that launched it; of an annotation there: that on the CPU"),
     Field("end_thread", "int32", "", 0, "number of the thread that ended it, where that is another (-1: not known which); 0 otherwise"),
     Field("correlation", "int64", "", -1, "number that a launching call and what it launched share", "correlation"),
+    Field("category", "int32", "string", -1, "of events of loaded traces: \"cat\" there, if the kind does not imply it; a string"),
 )
 
 MEMORY_FIELDS: tuple[Field, ...] = (

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._fields import DEVICE_KINDS, PYTHON_KINDS, Kind
+from ._fields import ACTIVITY_NAMES, DEVICE_KINDS, PYTHON_KINDS, Kind
+from ._kineto_foreign import KEPT, MISSING_ADDRESS
 from ._kineto_inputs import InputTable
 from ._kineto_store import ROW, Collected
 
@@ -26,7 +27,11 @@ _KIND_OF_CATEGORY: dict[str, Kind] = {
     **{f"{device}_driver": Kind.DRIVER for device in ("cuda", "xpu", "privateuse1")}, "runtime": Kind.RUNTIME,
     "overhead": Kind.OVERHEAD, "kernel": Kind.KERNEL, "gpu_memcpy": Kind.MEMCPY, "memcpy": Kind.MEMCPY, "gpu_memset": Kind.MEMSET,
     "memset": Kind.MEMSET, "gpu_user_annotation": Kind.DEVICE_SCOPE, "cuda_sync": Kind.SYNC, "cuda_event": Kind.SYNC,
-    "cuda_profiler_range": Kind.RANGE}
+    "cuda_profiler_range": Kind.RANGE, **dict.fromkeys(("mtia_ccp_events", "mtia_insight", "mtia_workloadd"), Kind.KERNEL)}
+# Names that need not be kept: those of PyTorch's first versions, and those that an export makes of the kind.
+_IMPLIED = frozenset({"", "operator", "runtime", "kernel", "memcpy", "memset", "cpu_op", *ACTIVITY_NAMES.values(),
+                      *(f"{device}_{level}" for device in ("cuda", "xpu", "mtia", "privateuse1") for level in ("runtime", "driver"))})
+_MAX_KEPT = 256 - KEPT
 
 
 class Collector:
@@ -41,13 +46,14 @@ class Collector:
         self.stacks: dict[str, int] = {}
         self.modules: dict[str, int] = {}
         self.categories: set[str] = set()
+        self._kinds: dict[str, int] = {}
+        self.kept: dict[str, Kind] = {}                       # categories that are kept by name, and the kinds of their events
         self.times: list[Any] = []
         self.durations: list[Any] = []
         self.rows = _Numbers(len(ROW))
         self.memory = _Numbers(6)
         self.memory_times: list[Any] = []
         self.window: list[Any] = []                           # times that lie inside the window
-        self.process: Any = None
         self._take = {"X": self._take_slice, "i": self._take_instant, "I": self._take_instant, "M": self._take_fact}
 
     def take(self, event: Any) -> None:
@@ -69,10 +75,11 @@ class Collector:
         take = args.pop
         on_device = kind in DEVICES
         if on_device:
-            track = (take("device", event["pid"]), take("stream", event["tid"]), True)
+            tid = event["tid"]
+            no_stream = type(tid) is int and tid < 0 and args.get("stream", tid) != tid    # "stream" is a number that stands for none
+            track = (take("device", event["pid"]), tid if no_stream else take("stream", tid), True)
         else:
             track = (event["pid"], event["tid"], False)
-            self.process = self.process if self.process is not None else event["pid"]
         external, number, forward, correlation = (take("External id", -1), take("Sequence number", -1), take("Fwd thread id", 0),
                                                   take("correlation", -1))
         take("Ev Idx", None)
@@ -85,14 +92,22 @@ class Collector:
             self.stacks.setdefault(stack, len(self.stacks)) if stack else -1,
             self.modules.setdefault(module, len(self.modules)) if module else -1, kind, unfinished))
 
-    def _kind(self, category: str, name: Any) -> Kind:
-        kind = _KIND_OF_CATEGORY.get(category)
+    def _kind(self, category: str, name: Any) -> int:
+        """A kind, or the number (from KEPT on) of a category that is kept by name."""
+        kind = self._kinds.get(category)
         if kind is None:
-            kind = _KIND_OF_CATEGORY.get(category.lower(), Kind.OTHER)
-            self.categories.add(category)
-        elif kind >= Kind.RUNTIME:
-            self.categories.add(category)
+            kind = self._kinds[category] = self._new_category(category)
         return _refined(kind, name) if kind is Kind.SCOPE or kind is Kind.PYTHON or kind is Kind.OP else kind
+
+    def _new_category(self, category: str) -> int:
+        lower = category.lower()
+        kind = _KIND_OF_CATEGORY.get(lower, Kind.OTHER)
+        if kind >= Kind.RUNTIME:
+            self.categories.add(category)
+        if lower in _IMPLIED or len(self.kept) == _MAX_KEPT:
+            return kind
+        self.kept[category] = kind
+        return KEPT + len(self.kept) - 1
 
     def _add_slice(self, time: Any, duration: Any, row: tuple[Any, ...]) -> None:
         self.times.append(time)
@@ -103,8 +118,9 @@ class Collector:
         if event["name"] == "[memory]":
             args = event["args"]
             track = (event["pid"], event["tid"], False)
-            self._add_memory(event["ts"], (args["Addr"], args["Bytes"], args.get("Total Allocated", -1), args["Device Type"],
-                                           args.get("Device Id", -1), self.tracks.setdefault(track, len(self.tracks))))
+            self._add_memory(event["ts"], (
+                args.get("Addr", MISSING_ADDRESS), args["Bytes"], args.get("Total Allocated", -1), args["Device Type"],
+                args.get("Device Id", -1), self.tracks.setdefault(track, len(self.tracks))))
         elif event["name"].startswith(("Iteration Start", "Record Window End")):
             self.window.append(event["ts"])
 
@@ -131,7 +147,7 @@ class Collector:
                    memory_time: np.ndarray, whole: bool) -> Collected:
         return Collected(
             head=self.head, strings=self.strings, tracks=list(self.tracks), names=self.names, inputs=self.inputs,
-            process=self.process, stacks=list(self.stacks), modules=list(self.modules), categories=self.categories,
+            stacks=list(self.stacks), modules=list(self.modules), categories=self.categories, kept=self.kept,
             start=start, end=start + np.maximum(duration, 0), rows=rows, memory=memory,
             memory_time=memory_time, window=nanoseconds(self.window), resolution_ns=1000 if whole else 1)
 

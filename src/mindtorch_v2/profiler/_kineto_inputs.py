@@ -20,7 +20,7 @@ class InputTable:
         self._known: dict[tuple[str, bool], int] = {}
         self._pairs: dict[Any, Any] = {}
 
-    def number(self, args: dict[str, Any], kind: Kind) -> int:
+    def number(self, args: dict[str, Any], kind: int) -> int:
         """The number of the description of these arguments."""
         key = repr(args), kind is Kind.OP
         found = self._known.get(key)

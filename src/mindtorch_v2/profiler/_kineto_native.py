@@ -86,8 +86,6 @@ class NativeCollector(Collector):
     def _track(self, mark: int, owner: bytes, number: bytes) -> int:
         """Number of a track: of a slice on the CPU (mark 0), of one on a device (1), of a memory record (2)."""
         track = (self.value(owner), self.value(number), mark == 1)
-        if mark == 0 and self.process is None:
-            self.process = track[0]
         return self.tracks.setdefault(track, len(self.tracks))
 
     def _inputs(self, is_operator: int, _: bytes, members: bytes) -> int:

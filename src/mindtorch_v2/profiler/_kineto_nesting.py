@@ -6,15 +6,16 @@ from typing import Any
 import numpy as np
 
 from .._native import native_module
-from ._fields import PYTHON_KINDS, Kind
+from ._fields import LAUNCHING_KINDS, PYTHON_KINDS, Kind
 
 _native: Any = native_module("_trace_reader")
 
-# What a row does where it overlaps partly with the row it began in.
-_LEAVES, _STEP, _YIELDS = 0, 1, 2
+# What a row does where it overlaps partly with the row it began in. Calls of a runtime leave it too.
+_LEAVES, _STEP, _YIELDS, _LAUNCHES = 0, 1, 2, 3      # the numbers that trace_nesting.c uses
 _ROLES = np.zeros(256, np.uint8)
 _ROLES[Kind.STEP] = _STEP
 _ROLES[[int(kind) for kind in PYTHON_KINDS]] = _YIELDS
+_ROLES[[int(kind) for kind in LAUNCHING_KINDS]] = _LAUNCHES
 
 
 def nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -23,7 +24,8 @@ def nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> tu
     The parent is the innermost row of the same track that is open when a row begins. A row that outlives its parent by no more
     than `slack_ns`, the error of a trace in whole microseconds, ends with it; one that outlives it by more leaves the nesting. (A
     step stays: what it outlives leaves.) Python calls yield: one that began in an event ends with it at the latest, and one that an
-    event outlives ends where the event begins.
+    event outlives ends where the event begins. A row that ends when another begins is no longer open, so rows without length stand
+    beside each other; only a call of a device's runtime without length belongs to what it touches.
     """
     if _native is None:
         return _nest(columns, nests, slack_ns)
@@ -45,7 +47,7 @@ def _nest(columns: dict[str, np.ndarray], nests: np.ndarray, slack_ns: int) -> t
     for row in np.flatnonzero(nests).tolist():
         begins, ends = start[row], end[row]
         stack = open_rows.setdefault(track[row], [])
-        while stack and not (begins < end[stack[-1]] or begins == ends == end[stack[-1]]):
+        while stack and not (begins < end[stack[-1]] or (begins == ends == end[stack[-1]] and role[row] == _LAUNCHES != role[stack[-1]])):
             stack.pop()
         while stack and ends > end[stack[-1]] + slack_ns and (role[stack[-1]] == _YIELDS != role[row] or role[row] == _STEP):
             outlived = stack.pop()

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._enums import DeviceType
 from ._fields import DEVICE_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, Flag, Kind
+from ._kineto_foreign import resolve_categories, with_addresses
 from ._kineto_inputs import InputTable
 from ._kineto_nesting import nest
 from ._store import EventStore, MemoryTable, Metadata, ModuleInfo, Options, StackTable, ThreadInfo, in_order
@@ -40,10 +41,10 @@ class Collected:
     tracks: list[tuple[Any, Any, bool]]
     names: dict[tuple[str, Any, Any], str]
     inputs: InputTable
-    process: Any
     stacks: list[str]
     modules: list[str]
     categories: set[str]
+    kept: dict[str, Kind]
     start: np.ndarray
     end: np.ndarray
     rows: dict[str, np.ndarray]
@@ -57,8 +58,10 @@ def build(raw: Collected) -> EventStore:
     """The store. Rows that are not inside another although they begin there, as far as the trace's resolution tells, are
     asynchronous; all others nest by time."""
     columns = {**raw.rows, "start_ns": raw.start, "end_ns": raw.end, "parent": np.full(len(raw.start), -1)}
+    resolve_categories(raw, columns)
+    process = _process(raw, columns)
     (columns,) = in_order(columns)
-    threads, thread_of_track = _threads(raw, columns)
+    threads, thread_of_track = _threads(raw, columns, process)
     apart = np.array([_is_extra(raw, track) for track in raw.tracks] + [False])[columns["track"]]
     kinds = columns["kind"]
     nests = ~_IS_DEVICE[kinds] & ~apart
@@ -79,7 +82,7 @@ def build(raw: Collected) -> EventStore:
     modules = [ModuleInfo(0, path, "", -1) for path in raw.modules]
     return EventStore(columns, strings=list(raw.strings), inputs=raw.inputs.descriptions, threads=threads, modules=modules,
                       stacks=stacks, memory=MemoryTable(memory) if len(raw.memory_time) else None,
-                      metadata=_metadata(raw, columns, use_device, len(stacks) > 0))
+                      metadata=_metadata(raw, columns, process, use_device, len(stacks) > 0))
 
 
 # ---- threads ----------------------------------------------------------------------------------------------------------
@@ -92,7 +95,19 @@ def _is_extra(raw: Collected, track: tuple[Any, Any, bool]) -> bool:
             and _ASYNCHRONOUS.fullmatch(raw.names.get(("thread_name", owner, number), "")) is not None)
 
 
-def _threads(raw: Collected, columns: dict[str, np.ndarray]) -> tuple[list[ThreadInfo], np.ndarray]:
+def _process(raw: Collected, columns: dict[str, np.ndarray]) -> Any:
+    """The process that was profiled: the one with most events of the host."""
+    host = ~_IS_DEVICE[columns["kind"]]
+    known = host & (columns["kind"] != Kind.OTHER) & (columns["kind"] != Kind.OVERHEAD)
+    events = np.bincount(columns["track"][known if known.any() else host], minlength=len(raw.tracks))
+    counts: dict[Any, int] = {}
+    for i in np.flatnonzero(events).tolist():
+        owner = raw.tracks[i][0]
+        counts[owner] = counts.get(owner, 0) + int(events[i])
+    return max(counts, key=counts.__getitem__) if counts else None
+
+
+def _threads(raw: Collected, columns: dict[str, np.ndarray], process: Any) -> tuple[list[ThreadInfo], np.ndarray]:
     """The threads, and where each track's stands among them; what did not nest belongs to the first."""
     first = np.full(len(raw.tracks), np.iinfo(np.int64).max)
     np.minimum.at(first, columns["track"], columns["start_ns"])
@@ -100,7 +115,7 @@ def _threads(raw: Collected, columns: dict[str, np.ndarray]) -> tuple[list[Threa
     kept = [i for i in order if not _is_extra(raw, raw.tracks[i])] or order[:1]
     numbers = _forward_numbers(columns, len(raw.tracks))
     free = iter(sorted(set(range(1, len(kept) + len(numbers) + 1)) - set(numbers.values())))
-    process_name = _process_name(raw)
+    process_name = _process_name(raw, process)
     threads = []
     for i in kept:
         owner, number, on_device = raw.tracks[i]
@@ -129,8 +144,8 @@ def _forward_numbers(columns: dict[str, np.ndarray], tracks: int) -> dict[int, i
     return found
 
 
-def _process_name(raw: Collected) -> str:
-    return raw.names.get(("process_name", raw.process, 0), "python")
+def _process_name(raw: Collected, process: Any) -> str:
+    return raw.names.get(("process_name", process, 0), "python")
 
 
 # ---- rows -------------------------------------------------------------------------------------------------------------
@@ -148,7 +163,7 @@ def _with_backward(kinds: np.ndarray, columns: dict[str, np.ndarray], strings: l
 
 def _launchers(columns: dict[str, np.ndarray]) -> np.ndarray:
     """Per row that ran on a device, the call with the same correlation number. Where there is none, or it is in no operator,
-    the operator that the trace names, if it names one."""
+    the operator that the trace names, if it names one. An annotation has that of the CPU which it is named after."""
     kinds, correlation, external = columns["kind"], columns["correlation"], columns["external"]
     device = np.flatnonzero(_IS_DEVICE[kinds] & (kinds != Kind.DEVICE_SCOPE))
     launcher = np.full(len(kinds), -1)
@@ -161,6 +176,10 @@ def _launchers(columns: dict[str, np.ndarray]) -> np.ndarray:
     parent = np.append(columns["parent"], -1)
     alone = (launcher[named] < 0) | (parent[launcher[named]] < 0)
     launcher[named] = np.where(alone & (op >= 0), op, launcher[named])
+    scopes = np.flatnonzero((kinds == Kind.DEVICE_SCOPE) & (external > 0))
+    given = np.flatnonzero(((kinds == Kind.SCOPE) | (kinds == Kind.STEP)) & (external > 0))
+    scope = _matching(external[given], given, external[scopes])
+    launcher[scopes] = np.where(columns["name"][scope] == columns["name"][scopes], scope, -1)
     return launcher
 
 
@@ -214,6 +233,7 @@ def _memory(raw: Collected, columns: dict[str, np.ndarray], thread_of_track: np.
     if len(time) and not (device_type.min() >= 0 and device_type.max() < len(DeviceType)):
         raise ValueError("a memory record is on an unknown device")
     thread = thread_of_track[track]
+    address = with_addresses(address, nbytes, device_type, device_index)
     row = np.full(len(time), -1)
     end, parent = np.append(columns["end_ns"], 0), np.append(columns["parent"], -1)
     for number in np.unique(thread).tolist():
@@ -243,7 +263,7 @@ def _device_name(raw: Collected, has_device_rows: bool) -> str | None:
     return "cuda" if has_device_rows else None
 
 
-def _metadata(raw: Collected, columns: dict[str, np.ndarray], use_device: str | None, has_stacks: bool) -> Metadata:
+def _metadata(raw: Collected, columns: dict[str, np.ndarray], process: Any, use_device: str | None, has_stacks: bool) -> Metadata:
     head = raw.head
     times = [columns["start_ns"], columns["end_ns"], raw.memory_time, raw.window]
     known = np.concatenate(times) if any(len(part) for part in times) else np.zeros(1, np.int64)
@@ -256,7 +276,7 @@ def _metadata(raw: Collected, columns: dict[str, np.ndarray], use_device: str | 
     return Metadata(
         start_ns=int(known.min()), stop_ns=int(known.max()),
         epoch_offset_ns=base if type(base) is int and abs(base) < 1 << 62 else 0,
-        pid=raw.process if type(raw.process) is int and abs(raw.process) < _SAFE else 0, process_name=_process_name(raw),
+        pid=process if type(process) is int and abs(process) < _SAFE else 0, process_name=_process_name(raw, process),
         host_name=str(head.get("host_name", "")), trace_id=str(head.get("trace_id", "")), use_device=use_device, options=options,
         is_foreign=True,
         user={key: json.dumps(value, default=str) for key, value in head.items() if key not in _OWN_KEYS},

@@ -95,7 +95,7 @@ class Metadata:
     user: Mapping[str, str] = field(default_factory=dict)   # key -> JSON text, in the order of first insertion
     dropped_events: int = 0      # rows and memory records that a bound kept out
     record_function_base: int | None = None   # events an ExecutionTraceObserver had counted at start; None without one
-    is_foreign: bool = False                  # made from a trace, whose arguments are kept whatever they are
+    is_foreign: bool = False                  # made from a trace, whose events and arguments are exported again as they are
     device_properties: str = "[]"             # JSON text: a list of objects, as in a trace's "deviceProperties"
 
 
@@ -315,7 +315,7 @@ class _Joiner:
         self.modules += [m._replace(parent=m.parent + module_base if m.parent >= 0 else -1) for m in store.modules]
         self.stacks.append({"parent": _shifted(store.stacks.parent, self.nodes), "frame": strings[store.stacks.frame]})
         events = dict(store.columns)
-        events["name"], events["overload"] = strings[store.name], strings[store.overload]
+        events["name"], events["overload"], events["category"] = strings[store.name], strings[store.overload], strings[store.category]
         events["thread"] = threads[store.thread]
         events["inputs"] = self._numbers(self.inputs, store.inputs)[store.columns["inputs"]]
         events["stack"] = _shifted(store.stack, self.nodes)

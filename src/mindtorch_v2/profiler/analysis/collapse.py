@@ -2,7 +2,8 @@
 
 An event that is the only child of an event with the same name is taken into its parent (`aten::sum` that calls
 `aten::sum`), and its children become the parent's. Operators and annotations never take in one another: a scope that a
-user names like the operator inside it hides nothing.
+user names like the operator inside it hides nothing. Calls of a device's runtime are never taken in, nor are events without
+length of a loaded trace: from times alone they may as well stand beside each other.
 """
 from __future__ import annotations
 

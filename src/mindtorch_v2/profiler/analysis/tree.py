@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._fields import ANNOTATION_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, WORK_KINDS, Flag, Kind
+from .._fields import ANNOTATION_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, SINGLE_KINDS, WORK_KINDS, Flag, Kind
 from .._store import EventStore, is_constant, kept_ancestors
 from .collapse import UNLISTED_NAMES, looked_up, repeats_its_parent
 from .flops import flops_of_rows
@@ -19,6 +19,7 @@ STEP_NAME = "ProfilerStep*"
 _IS_PYTHON = np.isin(np.arange(256), [int(kind) for kind in PYTHON_KINDS])
 _IS_ANNOTATION = np.isin(np.arange(256), [int(kind) for kind in ANNOTATION_KINDS])
 _IS_LAUNCHING = np.isin(np.arange(256), [int(kind) for kind in LAUNCHING_KINDS])
+_IS_SINGLE = np.isin(np.arange(256), [int(kind) for kind in SINGLE_KINDS])
 _IS_WORK = np.isin(np.arange(256), [int(kind) for kind in WORK_KINDS])
 _HAS_DEVICE_TIME = _IS_WORK | (np.arange(256) == Kind.DEVICE_SCOPE)
 _SCOPE_OF_KIND = np.zeros(256, np.uint8)
@@ -35,15 +36,16 @@ class EventTree:
     the tree, so trees are freed as soon as they are dropped.
     """
 
-    def __init__(self, store: EventStore) -> None:
+    def __init__(self, store: EventStore, collapsed: bool = True) -> None:
         self.store = store
+        self._collapsed = collapsed      # False: all rows but Python's are entries
 
     @classmethod
     def of(cls, source: EventStore | EventTree) -> EventTree:
         return source if isinstance(source, EventTree) else cls(source)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"store": self.store}
+        return {"store": self.store, "_collapsed": self._collapsed}
 
     def __len__(self) -> int:
         return len(self.store) if self._is_all_rows else len(self.row)
@@ -79,6 +81,8 @@ class EventTree:
     def taken_in(self) -> np.ndarray:
         """Per row: is it merged into its parent, or never listed?"""
         store = self.store
+        if not self._collapsed:
+            return np.zeros(len(store), bool)
         unlisted = np.array([text in UNLISTED_NAMES for text in store.strings] or [False])
         left_out = self.is_python | unlisted[store.name] if unlisted.any() else self.is_python
         parent = store.parent
@@ -86,6 +90,11 @@ class EventTree:
             parent = np.append(kept_ancestors(parent, ~left_out), -1)[parent]
             parent[left_out] = -1
         repeats = repeats_its_parent(self._row_name, parent, looked_up(_IS_ANNOTATION, store.kind))
+        if repeats.any():
+            again = np.flatnonzero(repeats)
+            repeats[again] = ~_IS_SINGLE[store.kind[again]]
+            if store.metadata.is_foreign:
+                repeats[again] &= store.end_ns[again] > store.start_ns[again]
         return repeats | (left_out & ~self.is_python) if unlisted.any() else repeats
 
     @cached_property

@@ -35,7 +35,10 @@ _FLAGS = ("profile_memory", "with_stack", "record_shapes", "with_modules", "with
 
 def write(source: EventStore | EventTree, path: str | os.PathLike[str]) -> None:
     """Write the trace of a store; compressed if the name ends in ".gz". The file appears when it is complete."""
-    trace = _Trace(EventTree.of(source))
+    tree = EventTree.of(source)
+    if tree.store.metadata.is_foreign:       # its events are written again as they were, also those that lists do not show
+        tree = EventTree(tree.store, collapsed=False)
+    trace = _Trace(tree)
     name = os.fspath(path) if isinstance(path, str) else str(path)
     with atomic_writer(path) as out, Progress(f"writing {os.path.basename(name)}", trace.size) as progress:
         out.write("{\n")
@@ -61,6 +64,8 @@ class _Trace:
         self.metadata = tree.store.metadata
         start = self.metadata.start_ns + self.metadata.epoch_offset_ns
         self.base_ns = start // 1_000_000_000 // _BASE_SECONDS * _BASE_SECONDS * 1_000_000_000
+        if self.metadata.is_foreign:
+            self.base_ns = self.metadata.epoch_offset_ns     # its times are written as they were
         self.shift_ns = self.metadata.epoch_offset_ns - self.base_ns
         self.tracks = Tracks(tree)
         self.slices = Slices(tree, self.tracks, self.shift_ns)
@@ -159,7 +164,8 @@ class _Trace:
                 Number(tids[memory.thread[records]]), b',"ts":', self._time(memory.time_ns[records]),
                 b',"args":{"Total Reserved":0,"Total Allocated":', Number(memory.total[records]), b',"Bytes":',
                 Number(memory.nbytes[records]), b',"Device Id":', Number(memory.device_index[records]), b',"Device Type":',
-                Number(memory.device_type[records]), b',"Addr":', Number(memory.address[records]), b',"finished":false,"Ev Idx":',
+                Number(memory.device_type[records]), When(memory.address[records] >= 0, (b',"Addr":', Number(memory.address[records]))),
+                b',"finished":false,"Ev Idx":',
                 self._numbers(len(records)), b'}}']
 
     def _counter(self, device: int, records: np.ndarray) -> list[Segment]:

@@ -1,18 +1,20 @@
 """The lines of a trace for operators, annotations, and what ran on devices, with the arrows between them."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._fields import ACTIVITY_NAMES, LAUNCHING_KINDS, Flag, Kind
+from .._fields import ACTIVITY_NAMES, LAUNCHING_KINDS, PLACED_KINDS, Flag, Kind
 from ..analysis.flows import find_flows
 from ..analysis.tree import EventTree
 from .arguments import described_arguments, module_text, quoted, stack_text
 from .rows import Micro, Number, Pick, Segment, Texts, When
 from .tracks import Tracks
 
+_IS_PLACED = np.isin(np.arange(256), [int(kind) for kind in PLACED_KINDS])
 _RUNTIMES = {"cuda": "cuda", "xpu": "xpu", "mtia": "mtia"}   # any other device is PyTorch's "privateuse1"
 
 
@@ -34,25 +36,36 @@ class Slices:
         names = [ACTIVITY_NAMES.get(kind, "cpu_op") for kind in Kind]
         for kind in LAUNCHING_KINDS:
             names[kind] = names[kind].replace("cuda", runtime)
-        return Texts(names)
+        return Texts([*names, *(quoted(self.store.strings[i])[1:-1] for i in self._kept_categories.tolist())])
+
+    @cached_property
+    def _kept_categories(self) -> np.ndarray:
+        """The strings that are categories of loaded events."""
+        return np.unique(self.store.category[self.store.category >= 0])
+
+    def _category(self, rows: np.ndarray) -> Pick:
+        kind, category = self.store.kind[rows], self.store.category[rows]
+        if len(self._kept_categories):
+            kind = np.where(category >= 0, len(Kind) + np.searchsorted(self._kept_categories, category), kind)
+        return Pick(self._categories, kind)
 
     def _slice(self, track: tuple[Segment, ...], entries: np.ndarray, rows: np.ndarray) -> list[Segment]:
         """A line up to the start of its arguments. `track` says where it is drawn."""
         store, start = self.store, self.tree.start_ns[entries]
-        segments: list[Segment] = [b'{"ph":"X","cat":"', Pick(self._categories, store.kind[rows]), b'","name":"',
+        segments: list[Segment] = [b'{"ph":"X","cat":"', self._category(rows), b'","name":"',
                                    Pick(self.names, store.name[rows])]
         if self.options.capture_overload_names:
             overload = store.overload[rows]
             named = np.array([bool(text) for text in store.strings] + [False])[overload]
             segments.append(When(named, (b".", Pick(self.names, np.maximum(overload, 0)))))
         return [*segments, b'"', *track, b',"ts":', Micro(start + self.shift_ns), b',"dur":',
-                Micro(self.tree.end_ns[entries] - start), b',"args":{"External id":']
+                Micro(self.tree.end_ns[entries] - start), b',"args":{']
 
     def host(self, entries: np.ndarray, ev_idx: Number) -> list[Segment]:
         """Lines of what ran on the CPU. The ends of arrows follow the slice that they are attached to."""
         rows = self.tree.rows_of(entries)
         track = (b',"pid":%d,"tid":' % self.pid, _numbers(self.tracks.tids(rows)))
-        return [*self._slice(track, entries, rows), Number(entries + 1), *self._details(rows), b',"Ev Idx":', ev_idx,
+        return [*self._slice(track, entries, rows), b'"External id":', Number(entries + 1), *self._details(rows), b',"Ev Idx":', ev_idx,
                 b"}}", *self._forward_backward(track, entries), *self._launches(track, entries)]
 
     def device(self, entries: np.ndarray) -> list[Segment]:
@@ -62,8 +75,13 @@ class Slices:
         track = (b',"pid":', device, b',"tid":', stream)
         owner, correlation = self.tree.owner[entries], self.store.correlation[rows]
         arrow = self._first_launched[entries]
-        return [*self._slice(track, entries, rows), Number(owner + 1), b',"device":', device, b',"stream":', stream,
-                When(correlation >= 0, (b',"correlation":', Number(correlation))), *self._arguments_of(rows), b"}}",
+        owned, numbered = owner >= 0, correlation >= 0
+        placed = _IS_PLACED[self.store.kind[rows]] & (self.store.category[rows] < 0)
+        return [*self._slice(track, entries, rows), When(owned, (b'"External id":', Number(owner + 1))), When(owned & placed, (b",",)),
+                When(placed, (b'"device":', device)), When(placed & ~self._names_stream(rows), (b',"stream":', stream)),
+                When(numbered & (owned | placed), (b",",)),
+                When(numbered, (b'"correlation":', Number(correlation))),
+                *self._arguments_of(rows, owned | placed | numbered), b"}}",
                 When(arrow > 0, _arrow(b"f", "ac2g", arrow, track, self.tree.start_ns[entries] + self.shift_ns))]
 
     # ---- the members of "args" ------------------------------------------------------------------------------
@@ -94,19 +112,38 @@ class Slices:
         """Per row: the number under which an ExecutionTraceObserver counted the call."""
         return np.cumsum(~self.tree.is_python)
 
-    def _arguments_of(self, rows: np.ndarray) -> list[Segment]:
+    def _arguments_of(self, rows: np.ndarray, follow: np.ndarray | None = None) -> list[Segment]:
+        """The descriptions of arguments; with a comma first where they follow something."""
         if not self.store.inputs:
             return []
         index = self.store.columns["inputs"][rows]
         none = len(self.store.inputs)
-        return [Pick(self._arguments, np.where(index < 0, none, index) + np.where(self.store.kind[rows] == Kind.OP, none + 1, 0))]
+        which = np.where(index < 0, none, index) + np.where(self.store.kind[rows] == Kind.OP, none + 1, 0)
+        if follow is None or follow.all():
+            return [Pick(self._arguments, which)]
+        return [When(follow, (Pick(self._arguments, which),)), When(~follow, (Pick(self._leading_arguments, which),))]
+
+    def _names_stream(self, rows: np.ndarray) -> np.ndarray:
+        """Do the arguments of a row name a stream of their own?"""
+        return self._stream_names[self.store.columns["inputs"][rows]]
+
+    @cached_property
+    def _stream_names(self) -> np.ndarray:
+        return np.array([*(any(key == "stream" for key, _ in inputs.keywords) for inputs in self.store.inputs), False])
+
+    def _argument_texts(self) -> Iterator[str]:
+        """The description of every set of arguments and of none, for other events and then for operators."""
+        shown = self.options.describes_inputs, self.options.concrete_inputs, self.store.metadata.is_foreign
+        return (text for operator in (False, True)
+                for text in [*(described_arguments(inputs, operator, *shown) for inputs in self.store.inputs), ""])
 
     @cached_property
     def _arguments(self) -> Texts:
-        """The description of every set of arguments and of none, for other events and then for operators."""
-        shown = self.options.describes_inputs, self.options.concrete_inputs, self.store.metadata.is_foreign
-        return Texts(text for operator in (False, True)
-                     for text in [*(described_arguments(inputs, operator, *shown) for inputs in self.store.inputs), ""])
+        return Texts(self._argument_texts())
+
+    @cached_property
+    def _leading_arguments(self) -> Texts:
+        return Texts(text[1:] for text in self._argument_texts())
 
     def _texts(self, key: str, index: np.ndarray, text: Any) -> Pick:
         """`,"key":"..."` for indices into a side table, nothing for -1."""
@@ -151,7 +188,7 @@ class Slices:
     def _first_launched(self) -> np.ndarray:
         """Per entry: the number of its launcher's entry, counted from 1, if it is the first that this one launched."""
         found = np.zeros(len(self.tree), np.int32)
-        launched = np.flatnonzero(self.tree.launcher >= 0)
+        launched = np.flatnonzero((self.tree.launcher >= 0) & (self.tree.kind != Kind.DEVICE_SCOPE))
         launchers, first = np.unique(self.tree.launcher[launched], return_index=True)
         found[launched[first]] = launchers + 1
         return found
