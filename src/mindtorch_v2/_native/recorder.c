@@ -46,6 +46,15 @@ Buffer *core_buffer(Core *core)
     return own_generation == core->generation ? own_buffer : find_buffer(core);
 }
 
+/* The same for an event, which belongs to the task that runs now. */
+static inline Buffer *event_buffer(Core *core)
+{
+    Buffer *buffer = core_buffer(core);
+    if (!buffer || !buffer_is_elsewhere(buffer))
+        return buffer;
+    return lanes_follow(buffer) < 0 ? NULL : core_buffer(core);
+}
+
 static PyObject *bind(Core *self, PyObject *buffer)
 {
     if (!PyObject_TypeCheck(buffer, &Buffer_Type)) {
@@ -77,7 +86,7 @@ static PyObject *renew(Core *self, PyObject *buffers)
 
 static PyObject *thread_buffer(Core *self, PyObject *Py_UNUSED(ignored))
 {
-    Buffer *buffer = core_buffer(self);
+    Buffer *buffer = event_buffer(self);
     if (!buffer && PyErr_Occurred())
         return NULL;
     PyObject *found = buffer ? (PyObject *)buffer : Py_None;
@@ -253,7 +262,7 @@ static int begin_op_in(Core *self, Buffer *buffer, PyObject *op, PyObject *const
  * written its buffer is held. */
 int core_begin_op(Core *self, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple, int64_t sequence_nr)
 {
-    Buffer *buffer = core_buffer(self);
+    Buffer *buffer = event_buffer(self);
     if (!buffer && PyErr_Occurred())
         return -1;
     Py_XINCREF(buffer);
@@ -356,7 +365,7 @@ int core_begin_node(Core *self, PyObject *name, int64_t sequence_nr, PyObject *t
                     bool is_backward, bool is_closed)
 {
     int kind = node_kind(self, name, is_backward);
-    Buffer *buffer = kind < 0 ? NULL : core_buffer(self);
+    Buffer *buffer = kind < 0 ? NULL : event_buffer(self);
     if (kind < 0 || (!buffer && PyErr_Occurred()))
         return -1;
     Py_XINCREF(buffer);                             /* what is described for the first time may end the recording */
@@ -389,7 +398,7 @@ static PyObject *enter_scope(Core *self, PyObject *const *args, Py_ssize_t count
         return NULL;
     if (count == 2 && args[1] != Py_None)           /* a scope with a text of its own: rare */
         return PyObject_CallMethod((PyObject *)self, "_enter", "iOO", KIND_SCOPE, args[0], args[1]);
-    Buffer *buffer = core_buffer(self);
+    Buffer *buffer = event_buffer(self);
     if (!buffer && PyErr_Occurred())
         return NULL;
     int32_t label;
@@ -415,11 +424,16 @@ static int end_event(Core *self)
         Py_DECREF(told);
     }
     Buffer *buffer = core_buffer(self);
+    int failed = 0;
+    if (buffer && buffer_is_elsewhere(buffer)) {
+        failed = lanes_follow(buffer);              /* where it fails, the event ends all the same */
+        buffer = !failed ? core_buffer(self) : own_generation == self->generation ? own_buffer : NULL;
+    }
     if (buffer)
         buffer_leave_fast(buffer, now);
     if (tracer_paused)
         tracer_resume(buffer);                      /* also where the recording ended inside an operator */
-    return !buffer && PyErr_Occurred() ? -1 : 0;
+    return failed || (!buffer && PyErr_Occurred()) ? -1 : 0;
 }
 
 int core_end_op(Core *self, bool went_well)

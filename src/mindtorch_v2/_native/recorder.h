@@ -134,6 +134,25 @@ typedef struct {
     int32_t lasti, node;               /* the node that `lasti` and all callers led to when last asked; -2 for none */
 } Frame;
 
+/* What an asyncio task or a greenlet has open while another one runs; the thread's own is the root. */
+typedef struct {
+    PyObject_HEAD
+    Open *open;
+    Py_ssize_t open_count, open_room, op_depth;
+    int32_t module;
+    PyObject *module_stack;
+    Frame *frames;                     /* of a greenlet */
+    Py_ssize_t frame_count, frame_room, known_frames;
+    int32_t number, inherited;         /* the scope that it began in, or -1 */
+    bool is_greenlet;
+    PyObject *name;
+} Lane;
+
+typedef struct {
+    int64_t row;                       /* from here on */
+    int32_t lane;
+} Switch;
+
 typedef struct {
     PyObject_HEAD
     Core *core;
@@ -149,6 +168,13 @@ typedef struct {
     unsigned long ident;               /* of the thread, as Python gives it, and its small number */
     int number;
     PyObject *info, *module_stack, *detached;
+    PyObject *context;                 /* the thread's contextvars.Context when last asked who runs; NULL where it had none */
+    Lane *root, *lane;                 /* the thread's own lane, and the current one; `lanes` holds all */
+    PyObject *lanes;
+    int32_t base;                      /* the parent of rows that begin where the lane has nothing open */
+    char in_task, switching;
+    Switch *switches;
+    Py_ssize_t switch_count, switch_room;
 } Buffer;
 
 /* The label of a name that was met lately, found by the name's address. */
@@ -177,7 +203,7 @@ struct Core {
     Stacks *stacks;
 };
 
-extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Storage_Type, Block_Type, Chunk_Type;
+extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Storage_Type, Block_Type, Chunk_Type, Lane_Type;
 extern struct Names {
     PyObject *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
 } names;
@@ -237,6 +263,14 @@ int monitoring_begin(Buffer *buffer);                                       /* t
 void monitoring_end(Buffer *buffer);
 void monitoring_buffer_dies(const Buffer *buffer);
 int buffer_setup(void);
+
+/* lanes */
+extern PyMethodDef lanes_methods[];
+int lanes_init(Buffer *buffer);
+void lanes_clear(Buffer *buffer);
+int lanes_follow(Buffer *buffer);                                           /* goes to the lane of the task that runs now */
+bool lanes_end(Buffer *buffer, int32_t row, int64_t now, void (*end)(Buffer *, int32_t, int64_t));
+void lanes_each(Buffer *buffer, void (*run)(Buffer *));                     /* in every lane, one after another */
 
 /* memory */
 int memory_setup(void);

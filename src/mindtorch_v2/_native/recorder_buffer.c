@@ -36,7 +36,7 @@ static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     made->info = info;
     made->module_stack = PyList_New(0);
     made->detached = PyDict_New();
-    if (!made->module_stack || !made->detached)
+    if (!made->module_stack || !made->detached || lanes_init(made) < 0)
         Py_CLEAR(made);
     return (PyObject *)made;
 }
@@ -47,6 +47,7 @@ static void buffer_dealloc(Buffer *self)
     tracer_clear(self);
     table_clear(&self->rows);
     table_clear(&self->memory);
+    lanes_clear(self);
     free(self->open);
     Py_XDECREF(self->info);
     Py_XDECREF(self->module_stack);
@@ -60,6 +61,8 @@ static PyObject *push(Buffer *self, PyObject *args)
     int label, forward_thread, inputs, by_handle, is_python;
     long long sequence_nr;
     if (!PyArg_ParseTuple(args, "iLiipp", &label, &sequence_nr, &forward_thread, &inputs, &by_handle, &is_python))
+        return NULL;
+    if (buffer_is_elsewhere(self) && lanes_follow(self) < 0)
         return NULL;
     int32_t stack = -1;
     unsigned how = is_python ? BY_HANDLE | IS_PYTHON : by_handle ? BY_HANDLE : 0;
@@ -107,18 +110,31 @@ static PyObject *end_elsewhere(Buffer *self, PyObject *const *args, Py_ssize_t c
     Py_RETURN_NONE;
 }
 
+static bool add_open_rows(const Buffer *self, PyObject *list, const Open *open, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const Row *row = open[i].how & BY_HANDLE ? table_at(&self->rows, open[i].row) : NULL;
+        if (!row)
+            continue;
+        PyObject *pair = Py_BuildValue("(ii)", (int)open[i].row, (int)row->label);
+        int failed = pair ? PyList_Append(list, pair) : -1;
+        Py_XDECREF(pair);
+        if (failed)
+            return false;
+    }
+    return true;
+}
+
 static PyObject *open_rows(Buffer *self, PyObject *Py_UNUSED(ignored))
 {
     PyObject *list = PyList_New(0);
-    for (Py_ssize_t i = 0; list && i < self->open_count; i++) {
-        const Row *row = self->open[i].how & BY_HANDLE ? table_at(&self->rows, self->open[i].row) : NULL;
-        if (!row)
-            continue;
-        PyObject *pair = Py_BuildValue("(ii)", (int)self->open[i].row, (int)row->label);
-        if (!pair || PyList_Append(list, pair) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(pair);
+    bool done = list && add_open_rows(self, list, self->open, self->open_count);
+    for (Py_ssize_t i = 0; done && i < PyList_GET_SIZE(self->lanes); i++) {
+        const Lane *lane = (Lane *)PyList_GET_ITEM(self->lanes, i);
+        done = add_open_rows(self, list, lane->open, lane->open_count);
     }
+    if (!done)
+        Py_CLEAR(list);
     return list;
 }
 
@@ -162,6 +178,8 @@ static PyMethodDef methods[] = {
     {"row_table", (PyCFunction)row_table, METH_VARARGS, "row_table(from, to): the number of the first row, and (chunk, first element, elements) of each part."},
     {"memory_table", (PyCFunction)memory_table, METH_VARARGS, "As row_table, of the memory records."},
     {NULL, NULL, 0, NULL},
+    {NULL, NULL, 0, NULL},             /* room for those of the tracer and the lanes */
+    {NULL, NULL, 0, NULL},
     {NULL, NULL, 0, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -171,6 +189,8 @@ static PyMemberDef members[] = {
     {"module", T_INT, offsetof(Buffer, module), 0, "Number of the nn.Module that runs, or -1."},
     {"module_stack", T_OBJECT_EX, offsetof(Buffer, module_stack), READONLY, "(outermost module, module before, row) per call."},
     {"detached", T_OBJECT_EX, offsetof(Buffer, detached), READONLY, "Rows that another thread closed, and its number."},
+    {"lanes", T_OBJECT_EX, offsetof(Buffer, lanes), READONLY, "The thread's own lane, and those of its tasks."},
+    {"in_task", T_BOOL, offsetof(Buffer, in_task), READONLY, "Whether a task runs, not the thread itself."},
     {"traced", T_BOOL, offsetof(Buffer, traced), READONLY, "Whether Python calls become rows."},
     {"monitored", T_BOOL, offsetof(Buffer, monitored), READONLY, "Whether sys.monitoring tells about them, not a profile hook."},
     {NULL, 0, 0, 0, NULL},
@@ -196,13 +216,15 @@ PyTypeObject Buffer_Type = {
     .tp_getset = attributes,
 };
 
-/* The tracer's methods belong to this type but stand in their own file. */
+/* The methods of the tracer and of lanes belong to this type but stand in their own files. */
 int buffer_setup(void)
 {
     size_t count = 0;
     while (methods[count].ml_name)
         count++;
     for (size_t i = 0; tracer_methods[i].ml_name; i++)
-        methods[count + i] = tracer_methods[i];
-    return PyType_Ready(&Chunk_Type) < 0 ? -1 : PyType_Ready(&Buffer_Type);
+        methods[count++] = tracer_methods[i];
+    for (size_t i = 0; lanes_methods[i].ml_name; i++)
+        methods[count++] = lanes_methods[i];
+    return PyType_Ready(&Chunk_Type) < 0 || PyType_Ready(&Lane_Type) < 0 ? -1 : PyType_Ready(&Buffer_Type);
 }

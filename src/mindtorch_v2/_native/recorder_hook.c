@@ -67,7 +67,7 @@ static inline void end_function_row(Buffer *buffer, int32_t row)
 static inline bool short_call(Buffer *buffer, PyFrameObject *frame)
 {
     Frame *top = &buffer->frames[buffer->frame_count - 1];
-    if (Py_REFCNT(top->frame) < 2 || !has_room(buffer))
+    if (Py_REFCNT(top->frame) < 2 || !has_room(buffer) || buffer_is_elsewhere(buffer))
         return false;
     PyCodeObject *code = PyFrame_GetCode(frame);
     const CodeSlot *slot = find_code(buffer->core->stacks, (PyObject *)code);
@@ -81,7 +81,7 @@ static inline bool short_call(Buffer *buffer, PyFrameObject *frame)
     return true;
 }
 
-/* The function that was called last ends. */
+/* The function that was called last ends. (Its row is found whichever lane is the current one.) */
 static inline bool short_return(Buffer *buffer, PyFrameObject *frame)
 {
     const Frame *top = &buffer->frames[buffer->frame_count - 1];
@@ -98,10 +98,12 @@ static inline bool short_return(Buffer *buffer, PyFrameObject *frame)
 static inline bool short_function_call(Buffer *buffer, const PyFrameObject *frame, PyObject *function)
 {
     Frame *top = &buffer->frames[buffer->frame_count - 1];
-    if (top->frame != frame || top->row == -1)
+    if (top->frame != frame)
+        return !buffer_is_elsewhere(buffer);
+    if (top->row == -1)
         return true;                                     /* of a function that is not shown, nothing is */
     int32_t label = stacks_recent_label(buffer->core->stacks, function, NULL);
-    if (!label || !has_room(buffer))
+    if (!label || !has_room(buffer) || buffer_is_elsewhere(buffer))
         return false;
     if (label != HIDDEN_FUNCTION)
         top->builtin_row = open_function_row(buffer, label);
@@ -111,7 +113,9 @@ static inline bool short_function_call(Buffer *buffer, const PyFrameObject *fram
 static inline bool short_function_return(Buffer *buffer, const PyFrameObject *frame)
 {
     Frame *top = &buffer->frames[buffer->frame_count - 1];
-    if (top->frame == frame && top->builtin_row >= 0) {
+    if (top->frame != frame)
+        return !buffer_is_elsewhere(buffer);
+    if (top->builtin_row >= 0) {
         end_function_row(buffer, top->builtin_row);
         top->builtin_row = -1;
     }

@@ -138,7 +138,7 @@ static inline int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequenc
         row->end_ns = NO_END;
         row->sequence_nr = sequence_nr;
         row->label = label;
-        row->parent = buffer->open_count ? buffer->open[buffer->open_count - 1].row : -1;
+        row->parent = buffer->open_count ? buffer->open[buffer->open_count - 1].row : buffer->base;
         row->inputs = inputs;
         row->stack = stack;
         row->module = buffer->module;
@@ -155,6 +155,12 @@ static inline int32_t buffer_push(Buffer *buffer, int32_t label, int64_t sequenc
     opened->how = how;
     buffer->op_depth += (how & IS_OP) != 0;
     return number;
+}
+
+/* Whether the thread may run another task than at the event before. No task is left inside an operator. */
+static inline bool buffer_is_elsewhere(const Buffer *buffer)
+{
+    return !buffer->op_depth && PyThreadState_Get()->context != buffer->context;
 }
 
 /* What was opened last; NULL where nothing is open. */

@@ -45,6 +45,11 @@ static int note(PyObject *recorder, PyObject *name, int64_t number, int64_t star
     Buffer *buffer = core_buffer(core);
     if (!buffer && PyErr_Occurred())
         return -1;
+    if (buffer && buffer_is_elsewhere(buffer)) {
+        if (lanes_follow(buffer) < 0)
+            return -1;
+        buffer = core_buffer(core);
+    }
     Py_XINCREF(buffer);                             /* a listener may end the recording */
     int failed = core_tell(core, KIND_RUNTIME, name, Py_None, -1, 0);
     if (!failed && buffer)

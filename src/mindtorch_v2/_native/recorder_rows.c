@@ -149,7 +149,7 @@ static void end_call_at(Buffer *buffer, Py_ssize_t place, int64_t now)
     Row *inner = place + 1 < buffer->open_count ? row_at(buffer, opened[1].row) : NULL;
     if (inner) {
         now = inner->start_ns;
-        inner->parent = place ? opened[-1].row : -1;
+        inner->parent = place ? opened[-1].row : buffer->base;
     }
     set_end(buffer, opened->row, now);
     take_out(buffer, place);
@@ -178,19 +178,23 @@ int buffer_leave(Buffer *buffer, int64_t now)
 void buffer_end(Buffer *buffer, int32_t row, int64_t now)
 {
     Py_ssize_t place = place_of(buffer, row);
-    if (place >= 0 && buffer->open[place].how & IS_PYTHON)
+    if (place < 0)
+        lanes_end(buffer, row, now, buffer_end);
+    else if (buffer->open[place].how & IS_PYTHON)
         end_call_at(buffer, place, now);
-    else if (place >= 0)
+    else
         end_event_at(buffer, place, now);
 }
 
 void buffer_end_elsewhere(Buffer *buffer, int32_t row, int64_t now)
 {
     Py_ssize_t place = place_of(buffer, row);
-    if (place >= 0) {
-        set_end(buffer, row, now);
-        take_out(buffer, place);
+    if (place < 0) {
+        lanes_end(buffer, row, now, buffer_end_elsewhere);
+        return;
     }
+    set_end(buffer, row, now);
+    take_out(buffer, place);
 }
 
 void buffer_note_memory(Buffer *buffer, int64_t now, int64_t address, int64_t nbytes, int32_t device)
@@ -211,5 +215,5 @@ void buffer_note_memory(Buffer *buffer, int64_t now, int64_t address, int64_t nb
     row->address = address;
     row->nbytes = nbytes;
     row->device = device;
-    row->row = buffer->open_count ? buffer->open[buffer->open_count - 1].row : -1;
+    row->row = buffer->open_count ? buffer->open[buffer->open_count - 1].row : buffer->base;
 }

@@ -29,6 +29,12 @@ static void pop_frame(Buffer *buffer)
     Py_DECREF(frame);
 }
 
+static void pop_frames(Buffer *buffer)
+{
+    while (buffer->frame_count)
+        pop_frame(buffer);
+}
+
 static Frame *push_frame(Buffer *buffer, PyFrameObject *frame, int32_t class, int32_t row)
 {
     if (buffer->frame_count == buffer->frame_room) {
@@ -146,8 +152,10 @@ static int function_returned(Buffer *buffer, PyFrameObject *frame)
 
 int tracer_handle(Buffer *buffer, PyFrameObject *frame, int what, PyObject *function, PyObject *self)
 {
-    if (buffer->op_depth)
+    if (buffer->op_depth || buffer->switching)
         return 0;
+    if (buffer_is_elsewhere(buffer) && lanes_follow(buffer) < 0)
+        return -1;
     switch (what) {
     case PyTrace_CALL:
         return call(buffer, frame);
@@ -194,8 +202,7 @@ static PyObject *end_trace(Buffer *self, PyObject *Py_UNUSED(ignored))
     Py_INCREF(self);
     monitoring_end(self);
     hook_end(self);
-    while (self->frame_count)
-        pop_frame(self);
+    lanes_each(self, pop_frames);
     Py_DECREF(self);
     if (PyErr_Occurred())
         return NULL;

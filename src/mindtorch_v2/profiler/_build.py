@@ -50,6 +50,8 @@ class Recorded:
     detached: dict[int, int]             # rows closed by another thread -> that thread's number
     columns: Callable[[], dict[str, np.ndarray]]    # row, start_ns, end_ns (NO_END while open), label, parent (a row), ...
     memory: Callable[[], dict[str, np.ndarray]]     # MEMORY_FIELDS, with `row` as a row
+    switches: list[tuple[int, int]] = field(default_factory=list)    # (row, lane): from which row on it ran in which task's lane
+    tasks: dict[int, str] = field(default_factory=dict)              # lane -> the task's name
 
 
 @dataclass
@@ -81,7 +83,8 @@ def recorded(buffer: Any, spans: list[Span]) -> Recorded:
     detached = dict(buffer.detached)
     take = _from_native if isinstance(buffer, NativeBuffer) else _from_python
     columns, memory = take(buffer, spans)
-    return Recorded(buffer.info, spans, detached, columns, memory)
+    tasks = {lane.number: lane.name for lane in buffer.lanes[1:]}
+    return Recorded(buffer.info, spans, detached, columns, memory, buffer.switches(), tasks)
 
 
 def _from_native(buffer: Any, spans: list[Span]) -> tuple[Callable[[], dict[str, np.ndarray]], ...]:
@@ -204,9 +207,17 @@ class _Thread:
         if thread.detached:
             rows, threads = np.array([*thread.detached.items()]).T
             self.columns["end_thread"] = _spread(self.columns["row"], rows, threads, 0)
+        self.lane = self._lanes()
         self._set_times()
         self.available = self.records = 0      # rows and memory records of the window that are still there
         self.keep = self._wanted(self.columns["kind"])
+
+    def _lanes(self) -> np.ndarray:
+        """Per row: the lane of the task that it ran in, 0 for the thread itself."""
+        if not self.thread.switches:
+            return constant(0, len(self.columns["row"]), np.int64)
+        rows, lanes = np.array([(-1, 0), *self.thread.switches]).T
+        return lanes[np.searchsorted(rows, self.columns["row"], "right") - 1]
 
     def _set_times(self) -> None:
         window, starts, ends = self.window, self.columns["start_ns"], self.columns["end_ns"]
@@ -257,7 +268,8 @@ class _Thread:
 
     def nest(self) -> None:
         """Parents among the kept rows. A row that outlives the one it was opened in leaves the nesting (a step stays:
-        what it outlives leaves; a Python call ends with it), so that what remains lies inside its parent."""
+        what it outlives leaves; a Python call ends with it), so that what remains lies inside its parent. A task may outlive the
+        scope that it was created in: then what encloses that one is meant."""
         columns, kinds = self.columns, self.columns["kind"]
         self.nearest: np.ndarray | None = None      # for each row the nearest kept one; None where all are kept
         if self.keep.all() and not self.thread.detached and not _any_outlives(columns["end_ns"], columns["parent"]):
@@ -265,7 +277,7 @@ class _Thread:
             return
         start, end = columns["start_ns"], np.append(columns["end_ns"], np.iinfo(np.int64).max)
         loose = columns["end_thread"] != 0
-        above = np.append(columns["parent"], -1)
+        above, lane = np.append(columns["parent"], -1), np.append(self.lane, -1)
         parent = columns["parent"]
         while True:
             nearest = np.append(kept_ancestors(columns["parent"], self.keep & ~loose), -1)
@@ -273,7 +285,8 @@ class _Thread:
             outlives = self.keep & ~loose & (end[:-1] > end[parent])
             if not outlives.any():
                 break
-            after = outlives & (start >= end[parent])      # it began when the other had ended: they merely follow
+            # Where it began when the other had ended, they merely follow.
+            after = outlives & ((start >= end[parent]) | (lane[:-1] != lane[parent]))
             parent = np.where(after, above[parent], parent)
             partly = np.flatnonzero(outlives & ~after)
             calls = partly[_IS_PYTHON[kinds[partly]]]
@@ -333,10 +346,11 @@ class _Strings:
 def build_store(window: Window, metadata: Metadata) -> EventStore:
     """The events of a window."""
     threads = [_Thread(window, thread) for thread in window.threads]
+    infos = [t.thread.info for t in threads] or [ThreadInfo(1, 0, "MainThread")]
     excess = _keep_within(threads, window.options)
     for thread in threads:
         thread.nest()
-    columns, memory = _joined(threads)
+    columns, memory = _joined(threads, infos)
     memory, lost_memory = _bounded_memory(_with_strays(window, memory), window.options)
     dropped = window.refused + sum(thread.lost() for thread in threads) + excess + lost_memory
     strings = _Strings()
@@ -349,7 +363,6 @@ def build_store(window: Window, metadata: Metadata) -> EventStore:
     steps = columns["kind"] == Kind.STEP
     if steps.any():
         columns["sequence_nr"] = np.where(steps, -1, columns["sequence_nr"])
-    infos = [t.thread.info for t in threads] or [ThreadInfo(1, 0, "MainThread")]
     if (columns["kind"] == Kind.RUNTIME).any():
         columns, infos = add_device_rows(columns, strings, infos, window.device, metadata.use_device or "npu")
     columns, memory["row"] = in_order(columns, memory["row"])
@@ -378,8 +391,8 @@ def _keep_within(threads: list[_Thread], options: Options) -> int:
     return excess
 
 
-def _joined(threads: list[_Thread]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """The kept rows and the memory records of all threads, with row numbers of the joined table."""
+def _joined(threads: list[_Thread], infos: list[ThreadInfo]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """The kept rows and the memory records of all threads, with row numbers of the joined table. Tasks are added to `infos`."""
     names = ("start_ns", "end_ns", "label", "kind", "sequence_nr", "forward_thread", "inputs", "stack", "module", "flags", "end_thread")
     columns: dict[str, list[np.ndarray]] = {n: [] for n in (*names, "parent", "thread")}
     memory: dict[str, list[np.ndarray]] = {n: [] for n in (*MEMORY_FIELDS, "thread")}
@@ -394,12 +407,23 @@ def _joined(threads: list[_Thread]) -> tuple[dict[str, np.ndarray], dict[str, np
         for n in names:
             columns[n].append(thread.columns[n][keep] if count < len(keep) else thread.columns[n])
         columns["parent"].append(parent[keep] if count < len(keep) else parent)
-        columns["thread"].append(constant(number, count, np.int32))
+        columns["thread"].append(_with_tasks(thread, number, infos) if thread.thread.tasks else constant(number, count, np.int32))
         base += count
         for n in MEMORY_FIELDS:
             memory[n].append(row if n == "row" else table[n])
         memory["thread"].append(np.full(len(row), number, np.int32))
     return {n: _one(c) for n, c in columns.items()}, {n: _one(c) for n, c in memory.items()}
+
+
+def _with_tasks(thread: _Thread, number: int, infos: list[ThreadInfo]) -> np.ndarray:
+    """Per kept row: the place of its thread, or of its task, which is added."""
+    lanes, which = np.unique(thread.lane[thread.keep], return_inverse=True)
+    places = []
+    for lane in lanes.tolist():
+        places.append(number if lane == 0 else len(infos))
+        if lane != 0:
+            infos.append(thread.thread.info._replace(name=thread.thread.tasks[lane], task=lane))
+    return np.array(places, np.int64)[which] if places else np.zeros(0, np.int64)
 
 
 def _one(parts: list[np.ndarray]) -> np.ndarray:

@@ -28,6 +28,7 @@ _IS_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
 _IS_PYTHON = np.isin(np.arange(256), [int(kind) for kind in PYTHON_KINDS])
 _LAUNCHES = np.isin(np.arange(256), [int(kind) for kind in LAUNCHING_KINDS])
 _ASYNCHRONOUS = re.compile(r"asynchronous \d+")
+_TASK = re.compile(r"task (.*) \(thread (\d+)\)", re.DOTALL)
 _THREAD_NAME = re.compile(r"thread \d+ \((.*)\)", re.DOTALL)
 
 
@@ -76,6 +77,8 @@ def build(raw: Collected) -> EventStore:
     columns["step"] = _steps(columns, list(raw.strings))
     stacks = _stacks(raw, columns)
     columns["thread"] = thread_of_track[columns.pop("track")]
+    if any(thread.task for thread in threads):
+        columns["parent"] = _around_tasks(columns, threads, nests & ~loose)
     columns = {name: values for name, values in columns.items() if name not in ("external", "unfinished")}
     memory = _memory(raw, columns, thread_of_track)
     columns, memory["row"] = in_order(columns, memory["row"])   # ends that were cut off may have changed the order
@@ -126,9 +129,23 @@ def _threads(raw: Collected, columns: dict[str, np.ndarray], process: Any) -> tu
         name = "MainThread" if name == process_name else name
         device = -1 if not on_device else owner if type(owner) is int and 0 <= owner < _SAFE else 0
         threads.append(ThreadInfo(numbers.get(i) or next(free), os_id, name, device))
+    threads = _with_tasks(raw, kept, threads)
     lookup = np.zeros(len(raw.tracks) + 1, np.int64)
     lookup[kept] = np.arange(len(kept))
     return threads or [ThreadInfo(1, 0, "MainThread")], lookup
+
+
+def _with_tasks(raw: Collected, kept: list[int], threads: list[ThreadInfo]) -> list[ThreadInfo]:
+    """The threads, where those that are tasks of others have their numbers."""
+    known = {thread.os_id: thread for thread in threads if thread.device < 0}
+    made = []
+    for i, thread in zip(kept, threads):
+        found = _TASK.fullmatch(raw.names.get(("thread_name", *raw.tracks[i][:2]), ""))
+        if found is not None and thread.os_id >= _FIRST_EXTRA_TID and thread.device < 0:
+            owner = known.get(int(found.group(2)), thread._replace(os_id=int(found.group(2))))
+            thread = owner._replace(name=found.group(1), task=thread.os_id - _FIRST_EXTRA_TID + 1)
+        made.append(thread)
+    return made
 
 
 def _forward_numbers(columns: dict[str, np.ndarray], tracks: int) -> dict[int, int]:
@@ -159,6 +176,24 @@ def _with_backward(kinds: np.ndarray, columns: dict[str, np.ndarray], strings: l
     above = np.append(kinds, -1)[parent]
     same = inner[np.append(columns["name"], -1)[parent]] == columns["name"]
     return np.where((above == Kind.NODE) & same, int(Kind.BACKWARD), kinds)
+
+
+def _around_tasks(columns: dict[str, np.ndarray], threads: list[ThreadInfo], nests: np.ndarray) -> np.ndarray:
+    """Parents, also of what tasks began with: the innermost event that their thread had open meanwhile."""
+    start, end, parent, kinds = (columns[n] for n in ("start_ns", "end_ns", "parent", "kind"))
+    made = np.append(parent, -1)
+    tasks = np.array([thread.task for thread in threads])[columns["thread"]]
+    numbers = np.array([thread.number for thread in threads])[columns["thread"]]
+    roots = np.flatnonzero(nests & (tasks > 0) & (parent < 0))
+    for number in np.unique(numbers[roots]).tolist():
+        around = np.flatnonzero(nests & (tasks == 0) & (numbers == number) & ~_IS_PYTHON[kinds])
+        for row in roots[numbers[roots] == number].tolist() if len(around) else []:
+            place = int(np.searchsorted(start[around], start[row], "right")) - 1
+            found = int(around[place]) if place >= 0 else -1
+            while found >= 0 and (end[found] < end[row] or _IS_PYTHON[kinds[found]]):
+                found = int(parent[found])
+            made[row] = found if found < row else -1
+    return made[:-1]
 
 
 def _launchers(columns: dict[str, np.ndarray]) -> np.ndarray:

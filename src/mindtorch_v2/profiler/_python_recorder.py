@@ -11,11 +11,12 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
-from . import _clock
+from . import _clock, _tasks
 from ._fields import Kind
 from ._interning import InputTable, Labels, ModuleTable, op_label, op_numbers
 from ._stacks import StackSampler
@@ -71,13 +72,27 @@ class Position(NamedTuple):
     remembered: int      # memory records so far
 
 
+class Lane:
+    """What an asyncio task or a greenlet has open while another one runs; number 0 is the thread's own."""
+
+    __slots__ = ("number", "name", "inherited", "open", "calls", "module", "module_stack")
+
+    def __init__(self, number: int = 0, name: str = "", inherited: int = -1) -> None:
+        self.number, self.name, self.inherited = number, name, inherited
+        self.open: list[int] = []
+        self.calls: set[int] = set()
+        self.module = -1
+        self.module_stack: list[tuple[Any, int, int]] = []
+
+
 class ThreadBuffer:
     """What one thread recorded. `open` is its stack of open rows: a row number, or -2 - number where the row was
     opened with a handle and will be closed by it. Row numbers grow but may have gaps. Positions count what has been given
     up (`gone`) too."""
 
     __slots__ = ("info", "row_numbers", "marks", "rows", "details", "ends", "cuts", "open", "calls", "memory", "detached", "module",
-                 "module_stack", "op_stacks", "frames", "builtins", "traced", "paused_by_ops", "gone")
+                 "module_stack", "op_stacks", "frames", "builtins", "traced", "paused_by_ops", "gone",
+                 "lanes", "lane", "task", "base", "switched")
 
     def __init__(self, info: ThreadInfo) -> None:
         self.info = info
@@ -99,6 +114,53 @@ class ThreadBuffer:
         self.builtins: dict[FrameType, int] = {}    # caller of a running function in C -> that function's row
         self.traced = False
         self.paused_by_ops: Any = None      # the thread's profile function, where it need not run inside operators
+        self.lanes = [Lane()]               # the thread's own, and those of its tasks
+        self.lane = self.lanes[0]           # the current one: what it has open stands here
+        self.task: Any = None               # whose it is
+        self.base = -1                      # the parent (as in `open`) of rows that begin where the lane has nothing open
+        self.switched: list[tuple[int, int]] = []   # (row, lane): from which row on the thread ran in which lane
+
+    @property
+    def in_task(self) -> bool:
+        """Whether a task runs, not the thread itself."""
+        return self.lane.number != 0
+
+    def add_lane(self, number: int, name: str, is_greenlet: bool, inherited: int) -> Lane:
+        """A lane for a task. (Frames are found by what they are, so greenlets need no more.)"""
+        self.lanes.append(Lane(number, name, inherited))
+        return self.lanes[-1]
+
+    def switches(self) -> list[tuple[int, int]]:
+        """(row, lane): from which row on the thread ran in which lane."""
+        return list(self.switched)
+
+    def go_to(self, lane: Lane) -> None:
+        """Takes up what a task had open."""
+        before = self.lane
+        before.open, before.calls, before.module, before.module_stack = self.open, self.calls, self.module, self.module_stack
+        self.open, self.calls, self.module, self.module_stack = lane.open, lane.calls, lane.module, lane.module_stack
+        self.lane = lane
+
+    def switch(self, task: Any, lane: Lane) -> None:
+        """Another task runs now."""
+        number = next(self.row_numbers)
+        self.marks += 1
+        self.task = task
+        if lane is not self.lane:
+            self.switched.append((number, lane.number))
+            self.go_to(lane)
+        self.base = self._base_of(lane)
+
+    def _base_of(self, lane: Lane) -> int:
+        """What encloses the rows of a task beside its own: the scope that it began in while that is open, else what the thread has
+        open."""
+        if lane.number == 0:
+            return -1
+        inherited = -2 - lane.inherited
+        if lane.inherited >= 0 and any(inherited in other.open for other in self.lanes):
+            return inherited
+        root = self.lanes[0]
+        return next((row for row in reversed(root.open) if row not in root.calls), -1)
 
     def position(self) -> Position:
         """Where the next entries will stand."""
@@ -111,7 +173,8 @@ class ThreadBuffer:
     def open_rows(self) -> list[tuple[int, int]]:
         """(row, label) of what is open with a handle, outermost first."""
         labels = dict(zip(self.rows[::len(ROW_FIELDS)], self.rows[2::len(ROW_FIELDS)]))
-        return [(-2 - row, labels[-2 - row]) for row in self.open if row < -1 and -2 - row in labels]
+        opened = [self.open, *(lane.open for lane in self.lanes if lane is not self.lane)]
+        return [(-2 - row, labels[-2 - row]) for rows in opened for row in rows if row < -1 and -2 - row in labels]
 
     def forget(self, limit: int) -> None:
         """Gives up the oldest rows and memory records, so that `limit` of each are left."""
@@ -133,16 +196,28 @@ class ThreadBuffer:
     def end(self, row: int, now: int) -> None:
         """Ends a row that was opened with a handle, wherever it stands."""
         opened, number = self.open, -2 - row
-        if row < 0 or not opened:                # it was not kept
+        if row < 0:                              # it was not kept
             return
-        if opened[-1] == number:
+        if opened and opened[-1] == number:
             opened.pop()
             self.calls.discard(number)
             self.ends += (row, now)
         elif number in self.calls:
             self._end_call(number, now)
-        elif number in opened:                   # else it ended with the event that it began in
+        elif number in opened:
             self.end_event(opened.index(number), now)
+        elif len(self.lanes) > 1:                # else it ended with the event that it began in
+            self._in_its_lane(number, lambda: self.end(row, now))
+
+    def _in_its_lane(self, number: int, end: Callable[[], None]) -> None:
+        """Ends a row that another lane than the current one has open."""
+        current = self.lane
+        for lane in self.lanes:
+            if lane is not current and number in lane.open:
+                self.go_to(lane)
+                end()
+                self.go_to(current)
+                return
 
     def _end_call(self, number: int, now: int) -> None:
         """Ends a Python call before an event that began in it: its row ends where that began, and what called it encloses the event."""
@@ -152,7 +227,7 @@ class ThreadBuffer:
         self.calls.remove(number)
         self.ends += (-2 - number, now)
         if opened[place] != -1:
-            self.cuts += (-2 - number, opened[place], opened[place - 1] if place else -1)
+            self.cuts += (-2 - number, opened[place], opened[place - 1] if place else self.base)
 
     def end_event(self, place: int, now: int) -> None:
         """Ends the row at a place of the stack. Python calls that began in it and go on end with it."""
@@ -175,15 +250,18 @@ class ThreadBuffer:
         if row >= 0 and -2 - row in self.open:
             self.open.remove(-2 - row)
             self.ends += (row, now)
+        elif row >= 0:
+            self._in_its_lane(-2 - row, lambda: self.end_elsewhere(row, now, thread))
 
 
 class Handle:
     """An open row that may be closed out of order or by another thread."""
 
-    __slots__ = ("generation", "buffer", "row")
+    __slots__ = ("generation", "buffer", "row", "scopes")
 
     def __init__(self, generation: int, buffer: ThreadBuffer, row: int) -> None:
         self.generation, self.buffer, self.row = generation, buffer, row
+        self.scopes: Any = None      # of a scope in a task: what `_tasks.scope` is while it is open, and was before
 
 
 class _Local(threading.local):
@@ -216,6 +294,8 @@ class Recorder:
         self.stray_memory: list[int] = []              # frees by threads that are not
         self._local = _Local()
         self.on_adopt: Callable[[ThreadBuffer], None] | None = None
+        self._lanes: dict[int, tuple[Any, Any, Any]] = {}     # id of a task -> (weak reference to it, buffer, lane)
+        self._has_tasks = _tasks.may_exist()
         self._start_tables()
 
     def _start_tables(self) -> None:
@@ -274,8 +354,34 @@ class Recorder:
         return None
 
     def thread_buffer(self) -> ThreadBuffer | None:
-        """The calling thread's buffer, if it is recorded."""
-        return self._local.buffer or self._buffer()
+        """The calling thread's buffer, if it is recorded; its lane is that of the task that runs now."""
+        buffer = self._local.buffer or self._buffer()
+        if not self._has_tasks:
+            self._has_tasks = _tasks.may_exist()
+        if buffer is not None and self._has_tasks:
+            self._follow(buffer)
+        return buffer
+
+    def _follow(self, buffer: ThreadBuffer) -> None:
+        """Goes to the lane of the task that runs now."""
+        task = _tasks.current()
+        if task is not buffer.task:
+            buffer.switch(task, self._lane_of(buffer, task))
+
+    def _lane_of(self, buffer: ThreadBuffer, task: Any = None) -> Any:
+        """The lane of a task (of the one that runs now). One that is met for the first time inherits the scope that was open where
+        it was created."""
+        task = _tasks.current() if task is None else task
+        if task is None:
+            return buffer.lanes[0]
+        known_task, owner, lane = self._lanes.get(id(task), (None, None, None))
+        if owner is not buffer or known_task() is not task:      # another one may have had the number
+            generation, thread, row = _tasks.scope.get() or (0, 0, -1)
+            known = generation == self.generation and thread == buffer.info.number
+            number = next(_tasks.numbers)
+            lane = buffer.add_lane(number, _tasks.name_of(task, number), _tasks.is_greenlet(task), row if known else -1)
+            self._lanes[id(task)] = weakref.ref(task), buffer, lane
+        return lane
 
     def meet_again(self) -> None:
         """Makes every thread pass by `adopt` once more."""
@@ -285,6 +391,7 @@ class Recorder:
         """Stops recording all threads but those numbered in `keep`."""
         if self.buffers.keys() - keep:
             self.buffers = {n: b for n, b in self.buffers.items() if n in keep}
+            self._lanes.clear()
             self.meet_again()
 
     # --- events -----------------------------------------------------------------------------------------------------
@@ -300,10 +407,13 @@ class Recorder:
         if label is None:
             label = op_label(op)
         opened = buffer.open
+        if self._has_tasks and not (opened and opened[-1] >= 0):      # no task is left inside an operator
+            self._follow(buffer)
+            opened = buffer.open
         if self.limit and not self._has_room(buffer):
             opened.append(-1)
             return
-        row, parent = next(buffer.row_numbers), opened[-1] if opened else -1
+        row, parent = next(buffer.row_numbers), opened[-1] if opened else buffer.base
         if detail:
             inputs = self.inputs.of_op(op, args) if detail & SHAPES else -1
             stack = -1
@@ -360,7 +470,7 @@ class Recorder:
             if not by_handle:
                 opened.append(-1)
             return -1
-        row, parent = next(buffer.row_numbers), opened[-1] if opened else -1
+        row, parent = next(buffer.row_numbers), opened[-1] if opened else buffer.base
         described = self._described(inputs, keywords)
         stack = self._stack_of(buffer, parent) if self.detail & STACKS else -1
         label = self.labels.number(name, kind)
@@ -391,6 +501,9 @@ class Recorder:
         if buffer is None:
             return
         opened = buffer.open
+        if self._has_tasks and not (opened and opened[-1] >= 0):
+            self._follow(buffer)
+            opened = buffer.open
         if not opened:
             return
         row = opened.pop()
@@ -420,7 +533,11 @@ class Recorder:
             self._tell(kind, name, inputs, -1, 0)
         if buffer is None:
             return None
-        return Handle(self.generation, buffer, self._push(buffer, True, kind, name, inputs, sequence_nr, 0, keywords))
+        handle = Handle(self.generation, buffer, self._push(buffer, True, kind, name, inputs, sequence_nr, 0, keywords))
+        if buffer.in_task and (kind == Kind.SCOPE or kind == Kind.STEP):
+            handle.scopes = ((handle.generation, buffer.info.number, handle.row), _tasks.scope.get())
+            _tasks.scope.set(handle.scopes[0])
+        return handle
 
     def close(self, handle: Handle | None) -> None:
         """Ends a row, once; later calls do nothing, nor does one after the recorder has forgotten the row."""
@@ -430,6 +547,8 @@ class Recorder:
                 listener.leave()
         if handle is None or handle.generation != self.generation:
             return
+        if handle.scopes is not None and _tasks.scope.get() == handle.scopes[0]:
+            _tasks.scope.set(handle.scopes[1])
         if handle.buffer.info.number == identity.info.number:
             handle.buffer.end(handle.row, now)
         else:
@@ -461,7 +580,7 @@ class Recorder:
                     return
                 if len(buffer.memory) >= 2 * len(MEMORY_FIELDS) * self.limit:
                     buffer.forget(self.limit)
-            row = buffer.open[-1] if buffer.open else -1
+            row = buffer.open[-1] if buffer.open else buffer.base
             device = DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index
             buffer.memory += (self.now(), address, nbytes, device, row)
 
@@ -487,10 +606,12 @@ class Recorder:
 
     def push_python(self, buffer: ThreadBuffer, label: int) -> int:
         """Opens a row for a Python call."""
+        if self._has_tasks:
+            self._follow(buffer)
         if self.limit and not self._has_room(buffer):
             return -1
         opened, row = buffer.open, next(buffer.row_numbers)
-        parent = opened[-1] if opened else -1
+        parent = opened[-1] if opened else buffer.base
         if buffer.module >= 0:
             buffer.details += (row, 0, -1, -1, buffer.module)
         buffer.rows += (row, self.now(), label, parent, -1)

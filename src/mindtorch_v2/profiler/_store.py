@@ -35,12 +35,14 @@ class InputDescription(NamedTuple):
 
 class ThreadInfo(NamedTuple):
     """A thread: its small number (1 is the first that recorded anything), the system's id for it, and its name. A
-    stream of a device is one too: `device` is the device's index (-1 for threads of the CPU), `os_id` the stream's."""
+    stream of a device is one too: `device` is the device's index (-1 for threads of the CPU), `os_id` the stream's. So is an
+    asyncio task or a greenlet: number and id are its thread's, `task` is its own number (0 for the thread itself)."""
 
     number: int
     os_id: int
     name: str
     device: int = -1
+    task: int = 0
 
 
 class ModuleInfo(NamedTuple):

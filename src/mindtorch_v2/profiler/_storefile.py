@@ -200,7 +200,7 @@ class _Reader:
     def store(self) -> EventStore:
         store = EventStore(
             self._columns("events"), strings=self._strings(), inputs=[_described(item) for item in self._json("inputs")],
-            threads=[ThreadInfo(*_typed(item, (int, int, str, int))) for item in self._json("threads")],
+            threads=[_thread(item) for item in self._json("threads")],
             modules=[ModuleInfo(*_typed(item, (int, str, str, int))) for item in self._json("modules")],
             stacks=StackTable(self._columns("stacks")), memory=MemoryTable(self._columns("memory")),
             metadata=_metadata(self._json("metadata")))
@@ -208,6 +208,11 @@ class _Reader:
         if problem:
             raise ValueError(problem)
         return store
+
+
+def _thread(item: Any) -> ThreadInfo:
+    """A thread; files from before tasks were told apart have one value less."""
+    return ThreadInfo(*_typed([*item, 0] if isinstance(item, list) and len(item) == 4 else item, (int, int, str, int, int)))
 
 
 def _narrowed(column: np.ndarray, field: Field) -> np.ndarray:

@@ -76,7 +76,7 @@ def _blocks(count: int) -> Iterator[slice]:
 def _cpu_sums(tree: EventTree, entries: np.ndarray | None, group: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Nanoseconds on the CPU of each group: with what is below its entries, and without. Sums stay exact below 2**53."""
     total, own = np.zeros(groups), np.zeros(groups)
-    if entries is not None or tree.has_device_entries or not tree.nests.all():
+    if entries is not None or tree.has_device_entries or tree.has_tasks or not tree.nests.all():
         for block in _blocks(len(group)):
             chosen = block if entries is None else entries[block]
             total += np.bincount(group[block], weights=tree.total_ns[chosen], minlength=groups)

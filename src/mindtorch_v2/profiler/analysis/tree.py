@@ -10,6 +10,7 @@ from .._fields import ANNOTATION_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, SINGLE_KI
 from .._store import EventStore, is_constant, kept_ancestors
 from .collapse import UNLISTED_NAMES, looked_up, repeats_its_parent
 from .flops import flops_of_rows
+from .tasks import running_times
 
 MEMORY_NAME = "[memory]"
 MEMORY_KIND = 255  # not a kind of row: an entry made from a memory record that no event accounts for
@@ -219,10 +220,26 @@ class EventTree:
             return found
         return np.where(self.nests & np.append(self.nests, False)[found], found, -1)
 
+    @property
+    def has_tasks(self) -> bool:
+        """Whether several tasks took turns on a thread."""
+        return any(thread.task for thread in self.store.threads)
+
+    @cached_property
+    def _running_ns(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Where several tasks ran on a thread: the time that entries ran themselves, and that with everything below them. None where
+        no task interrupted another, so that what elapsed is the same."""
+        if not self.has_tasks:
+            return None
+        threads = np.array([thread.number for thread in self.store.threads])
+        thread = np.where(self.nests & (self.kind != MEMORY_KIND), threads[self.column(self.store.thread, 0)], -1)
+        own = running_times(self.start_ns, self.end_ns, self.parent, thread)
+        return own, np.where(self.nests, self.sum_to_ancestors(own), self.end_ns - self.start_ns)
+
     @cached_property
     def total_ns(self) -> np.ndarray:
-        """Elapsed time on the CPU; zero for what ran elsewhere."""
-        elapsed = self.end_ns - self.start_ns
+        """Elapsed time on the CPU, without that of other tasks meanwhile; zero for what ran elsewhere."""
+        elapsed = self.end_ns - self.start_ns if self._running_ns is None else self._running_ns[1]
         return elapsed if not self.device_type.any() else np.where(self.device_type == 0, elapsed, 0)
 
     # ---- devices --------------------------------------------------------------------------------------------
@@ -284,6 +301,8 @@ class EventTree:
     @cached_property
     def self_ns(self) -> np.ndarray:
         """Elapsed time less that of the children."""
+        if self._running_ns is not None:
+            return self._running_ns[0]
         parent = self.parent
         flat = is_constant(parent) and parent[0] < 0      # nothing has children
         own = self.total_ns if flat else self.total_ns - self.sum_to_parents(self.total_ns)

@@ -85,7 +85,9 @@ def _nesting(tree: EventTree) -> Iterator[Finding]:
     outside[inner] = (store.start_ns[inner] < store.start_ns[parent]) | (store.end_ns[inner] > store.end_ns[parent])
     yield from _where("nesting", "a child is not inside its parent", outside)
     foreign = np.zeros(len(store), bool)
-    foreign[inner] = store.thread[inner] != store.thread[parent]
+    numbers = np.array([thread.number for thread in store.threads] or [0])      # a task's is that of its thread
+    number = numbers.take(store.thread, mode="clip")
+    foreign[inner] = number[inner] != number[parent]
     yield from _where("nesting", "a child ran on another thread than its parent", foreign)
 
 

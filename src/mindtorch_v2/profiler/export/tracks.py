@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._fields import DEVICE_KINDS, Flag
+from .._store import ThreadInfo
 from ..analysis.tree import MEMORY_KIND, EventTree
 
 FIRST_EXTRA_TID = 0x70000000  # above the thread ids of operating systems; viewers keep no more than 32 bits
@@ -15,18 +16,19 @@ _ON_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
 
 class Tracks:
     """Slices on one track must lie inside or beside each other. Events of a thread do, except those that were closed
-    out of order or by another thread: these get tracks of their own, as few as keep them apart. A stream's number and that of its
+    out of order or by another thread: these get tracks of their own, as few as keep them apart. So does every task, since tasks take
+    turns. A stream's number and that of its
     device are the track of what ran on it."""
 
     def __init__(self, tree: EventTree) -> None:
         store = tree.store
         self._tree = tree
-        self._os_ids = np.array([thread.os_id for thread in store.threads] or [0])
         self._devices = np.array([max(thread.device, 0) for thread in store.threads] or [0])
         self.names = {thread.os_id: f"thread {thread.os_id} ({_label(thread.name, store.metadata.process_name)})"
-                      for thread in store.threads if thread.device < 0}
-        self.streams = [thread for thread in store.threads if thread.device >= 0]
+                      for thread in store.threads if thread.device < 0 and not thread.task}
         self._next_tid = FIRST_EXTRA_TID
+        self._tids = np.array([self._add_task(thread) if thread.task else thread.os_id for thread in store.threads] or [0])
+        self.streams = [thread for thread in store.threads if thread.device >= 0]
         apart = np.flatnonzero(store.flags & np.uint8(Flag.ASYNC))
         self._apart = apart[~_ON_DEVICE[store.kind[apart]]]
         self._lanes = self._spread(self._apart)
@@ -49,6 +51,12 @@ class Tracks:
             lanes[i] = tids[lane]
         return lanes
 
+    def _add_task(self, task: ThreadInfo) -> int:
+        """A track for a task."""
+        tid = self._extra_tid()
+        self.names[tid] = f"task {task.name} (thread {task.os_id})"
+        return tid
+
     def _extra_tid(self) -> int:
         """The next number that no thread has."""
         while self._next_tid in self.names:
@@ -58,7 +66,7 @@ class Tracks:
 
     def tids(self, rows: np.ndarray) -> np.ndarray:
         """The track of each row."""
-        tids = self._os_ids[self._tree.store.thread[rows]]
+        tids = self._tids[self._tree.store.thread[rows]]
         if len(self._apart):
             place = np.minimum(np.searchsorted(self._apart, rows), len(self._apart) - 1)
             tids = np.where(self._apart[place] == rows, self._lanes[place], tids)
