@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fallback test-narrow check bench record abi oracle interop sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
+.PHONY: help demo test test-fallback test-narrow check wheel bench record abi oracle interop sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,14 @@ test-narrow: $(VENV)/.dev ## run numerical tests as on a processor without AVX, 
 check: $(VENV)/.dev ## lint (ruff) and type-check (mypy)
 	$(BIN)/ruff check src tests scripts benchmarks examples ascend_sim setup.py
 	$(BIN)/mypy
+
+wheel: ## build a wheel and try it in an empty environment that has no compiler
+	rm -rf build/wheel && mkdir -p build/wheel
+	$(PYTHON) -m venv build/wheel/build && build/wheel/build/bin/pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+	$(PYTHON) -m venv build/wheel/try && build/wheel/try/bin/pip install --quiet --disable-pip-version-check --no-index --no-deps \
+	  "$$(ls -t dist/mindtorch_v2-*.whl | head -n 1)"
+	build/wheel/try/bin/pip install --quiet --disable-pip-version-check --only-binary :all: 'numpy>=2.1'
+	cd build/wheel && CC=false PATH=try/bin try/bin/python ../../scripts/try_wheel.py
 
 .venv-bench/.done: pyproject.toml
 	$(PYTHON) -m venv .venv-bench
@@ -126,4 +134,4 @@ else
 endif
 
 clean: ## remove environments and caches
-	rm -rf .venv .venv-bench .venv-oracle .venv-interop build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv dist .venv-bench .venv-oracle .venv-interop build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
