@@ -35,7 +35,8 @@ def main() -> None:
         prof.save(str(stored))
         events = json.loads(trace.read_text())["traceEvents"]
         assert len(torch.profiler.load(str(stored)).events()) == len(prof.events())
-    print(f"mindtorch_v2 {torch.__version__} from {pathlib.Path(torch.__file__).parent}: loss {losses[0]:.3f} -> {losses[-1]:.3f}, {len(events)} trace events")
+    print(f"mindtorch_v2 {torch.__version__} from {pathlib.Path(torch.__file__).parent}:",
+          f"loss {losses[0]:.3f} -> {losses[-1]:.3f}, {len(events)} trace events")
 
 
 if __name__ == "__main__":
