@@ -54,7 +54,10 @@ def _told(op: Op, call: Any, args: tuple[Any, ...], positional: list[Any], keywo
         return call(*positional, **keywords)
     observer.enter_op(_shown_op(op, len(targets)), (*args, *targets), modes.sequence[0] if modes.grad_enabled() else -1)
     try:
-        return call(*positional, **keywords)
+        result = call(*positional, **keywords)
+        if observer.watches_outputs:
+            observer.outputs(result)
+        return result
     finally:
         observer.leave()
 

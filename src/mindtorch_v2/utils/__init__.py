@@ -4,7 +4,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_PARTS = ("checkpoint", "data", "dlpack", "hooks")
+_PARTS = ("benchmark", "bottleneck", "checkpoint", "data", "dlpack", "flop_counter", "hooks")
 
 
 def __getattr__(name: str) -> Any:
