@@ -285,14 +285,15 @@ class FlopCounterMode:
     # ---- calls: what an observer is told ----------------------------------------------------------------------
 
     def enter(self, kind: Kind, name: str, op: Any, args: tuple[Any, ...], sequence_nr: int, forward_thread: int) -> None:
-        thread = self._thread
+        thread: _Thread = self._thread
         is_backward = kind in (Kind.BACKWARD, Kind.NODE)
         if is_backward:
             thread.modules.append(self._modules_of_node.get(sequence_nr, thread.modules[-1]))
         elif sequence_nr >= 0 and thread.modules[-1]:
             self._modules_of_node[sequence_nr] = thread.modules[-1]    # the last call with a number is the one that makes its node
         packet = None
-        if op is not None and not thread.counted and _table.OPS.get(op.name) is op:
+        known: Any = _table.OPS
+        if op is not None and not thread.counted and known.get(op.name) is op:
             packet = getattr(_ops.aten, op.base)
             packet = packet if packet in self.flop_registry else None
         thread.calls.append((packet, op, args, is_backward))
