@@ -22,8 +22,8 @@ from ._serialization.unpickler import FullUnpickler, RestrictedUnpickler, user_s
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
 # What a damaged or hostile pickle makes the unpickler raise.
-_PICKLE_FAULTS = (EOFError, IndexError, KeyError, ValueError, TypeError, AttributeError, struct.error, UnicodeDecodeError, OverflowError,
-                  MemoryError)
+_PICKLE_FAULTS = (EOFError, IndexError, KeyError, ValueError, TypeError, AttributeError, AssertionError, struct.error, OverflowError,
+                  MemoryError, RecursionError)
 
 
 def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True,
@@ -86,12 +86,16 @@ def _placer(map_location: Any) -> Callable[[Any], Any]:
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None, mmap: bool | None = None,
          **pickle_load_args: Any) -> Any:
-    """Reads what `save` wrote, here or in PyTorch.
+    """Reads what `save` wrote, here or in PyTorch. A file that is no checkpoint or is damaged is a RuntimeError (the archive) or
+    an UnpicklingError (what it describes); one with a type that does not exist here (bfloat16) is a NotImplementedError.
 
     weights_only (the default) builds tensors and plain containers only: a file that asks for anything else gets an
     UnpicklingError, and none of its code runs. With weights_only=False the file may run arbitrary code.
     """
     restricted = weights_only is None or weights_only
+    if pickle_module is not None and pickle_module is not pickle:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified" if weights_only else
+                           "only the standard pickle module is supported")
     shown = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
     archive = ArchiveReader(f, str(shown))
     try:

@@ -7,10 +7,14 @@ import struct
 import sys
 import zipfile
 import zlib
+from functools import cached_property
 from typing import Any
 
 # What zipfile raises on damaged archives.
 _FAULTS = (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, struct.error, zlib.error, OverflowError)
+# Records are written uncompressed. One that was compressed later may grow so much on reading, so that a small file stays one.
+_MAX_RATIO = 100
+_HARMLESS = 1 << 24
 ALIGNMENT = 64  # PyTorch maps storages from the file; they begin at multiples of this
 
 
@@ -44,11 +48,28 @@ class ArchiveReader:
         except _FAULTS as error:
             raise RuntimeError(f"{shown} is not a PyTorch checkpoint: it is no zip archive, or it is damaged ({error}). Files of the "
                                "format before PyTorch 1.6 are not read; load them with PyTorch and save them again.") from None
+        self._check_sizes()
         found = [n for n in self.zip.namelist() if n.endswith("/data.pkl")]
         if len(found) != 1:
             raise RuntimeError(f"{shown} is not a PyTorch checkpoint: it holds no data.pkl" + (
                 "; it looks like a TorchScript archive" if any("constants.pkl" in n for n in self.zip.namelist()) else ""))
         self.folder = found[0].removesuffix("/data.pkl")
+
+    def _check_sizes(self) -> None:
+        """The records together hold no more than the file, but for what compression saves."""
+        assert self.zip.fp is not None
+        length = self.zip.fp.seek(0, os.SEEK_END)
+        if sum(info.compress_size for info in self.zip.infolist()) > length:
+            raise RuntimeError(f"{self.shown} is damaged: its records are larger than the file")
+        for info in self.zip.infolist():
+            stored = info.compress_type == zipfile.ZIP_STORED
+            if stored and info.file_size != info.compress_size:
+                raise RuntimeError(f"{self.shown} is damaged: the sizes of the record {info.filename!r} differ")
+            if not stored and info.file_size > max(_HARMLESS, _MAX_RATIO * info.compress_size):
+                raise RuntimeError(
+                    f"{self.shown}: the record {info.filename!r} would grow from {info.compress_size} bytes to {info.file_size}, more "
+                    f"than {_MAX_RATIO} times, and is not read. Checkpoints are written uncompressed; if this one is to be trusted, "
+                    "unpack the archive and pack it again without compression.")
 
     def has(self, name: str) -> bool:
         return f"{self.folder}/{name}" in self.zip.NameToInfo
@@ -67,9 +88,12 @@ class ArchiveReader:
             raise RuntimeError(f"{self.shown} is damaged: the record {name!r} is missing")
         return info.file_size
 
-    @property
+    @cached_property
     def byteorder(self) -> str:
-        return self.read("byteorder").decode() if self.has("byteorder") else sys.byteorder
+        found = self.read("byteorder") if self.has("byteorder") else sys.byteorder.encode()
+        if found not in (b"little", b"big"):
+            raise RuntimeError(f"{self.shown} is damaged: unknown byte order {found[:20]!r}")
+        return found.decode()
 
     def close(self) -> None:
         self.zip.close()

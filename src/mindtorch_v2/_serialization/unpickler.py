@@ -4,6 +4,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,11 @@ from .._dispatch.keys import NPU
 from .._shape import Size
 from .._tensor import Parameter, Tensor, wrap
 from .archive import ArchiveReader
-from .names import STORAGE_DTYPES, StorageType, foreign_module, own_module
+from .names import FOREIGN_TYPES, STORAGE_DTYPES, StorageType, foreign_module, own_module
+from .restricted import RestrictedMachine, bytes_like, shown
 
+_MAX_DIMENSIONS = 64      # of numpy
+_WIDEST = 16              # bytes of the widest type: a storage that is seen in several types may have so many left over
 user_safe_globals: dict[str, Any] = {}
 
 
@@ -46,9 +50,12 @@ def rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any, re
     """A tensor over a loaded storage; RuntimeError if its shape reaches outside it."""
     if not isinstance(storage, LoadedStorage):
         raise pickle.UnpicklingError("a tensor refers to something that is no storage")
+    if not isinstance(size, tuple) or not isinstance(stride, tuple) or len(size) > _MAX_DIMENSIONS:
+        raise pickle.UnpicklingError(f"a tensor has the impossible geometry size={shown(size)}, stride={shown(stride)}")
     numbers = (storage_offset, *size, *stride)
     if len(size) != len(stride) or not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers):
-        raise pickle.UnpicklingError(f"a tensor has the impossible geometry size={size!r}, stride={stride!r}, offset={storage_offset!r}")
+        raise pickle.UnpicklingError(f"a tensor has the impossible geometry size={shown(size)}, stride={shown(stride)}, "
+                                     f"offset={shown(storage_offset)}")
     flat = storage.array
     last = storage_offset + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else storage_offset - 1
     if last >= flat.size:
@@ -73,6 +80,15 @@ def _on_device(storage: LoadedStorage, offset: int, size: Any, strides: Any, hos
     return wrap(array, storage.dtype, NPU, whole.device)
 
 
+def rebuild_tensor_of_type(storage: Any, storage_offset: Any, size: Any, stride: Any, requires_grad: Any, backward_hooks: Any,
+                           dtype: Any, metadata: Any = None) -> Tensor:
+    """A tensor over the bytes of a loaded storage: PyTorch writes types so that have no storage class of their own."""
+    if not isinstance(storage, LoadedStorage) or not isinstance(dtype, dt.dtype) or storage.array.nbytes % dtype.itemsize:
+        raise pickle.UnpicklingError("a tensor refers to something that is no storage of its type")
+    typed = LoadedStorage(storage.array.view(dtype.np), dtype, storage.location, storage._key, storage._on_device)
+    return rebuild_tensor(typed, storage_offset, size, stride, requires_grad)
+
+
 def rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any = None) -> Any:
     if not isinstance(data, Tensor):
         raise pickle.UnpicklingError("a parameter holds something that is no tensor")
@@ -82,12 +98,14 @@ def rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any = None)
 def _allowed() -> dict[str, Any]:
     known: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "collections.defaultdict": defaultdict,
-        "builtins.set": set, "builtins.frozenset": frozenset, "builtins.complex": complex, "builtins.bytearray": bytearray,
-        "builtins.slice": slice, "__builtin__.set": set, "_codecs.encode": _encode_latin1,
-        "torch._utils._rebuild_tensor_v2": rebuild_tensor, "torch._utils._rebuild_parameter": rebuild_parameter,
+        "builtins.set": set, "builtins.frozenset": frozenset, "builtins.complex": complex, "builtins.bytearray": bytes_like,
+        "builtins.slice": slice, "_codecs.encode": _encode_latin1,
+        "torch._utils._rebuild_tensor_v2": rebuild_tensor, "torch._utils._rebuild_tensor_v3": rebuild_tensor_of_type,
+        "torch._utils._rebuild_parameter": rebuild_parameter,
         "torch.Size": Size, "torch.device": _device.device, "torch.serialization._get_layout": lambda name: None,
         "torch.nn.parameter.Parameter": Parameter,
     }
+    known.update({name.replace("builtins", "__builtin__"): value for name, value in known.items() if name.startswith("builtins.")})
     known.update({f"torch.{d.name}": d for d in dt.ALL})
     known.update({f"torch.{name}": StorageType(name) for name in STORAGE_DTYPES})
     known["torch.storage.UntypedStorage"] = known["torch.UntypedStorage"]
@@ -97,39 +115,61 @@ def _allowed() -> dict[str, Any]:
 ALLOWED = _allowed()
 
 
-class _Reader(pickle.Unpickler):
-    """Shared by the restricted and the full reader: storages come from the archive."""
+def foreign_type(name: str, file: str, place: str) -> NotImplementedError:
+    """The error for one of PyTorch's types that do not exist here; `place` is where in the checkpoint it was met."""
+    return NotImplementedError(
+        f"{file}: {shown(place) if place else 'a value'} has the type torch.{FOREIGN_TYPES[name]}, which does not exist here (those that "
+        f"do: {', '.join(sorted(d.name for d in dt.ALL))}). Convert the checkpoint with PyTorch first, for instance its tensors by "
+        ".to(torch.float32), which holds every value of bfloat16, float16 and the float8 types.")
+
+
+class _Storages:
+    """The storages of an archive, each read once and never beyond what its first reference needs."""
 
     def __init__(self, archive: ArchiveReader, place: Any) -> None:
-        super().__init__(io.BytesIO(archive.read("data.pkl")), encoding="utf-8")
         self._archive, self._place = archive, place
         self._storages: dict[str, np.ndarray] = {}
         self._on_device: dict[Any, Tensor] = {}
 
-    def persistent_load(self, saved_id: Any) -> Any:
+    def load(self, saved_id: Any) -> LoadedStorage:
         if not isinstance(saved_id, tuple) or len(saved_id) != 5 or saved_id[0] != "storage" or not isinstance(saved_id[1], StorageType):
-            raise pickle.UnpicklingError(f"unknown reference {saved_id!r} in the checkpoint")
+            raise pickle.UnpicklingError(f"unknown reference {shown(saved_id)} in the checkpoint")
         _, kind, key, location, numel = saved_id
         if not isinstance(key, str) or not isinstance(numel, int) or numel < 0:
-            raise pickle.UnpicklingError(f"unknown reference {saved_id!r} in the checkpoint")
-        raw = self._storages.get(key)
-        if raw is None:
-            data = bytearray(self._archive.read(f"data/{key}"))
-            raw = self._storages[key] = np.frombuffer(data, np.uint8)
+            raise pickle.UnpicklingError(f"unknown reference {shown(saved_id)} in the checkpoint")
         itemsize = kind.dtype.itemsize
-        if raw.size < numel * itemsize:
-            raise RuntimeError(f"{self._archive.shown} is damaged: storage {key} holds {raw.size} bytes, {numel * itemsize} are needed")
-        array = raw[:numel * itemsize].view(kind.dtype.np)
+        needed = numel * itemsize
+        raw = self._storages.get(key)
+        size = self._archive.size(f"data/{key}") if raw is None else raw.size
+        if not needed <= size < needed + (_WIDEST if raw is None else size + 1):
+            raise RuntimeError(f"{self._archive.shown} is damaged: storage {shown(key)} holds {size} bytes, {needed} are needed")
+        if raw is None:
+            raw = self._storages[key] = np.frombuffer(bytearray(self._archive.read(f"data/{key}")), np.uint8)
+        array = raw[:needed].view(kind.dtype.np)
         if self._archive.byteorder == "big" and itemsize > 1:
             array = array.byteswap()
         return LoadedStorage(array, kind.dtype, self._place(location), key, self._on_device)
 
 
-class RestrictedUnpickler(_Reader):
+def _is_allowed(kind: Any) -> bool:
+    return any(kind is allowed for allowed in user_safe_globals.values())
+
+
+class RestrictedUnpickler(RestrictedMachine):
     """Builds containers, numbers and tensors only."""
 
+    def __init__(self, archive: ArchiveReader, place: Any) -> None:
+        super().__init__(archive.read("data.pkl"), _is_allowed)
+        self._archive = archive
+        self.persistent_load: Callable[[Any], Any] = _Storages(archive, place).load
+
     def find_class(self, module: str, name: str) -> Any:
+        return self.named(self._found(module, name))
+
+    def _found(self, module: str, name: str) -> Any:
         full = f"{module}.{name}"
+        if full in FOREIGN_TYPES:
+            raise foreign_type(full, self._archive.shown, self.place())
         for candidate in (full, f"{foreign_module(module)}.{name}"):
             if candidate in ALLOWED:
                 return ALLOWED[candidate]
@@ -142,11 +182,21 @@ class RestrictedUnpickler(_Reader):
             "do it only if you trust its source.")
 
 
-class FullUnpickler(_Reader):
+class FullUnpickler(pickle.Unpickler):
     """Imports whatever the file names, PyTorch's modules as this package's. It can run arbitrary code."""
+
+    def __init__(self, archive: ArchiveReader, place: Any) -> None:
+        super().__init__(io.BytesIO(archive.read("data.pkl")), encoding="utf-8")
+        self._archive = archive
+        self._storages = _Storages(archive, place)
+
+    def persistent_load(self, saved_id: Any) -> Any:
+        return self._storages.load(saved_id)
 
     def find_class(self, module: str, name: str) -> Any:
         full = f"{foreign_module(module)}.{name}"
-        if full in ALLOWED:
+        if full in FOREIGN_TYPES:
+            raise foreign_type(full, self._archive.shown, "")
+        if full in ALLOWED and name != "bytearray":
             return ALLOWED[full]
         return super().find_class(own_module(module), name)
