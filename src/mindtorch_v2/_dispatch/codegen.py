@@ -33,14 +33,18 @@ _PY_TYPES = {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.compl
 
 
 def list_keys(tensors: Any) -> int:
-    """The union of the keys of a list of tensors (None allowed)."""
+    """The union of the keys of a list of tensors."""
     keys = 0
     if isinstance(tensors, Tensor):
         raise AttributeError("a tensor stands where a list of tensors is wanted")
     for t in tensors:
-        if t is not None:
-            keys |= t._ks
+        keys |= t._ks
     return keys
+
+
+def keys_with_holes(tensors: Any) -> int:
+    """The same for a list in which None may stand."""
+    return list_keys([t for t in tensors if t is not None])
 
 
 def as_dtype(value: Any) -> dt.dtype:
@@ -72,6 +76,16 @@ def bad_tensor_argument(op: Op, args: tuple[Any, ...], first: int = 1) -> TypeEr
         elif not (p.name in op.numbers and isinstance(x, (int, float, complex))):
             return wrong_argument(op.base, "input" if p.name == "self" else p.name, i + first, "Tensor", x)
     return TypeError(f"{op.base}(): arguments do not fit {op.text}")
+
+
+def misused(op: Op, args: tuple[Any, ...], first: int) -> TypeError | None:
+    """The error for an argument of a composite op that should have been a tensor, or None if all are."""
+    def fits(p: Param, x: Any) -> bool:
+        if p.is_list:
+            return isinstance(x, (list, tuple)) and all(isinstance(t, Tensor) or (t is None and p.holes) for t in x)
+        return isinstance(x, Tensor) or (x is None and p.optional) or (p.name in op.numbers and isinstance(x, (int, float, complex)))
+    wrong = any(p.is_tensor and not fits(p, x) for p, x in zip(op.schema.params, args))
+    return bad_tensor_argument(op, args, first) if wrong else None
 
 
 def missing_argument(op: Op, name: str) -> TypeError:
@@ -107,6 +121,7 @@ def call_pinned(call: Any, requires_grad: bool, **args: Any) -> Tensor:
 SPACE.update(_one=1, _check_writable=check_writable, _alias=shallow_alias, _want_grad=want_grad, _call_pinned=call_pinned, _wrap=wrap,
              _Tensor=Tensor, _Parameter=Parameter, _new=_new, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
              _dispatch=dispatch_with_keyset, _below=dispatch_below_autograd, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype,
+             _keys_with_holes=keys_with_holes, _misused=misused,
              _bad=bad_tensor_argument, _bad_method=bad_method_argument, _missing=missing_argument,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
              _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _made_into=make_into, _copyto=copyto,
@@ -217,7 +232,7 @@ class Writer:
             if not p.is_tensor:
                 continue
             if p.is_list:
-                parts.append(f"_list_keys({n})")
+                parts.append(f"_keys_with_holes({n})" if p.holes else f"_list_keys({n})")
             elif p.name in self.op.numbers:
                 parts.append(f"(0 if {n} is None else _number_key({n}))" if p.optional else f"_number_key({n})")
             elif p.optional:
@@ -286,7 +301,11 @@ class Writer:
         add = self.lines.append
         if self.op.derivative is None:
             add("    if not _mode & 0x60:" if not self.is_factory else "    if not _mode & 0x60 and not requires_grad:")
-            add(f"        return _IMPL({self.args()})")
+            add("        try:")
+            add(f"            return _IMPL({self.args()})")
+            add("        except (AttributeError, TypeError):")
+            add(f"            if (_e := _misused(_OP, ({self.args()}), {int(self.form == 'function')})) is not None: raise _e from None")
+            add("            raise")
             self.observed_composite()
             self.only_steps = not self.is_factory and self.op.name in COMPOSITES
         add("    try:")

@@ -46,7 +46,7 @@ def accepts(op: Op, p: Param, value: Any, lenient: bool = False) -> bool:
         return True
     if p.is_list:
         if isinstance(value, (list, tuple)):
-            return all(x is None and p.is_tensor or check(x) for x in value)
+            return all(x is None and p.holes or check(x) for x in value)
         return p.length > 0 and check(value) and not isinstance(value, Tensor)
     if p.is_tensor and p.name in op.numbers and isinstance(value, (int, float, complex)):
         return True

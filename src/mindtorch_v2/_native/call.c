@@ -573,6 +573,11 @@ PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObj
     Py_XDECREF(arguments.storage);
     for (int i = 0; i < arguments.owned_count; i++)
         Py_DECREF(arguments.owned[i]);
+    if (found == DONE && !made && call->is_composite
+        && (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_TypeError))) {
+        PyErr_Clear();      /* perhaps an argument that is no tensor: the Python function tells */
+        found = OTHERWISE;
+    }
     return found == OTHERWISE ? PyObject_Vectorcall(call->function, args, flags, keywords) : made;
 }
 

@@ -23,6 +23,7 @@ class Param:
     is_list: bool
     length: int      # int[2]: a single number stands for this many; 0 when unknown
     alias: str       # "a" for a view source, "a!" for one that is written, "" otherwise
+    holes: bool      # Tensor?[]: elements of the list may be None
 
     @property
     def is_tensor(self) -> bool:
@@ -72,7 +73,7 @@ def _parse_param(text: str, keyword_only: bool) -> Param:
     type_word = {"SymInt": "int"}.get(base[0], base[0])
     return Param(match["name"], type_word, _default_value(match["default"]), keyword_only,
                  word.endswith("?") and not (size and word.endswith("?[]")), size is not None,
-                 int(size[1]) if size and size[1] else 0, alias[1] if alias else "")
+                 int(size[1]) if size and size[1] else 0, alias[1] if alias else "", "?[" in word)
 
 
 def _split(text: str) -> list[str]:

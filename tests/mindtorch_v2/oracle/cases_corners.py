@@ -59,3 +59,58 @@ CASES += [
     Case("out-requires-grad", "torch.norm(a, out=torch.empty(()))", a=In((3,))),
     Case("out-cumsum-in-integers", "torch.cumsum(a, 0, out=torch.empty(4, dtype=torch.int64))", grad=False, a=In((4,), low=0.5, high=3.5)),
 ]
+
+# --- whole numbers that a type cannot hold wrap -----------------------------------------------------------------------------
+_BYTE, _SMALL = In((3,), "uint8", values=[1, 7, 200]), In((3,), "int8", values=[1, 7, -100])
+for _code in ("a + {n}", "a - {n}", "{n} - a", "a * {n}", "a // {n}", "a % {n}", "torch.fmod(a, {n})", "torch.remainder({n}, a)", "a & {n}", "a | {n}",
+              "a.clamp(min={n})", "a.clamp(max={n})", "a.clamp_min({n})", "torch.clamp(a, {n}, 100)", "torch.add(a, a, alpha={n})",
+              "torch.sub(a, a, alpha={n})", "a.clone().add_(a, alpha={n})", "torch.rsub(a, 1, alpha={n})", "a.clone().fill_({n})", "a == {n}", "a > {n}",
+              "a.masked_fill(a > 3, {n})", "a.index_fill(0, torch.tensor([0]), {n})", "a.scatter(0, torch.tensor([1]), {n})",
+              "torch.addcmul(a, a, a, value={n})", "torch.full_like(a, {n})", "a.new_full((2,), {n})",
+              "torch.scalar_tensor({n}, dtype=a.dtype)", "torch.addmm(a.reshape(3, 1), a.reshape(3, 1), a[:1].reshape(1, 1), alpha={n}, beta={n})",
+              "torch._foreach_maximum([a], {n})[0]", "torch._foreach_add([a], [a], alpha={n})[0]", "b = a.clone(); b[0] = {n}; b", "torch.pow({n}, a % 3)"):
+    for _n in (-3, 300):
+        CASES += [Case(f"wraps-uint8-{_code}-{_n}", _code.format(n=_n), a=_BYTE), Case(f"wraps-int8-{_code}-{_n}", _code.format(n=_n), a=_SMALL)]
+
+# --- empty and 0-dim ------------------------------------------------------------------------------------------------------------
+_ONE, _POINT, _Z = In((), values=2.5), In((3,), values=[0.5, 0.1, 1.0]), "complex64"
+CASES += [
+    *[Case(f"quantile-0d-{q}-{d}-{k}", f"torch.quantile(a, {q}, dim={d}, keepdim={k})", a=_ONE, q=In((3,), values=[0.5, 0.1, 1.0], grad=False))
+      for q in ("0.5", "q") for d in (None, 0, -1) for k in (False, True)],
+    Case("nanquantile-0d", "torch.nanquantile(a, 0.5, dim=0)", a=_ONE),
+    Case("quantile-empty", "torch.quantile(torch.empty(0), 0.5)"),
+    Case("vander-0d", "torch.linalg.vander(a, N=3)", a=_ONE),
+    Case("vander-0d-alone", "torch.linalg.vander(a)", a=_ONE),
+    Case("vander-empty", "torch.linalg.vander(torch.ones(0))"),
+    Case("multilabel_margin-0d", "F.multilabel_margin_loss(a, torch.tensor(0))", a=_ONE),
+    Case("multilabel_margin-empty", "F.multilabel_margin_loss(torch.empty(0), torch.empty(0, dtype=torch.int64))"),
+    Case("multilabel_margin-3d", "F.multilabel_margin_loss(torch.ones(1, 2, 3), torch.zeros(1, 2, 3, dtype=torch.int64))"),
+    Case("gather-empty-index", "torch.gather(a, 0, torch.empty(0))", a=In((2, 2)), grad=False),
+    Case("scatter-empty-index", "torch.scatter(a, 0, torch.empty(0), a)", a=In((2, 2)), grad=False),
+    *[Case(f"{part}-{name}", f"a{view}.{part}.sum()", a=In(shape, _Z)) for part in ("real", "imag")
+      for name, shape, view in (("0d", (), ""), ("empty", (1, 0, 3), ""), ("transposed", (2, 3), ".t()"), ("strided", (2, 4), "[:, ::2]"),
+                                ("expanded", (3,), ".expand(2, 3)"))],
+    Case("batch_norm-1d", "F.batch_norm(a, torch.zeros(5), torch.ones(5))", a=In((5,)), grad=False),
+    Case("batch_norm-no-channels", "F.batch_norm(a, torch.zeros(0), torch.ones(0))", a=In((2, 0, 3)), grad=False, strides=False),
+]
+
+# --- bool ---------------------------------------------------------------------------------------------------------------------------
+_TRUTH = In((3, 4), "bool")
+CASES += [Case(f"bool-{c}", c, a=_TRUTH) for c in
+          ("torch.triu(a)", "torch.triu(a, 1)", "torch.tril(a, -1)", "a.clone().triu_(1)", "a.clone().tril_()", "torch.triu(a[:0])",
+           "F.unfold(a[None, None], 2)", "torch.triu(torch.ones(4, 4, dtype=torch.bool), diagonal=1)")]
+
+
+# --- second derivatives ---------------------------------------------------------------------------------------------------------------
+CASES += [Case(f"layer_norm-twice-{shape}", f"y = F.layer_norm(x, {shape}, w, w); g, = torch.autograd.grad(y.pow(2).sum(), x, create_graph=True); "
+               "g.pow(2).sum()", x=In((2, 3), "float64"), w=In(shape, "float64"), rtol=1e-9) for shape in ((2, 3), (3,))]
+
+# --- errors ---------------------------------------------------------------------------------------------------------------------------
+CASES += [Case(f"error-{c}", c, a=In((4,)), grad=False) for c in (
+    "torch.isclose(a, 1)", "torch.isclose(a, a.double())", "torch.isclose(a, a, rtol=-1)", "torch.isclose(a, a, atol=-1)", "torch.cat([a, None])",
+    "torch.stack([a, None])", "torch.cat([a, 1])", "torch.cat(a)", "torch.cat([])", "torch.narrow_copy(a, 0, 5, 1)", "torch.narrow_copy(a, 0, 2, 3)",
+    "torch.narrow_copy(a, 0, 0, -1)", "torch.narrow_copy(a, 3, 2, 3)", "torch.narrow_copy(torch.tensor(4), 0, 2, 3)", "torch.allclose(a, 1)",
+    "torch.hstack([a, None])", "torch.matmul(a, 1)", "torch.block_diag(a, None)", "F.multi_margin_loss(a, torch.tensor([0, 1]))",
+    "F.multi_margin_loss(a.reshape(2, 2), torch.tensor([0., 1.]))", "F.multi_margin_loss(a.reshape(2, 2), torch.tensor([0, 1]), p=3)",
+    "F.multi_margin_loss(a.reshape(2, 2), torch.tensor([0, 5]))", "F.multi_margin_loss(a.reshape(2, 2), torch.tensor([0, 1]), weight=a)",
+    "torch.square(1)", "torch.einsum('ij', 1)", "torch.tensordot(a, 1)", "a.isclose(1)", "torch.outer(a, 2)", "torch.kron(a, 2)")]

@@ -19,6 +19,11 @@ def _plus(a: Any, b: Any) -> Any:
     return b if a is None else a + b
 
 
+def _sum(t: Any, dims: Ints) -> Any:
+    """The sum over these dimensions; over none of them if there are none, where the op would take all."""
+    return aten.sum(t, dims, keepdim=True) if dims else t
+
+
 def _second(G: Any, Gw: Any, Gb: Any, g: Any, x: Any, mean: Any, rstd: Any, weight: Any, together: Ints, shared: Ints) -> list[Any]:
     """What g, x and the weight receive from the gradients G, Gw, Gb of (input's, weight's, bias's gradient).
 
@@ -38,7 +43,7 @@ def _second(G: Any, Gw: Any, Gb: Any, g: Any, x: Any, mean: Any, rstd: Any, weig
     if G is not None:
         back = rstd * projected(G)
         to_g = back if weight is None else back * weight
-        to_weight = aten.sum(g * back, shared, keepdim=True) if weight is not None else None
+        to_weight = _sum(g * back, shared) if weight is not None else None
         toward_y = -rstd * (G * mean_of(h * y) + h * mean_of(G * y))
         to_x = -rstd * y * mean_of(G * (rstd * projected(h)))
     if Gw is not None:
@@ -56,7 +61,7 @@ def _second_fixed(G: Any, Gw: Any, Gb: Any, g: Any, x: Any, mean: Any, rstd: Any
     to_g = to_x = to_weight = None
     if G is not None:
         to_g = G * rstd if weight is None else G * (rstd * weight)
-        to_weight = aten.sum(G * g * rstd, shared, keepdim=True) if weight is not None else None
+        to_weight = _sum(G * g * rstd, shared) if weight is not None else None
     if Gw is not None:
         to_g = _plus(to_g, Gw * ((x - mean) * rstd))
         to_x = Gw * g * rstd

@@ -195,7 +195,7 @@ def cross(self: Any, other: Any, dim: int | None) -> Any:
 @composite("linalg_vander")
 def linalg_vander(x: Any, N: int | None) -> Any:
     if x.dim() == 0:
-        raise RuntimeError("Invalid input: expected a tensor with at least 1 dimension")
+        x = aten.unsqueeze(x, 0)
     n = x.shape[-1] if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")

@@ -32,7 +32,7 @@ def _check(self: Any, q: Any, interpolation: str) -> None:
 
 def _lines(self: Any, dim: int | None) -> Any:
     """The values of each quantile in order, in the last dimension."""
-    if dim is None:
+    if dim is None or not self.dim():
         return aten.sort(aten.flatten(self))[0]
     if normalize_dim(dim, self.dim()) == max(self.dim() - 1, 0):
         return aten.sort(self)[0]

@@ -11,6 +11,7 @@ from ..._dispatch.registry import kernel
 from ..._dispatch.resolve import type_word
 from ..._ops.creation_sizes import arange_type, as_number, count_steps, counted_sizes, explain_sizes, range_bounds, range_length
 from ..._ops.movement_shapes import channels_last_strides, storage_extent
+from .whole_numbers import as_element
 
 Array = np.ndarray
 
@@ -139,4 +140,6 @@ def logspace(start: Any, end: Any, steps: int, base: float, dtype: dt.dtype | No
 
 @kernel("scalar_tensor")
 def scalar_tensor(s: Any, dtype: dt.dtype | None, *options: Any) -> Array:
-    return np.array(as_number(s), (dtype or dt.get_default_dtype()).np)
+    made = np.empty((), (dtype or dt.get_default_dtype()).np)
+    made[()] = as_element(made, as_number(s))
+    return made

@@ -16,6 +16,7 @@ from . import (
 )
 from .blocks import BLOCK, in_blocks
 from .unsupported import not_implemented
+from .whole_numbers import as_element, wrapped
 
 Operand = Any  # an array, or a Python number where the declaration allows one
 
@@ -32,9 +33,14 @@ def _factor(self: Any, alpha: Any, name: str) -> Any:
     return bool(alpha) if kind == "b" else alpha
 
 
+def _scaled(other: Operand, factor: Any) -> Any:
+    """other * factor; a factor of integers is one of their type."""
+    return other * (as_element(other, factor) if isinstance(other, np.ndarray) and other.dtype.kind in "iu" else factor)
+
+
 def _fits(number: Any, like: np.ndarray) -> Any:
-    """A number wrapped to the integer type of `like`, as C does; numpy would refuse one that is too large."""
-    return np.array(number & ((1 << 64) - 1), np.uint64).astype(like.dtype) if isinstance(number, int) else number
+    """A number wrapped to the integer type of `like`."""
+    return wrapped(number, like.dtype)
 
 
 def _wrapping(ufunc: Any) -> Callable[[Operand, Operand], Any]:
@@ -48,13 +54,14 @@ def _wrapping(ufunc: Any) -> Callable[[Operand, Operand], Any]:
 
 
 _add, _multiply, _subtract = _wrapping(np.add), _wrapping(np.multiply), _wrapping(np.subtract)
+_remainder, _fmod, _floor_divide, _power = _wrapping(np.remainder), _wrapping(np.fmod), _wrapping(np.floor_divide), _wrapping(np.power)
 
 
 @kernel("add.Tensor", direct=np.add)
 def add(self: Operand, other: Operand, alpha: Any) -> Any:
     if alpha.__class__ is int and alpha == 1:
         return _add(self, other)
-    return _add(self, other * _factor(self, alpha, "add"))
+    return _add(self, _scaled(other, _factor(self, alpha, "add")))
 
 
 def _scaled_into(self: np.ndarray, other: Operand, alpha: Any, ufunc: Any) -> None:
@@ -64,8 +71,10 @@ def _scaled_into(self: np.ndarray, other: Operand, alpha: Any, ufunc: Any) -> No
         return
     alpha = _factor(self, alpha, "add_" if ufunc is np.add else "sub_")
     if self.size <= BLOCK or not isinstance(other, np.ndarray) or other.shape != self.shape:
-        ufunc(self, other * alpha, out=self)
+        ufunc(self, _scaled(other, alpha), out=self)
         return
+    if self.dtype.kind in "iu":
+        alpha = as_element(self, alpha)
 
     def body(out: np.ndarray, a: np.ndarray, b: np.ndarray, t: np.ndarray) -> None:
         np.multiply(b, alpha, out=t)
@@ -99,7 +108,7 @@ def no_bool_operand(self: Any, other: Any, alpha: Any) -> None:
 @kernel("sub.Tensor")
 def sub(self: Operand, other: Operand, alpha: Any) -> Any:
     if alpha.__class__ is not int or alpha != 1:
-        other = other * _factor(self, alpha, "sub")
+        other = _scaled(other, _factor(self, alpha, "sub"))
     try:
         return _subtract(self, other)
     except TypeError:
@@ -156,14 +165,14 @@ def _integers(name: str, self: Operand, other: Operand) -> bool:
 def divide_down(self: Operand, other: Operand) -> Any:
     """The quotient rounded towards minus infinity."""
     _integers("div_floor_cpu", self, other)
-    return np.floor_divide(self, other)
+    return _floor_divide(self, other)
 
 
 def divide_to_zero(self: Operand, other: Operand) -> Any:
     """The quotient without its fraction."""
     if not _integers("div_trunc_cpu", self, other):
         return np.trunc(np.true_divide(self, other))
-    down = np.floor_divide(self, other)
+    down = _floor_divide(self, other)
     return down + ((down < 0) & (down * other != self))
 
 
@@ -188,7 +197,7 @@ kernel("floor_divide")(divide_down)
 def remainder(self: Operand, other: Operand) -> Any:
     """What is left of a division rounded down: it has the sign of the divisor."""
     whole = _integers("remainder_cpu", self, other)
-    result = np.remainder(self, other)
+    result = _remainder(self, other)
     if whole:
         return result
     zero = np.equal(result, 0)  # to which numpy gives the sign of the divisor, PyTorch that of the dividend
@@ -199,7 +208,7 @@ def remainder(self: Operand, other: Operand) -> Any:
 def fmod(self: Operand, other: Operand) -> Any:
     """What is left of a division rounded to zero: it has the sign of the dividend."""
     _integers("fmod_cpu", self, other)
-    return np.fmod(self, other)
+    return _fmod(self, other)
 
 
 # --- powers -------------------------------------------------------------------------------------------------------------
@@ -236,9 +245,9 @@ def pow_tensor(self: Operand, exponent: np.ndarray) -> Any:
     if kind == "b":
         raise not_implemented("pow", exponent)
     if kind != "i" or not np.any(exponent < 0):
-        return np.power(self, exponent)
+        return _power(self, exponent)
     # The inverse of a whole number is whole only for 1 and -1; PyTorch gives 0 for all others.
-    whole = np.power(self, np.maximum(exponent, 0))
+    whole = _power(self, np.maximum(exponent, 0))
     unit = np.where(self == np.array(1), 1, np.where(self == np.array(-1), 1 - 2 * (exponent & 1), 0)).astype(exponent.dtype)
     return np.where(exponent < 0, unit, whole)
 

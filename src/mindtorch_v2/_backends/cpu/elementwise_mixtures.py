@@ -9,6 +9,7 @@ from ..._dispatch.registry import check, inplace_kernel, kernel
 from .blocks import BLOCK, in_blocks
 from .select import select
 from .unsupported import not_implemented, type_word
+from .whole_numbers import as_element
 
 SMALL = 2048  # elements up to which two plain calls beat numpy's clip, which has more to prepare
 _CPP = {"?": "bool", "B": "unsigned char", "b": "signed char", "h": "short int", "i": "int", "l": "long int", "q": "long int",
@@ -29,6 +30,17 @@ def clip(self: np.ndarray, low: Any, high: Any, out: np.ndarray | None = None) -
 
     numpy's clip runs with vector instructions where its maximum with a single number does not.
     """
+    try:
+        return _clip(self, low, high, out)
+    except OverflowError:
+        return _clip(self, _limit(self, low), _limit(self, high), out)
+
+
+def _limit(self: np.ndarray, limit: Any) -> Any:
+    return limit if limit is None or isinstance(limit, np.ndarray) else as_element(self, limit)
+
+
+def _clip(self: np.ndarray, low: Any, high: Any, out: np.ndarray | None) -> np.ndarray:
     if self.size > SMALL and self.dtype.kind in "fiu":
         least, most = _extremes(self.dtype)
         return np.clip(self, least if low is None else low, most if high is None else high, out=out)
@@ -77,7 +89,10 @@ def clamp_min(self: np.ndarray, min: Any) -> Any:
         _check_clamp(self, min, None)
     if min.__class__ is not np.ndarray and min == 0:
         return not_negative(self)
-    return clip(self, min, None) if self.size > SMALL else np.maximum(self, min)
+    try:
+        return clip(self, min, None) if self.size > SMALL else np.maximum(self, min)
+    except OverflowError:
+        return clip(self, min, None)
 
 
 @inplace_kernel("clamp_min", "clamp_min.Tensor")
@@ -165,8 +180,8 @@ def lerp_tensor(self: np.ndarray, end: np.ndarray, weight: np.ndarray) -> Any:
 
 
 def _whole_value(self: np.ndarray, value: Any) -> Any:
-    """PyTorch cuts a factor for integers to an integer."""
-    return int(value) if self.dtype.kind in "biu" and isinstance(value, float) else value
+    """PyTorch cuts a factor for integers to an integer, one of their type."""
+    return as_element(self, int(value)) if self.dtype.kind in "biu" and isinstance(value, (int, float)) else value
 
 
 @kernel("addcmul")

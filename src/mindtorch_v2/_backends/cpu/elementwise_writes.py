@@ -10,9 +10,8 @@ from ..._shape import broadcast_shapes
 from ..._storage import restride
 from . import select
 from .unsupported import not_implemented, type_word
+from .whole_numbers import as_element as as_element
 
-_C_TYPES = {"?": "bool", "B": "uint8_t", "b": "int8_t", "h": "int16_t", "i": "int", "l": "int64_t", "q": "int64_t",
-            "e": "c10::Half", "f": "float", "d": "double", "F": "c10::complex<float>", "D": "c10::complex<double>"}
 _CPP_TYPES = {"B": "unsigned char", "b": "signed char", "h": "short int", "i": "int", "l": "long int", "q": "long int",
               "e": "c10::Half", "f": "float", "d": "double", "F": "c10::complex<float>", "D": "c10::complex<double>"}
 
@@ -33,34 +32,6 @@ def copy_(self: np.ndarray, src: np.ndarray, non_blocking: bool) -> None:
         src = src.real
     np.copyto(self, src, casting="unsafe")
 
-
-def as_element(array: np.ndarray, value: Any) -> Any:
-    """A number in the type of `array`; RuntimeError if it does not fit."""
-    kind = array.dtype.kind
-    if kind == "f" and (value.__class__ is float or value.__class__ is int) and -60000.0 < value < 60000.0:
-        return value  # fits every floating type
-    if isinstance(value, complex) and kind not in "cb":
-        if value.imag != 0:
-            raise _overflow(array)
-        value = value.real
-    if kind in "iu" and not isinstance(value, bool):
-        try:
-            value = int(value)
-        except (OverflowError, ValueError):
-            raise _overflow(array) from None
-        limits = np.iinfo(array.dtype)
-        # PyTorch lets -1 stand for the largest unsigned number.
-        if not (limits.min if kind == "i" else -limits.max) <= value <= limits.max:
-            raise _overflow(array)
-        return np.array(value).astype(array.dtype)
-    made = array.dtype.type(value)
-    if kind == "f" and np.isinf(made) and np.isfinite(value):
-        raise _overflow(array)
-    return made
-
-
-def _overflow(array: np.ndarray) -> RuntimeError:
-    return RuntimeError(f"value cannot be converted to type {_C_TYPES[array.dtype.char]} without overflow")
 
 
 @kernel("fill_.Scalar")
@@ -130,6 +101,8 @@ def view_as_complex(self: np.ndarray) -> np.ndarray:
     if self.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     item = self.itemsize
+    if not self.size:
+        return np.empty(self.shape[:-1], np.complex64 if item == 4 else np.complex128)
     if self.strides[-1] != item:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(s % (2 * item) for s, n in zip(self.strides[:-1], self.shape) if n > 1):

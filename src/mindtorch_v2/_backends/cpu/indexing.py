@@ -14,6 +14,7 @@ from ..._shape import broadcast_shapes, normalize_dim
 from . import embedding, indexing_elements  # noqa: F401  - they register the family's other kernels
 from .errors import INTS, check_range, outside, type_word
 from .row_sums import add_rows
+from .whole_numbers import as_element
 
 _INT64 = np.dtype(np.int64)
 _KEPT = slice(None)
@@ -262,7 +263,7 @@ def index_fill_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> No
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     target = self if self.ndim else self.reshape(1)
     check_range(index, axis, target.shape[axis], IndexError, lowest=-target.shape[axis])
-    target[(_KEPT,) * axis + (index,)] = value
+    target[(_KEPT,) * axis + (index,)] = as_element(self, value)
 
 
 # --- flat positions -----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 from ..._dispatch.registry import inplace_kernel, kernel
 from ..._shape import normalize_dim
 from .errors import INTS, check_range
+from .whole_numbers import as_element
 
 
 def element_index(index: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
@@ -34,7 +35,7 @@ def flat_index(index: np.ndarray, axis: int, shape: tuple[int, ...]) -> np.ndarr
 def _prepare(name: str, self: np.ndarray, dim: int, index: np.ndarray, whose: str) -> tuple[np.ndarray, np.ndarray, int]:
     """Checks what gather and scatter have in common; scalars become one-dimensional."""
     axis = normalize_dim(dim, self.ndim)
-    if index.dtype not in INTS:
+    if index.dtype not in INTS and index.size:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if index.size and max(index.ndim, 1) != max(self.ndim, 1):
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {whose} tensor")
@@ -132,14 +133,14 @@ def _write(target: np.ndarray, places: np.ndarray, axis: int, src: Any, ufunc: n
 
 
 def _scatter_src_(self: np.ndarray, dim: int, index: np.ndarray, src: Any) -> None:
-    _write(*_check_scatter("scatter", self, dim, index, src), src, None)
+    _write(*_check_scatter("scatter", self, dim, index, src), src if isinstance(src, np.ndarray) else as_element(self, src), None)
 
 
 def _scatter_reduce_old_(self: np.ndarray, dim: int, index: np.ndarray, src: Any, reduce: str) -> None:
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if not isinstance(src, np.ndarray):  # a number takes the tensor's type before it is added or multiplied
-        src = self.dtype.type(int(src) if self.dtype.kind in "iu" else src)
+        src = as_element(self, src)
     _write(*_check_scatter("scatter", self, dim, index, src), src, np.add if reduce == "add" else np.multiply)
 
 

@@ -11,6 +11,7 @@ from ..._dispatch.registry import inplace_kernel, kernel
 from ..._ops.linalg import cannot_multiply, check_bmm
 from ..._tensor import wrap
 from .errors import not_implemented, type_word
+from .whole_numbers import as_element
 
 _BLAS = frozenset("fdFD")  # type characters that BLAS multiplies
 _dot = np.dot
@@ -129,7 +130,7 @@ def trilinear(i1: np.ndarray, i2: np.ndarray, i3: np.ndarray, expand1: Sequence[
 
 def _factor(number: Any, array: np.ndarray) -> Any:
     """`beta` or `alpha` as a number of the array's kind: integers are multiplied by integers."""
-    return int(number) if array.dtype.kind in "iu" else number
+    return as_element(array, int(number)) if array.dtype.kind in "iu" else number
 
 
 def _add_scaled(product: np.ndarray, self: np.ndarray, beta: Any, alpha: Any) -> np.ndarray:

@@ -78,9 +78,11 @@ def _check_multilabel(self: np.ndarray, target: np.ndarray) -> tuple[np.ndarray,
         raise not_implemented("multilabel_margin_loss_forward_out_frame", self)
     if self.shape != target.shape:
         raise RuntimeError(f"inconsistent target size: {_sizes(target.shape)} for input of size: {_sizes(self.shape)}")
-    if target.size and (target.min() < -1 or target.max() >= self.shape[-1]):
-        raise RuntimeError("argument #2 'target' is out of range")
     width = self.shape[-1] if self.ndim else 1
+    if self.ndim > 2 or not width:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {_sizes(self.shape)}")
+    if target.size and (target.min() < -1 or target.max() >= width):
+        raise RuntimeError("argument #2 'target' is out of range")
     return self.reshape(-1, width), target.reshape(-1, width)
 
 

@@ -111,6 +111,9 @@ def flip(self: Array, dims: Sequence[int]) -> Array:
 def narrow_copy(self: Array, dim: int, start: int, length: int) -> Array:
     if not self.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if dim >= self.ndim:
+        raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error "
+                           "message be improved?  If so, please report an enhancement request to PyTorch.)")
     axis = normalize_dim(dim, self.ndim)
     size = self.shape[axis]
     if not -size <= start <= size:
@@ -146,18 +149,18 @@ def tril(self: Array, diagonal: int) -> Array:
 @kernel("triu")
 def triu(self: Array, diagonal: int) -> Array:
     out = self.copy()
-    np.copyto(out, 0, where=_triangle(self, diagonal - 1, "triu"))
+    np.copyto(out, out.dtype.type(0), where=_triangle(self, diagonal - 1, "triu"))
     return out
 
 
 @inplace_kernel("tril")
 def tril_(self: Array, diagonal: int) -> None:
-    np.copyto(self, 0, where=~_triangle(self, diagonal, "tril"))
+    np.copyto(self, self.dtype.type(0), where=~_triangle(self, diagonal, "tril"))
 
 
 @inplace_kernel("triu")
 def triu_(self: Array, diagonal: int) -> None:
-    np.copyto(self, 0, where=_triangle(self, diagonal - 1, "triu"))
+    np.copyto(self, self.dtype.type(0), where=_triangle(self, diagonal - 1, "triu"))
 
 
 @kernel("unfold_backward")

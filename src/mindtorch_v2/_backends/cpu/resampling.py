@@ -117,7 +117,7 @@ def _batched(run: Callable[..., np.ndarray], x: np.ndarray, rank: int, *form: An
 @kernel("im2col")
 def im2col(self: np.ndarray, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> np.ndarray:
     shape = unfolded_shape(self.shape, kernel_size, dilation, padding, stride)
-    if self.dtype.kind in "iub":
+    if self.dtype.kind in "iu":
         raise not_implemented("im2col_out_cpu", self)
 
     def run(x: np.ndarray) -> np.ndarray:
