@@ -37,6 +37,21 @@ uint64_t activity_ns(void) {
     return (base_realtime + elapsed + (uint64_t)config()->mspti_offset_ns) / TICK_NS * TICK_NS;
 }
 
+/* The vendor's library reads the device's counter and the host's time together every few seconds, and counts on from there with
+ * what it takes for the counter's frequency. Between two such moments its stamps drift away, at each they jump back. */
+uint64_t kernel_stamp(uint64_t at, uint64_t known_at) {
+    pthread_once(&once, anchor);
+    const Config *c = config();
+    uint64_t from = base_monotonic;
+    double rate = 1.0;
+    if (c->mspti_mode == MSPTI_VENDOR) {
+        from += (known_at - base_monotonic) / c->mspti_anchor_ns * c->mspti_anchor_ns;
+        rate += c->clock_ppm * 1e-6;
+    }
+    int64_t counted = (int64_t)((double)((int64_t)(at - from)) * rate) + c->mspti_offset_ns;
+    return (base_realtime + (from - base_monotonic) + (uint64_t)counted) / TICK_NS * TICK_NS;
+}
+
 void deadline_after(struct timespec *when, int64_t ms) {
     uint64_t at = host_ns() + (uint64_t)ms * 1000000ull;
     when->tv_sec = (time_t)(at / 1000000000ull);

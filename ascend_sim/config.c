@@ -46,6 +46,7 @@ static SocProfile choose_soc(void) {
 
 static MsptiMode choose_mspti(void) {
     const char *mode = getenv("ASCEND_SIM_MSPTI");
+    if (mode != NULL && strcmp(mode, "vendor") == 0) return MSPTI_VENDOR;
     if (mode != NULL && strcmp(mode, "nopreload") == 0) return MSPTI_NOT_PRELOADED;
     if (mode != NULL && strcmp(mode, "absent") == 0) return MSPTI_ABSENT;
     return MSPTI_ON;
@@ -72,6 +73,8 @@ static void load(void) {
     c->mspti_piece = (uint32_t)number("ASCEND_SIM_MSPTI_PIECE", 256);
     if (c->mspti_piece == 0) c->mspti_piece = 1;
     c->mspti_mode = choose_mspti();
+    c->mspti_anchor_ns = (uint64_t)(number("ASCEND_SIM_MSPTI_ANCHOR_MS", 7000) * 1e6);
+    if (c->mspti_anchor_ns == 0) c->mspti_anchor_ns = 1;
     c->quiet = number("ASCEND_SIM_QUIET", 0) != 0;
     c->fill = number("ASCEND_SIM_FILL", 1) != 0;
     c->check = number("ASCEND_SIM_CHECK", 0) != 0;

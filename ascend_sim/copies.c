@@ -48,6 +48,7 @@ static void move(void *dst, const void *src, size_t bytes, int kind) {
 void copy_execute(Stream *stream, Task *task) {
     uint64_t start = activity_ns();
     move(task->copy.dst, task->copy.src, task->copy.bytes, task->copy.kind);
+    if (mspti_times_calls()) return;
     mspti_copy(task->copy.kind, task->copy.bytes, stream->device->id, stream->id, task->correlation, task->copy.async,
                start, activity_ns());
 }
@@ -56,6 +57,7 @@ void set_execute(Stream *stream, Task *task) {
     uint64_t start = activity_ns();
     memset(device_pointer(task->set.dst), task->set.value, task->set.bytes);
     count(&counters.memsets, 1);
+    if (mspti_times_calls()) return;
     mspti_set(task->set.value, task->set.bytes, stream->device->id, stream->id, task->correlation, task->set.async,
               start, activity_ns());
 }
@@ -69,9 +71,11 @@ API int32_t aclrtMemcpy(void *dst, size_t room, const void *src, size_t bytes, i
     if (code == 0 && bytes == 0) return ACL_OK;
     if (code == 0) code = route_copy("aclrtMemcpy", dst, room, src, bytes, kind, &route);
     if (code != 0) return code;
-    uint64_t correlation = mspti_launch(), start = activity_ns();
+    bool times_call = mspti_times_calls();
+    uint64_t correlation = times_call ? mspti_last_correlation() : mspti_launch(), start = activity_ns();
     move(dst, src, bytes, route.kind);
-    mspti_copy(route.kind, bytes, device->id, device->default_stream->id, correlation, false, start, activity_ns());
+    mspti_copy(route.kind, bytes, device->id, times_call ? NO_STREAM_ID : device->default_stream->id, correlation, false, start,
+               activity_ns());
     return ACL_OK;
 }
 
@@ -85,7 +89,9 @@ API int32_t aclrtMemcpyAsync(void *dst, size_t room, const void *src, size_t byt
     if (code != 0) return code;
     if (route.kind == KIND_H2H) return fail(RT_FEATURE_UNSUPPORTED, "aclrtMemcpyAsync: host to host is not supported");
     Task *task = task_new(TASK_COPY, 2);
-    task->correlation = mspti_launch();
+    bool times_call = mspti_times_calls();
+    uint64_t start = times_call ? activity_ns() : 0;
+    task->correlation = times_call ? 0 : mspti_launch();
     task->copy.dst = dst;
     task->copy.src = src;
     task->copy.bytes = bytes;
@@ -107,6 +113,10 @@ API int32_t aclrtMemcpyAsync(void *dst, size_t room, const void *src, size_t byt
     }
     code = stream_submit(stream, task);
     if (code == 0 && pageable) code = stream_wait_all(stream, -1);
+    if (code == 0 && times_call) {
+        mspti_copy(route.kind, bytes, stream->device->id, handle == NULL ? NO_STREAM_ID : stream->id, mspti_last_correlation(), true,
+                   start, activity_ns());
+    }
     return code;
 }
 
@@ -120,10 +130,12 @@ API int32_t aclrtMemset(void *ptr, size_t room, int32_t value, size_t bytes) {
     if (bytes > room) return fail(RT_PARAM_INVALID, "aclrtMemset: %zu bytes do not fit in %zu", bytes, room);
     code = locate("aclrtMemset", ptr, bytes, true, &place);
     if (code != 0) return code;
-    uint64_t correlation = mspti_launch(), start = activity_ns();
+    bool times_call = mspti_times_calls();
+    uint64_t correlation = times_call ? mspti_last_correlation() : mspti_launch(), start = activity_ns();
     memset(device_pointer(ptr), value, bytes);
     count(&counters.memsets, 1);
-    mspti_set(value, bytes, device->id, device->default_stream->id, correlation, false, start, activity_ns());
+    mspti_set(value, bytes, device->id, times_call ? NO_STREAM_ID : device->default_stream->id, correlation, false, start,
+              activity_ns());
     return ACL_OK;
 }
 
@@ -138,11 +150,18 @@ API int32_t aclrtMemsetAsync(void *ptr, size_t room, int32_t value, size_t bytes
     code = locate("aclrtMemsetAsync", ptr, bytes, true, &place);
     if (code != 0) return code;
     Task *task = task_new(TASK_SET, 1);
-    task->correlation = mspti_launch();
+    bool times_call = mspti_times_calls();
+    uint64_t start = times_call ? activity_ns() : 0;
+    task->correlation = times_call ? 0 : mspti_launch();
     task->set.dst = ptr;
     task->set.bytes = bytes;
     task->set.value = value;
     task->set.async = true;
     task_use(task, ptr, 0, (int64_t)bytes, stream->device->id, "aclrtMemsetAsync");
-    return stream_submit(stream, task);
+    code = stream_submit(stream, task);
+    if (code == 0 && times_call) {
+        mspti_set(value, bytes, stream->device->id, handle == NULL ? NO_STREAM_ID : stream->id, mspti_last_correlation(), true, start,
+                  activity_ns());
+    }
+    return code;
 }

@@ -1,11 +1,16 @@
 /* MSPTI activity records. Records are collected under a lock and handed over by a thread of the library, late and in
- * pieces: a record can be delivered only once it is older than the configured delay. */
+ * pieces: a record can be delivered only once it is older than the configured delay.
+ *
+ * ASCEND_SIM_MSPTI=vendor does as the vendor's public source does, where that is less than its description promises: records of copies
+ * and fills have the times of the host's call and the correlation of the thread's latest kernel, and cannot be had at all unless
+ * LD_PRELOAD names the library; external ids are one stack of the whole process; stamps of kernels jump whenever the clocks are related
+ * anew; records are found by a position that belongs to the thread. */
 #include "sim.h"
 
 #include <unistd.h>
 
-enum { OK = 0, INVALID = 1, MULTIPLE_SUBSCRIBERS = 2, QUEUE_EMPTY = 5, NOT_PRELOADED = 6, INNER = 999 };
-enum { KIND_MARKER = 1, KIND_KERNEL = 2, KIND_MEMORY = 5, KIND_MEMSET = 6, KIND_MEMCPY = 7, KIND_EXTERNAL = 8,
+enum { OK = 0, INVALID = 1, MULTIPLE_SUBSCRIBERS = 2, MAX_LIMIT = 3, QUEUE_EMPTY = 5, NOT_PRELOADED = 6, INNER = 999 };
+enum { KIND_MARKER = 1, KIND_KERNEL = 2, KIND_HCCL = 4, KIND_MEMORY = 5, KIND_MEMSET = 6, KIND_MEMCPY = 7, KIND_EXTERNAL = 8,
        KINDS = 13 };
 enum { EXTERNAL_KINDS = 6, EXTERNAL_DEPTH = 256 };
 
@@ -62,18 +67,23 @@ static int subscriber; /* its address is the handle */
 static bool subscribed;
 static RequestFn request;
 static CompleteFn complete;
-static _Thread_local struct { uint64_t ids[EXTERNAL_DEPTH]; uint32_t depth; } external[EXTERNAL_KINDS];
+typedef struct { uint64_t ids[EXTERNAL_DEPTH]; uint32_t depth; } IdStack;
+static _Thread_local IdStack thread_external[EXTERNAL_KINDS];
+static IdStack shared_external[EXTERNAL_KINDS]; /* the vendor's: under the lock */
+static _Thread_local uint64_t last_correlation;
+static _Thread_local size_t record_position;    /* the vendor's */
 
 static void init(void) {
     cond_init_monotonic(&wake);
     cond_init_monotonic(&flushed);
 }
 
+static bool is_vendor(void) { return config()->mspti_mode == MSPTI_VENDOR; }
+
 static bool wants(int kind) { return (atomic_load_explicit(&enabled, memory_order_relaxed) >> kind & 1u) != 0; }
 
 /* ---- producers ---------------------------------------------------------------------------------------------------------- */
-static void append(const void *record, uint32_t size) {
-    pthread_mutex_lock(&lock);
+static void append_locked(const void *record, uint32_t size) {
     if (ring_count == ring_capacity) {
         size_t capacity = ring_capacity ? ring_capacity * 2 : 1024;
         Pending *bigger = malloc(capacity * sizeof *bigger);
@@ -87,21 +97,34 @@ static void append(const void *record, uint32_t size) {
     slot->made_ns = host_ns();
     slot->size = size;
     memcpy(slot->bytes, record, size);
+}
+
+static void append(const void *record, uint32_t size) {
+    pthread_mutex_lock(&lock);
+    append_locked(record, size);
     pthread_mutex_unlock(&lock);
 }
 
 uint64_t mspti_launch(void) {
     uint64_t correlation = atomic_fetch_add_explicit(&next_correlation, 1, memory_order_relaxed) + 1;
+    last_correlation = correlation;
     if (!wants(KIND_EXTERNAL)) return correlation;
+    const IdStack *external = is_vendor() ? shared_external : thread_external;
+    pthread_mutex_lock(&lock);
     for (int kind = 0; kind < EXTERNAL_KINDS; kind++) {
         uint32_t depth = external[kind].depth;
         if (depth == 0) continue;
         uint32_t top = depth <= EXTERNAL_DEPTH ? depth - 1 : EXTERNAL_DEPTH - 1;
         ExternalRecord record = {KIND_EXTERNAL, kind, external[kind].ids[top], correlation};
-        append(&record, sizeof record);
+        append_locked(&record, sizeof record);
     }
+    pthread_mutex_unlock(&lock);
     return correlation;
 }
+
+bool mspti_times_calls(void) { return is_vendor(); }
+
+uint64_t mspti_last_correlation(void) { return last_correlation; }
 
 void mspti_kernel(const char *name, const char *type, int device, int stream, uint64_t corr, uint64_t t0, uint64_t t1) {
     if (!wants(KIND_KERNEL)) return;
@@ -244,9 +267,16 @@ static int check_kind(int32_t kind) {
     return kind > 0 && kind < KINDS ? OK : INVALID;
 }
 
+/* The vendor's library sees these calls only where it was loaded before the runtime's. */
+static bool needs_preload(int32_t kind) {
+    return kind == KIND_HCCL || kind == KIND_MEMORY || kind == KIND_MEMSET || kind == KIND_MEMCPY;
+}
+
 MSPTI int32_t msptiActivityEnable(int32_t kind) {
     int code = check_kind(kind);
     if (code != OK) return code;
+    const char *preloaded = getenv("LD_PRELOAD");
+    if (is_vendor() && needs_preload(kind) && (preloaded == NULL || strstr(preloaded, "libmspti.so") == NULL)) return NOT_PRELOADED;
     pthread_mutex_lock(&lock);
     code = subscribed ? OK : INVALID;
     pthread_mutex_unlock(&lock);
@@ -262,14 +292,24 @@ MSPTI int32_t msptiActivityDisable(int32_t kind) {
 
 MSPTI int32_t msptiActivityIsEnabled(int32_t kind) { return kind > 0 && kind < KINDS && wants(kind); }
 
+static size_t record_size(const uint8_t *record) {
+    int32_t kind;
+    memcpy(&kind, record, sizeof kind);
+    return kind == KIND_EXTERNAL ? sizeof(ExternalRecord) : kind == KIND_MEMORY ? sizeof(MemoryRecord) : sizeof(KernelRecord);
+}
+
 MSPTI int32_t msptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record) {
     if (buffer == NULL || record == NULL) return INVALID;
-    uint8_t *next = buffer;
-    if (*record != NULL) {
-        int32_t kind;
-        memcpy(&kind, *record, sizeof kind);
-        next = *record + (kind == KIND_EXTERNAL ? 24 : kind == KIND_MEMORY ? 64 : 56);
+    if (is_vendor()) {
+        if (record_position >= valid) {
+            record_position = 0;
+            return MAX_LIMIT;
+        }
+        *record = buffer + record_position;
+        record_position += record_size(*record);
+        return OK;
     }
+    uint8_t *next = *record == NULL ? buffer : *record + record_size(*record);
     if (next >= buffer + valid) return QUEUE_EMPTY;
     *record = next;
     return OK;
@@ -297,8 +337,11 @@ MSPTI int32_t msptiActivityPushExternalCorrelationId(int32_t kind, uint64_t id) 
     int code = available();
     if (code != OK) return code;
     if (kind < 1 || kind >= EXTERNAL_KINDS) return INVALID;
-    uint32_t depth = external[kind].depth++;
-    if (depth < EXTERNAL_DEPTH) external[kind].ids[depth] = id;
+    IdStack *stack = is_vendor() ? &shared_external[kind] : &thread_external[kind];
+    pthread_mutex_lock(&lock);
+    uint32_t depth = stack->depth++;
+    if (depth < EXTERNAL_DEPTH) stack->ids[depth] = id;
+    pthread_mutex_unlock(&lock);
     return OK;
 }
 
@@ -306,10 +349,16 @@ MSPTI int32_t msptiActivityPopExternalCorrelationId(int32_t kind, uint64_t *last
     int code = available();
     if (code != OK) return code;
     if (kind < 1 || kind >= EXTERNAL_KINDS) return INVALID;
-    if (external[kind].depth == 0) return QUEUE_EMPTY;
-    uint32_t depth = --external[kind].depth;
-    if (last != NULL) *last = external[kind].ids[depth < EXTERNAL_DEPTH ? depth : EXTERNAL_DEPTH - 1];
-    return OK;
+    if (is_vendor() && last == NULL) return INVALID;
+    IdStack *stack = is_vendor() ? &shared_external[kind] : &thread_external[kind];
+    pthread_mutex_lock(&lock);
+    code = stack->depth == 0 ? QUEUE_EMPTY : OK;
+    if (code == OK) {
+        uint32_t depth = --stack->depth;
+        if (last != NULL) *last = stack->ids[depth < EXTERNAL_DEPTH ? depth : EXTERNAL_DEPTH - 1];
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
 }
 
 /* Records that wait for delivery, and records lost because no buffer was given. */

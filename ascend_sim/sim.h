@@ -80,7 +80,7 @@ typedef struct {
     int64_t cores, vector_cores;
 } SocProfile;
 
-typedef enum { MSPTI_ON, MSPTI_NOT_PRELOADED, MSPTI_ABSENT } MsptiMode;
+typedef enum { MSPTI_ON, MSPTI_VENDOR, MSPTI_NOT_PRELOADED, MSPTI_ABSENT } MsptiMode;
 
 typedef struct {
     uint32_t device_count;
@@ -92,6 +92,7 @@ typedef struct {
     _Atomic uint64_t kernel_delay_ns, copy_delay_ns;
     double copy_gbps;
     uint32_t mspti_delay_ms, mspti_piece;
+    uint64_t mspti_anchor_ns; /* how often the vendor's library relates its clocks anew */
     MsptiMode mspti_mode;
     bool quiet;            /* do not print violations */
     bool fill;             /* NaN pattern in fresh memory */
@@ -104,7 +105,8 @@ Config *config(void);
 /* ---- clock ------------------------------------------------------------------------------------------------------ */
 uint64_t host_ns(void);                                  /* monotonic */
 uint64_t device_tick(int device);                        /* 50 MHz, own epoch and drift */
-uint64_t activity_ns(void);                              /* Unix epoch, whole ticks: what MSPTI stamps */
+uint64_t activity_ns(void);                              /* Unix epoch, whole ticks: what MSPTI stamps on the host */
+uint64_t kernel_stamp(uint64_t at, uint64_t known_at);   /* the same for a host_ns() of a device, worked out at another one */
 void deadline_after(struct timespec *when, int64_t ms);  /* for timed condition waits on the monotonic clock */
 void cond_init_monotonic(pthread_cond_t *cond);
 
@@ -268,7 +270,10 @@ void device_delay(uint64_t ns);
 void exception_notify(uint32_t task, uint32_t stream, uint32_t thread, uint32_t device, uint32_t code);
 
 /* ---- MSPTI ------------------------------------------------------------------------------------------------------------- */
-uint64_t mspti_launch(void);  /* new correlation id; emits the thread's external ids */
+uint64_t mspti_launch(void);  /* new correlation id; emits the external ids in force */
+bool mspti_times_calls(void); /* whether copies and fills are recorded when they are asked for, with the times of the call */
+uint64_t mspti_last_correlation(void); /* of this thread's latest kernel; 0 for none */
+#define NO_STREAM_ID (-1)
 void mspti_kernel(const char *name, const char *type, int device, int stream, uint64_t corr, uint64_t t0, uint64_t t1);
 void mspti_copy(int kind, size_t bytes, int device, int stream, uint64_t corr, bool async, uint64_t t0, uint64_t t1);
 void mspti_set(int value, size_t bytes, int device, int stream, uint64_t corr, bool async, uint64_t t0, uint64_t t1);

@@ -27,15 +27,16 @@ static void raise_fault(Stream *stream, const Task *task, int code, const char *
 static void run_kernel(Stream *stream, Task *task) {
     static const char *const units[] = {"AI_VECTOR_CORE", "AI_CORE", "AI_CPU"};
     Executor *e = task->kernel.executor;
-    uint64_t start = activity_ns();
+    uint64_t start = host_ns();
     int code = executor_run(stream, task);
     if (code != 0) {
         raise_fault(stream, task, code, e->problem);
         return;
     }
+    uint64_t end = host_ns();
     count(&counters.kernels_done, 1);
-    mspti_kernel(e->op->kernel, units[e->op->unit], stream->device->id, stream->id, task->correlation, start,
-                 activity_ns());
+    mspti_kernel(e->op->kernel, units[e->op->unit], stream->device->id, stream->id, task->correlation,
+                 kernel_stamp(start, end), kernel_stamp(end, end));
 }
 
 void task_execute(Stream *stream, Task *task) {
