@@ -86,7 +86,7 @@ PyObject *take_memory(int device, int64_t nbytes, int64_t stream);      /* a Mem
 bool current_stream(int device, int64_t *handle, int32_t *id);
 
 /* ---- npu_watch.c ------------------------------------------------------------------------------------------------------- */
-typedef struct { int64_t number, start, end; } Span;
+typedef struct { int64_t number, start, end; bool is_anchor; } Span;
 enum { UNWATCHED, WATCHED_HERE, WATCHED_IN_PYTHON };
 
 extern int watched;

@@ -73,10 +73,10 @@ PyObject *take_memory(int device, int64_t nbytes, int64_t stream) {
     return made;
 }
 
-/* Tells a watcher in Python that a launch begins or ends. */
-static int tell(PyObject *method, const Target *target) {
-    if (watched != WATCHED_IN_PYTHON || target->stream_object == NULL) return 0;
-    PyObject *answer = PyObject_CallMethodObjArgs(python_watcher, method, target->name, target->stream_object, NULL);
+/* Tells a watcher in Python, where there is one, that a launch begins or ends. */
+static int tell(PyObject *watcher, PyObject *method, const Target *target) {
+    if (watcher == NULL) return 0;
+    PyObject *answer = PyObject_CallMethodObjArgs(watcher, method, target->name, target->stream_object, NULL);
     Py_XDECREF(answer);
     return answer == NULL ? -1 : 0;
 }
@@ -93,7 +93,7 @@ static int32_t second_phase(const Target *target, void *address, uint64_t size, 
 int run_phases(Operands *operands, const Target *target, Outcome *outcome) {
     uint64_t size = 0, at_hand = target->workspace == NULL ? 0 : *target->workspace;
     void *executor = NULL;
-    PyObject *workspace = NULL;
+    PyObject *workspace = NULL, *watcher = NULL;   /* who is told of the begin is told of the end, whatever others do meanwhile */
     Span span;
     int32_t status;
     bool whole = watched != WATCHED_IN_PYTHON, done = false;
@@ -116,7 +116,8 @@ int run_phases(Operands *operands, const Target *target, Outcome *outcome) {
             Py_CLEAR(workspace);
             if ((workspace = take_memory(target->device, (int64_t)size, target->stream)) == NULL) problem = -1;
         }
-        if (problem == 0) problem = tell(npu_names.begin, target);
+        if (watched == WATCHED_IN_PYTHON && target->stream_object != NULL) watcher = Py_NewRef(python_watcher);
+        if (problem == 0) problem = tell(watcher, npu_names.begin, target);
         if (problem != 0) goto done;
         void *address = size == 0 ? NULL : (void *)(intptr_t)((Memory *)workspace)->address;
         Py_BEGIN_ALLOW_THREADS
@@ -124,7 +125,7 @@ int run_phases(Operands *operands, const Target *target, Outcome *outcome) {
         Py_END_ALLOW_THREADS
         outcome->status = status;
         done = true;
-        problem = tell(npu_names.end, target);
+        problem = tell(watcher, npu_names.end, target);
     }
     if (done) {
         if (target->workspace != NULL) *target->workspace = size;
@@ -132,6 +133,7 @@ int run_phases(Operands *operands, const Target *target, Outcome *outcome) {
         if (problem == 0) problem = span_close(&span, target->name, target->device, target->stream_id);
     }
 done:
+    Py_XDECREF(watcher);
     Py_XDECREF(workspace);
     return problem;
 }

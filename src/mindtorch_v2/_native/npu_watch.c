@@ -1,14 +1,15 @@
 /* Watching launches for the profiler: their numbers, their times on the host, and the records that the libraries deliver.
  *
- * A launch's number is pushed as an external correlation around it. Records arrive in buffers, on a thread of the libraries', which
- * are only put aside there: neither needs the GIL. */
+ * A launch's number is pushed as an external correlation around it. The vendor's library has one stack of these for the whole process,
+ * so that only one launch at a time may be between push and pop. Records arrive in buffers, on a thread of the libraries', which are
+ * only put aside there: neither needs the GIL. */
 #include "npu.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BUFFER_BYTES ((size_t)1 << 20)
+#define BUFFER_BYTES ((size_t)4 << 20) /* the vendor asks for more than 2 MiB */
 #define CUSTOM 2                   /* the kind of correlation */
 
 typedef struct { int64_t number; int32_t device, stream; bool is_copy; } Launch;
@@ -25,6 +26,10 @@ static int64_t next_number = 1;
 static Launch *launches;
 static size_t launch_count, launch_room;
 static _Thread_local Span open_span;   /* of a call that Python makes */
+static _Thread_local int64_t anchor;   /* the number of the thread's next launches, which are the watcher's own; -1 for none; 0 outside */
+static pthread_mutex_t push_lock = PTHREAD_MUTEX_INITIALIZER;
+static PyObject *prober;               /* called after a launch every `probe_period` nanoseconds; NULL for nobody */
+static int64_t probe_period, next_probe;
 
 static pthread_mutex_t pieces_lock = PTHREAD_MUTEX_INITIALIZER;
 static Piece *first_piece, **last_piece = &first_piece;
@@ -34,7 +39,12 @@ static bool reads_clock(void) { return core != NULL && recording->is_free(core);
 
 int span_open(Span *span) {
     span->number = 0;
+    span->is_anchor = anchor != 0;
     if (watched != WATCHED_HERE) return 0;
+    if (span->is_anchor) {
+        span->number = anchor > 0 ? anchor : 0;
+        return 0;
+    }
     span->number = next_number++;
     span->start = span->end = -1;
     if (core == NULL || reads_clock()) return 0;
@@ -42,9 +52,18 @@ int span_open(Span *span) {
     return span->start == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
+static void span_started(Span *span) {
+    if (!span->is_anchor && span->start == -1 && core != NULL) span->start = recording->now(core);
+}
+
+static void span_ended(Span *span) {
+    if (!span->is_anchor && reads_clock()) span->end = recording->now(core);
+}
+
 void span_begin(Span *span) {
     if (span->number == 0) return;
-    if (span->start == -1 && core != NULL) span->start = recording->now(core);
+    span_started(span);
+    pthread_mutex_lock(&push_lock);
     push(CUSTOM, (uint64_t)span->number);
 }
 
@@ -52,11 +71,21 @@ void span_end(Span *span) {
     if (span->number == 0) return;
     uint64_t last;
     pop(CUSTOM, &last);
-    if (reads_clock()) span->end = recording->now(core);
+    pthread_mutex_unlock(&push_lock);
+    span_ended(span);
+}
+
+/* Lets the watcher look at the clocks, where it is time for it. */
+static int probe(int64_t now) {
+    if (prober == NULL || now < next_probe) return 0;
+    next_probe = now + probe_period;
+    PyObject *answer = PyObject_CallNoArgs(prober);
+    Py_XDECREF(answer);
+    return answer == NULL ? -1 : 0;
 }
 
 int span_close(Span *span, PyObject *name, int device, int32_t stream) {
-    if (span->number == 0 || watched != WATCHED_HERE) return 0;
+    if (span->number == 0 || span->is_anchor || watched != WATCHED_HERE) return 0;
     if (launch_count == launch_room) {
         size_t room = launch_room == 0 ? 1024 : 2 * launch_room;
         Launch *grown = PyMem_Realloc(launches, room * sizeof *grown);
@@ -71,22 +100,23 @@ int span_close(Span *span, PyObject *name, int device, int32_t stream) {
     launches[launch_count++] = (Launch){span->number, device, stream, is_copy};
     if (core == NULL) return 0;
     if (span->end == -1 && (span->end = recording->now(core)) == -1 && PyErr_Occurred()) return -1;
-    return recording->note(core, name, span->number, span->start, span->end);
+    int failed = recording->note(core, name, span->number, span->start, span->end);
+    return failed != 0 ? failed : probe(span->end);
 }
 
-/* begin() and end(name, device, stream): around a call that Python makes. */
+/* begin() -> number and end(name, device, stream): around a copy that Python makes. It launches no kernel: nothing is pushed. */
 static PyObject *watch_begin(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
     if (span_open(&open_span) != 0) return NULL;
-    span_begin(&open_span);
-    Py_RETURN_NONE;
+    if (open_span.number != 0) span_started(&open_span);
+    return PyLong_FromLongLong(open_span.number);
 }
 
 static PyObject *watch_end(PyObject *self, PyObject *args) {
     (void)self;
     PyObject *name;
     int device, stream;
-    span_end(&open_span);
+    if (open_span.number != 0) span_ended(&open_span);
     if (!PyArg_ParseTuple(args, "Uii", &name, &device, &stream)) return NULL;
     if (span_close(&open_span, name, device, stream) != 0) return NULL;
     Py_RETURN_NONE;
@@ -183,11 +213,12 @@ static PyObject *callbacks(PyObject *self, PyObject *unused) {
 }
 
 /* ---- beginning and ending ---------------------------------------------------------------------------------------------- */
-/* watch(address of push, of pop, recorder or None): launches are watched from now on. */
+/* watch(address of push, of pop, recorder or None, prober, nanoseconds between its calls): launches are watched from now on. */
 static PyObject *watch(PyObject *self, PyObject *args) {
     (void)self;
-    PyObject *push_at, *pop_at, *recorder;
-    if (!PyArg_ParseTuple(args, "OOO", &push_at, &pop_at, &recorder)) return NULL;
+    PyObject *push_at, *pop_at, *recorder, *probes;
+    long long period;
+    if (!PyArg_ParseTuple(args, "OOOOL", &push_at, &pop_at, &recorder, &probes, &period)) return NULL;
     void *addresses[] = {PyLong_AsVoidPtr(push_at), PyLong_AsVoidPtr(pop_at)};
     if (PyErr_Occurred()) return NULL;
     if (recorder != Py_None) {
@@ -201,6 +232,13 @@ static PyObject *watch(PyObject *self, PyObject *args) {
     memcpy(&push, &addresses[0], sizeof push);
     memcpy(&pop, &addresses[1], sizeof pop);
     Py_XSETREF(core, recorder == Py_None ? NULL : Py_NewRef(recorder));
+    Py_XSETREF(prober, Py_NewRef(probes));
+    probe_period = next_probe = period;
+    if (core != NULL) {
+        int64_t now = recording->now(core);
+        if (now == -1 && PyErr_Occurred()) return NULL;
+        next_probe += now;
+    }
     Py_CLEAR(python_watcher);
     watched = WATCHED_HERE;
     Py_RETURN_NONE;
@@ -210,7 +248,17 @@ static PyObject *watch(PyObject *self, PyObject *args) {
 static PyObject *watch_in_python(PyObject *self, PyObject *watcher) {
     (void)self;
     Py_XSETREF(python_watcher, watcher == Py_None ? NULL : Py_NewRef(watcher));
+    Py_CLEAR(prober);
     watched = watcher == Py_None ? UNWATCHED : WATCHED_IN_PYTHON;
+    Py_RETURN_NONE;
+}
+
+/* set_anchor(number): launches of this thread are the watcher's own from now on; -1 pushes nothing, 0 ends it. */
+static PyObject *set_anchor(PyObject *self, PyObject *number) {
+    (void)self;
+    long long wanted = PyLong_AsLongLong(number);
+    if (wanted == -1 && PyErr_Occurred()) return NULL;
+    anchor = wanted;
     Py_RETURN_NONE;
 }
 
@@ -222,6 +270,7 @@ static PyObject *take_number(PyObject *self, PyObject *unused) {
 PyMethodDef watch_methods[] = {
     {"watch", watch, METH_VARARGS, "Watches launches."},
     {"watch_in_python", watch_in_python, METH_O, "Lets an object in Python watch launches; None for nobody."},
+    {"set_anchor", set_anchor, METH_O, "Makes the thread's launches the watcher's own."},
     {"take_number", take_number, METH_NOARGS, "The number that the next launch would have had."},
     {"watch_begin", watch_begin, METH_NOARGS, "A call that launches something begins."},
     {"watch_end", watch_end, METH_VARARGS, "It ends."},

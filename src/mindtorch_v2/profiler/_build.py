@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -363,8 +364,9 @@ def build_store(window: Window, metadata: Metadata) -> EventStore:
     steps = columns["kind"] == Kind.STEP
     if steps.any():
         columns["sequence_nr"] = np.where(steps, -1, columns["sequence_nr"])
-    if (columns["kind"] == Kind.RUNTIME).any():
-        columns, infos = add_device_rows(columns, strings, infos, window.device, metadata.use_device or "npu")
+    if (columns["kind"] == Kind.RUNTIME).any() or (window.device is not None and len(window.device.work.number)):
+        columns, infos = add_device_rows(columns, strings, infos, window.device, metadata.use_device or "npu",
+                                         partial(_steps, steps=window.steps))
     columns, memory["row"] = in_order(columns, memory["row"])
     for column in columns.values():
         column.flags.writeable = False           # the store takes over what has the right type

@@ -7,7 +7,7 @@ the recorder in the form of `Host` and returns an object with `start() -> number
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -57,16 +57,16 @@ def described(result: Any, device: str) -> dict[str, str]:
     return {f"{device}_times": json.dumps(result.notes)}
 
 
-def add_device_rows(columns: dict[str, np.ndarray], strings: Any, threads: Sequence[ThreadInfo], result: Any,
-                    device: str) -> tuple[dict[str, np.ndarray], list[ThreadInfo]]:
+def add_device_rows(columns: dict[str, np.ndarray], strings: Any, threads: Sequence[ThreadInfo], result: Any, device: str,
+                    step_at: Callable[[np.ndarray], np.ndarray]) -> tuple[dict[str, np.ndarray], list[ThreadInfo]]:
     """Appends a row for each thing that a device did, and the streams to the threads. Host rows of runtime calls carry the
-    launch's number as their sequence number; here it becomes their correlation."""
+    launch's number as their sequence number; here it becomes their correlation. What was launched by threads whose calls are not
+    recorded is there too: nothing leads to it, and it belongs to the step in which it began (`step_at` tells it of times)."""
     calls = columns["kind"] == Kind.RUNTIME
     number = np.where(calls, columns["sequence_nr"], -1)
     columns = {**columns, "sequence_nr": np.where(calls, -1, columns["sequence_nr"]), "correlation": number}
     launcher = np.zeros(0, np.int64) if result is None else _rows_of(np.flatnonzero(calls), number[calls], result.work.number)
-    work = None if result is None else result.work.where(launcher >= 0)
-    launcher = launcher[launcher >= 0]
+    work = None if result is None else result.work
     added: dict[str, np.ndarray] = {}
     made: list[ThreadInfo] = []
     label = device.upper()
@@ -75,8 +75,9 @@ def add_device_rows(columns: dict[str, np.ndarray], strings: Any, threads: Seque
         made = [ThreadInfo(len(threads) + i + 1, stream, f"{label} stream {stream}", index)
                 for i, (index, stream) in enumerate(zip((keys >> 32).tolist(), (keys & 0xFFFFFFFF).tolist()))]
         names = np.array([strings(name) for name in work.names], np.int64)
+        step = np.where(launcher >= 0, np.append(columns["step"], 0)[launcher], step_at(work.start_ns))
         added = {"start_ns": work.start_ns, "end_ns": work.end_ns, "name": names[work.name], "thread": len(threads) + thread,
-                 "kind": np.array(_KINDS, np.int64)[work.kind], "correlation": work.number, "step": columns["step"][launcher]}
+                 "kind": np.array(_KINDS, np.int64)[work.kind], "correlation": work.number, "step": step}
     host = len(columns["start_ns"])
     missing = {"parent": -1, "sequence_nr": -1, "inputs": -1, "stack": -1, "module": -1, "overload": -1}
     whole = {n: np.concatenate([c, added.get(n, np.full(len(launcher), missing.get(n, 0)))])

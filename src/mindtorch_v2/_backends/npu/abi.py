@@ -117,6 +117,7 @@ _FIRST_910 = frozenset(("Ascend910", "Ascend910A", "Ascend910B", "Ascend910ProA"
 PRIORITIES = (0, 7)             # of streams: the greatest and the least, where the libraries do not tell
 
 REPEAT_INIT = 100002
+TIMES_REVERSED = 107007
 OUT_OF_MEMORY = (207001, 207018, 200000)
 INVALID_OPERAND = (161001, 161002)
 ERRORS = {
@@ -129,6 +130,9 @@ ERRORS = {
     507000: "internal error", 507015: "AI core exception", 507018: "AI CPU exception", 507035: "vector core exception",
     507046: "timeout of a stream synchronisation", 507047: "timeout of an event synchronisation", 561101: "no executor",
 }
+
+MSPTI_ERRORS = {1: "invalid parameter", 2: "another subscriber holds it", 3: "limit reached", 4: "device offline", 5: "nothing there",
+                6: "libmspti.so is not in LD_PRELOAD", 999: "inner error"}
 
 # --- activity records (packed) ------------------------------------------------------------------------------------------
 KIND_KERNEL, KIND_MEMSET, KIND_MEMCPY, KIND_EXTERNAL = 2, 6, 7, 8

@@ -1,7 +1,8 @@
-"""Device times of kernels and copies: from activity records (MSPTI) where the libraries give them, else from timing events.
+"""Device times: of kernels from activity records (MSPTI) where the libraries give them, else from timing events; of copies from
+timing events always.
 
-Every launch gets a number. It is pushed as an external correlation id around the launch, so that records can be traced back
-to it. Device clocks are aligned with the host's by small kernels whose launch and end the host brackets.
+Every launch gets a number, whichever thread it comes from. It is pushed as an external correlation id around the launch, so that records
+can be traced back to it. Device clocks are aligned with the host's by small kernels whose launch and end the host brackets.
 """
 from __future__ import annotations
 
@@ -10,12 +11,14 @@ import json
 import threading
 from typing import Any, NamedTuple, Protocol
 
-from ..device_work import NOTHING, Work
+from ..device_work import MEMCPY, NOTHING, Work
 from . import clocks, mspti, native, timeline
 from .allocator import _allocators
-from .events import EventTimes
+from .events import COPY_NAMES, EventTimes
 from .runtime import NPUError, connect, runtime
 from .streams import Stream
+
+COPY = "aclrtMemcpyAsync"
 
 
 class Host(Protocol):
@@ -51,6 +54,7 @@ class Watch:
         self._native = False
         self._open = threading.local()
         self._source: Any = None
+        self._began: dict[int, int] = {}          # number -> the host's time at the beginning of that window
         self._lock = threading.RLock()
 
     # --- around launches --------------------------------------------------------------------------------------------------
@@ -60,50 +64,88 @@ class Watch:
         return self._native
 
     def begin(self, name: str, stream: Stream) -> None:
-        if self._native:
-            native.launcher.watch_begin()
+        source = self._source
+        if source is None or getattr(source, "is_own", False):
+            self._open.source = None
             return
         number = self._number()
-        self._open.last = self.host.open(name, number)
-        self._source.begin(number, name, stream)
+        self._open.source, self._open.row = source, self.host.open(name, number)
+        source.begin(number, name, stream)
 
     def end(self, name: str, stream: Stream) -> None:
-        if self._native:
-            native.launcher.watch_end(name, stream.device_index, stream.stream_id)
+        source = self._open.source
+        if source is not None:
+            source.end(stream)
+            self.host.close(self._open.row)
+
+    def begin_copy(self, stream: Stream) -> None:
+        """A copy is about to be put into a stream."""
+        source = self._open.source = self._source
+        if source is None:
             return
-        self._source.end(stream)
-        self.host.close(self._open.last)
+        self._open.first = source.marks.mark(stream)
+        if self._native:
+            self._open.number = native.launcher.watch_begin()
+        else:
+            self._open.number = self._number()
+            self._open.row = self.host.open(COPY, self._open.number)
+
+    def end_copy(self, stream: Stream, kind: int, nbytes: int) -> None:
+        """It was."""
+        source, number = self._open.source, getattr(self._open, "number", 0)
+        if source is None:
+            return
+        if self._native:
+            native.launcher.watch_end(COPY, stream.device_index, stream.stream_id)
+        else:
+            self.host.close(self._open.row)
+        if number:
+            source.marks.add(number, MEMCPY, COPY_NAMES[kind], stream, nbytes, self._open.first, source.marks.mark(stream))
 
     # --- windows ----------------------------------------------------------------------------------------------------------
     def start(self) -> int:
         """Begins a window; its launches have at least the number that is given back."""
         with self._lock:
             if not self.users:
-                self._source = mspti.start(self.host) or EventTimes(self.host)
-                self._source.anchor()
+                found = mspti.start(self.host)
+                self._source = EventTimes(self.host, found.reason) if isinstance(found, mspti.Refused) else found
                 timeline.activate(self)
+                try:
+                    self._source.anchor()
+                except BaseException:
+                    self._leave()
+                    raise
             self.users += 1
-        return self._number()
+            first = self._number()
+            self._began[first] = self.host.now()
+        return first
 
     def stop(self, first: int) -> Result:
         """Ends the window that `start` gave this number: waits for the devices and collects what they did in it."""
         with self._lock:
-            last = self._number()
+            last, ended = self._number(), self.host.now()
+            began = self._began.pop(first, ended)
             source = self._source
             self.users -= 1
-            if not self.users:
-                timeline.activate(None)
             work = NOTHING
             try:
                 source.anchor()
-                work, notes = source.collect(first, last)
+                if not self.users:
+                    timeline.activate(None)
+                work, notes = source.collect(first, last, began, ended)
             except NPUError as error:      # a device that has failed: the host's events are still worth having
                 notes = {"source": "none", "error": str(error).splitlines()[0]}
-            if not self.users:
-                source.close()
-                self._source = None
+            finally:
+                if not self.users:
+                    self._leave()
         notes["simulated"] = runtime().simulated
         return Result(work, notes, device_properties())
+
+    def _leave(self) -> None:
+        """Watches no longer."""
+        timeline.activate(None)
+        source, self._source = self._source, None
+        source.close()
 
 
 def device_properties() -> str:

@@ -1,7 +1,8 @@
 """Aligning a device's clock with the host's.
 
 A pair says: the device's moment d lies between the host's moments before and after. Each pair bounds the difference of the
-clocks; several pairs bound it tightly, and pairs from both ends of a window tell the drift.
+clocks; several pairs bound it tightly, and pairs from both ends of a window tell the drift. A clock whose stamps are now and then counted
+from a new moment is followed from group to group of pairs.
 """
 from __future__ import annotations
 
@@ -50,3 +51,52 @@ def _fit(pairs: list[Pair]) -> tuple[float, float, float] | None:
         best = min(pairs, key=lambda p: p.after - p.before)
         low, high, at = best.before - best.device_first, best.after - best.device_last, best.device_last
     return at, low + (high - low) // 2, (high - low) / 2
+
+
+class PiecewiseAlignment:
+    """The same for a clock that jumps now and then: every few seconds the libraries relate their clocks anew, and stamps jump by what
+    has drifted since. Between two groups that fit the drift, offsets are interpolated; where they do not, a jump lies between them, the
+    nearer group counts, and the jump is what a time may be off by."""
+
+    def __init__(self, groups: list[list[Pair]], drift: float = 0.0) -> None:
+        """`drift` is what is known about the device's oscillator; stamps may also be corrected for it."""
+        fits = sorted(f for f in (_fit(g) for g in groups if g) if f is not None)
+        self.known = bool(fits)
+        self._at = np.array([round(at) for at, _, _ in fits] or [0], np.int64)
+        self._whole = round(fits[0][1]) if fits else 0         # a float cannot hold nanoseconds since 1970, only differences of such
+        self._offset = np.array([float(offset - self._whole) for _, offset, _ in fits] or [0.0])
+        bounds = np.array([bound for _, _, bound in fits] or [0.0])
+        length, change = np.diff(self._at).astype(float), np.diff(self._offset)
+        slack = bounds[1:] + bounds[:-1]
+        self.slope = _common_slope(length, change, slack, drift)
+        misfit = np.abs(change - self.slope * length)
+        self._jumps = misfit > slack + 1000
+        self.jumps = int(self._jumps.sum())
+        self.bound = float(max(bounds.max(), (misfit + slack)[self._jumps].max(initial=0.0)))
+
+    def host(self, device: np.ndarray) -> np.ndarray:
+        """Moments of the device, whole nanoseconds, on the host's clock."""
+        after = np.clip(np.searchsorted(self._at, device, "right"), 1, max(len(self._at) - 1, 1))
+        before = after - 1
+        after = np.minimum(after, len(self._at) - 1)
+        inside = (device >= self._at[before]) & (device <= self._at[after]) & (after > before)
+        smooth = inside & ~self._jumps[before] if len(self._jumps) else inside
+        nearer = np.where(np.abs(device - self._at[before]) <= np.abs(device - self._at[after]), before, after)
+        share = (device - self._at[before]) / np.maximum(self._at[after] - self._at[before], 1)
+        between = self._offset[before] + share * (self._offset[after] - self._offset[before])
+        beyond = self._offset[nearer] + self.slope * (device - self._at[nearer])
+        return device.astype(np.int64) + self._whole + np.rint(np.where(smooth, between, beyond)).astype(np.int64)
+
+
+def _common_slope(length: np.ndarray, change: np.ndarray, slack: np.ndarray, drift: float) -> float:
+    """How offsets change between groups when no jump lies between them: as most do; of few, what the oscillator allows."""
+    usable = length > 0
+    if not usable.any():
+        return 0.0
+    slopes = change[usable] / length[usable]
+    if len(slopes) > 2:
+        return float(np.median(slopes))
+    longest = int(length[usable].argmax())
+    doubt = slack[usable][longest] / length[usable][longest]
+    slope = float(np.clip(slopes[longest], min(drift, 0.0) - doubt, max(drift, 0.0) + doubt))
+    return slope if abs(slope) > doubt else 0.0

@@ -118,20 +118,25 @@ def pinned_like(array: np.ndarray) -> np.ndarray:
 # --- bytes --------------------------------------------------------------------------------------------------------------
 def _transfer(target: np.ndarray, source: np.ndarray, kind: int, index: int, host: np.ndarray, wait: bool) -> None:
     """Copies contiguous memory in the current stream of a device. Without `wait` the host's side must be pinned."""
-    bind(index)
-    rt = runtime()
     stream = streams.stream_at(index)
-    watcher = timeline.active
-    if watcher is not None:
-        watcher.begin("aclrtMemcpyAsync", stream)
-    code = rt.aclrtMemcpyAsync(address_of(target), target.nbytes, address_of(source), source.nbytes, kind, stream.handle)
-    if watcher is not None:
-        watcher.end("aclrtMemcpyAsync", stream)
-    rt.check(code, "copying memory")
+    _put_copy(target, source, kind, stream)
     if wait:
         stream.synchronize()
     else:
         _note_use(host, stream)
+
+
+def _put_copy(target: np.ndarray, source: np.ndarray, kind: int, stream: Stream) -> None:
+    """Puts a copy of contiguous memory into a stream."""
+    bind(stream.device_index)
+    rt = runtime()
+    watcher = timeline.active
+    if watcher is not None:
+        watcher.begin_copy(stream)
+    code = rt.aclrtMemcpyAsync(address_of(target), target.nbytes, address_of(source), source.nbytes, kind, stream.handle)
+    if watcher is not None:
+        watcher.end_copy(stream, kind, source.nbytes)
+    rt.check(code, "copying memory")
 
 
 def _note_use(host: np.ndarray, stream: Stream) -> None:
@@ -201,10 +206,7 @@ def _within_device(target: Tensor, source: Tensor) -> None:
         launch(entry, (target, source), index)
     except Rejected:
         if _is_dense(target._a) and _is_dense(source._a) and target.dtype is source.dtype and target._a.shape == source._a.shape:
-            bind(index)
-            rt = runtime()
-            rt.check(rt.aclrtMemcpyAsync(address_of(target._a), target._a.nbytes, address_of(source._a), source._a.nbytes,
-                                         abi.DEVICE_TO_DEVICE, streams.stream_at(index).handle), "copying memory")
+            _put_copy(target._a, source._a, abi.DEVICE_TO_DEVICE, streams.stream_at(index))
         else:
             raise
 

@@ -1,30 +1,40 @@
-"""Activity records: the libraries tell, late and in pieces, when each kernel and copy began and ended."""
+"""Activity records: the libraries tell, late and in pieces, when each kernel began and ended.
+
+Written for what the vendor's library does, where that is less than its description promises. Records of copies hold the times of the
+host's call, and cannot be had without LD_PRELOAD: they are not asked for, and copies are timed by events. External ids are one stack of
+the whole process: only one launch at a time is between push and pop. Stamps jump every few seconds, when the library relates its clocks
+anew: small kernels between timing events are launched now and then, which tell where stamps stand against the device's own clock.
+"""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import threading
 import time
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import _device
 from ... import _dtype as dt
 from ..._storage import native as recorder_module
-from ..device_work import KERNEL, KINDS, MEMCPY, MEMSET, Work, joined
-from . import abi, native, streams, timeline
-from .clocks import Alignment, Pair
+from ..device_work import KERNEL, Work, joined
+from . import abi, native, streams
+from .allocator import record_use
+from .clocks import Pair, PiecewiseAlignment
 from .copies import new_tensor
+from .events import Mark, Marks
 from .launcher import address_of_function, entry_of, launch
-from .runtime import bind, runtime
+from .runtime import NPUError, bind, runtime
 from .streams import Stream
 
-_BUFFER = 1 << 20
-_KINDS = (abi.KIND_KERNEL, abi.KIND_MEMCPY, abi.KIND_MEMSET, abi.KIND_EXTERNAL)
+_BUFFER = 4 << 20            # the vendor asks for more than 2 MiB
+_KINDS = (abi.KIND_KERNEL, abi.KIND_EXTERNAL)
 _ANCHORS = 8
 _ANCHOR_BIT = 1 << 48        # numbers of our own small kernels
+_PROBE_PERIOD = 200_000_000  # nanoseconds between looks at the clocks
 _SHORTEST_PAUSE, _LONGEST_PAUSE, _QUIET_SECONDS = 0.001, 0.025, 0.3      # waiting ends at once when every launch has its record
-_COPY_NAMES = {1: "MEMCPY_HTOH", 2: "MEMCPY_HTOD", 3: "MEMCPY_DTOH", 4: "MEMCPY_DTOD"}   # the records count from 1
 _Request = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t))
 _Complete = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
 
@@ -66,22 +76,45 @@ class _NativeDelivery:
         native.launcher.take_launches()
 
 
-def start(host: Any) -> ActivityTimes | None:
-    """Begins to receive records; None where the libraries have none to give."""
+class Refused(NamedTuple):
+    """Why there are no activity records."""
+
+    reason: str
+
+
+def start(host: Any) -> ActivityTimes | Refused:
+    """Begins to receive records of kernels, or says why the libraries have none to give."""
     rt = runtime()
-    if any(rt.libraries.find(name) is None for name in abi.MSPTI) or entry_of("InplaceZero") is None:
-        return None
+    missing = [name for name in abi.MSPTI if rt.libraries.find(name) is None]
+    if missing:
+        return Refused(f"the libraries have no {missing[0]}")
+    if entry_of("InplaceZero") is None:
+        return Refused("the libraries have no aclnnInplaceZero, which the clocks are compared with")
     handle = ctypes.c_void_p()
-    if rt.msptiSubscribe(ctypes.byref(handle), None, None):
-        return None
+    code = rt.msptiSubscribe(ctypes.byref(handle), None, None)
+    if code:
+        return _refused("msptiSubscribe", code)
     delivery: Any = _Delivery() if native.launcher is None else _NativeDelivery()
-    register = rt.msptiActivityRegisterCallbacks(*delivery.addresses)
-    if register or any(rt.msptiActivityEnable(kind) for kind in (abi.KIND_KERNEL, abi.KIND_EXTERNAL)):
-        rt.msptiUnsubscribe(handle)
-        return None
-    for kind in (abi.KIND_MEMCPY, abi.KIND_MEMSET):
-        rt.msptiActivityEnable(kind)
+    steps = [("msptiActivityRegisterCallbacks", lambda: rt.msptiActivityRegisterCallbacks(*delivery.addresses)),
+             *((f"msptiActivityEnable({kind})", lambda kind=kind: rt.msptiActivityEnable(kind)) for kind in _KINDS)]
+    for name, step in steps:
+        code = step()
+        if code:
+            rt.msptiUnsubscribe(handle)
+            return _refused(name, code)
     return ActivityTimes(host, handle, delivery)
+
+
+def _refused(name: str, code: int) -> Refused:
+    return Refused(f"{name} answered {code}, {abi.MSPTI_ERRORS.get(code, 'unknown error')}")
+
+
+class _Probe(NamedTuple):
+    """A small kernel between two marks."""
+
+    number: int
+    first: Mark
+    last: Mark
 
 
 class ActivityTimes:
@@ -89,14 +122,19 @@ class ActivityTimes:
 
     def __init__(self, host: Any, handle: Any, delivery: Any) -> None:
         self._host, self._handle, self._delivery = host, handle, delivery
+        self.marks = Marks(host)
         self._launches: list[tuple[int, int, int, bool]] = []       # (number, device, stream, whether it is a copy)
         self._taken: list[np.ndarray] = []                          # the same, from the launcher in C
-        self._anchors: list[list[tuple[int, int, int]]] = []        # groups of (number, before, after)
+        self._anchors: dict[int, list[list[tuple[int, int, int]]]] = {}     # device -> groups of (number, before, after)
+        self._probes: dict[int, list[_Probe]] = {}                  # device -> looks at its clocks
+        self._targets: dict[int, Any] = {}                          # device -> what our own kernels write to
         self._records: dict[int, list[np.ndarray]] = {kind: [] for kind in _KINDS}
         self._parsed = 0                                            # pieces
         self._names: dict[int, str] = {}                            # address -> text
-        self._next_anchor = _ANCHOR_BIT
-        self._lock = threading.Lock()
+        self._next_anchor, self._next_probe = _ANCHOR_BIT, 0
+        self._pushing = threading.Lock()                            # one launch at a time
+        self._own = threading.local()
+        self._native = False
         rt = runtime()
         self._push, self._pop = rt.msptiActivityPushExternalCorrelationId, rt.msptiActivityPopExternalCorrelationId
         self._last = ctypes.byref(ctypes.c_uint64())
@@ -106,64 +144,148 @@ class ActivityTimes:
         """Lets the launcher in C push and pop; False where it or the recorder is none in C."""
         recorder = self._host.recorder
         known = recorder is None or (recorder_module is not None and isinstance(recorder, recorder_module.Core))
+        self._next_probe = self._host.now() + _PROBE_PERIOD
         if native.launcher is None or not known:
             return False
-        native.launcher.watch(address_of_function(self._push), address_of_function(self._pop), recorder)
+        native.launcher.watch(address_of_function(self._push), address_of_function(self._pop), recorder, self.probe, _PROBE_PERIOD)
+        self._native = True
         return True
 
     def begin(self, number: int, name: str, stream: Stream) -> None:
-        self._launches.append((number, stream.device_index, stream.stream_id, name == "aclrtMemcpyAsync"))
+        self._launches.append((number, stream.device_index, stream.stream_id, False))
+        self._pushing.acquire()
         self._push(abi.EXTERNAL_CUSTOM0, number)
 
     def end(self, stream: Stream) -> None:
         self._pop(abi.EXTERNAL_CUSTOM0, self._last)
+        self._pushing.release()
+        if self._host.now() >= self._next_probe:
+            self._next_probe = self._host.now() + _PROBE_PERIOD
+            self.probe()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the calling thread launches kernels of this object's own."""
+        return getattr(self._own, "active", False)
+
+    @contextlib.contextmanager
+    def _owning(self) -> Iterator[None]:
+        """Launches of this thread are this object's own."""
+        self._own.active = True
+        if native.launcher is not None:
+            native.launcher.set_anchor(-1)
+        try:
+            yield
+        finally:
+            self._own.active = False
+            if native.launcher is not None:
+                native.launcher.set_anchor(0)
 
     # --- clocks -----------------------------------------------------------------------------------------------------------
-    def anchor(self) -> None:
-        """Brackets a few small kernels."""
-        index = streams.current_index()
-        bind(index)
-        entry, stream = entry_of("InplaceZero"), streams.default_stream(index)
+    def _launch_own(self, index: int) -> int:
+        """Launches a small kernel in the side stream of a device; gives its number."""
+        entry, stream = entry_of("InplaceZero"), streams.side_stream(index)
         assert entry is not None
-        watcher = timeline.active
-        timeline.activate(None)
-        try:
-            target = new_tensor((1,), dt.float32, _device.device("npu", index))
-            launch(entry, (target,), index)
+        target = self._targets.get(index)
+        if target is None:
+            target = self._targets[index] = new_tensor((1,), dt.float32, _device.device("npu", index))
+            record_use(target._a, stream)
+            streams.default_stream(index).synchronize()     # what had this memory before is done with it
+        self._next_anchor += 1
+        number = self._next_anchor
+        with stream:
+            if self._native:
+                native.launcher.set_anchor(number)
+                launch(entry, (target,), index)
+                native.launcher.set_anchor(-1)
+            else:
+                with self._pushing:
+                    self._push(abi.EXTERNAL_CUSTOM0, number)
+                    launch(entry, (target,), index)
+                    self._pop(abi.EXTERNAL_CUSTOM0, self._last)
+        return number
+
+    def anchor(self) -> None:
+        """Brackets a few small kernels, on every device that is in use."""
+        for index in {*self.marks.devices, *self._targets, streams.current_index()}:
+            self._anchor(index)
+
+    def _anchor(self, index: int) -> None:
+        bind(index)
+        with self._owning():
+            self.marks.anchor(index)
+            stream = streams.side_stream(index)
+            self._launch_own(index)
             stream.synchronize()
             group = []
             for _ in range(_ANCHORS):
-                self._next_anchor += 1
-                self._push(abi.EXTERNAL_CUSTOM0, self._next_anchor)
                 before = self._host.now()
-                launch(entry, (target,), index)
+                number = self._launch_own(index)
                 stream.synchronize()
-                after = self._host.now()
-                self._pop(abi.EXTERNAL_CUSTOM0, self._last)
-                group.append((self._next_anchor, before, after))
-            self._anchors.append(group)
-        finally:
-            timeline.activate(watcher)
+                group.append((number, before, self._host.now()))
+            self._anchors.setdefault(index, []).append(group)
 
-    def _alignment(self, kernels: Work) -> Alignment:
-        """From the anchors among the kernels, whose times are still the device's."""
+    def probe(self) -> None:
+        """Launches a small kernel between two marks, and waits for nothing."""
+        index = streams.current_index()
+        try:
+            with self._owning():
+                stream = streams.side_stream(index)
+                first = self.marks.mark(stream)
+                number = self._launch_own(index)
+                last = self.marks.mark(stream)
+            if first is not None and last is not None:
+                self._probes.setdefault(index, []).append(_Probe(number, first, last))
+        except NPUError:      # a device that has failed: who waits for it is told
+            return
+
+    def _alignments(self, kernels: Work) -> dict[int, PiecewiseAlignment]:
+        """From our own kernels, whose times are still the device's."""
         ours = kernels.where(kernels.number >= _ANCHOR_BIT)
         times = {number: (start, end) for number, start, end in zip(*(c.tolist() for c in (ours.number, ours.start_ns, ours.end_ns)))}
-        return Alignment([[Pair(before, *times[n], after) for n, before, after in group if n in times] for group in self._anchors])
+        clocks, found = self.marks.alignments(), {}
+        for index, anchored in self._anchors.items():
+            groups = [[Pair(before, *times[n], after) for n, before, after in group if n in times] for group in anchored]
+            for probe in self._probes.get(index, ()):
+                if probe.number in times and index in clocks:
+                    marked = clocks[index].host(np.array([self.marks.time(probe.first), self.marks.time(probe.last)]))
+                    groups.append([Pair(int(marked[0]), *times[probe.number], int(marked[1]))])
+            found[index] = PiecewiseAlignment(groups, clocks[index].slope if index in clocks else 0.0)
+        return found
 
     # --- records ----------------------------------------------------------------------------------------------------------
-    def collect(self, first: int, last: int) -> tuple[Work, dict[str, Any]]:
-        """What the devices did for launches numbered from `first` up to `last`, and what is known about its times."""
+    def collect(self, first: int, last: int, began: int, ended: int) -> tuple[Work, dict[str, Any]]:
+        """What the devices did for launches numbered from `first` up to `last`, and what is known about its times. Kernels that nobody
+        told a number belong to it if they ran between the host's moments `began` and `ended`."""
         launches = self._all_launches()
-        wanted = launches[(launches[:, 0] >= first) & (launches[:, 0] < last), 0]
-        work = self._receive(launches, np.concatenate([wanted, [n for group in self._anchors for n, _, _ in group]]))
-        alignment = self._alignment(work)
-        work = work.where((work.number >= first) & (work.number < last))
-        start = alignment.host(work.start_ns)
-        work = work._replace(start_ns=start, end_ns=np.maximum(alignment.host(work.end_ns), start))
-        lost = len(wanted) - len(np.unique(work.number))
-        notes = {"source": "mspti", "clock_error_ns": round(alignment.bound), "clock_drift_ppm": round(alignment.slope * 1e6, 3)}
-        return work, {**notes, "launches_without_record": lost} if lost > 0 else notes
+        mine = launches[(launches[:, 0] >= first) & (launches[:, 0] < last)]
+        wanted = mine[mine[:, 3] == 0, 0]
+        own = [*(n for groups in self._anchors.values() for group in groups for n, _, _ in group),
+               *(probe.number for probes in self._probes.values() for probe in probes)]
+        work = self._receive(launches, np.concatenate([wanted, own]))
+        alignments = self._alignments(work)
+        work = self._on_the_host(work.where(work.number < _ANCHOR_BIT), alignments)
+        work = work.where(np.where(work.number >= 0, (work.number >= first) & (work.number < last),
+                                   (work.start_ns >= began) & (work.start_ns < ended)))
+        lost = len(np.setdiff1d(wanted, work.number))
+        copies, copies_bound = self.marks.collect(first, last)
+        known = [*alignments.values()]
+        bound = max([copies_bound if len(copies.number) else 0.0, *(a.bound for a in known)])
+        notes = {"source": "mspti", "copies": "events", "clock_error_ns": round(bound),
+                 "clock_drift_ppm": round(max((a.slope for a in known), key=abs, default=0.0) * 1e6, 3)}
+        odd = {"clock_jumps": max((a.jumps for a in known), default=0), "launches_without_record": lost}
+        return joined([work, copies]), {**notes, **{name: count for name, count in odd.items() if count}}
+
+    def _on_the_host(self, work: Work, alignments: dict[int, PiecewiseAlignment]) -> Work:
+        """With the host's times: each device by its own clock; one whose clock was never looked at by that of another."""
+        usual = next(iter(alignments.values()), None)
+        start, end = work.start_ns.copy(), work.end_ns.copy()
+        for index in np.unique(work.device).tolist():
+            rows, alignment = work.device == index, alignments.get(index, usual)
+            if alignment is not None:
+                start[rows] = alignment.host(work.start_ns[rows])
+                end[rows] = start[rows] + np.maximum(work.end_ns[rows] - work.start_ns[rows], 0)
+        return work._replace(start_ns=start, end_ns=end)
 
     def _all_launches(self) -> np.ndarray:
         """Rows of (number, device, stream, whether it is a copy)."""
@@ -182,7 +304,7 @@ class ActivityTimes:
             had = self._parsed
             rt.msptiActivityFlushAll(1)
             self._parse()
-            work = self._linked(launches)
+            work = self._linked()
             if quiet >= _QUIET_SECONDS or np.isin(wanted, work.number).all():
                 return work
             quiet = quiet + pause if self._parsed == had else 0.0
@@ -236,26 +358,18 @@ class ActivityTimes:
         self._records[kind] = [np.concatenate(parts) if parts else np.zeros(0, abi.RECORD_LAYOUTS[kind])]
         return self._records[kind][0]
 
-    def _linked(self, launches: np.ndarray) -> Work:
-        """All records but the external ones, in the device's time. Copies may come without a correlation: those of a stream are in
-        the order of their launches."""
-        kernels, copies, sets = (self._all(kind) for kind in (abi.KIND_KERNEL, abi.KIND_MEMCPY, abi.KIND_MEMSET))
-        work = joined([_columns(KERNEL, kernels, kernels["name"], self._names), _columns(MEMCPY, copies, copies["detail"], _COPY_NAMES),
-                       _columns(MEMSET, sets, np.zeros(len(sets), int), {})])
-        work = self._numbered(work, np.concatenate([records["correlation"] for records in (kernels, copies, sets)]))
-        bare = (work.number < 0) & (work.kind == MEMCPY)
-        for device, stream in {*zip(work.device[bare].tolist(), work.stream[bare].tolist())}:
-            places = np.flatnonzero(bare & (work.device == device) & (work.stream == stream))
-            numbers = launches[(launches[:, 3] == 1) & (launches[:, 1] == device) & (launches[:, 2] == stream), 0]
-            if len(numbers) == len(places):
-                work.number[places[np.argsort(work.start_ns[places], kind="stable")]] = numbers
-        return work
+    def _linked(self) -> Work:
+        """All kernels, in the device's time."""
+        kernels = self._all(abi.KIND_KERNEL)
+        return self._numbered(_columns(kernels, self._names), kernels["correlation"])
 
     def close(self) -> None:
         rt = runtime()
         for kind in _KINDS:
             rt.msptiActivityDisable(kind)
         rt.msptiUnsubscribe(self._handle)
+        self.marks.close()
+        self._targets.clear()
         _keep.append(self._delivery)       # the libraries may still hold the callbacks
         del _keep[:-4]
 
@@ -263,12 +377,11 @@ class ActivityTimes:
 _keep: list[Any] = []
 
 
-def _columns(kind: int, records: np.ndarray, what: np.ndarray, names: dict[int, str]) -> Work:
-    """Records of a kind. `what` says which name each has; one that is not known is called after its kind."""
+def _columns(records: np.ndarray, names: dict[int, str]) -> Work:
+    """Records of kernels."""
     def column(field: str) -> np.ndarray:
         return records[field].astype(np.int64)
-    found, name = np.unique(what, return_inverse=True)
-    unknown = "kernel" if kind == KERNEL else KINDS[kind].upper()
-    nbytes = np.zeros(len(records), np.int64) if kind == KERNEL else column("nbytes")
-    return Work([names.get(n, unknown) for n in found.tolist()], np.full(len(records), kind), name.astype(np.int64), column("start"),
-                column("end"), column("device"), column("stream"), np.full(len(records), -1), nbytes)
+    found, name = np.unique(records["name"], return_inverse=True)
+    count = len(records)
+    return Work([names.get(n, "kernel") for n in found.tolist()], np.full(count, KERNEL), name.astype(np.int64), column("start"),
+                column("end"), column("device"), column("stream"), np.full(count, -1), np.zeros(count, np.int64))

@@ -10,9 +10,10 @@ from . import abi, native
 from .runtime import bind, current_index, is_closed, runtime, thread
 
 _POOL_SIZE = 32                        # streams per device and priority
-_DEFAULT = 1 << 16                     # the priority under which default streams are kept apart
+_DEFAULT, _SIDE = 1 << 16, 1 << 17     # priorities under which default streams and the backend's own are kept apart
 _lock = threading.Lock()
 _by_index: dict[int, Stream] = {}      # default streams
+_sides: dict[int, Stream] = {}         # the backend's own
 _pools: dict[tuple[int, int], list[tuple[int, int]]] = {}
 _turns: dict[tuple[int, int], int] = {}
 
@@ -24,9 +25,9 @@ class Stream:
 
     def __init__(self, device: Any = None, priority: int = 0, **options: Any) -> None:
         index = index_of(device)
-        is_default = priority == _DEFAULT
-        self.device_index, self.priority = index, _clamped(index, 0 if is_default else priority)
-        self.handle, self.stream_id = _from_pool(index, self.priority, is_default)
+        apart = priority if priority in (_DEFAULT, _SIDE) else None
+        self.device_index, self.priority = index, 0 if apart else _clamped(index, priority)
+        self.handle, self.stream_id = _from_pool(index, self.priority, apart)
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
@@ -113,10 +114,10 @@ def _clamped(index: int, priority: int) -> int:
     return max(greatest, min(priority, least))
 
 
-def _from_pool(index: int, priority: int, is_default: bool) -> tuple[int, int]:
+def _from_pool(index: int, priority: int, apart: int | None) -> tuple[int, int]:
     """A stream's handle and number. Streams are a scarce resource of the device: the first ones made are handed out again in
     turn, and none is ever destroyed, so that memory can belong to a stream for good."""
-    key = index, _DEFAULT if is_default else priority
+    key = index, priority if apart is None else apart
     pool = _pools.setdefault(key, [])
     turn = _turns[key] = _turns.get(key, -1) + 1
     if turn >= _POOL_SIZE:
@@ -159,6 +160,15 @@ def default_stream(device: Any = None) -> Stream:
             found = _by_index[index] = Stream(index, _DEFAULT)
             if native.launcher is not None:
                 native.launcher.set_stream(index, found.handle, found.stream_id, True)
+    return found
+
+
+def side_stream(index: int) -> Stream:
+    """A stream that only the backend itself uses: no other work stands before its own."""
+    with _lock:
+        found = _sides.get(index)
+        if found is None:
+            found = _sides[index] = Stream(index, _SIDE)
     return found
 
 

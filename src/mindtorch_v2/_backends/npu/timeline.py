@@ -5,7 +5,8 @@ from typing import Any
 
 from . import native
 
-active: Any = None    # has begin(name, stream) and end(name, stream), called on the launching thread
+# Has begin(name, stream) and end(name, stream), called on the launching thread; begin_copy(stream) and end_copy(stream, kind, bytes).
+active: Any = None
 
 
 def activate(watcher: Any) -> None:

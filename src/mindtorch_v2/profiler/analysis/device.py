@@ -9,7 +9,7 @@ from .._fields import WORK_KINDS, Kind
 from .._store import EventStore
 from .tree import EventTree
 
-_QUEUED_ENOUGH = 0.5     # a step is bound by the device if at least this part of its work was waiting in a stream
+_SUPPLIED_ENOUGH = 0.5   # the device is the slower one if it had work to do for at least this part of the time
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class DeviceUse:
     overlap_ns   a copy and a kernel ran at the same time
     parallel_ns  more than one stream worked at the same time
     delay_ns     from the beginning of a launch to that of its work: median over all work
-    queued       the part of the work that began when an earlier piece of its stream ended: it had been waiting
+    starved_ns   of idle_ns: nothing that had been launched was left to do, the device waited for the host
     """
 
     device: int
@@ -34,12 +34,18 @@ class DeviceUse:
     overlap_ns: int
     parallel_ns: int
     delay_ns: int
-    queued: float
+    starved_ns: int
+
+    @property
+    def queued(self) -> float:
+        """The part of the time, from the first to the last piece of work, in which the device had launched work to do."""
+        whole = self.busy_ns + self.idle_ns
+        return 1 - self.starved_ns / whole if whole else 0.0
 
     @property
     def bound(self) -> str:
-        """"device" if the host ran ahead and the device was the slower of the two, else "host"."""
-        return "device" if self.queued >= _QUEUED_ENOUGH else "host"
+        """"device" if that had work to do most of the time and was the slower of the two; "host" if it mostly waited for the host."""
+        return "device" if self.queued >= _SUPPLIED_ENOUGH else "host"
 
 
 def device_use(source: EventStore | EventTree, step: int | None = None) -> list[DeviceUse]:
@@ -62,7 +68,7 @@ def _use_of(store: EventStore, rows: np.ndarray, device: int) -> DeviceUse:
     delays = (start - store.start_ns[store.launcher[rows]])[launched]
     return DeviceUse(device, len(rows), busy, int(end.max() - start.min()) - busy, kernels, copies, kernels + copies - busy,
                      _shared(start, end, store.thread[rows], sum(streams) - busy), int(np.median(delays)) if len(delays) else 0,
-                     _queued(store, rows, delays, launched))
+                     _starved(store, rows, start, end))
 
 
 def covered(start: np.ndarray, end: np.ndarray) -> int:
@@ -88,15 +94,9 @@ def _shared(start: np.ndarray, end: np.ndarray, thread: np.ndarray, surplus: int
     return int(np.diff(times[order])[running > 1].sum())
 
 
-def _queued(store: EventStore, rows: np.ndarray, delays: np.ndarray, launched: np.ndarray) -> float:
-    """The part of the launched work that was in its stream before the piece ahead of it had ended."""
-    if not len(delays):
-        return 0.0
-    mine = rows[launched]
-    waiting = 0
-    for stream in np.unique(store.thread[mine]):
-        of_stream = mine[store.thread[mine] == stream]
-        of_stream = of_stream[np.argsort(store.start_ns[of_stream], kind="stable")]
-        call_end = store.end_ns[store.launcher[of_stream[1:]]]
-        waiting += int((call_end < store.end_ns[of_stream[:-1]]).sum())
-    return waiting / len(mine)
+def _starved(store: EventStore, rows: np.ndarray, start: np.ndarray, end: np.ndarray) -> int:
+    """How long nothing ran and nothing that had been launched was waiting. What nobody is known to have launched came as it began."""
+    launcher = store.launcher[rows]
+    came = np.where(launcher >= 0, np.minimum(store.end_ns[launcher], start), start)
+    first = start.min()
+    return int(end.max() - first) - covered(np.maximum(came, first), end)

@@ -8,6 +8,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from .._enums import DeviceType
 from .._store import EventStore
 from ..export.simple_trace import write_simple_trace
 from ..export.stacks import STACK_METRICS, write_stacks
@@ -162,12 +163,14 @@ class _KeyAverages(EventList):
 
     def _build_rows(self) -> list[dict[str, Any]]:
         """The groups as `name`, `device_type`, `count`, `total_time_ns`, `self_time_ns`, `avg_time_ns`, and
-        `input_shapes` and `stack` where they were grouped by."""
+        `input_shapes` and `stack` where they were grouped by. Times are those of the device that the row is of."""
         rows = []
         for row in self:
-            total = round(row.cpu_time_total * 1000)
+            here = row.device_type == DeviceType.CPU
+            total = round((row.cpu_time_total if here else row.device_time_total) * 1000)
+            own = round((row.self_cpu_time_total if here else row.self_device_time_total) * 1000)
             rows.append({"name": row.key, "device_type": row.device_type.name, "count": row.count, "total_time_ns": total,
-                         "self_time_ns": round(row.self_cpu_time_total * 1000),
+                         "self_time_ns": own,
                          "avg_time_ns": total / row.count if row.count else 0.0,
                          **{key: getattr(row, key) for key in self._grouped_by}})
         return rows
