@@ -70,7 +70,7 @@ class PiecewiseAlignment:
         slack = bounds[1:] + bounds[:-1]
         self.slope = _common_slope(length, change, slack, drift)
         misfit = np.abs(change - self.slope * length)
-        self._jumps = misfit > slack + 1000
+        self._jumps = misfit > slack + _SLACK
         self.jumps = int(self._jumps.sum())
         self.bound = float(max(bounds.max(), (misfit + slack)[self._jumps].max(initial=0.0)))
 
@@ -88,15 +88,23 @@ class PiecewiseAlignment:
         return device.astype(np.int64) + self._whole + np.rint(np.where(smooth, between, beyond)).astype(np.int64)
 
 
+_SLACK = 1000        # nanoseconds that a clock may wander by itself between two groups
+
+
 def _common_slope(length: np.ndarray, change: np.ndarray, slack: np.ndarray, drift: float) -> float:
-    """How offsets change between groups when no jump lies between them: as most do; of few, what the oscillator allows."""
+    """How offsets change between groups where no jump lies between them: as most do. Of one or two changes nobody knows which is a jump:
+    there it is none, or what the oscillator's drift allows."""
     usable = length > 0
-    if not usable.any():
+    length, change, slack = length[usable], change[usable], slack[usable]
+    if not len(length):
         return 0.0
-    slopes = change[usable] / length[usable]
-    if len(slopes) > 2:
-        return float(np.median(slopes))
-    longest = int(length[usable].argmax())
-    doubt = slack[usable][longest] / length[usable][longest]
-    slope = float(np.clip(slopes[longest], min(drift, 0.0) - doubt, max(drift, 0.0) + doubt))
-    return slope if abs(slope) > doubt else 0.0
+    slopes = change / length
+    if len(slopes) <= 2:
+        longest = int(length.argmax())
+        doubt = slack[longest] / length[longest]
+        slope = float(np.clip(slopes[longest], min(drift, 0.0) - doubt, max(drift, 0.0) + doubt))
+        return slope if abs(slope) > doubt else 0.0
+    tried = np.concatenate([[0.0, drift], slopes])
+    fitting = np.abs(change - tried[:, None] * length) <= slack + _SLACK
+    best = fitting[int(fitting.sum(1).argmax())]
+    return float(np.median(slopes[best])) if best.any() else drift
