@@ -7,6 +7,7 @@ import numpy as np
 
 from . import _dtype as dt
 from . import _tensor
+from ._dispatch.overrides import as_subclass, become
 from ._dispatch.resolve import type_word
 from ._tensor import Parameter, Tensor, shallow_alias, wrap
 
@@ -16,12 +17,9 @@ def construct(cls: type, *args: Any, **kwargs: Any) -> Any:
     if issubclass(cls, Parameter):
         return make_parameter(cls, *args, **kwargs)
     if len(args) == 1 and isinstance(args[0], Tensor):
-        made = shallow_alias(args[0])
-    else:
-        made = make_legacy(dt.get_default_dtype(), *args, **kwargs)
-    if cls is not Tensor:
-        made.__class__ = cls  # type: ignore[assignment]
-    return made
+        return as_subclass(args[0], cls)
+    made = make_legacy(dt.get_default_dtype(), *args, **kwargs)
+    return made if cls is Tensor else become(made, cls)
 
 
 def make_parameter(cls: type, data: Any = None, requires_grad: bool = True) -> Any:
@@ -32,8 +30,7 @@ def make_parameter(cls: type, data: Any = None, requires_grad: bool = True) -> A
         raise TypeError(f"Parameter data must be a Tensor, got {type(data).__name__}")
     if requires_grad and not data.dtype.inexact:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    out = shallow_alias(data)
-    out.__class__ = cls
+    out = become(shallow_alias(data), cls)
     return out.requires_grad_(requires_grad) if requires_grad else out
 
 
@@ -44,7 +41,7 @@ def make_legacy(dtype: dt.dtype, *args: Any, **kwargs: Any) -> Tensor:
     if len(args) == 1 and isinstance(args[0], Tensor):
         if args[0].dtype is not dtype:
             raise TypeError(f"expected {type_word(dtype)} (got {type_word(args[0].dtype)})")
-        return shallow_alias(args[0])
+        return as_subclass(args[0], Tensor)
     if all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
         return wrap(np.empty([int(a) for a in args], dtype.np))
     if len(args) == 1 and isinstance(args[0], _tensor.Size):

@@ -16,15 +16,25 @@ from ._shape import Size, contiguous_strides
 from ._storage import Storage, native
 
 GRAD = 8
+SUBCLASS = 512
 DEVICE_OF_KEY = {1: _device.CPU, 2: _device.META}
 legacy_constructor: Any = None  # torch.Tensor(2, 3): set by the creation layer
+announce: Any = None            # told about every class that derives from Tensor: set by the dispatch layer
 
 
 class _TensorMeta(type):
     """Makes `torch.Tensor(...)` the legacy constructor while instances are made without any call."""
 
+    def __init__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any) -> None:
+        super().__init__(name, bases, space)
+        if announce is not None:
+            announce(cls)
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return legacy_constructor(cls, *args, **kwargs)
+        made = cls.__new__(cls, *args, **kwargs)
+        if cls.__init__ is not object.__init__ and isinstance(made, cls):
+            cls.__init__(made, *args, **kwargs)
+        return made
 
 
 if TYPE_CHECKING or native is None:
@@ -56,6 +66,10 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     """A multi-dimensional array of one element type, on one device, that can take part in differentiation."""
 
     __array_priority__ = 1000  # numpy leaves mixed operators to the tensor
+    _overrides = False         # whether the class's __torch_function__ is asked before operators
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return legacy_constructor(cls, *args, **kwargs)
 
     if TYPE_CHECKING:
         data: Any                  # properties, installed with the operators
@@ -249,7 +263,7 @@ def shallow_alias(t: Tensor) -> Tensor:
     if t._st is None:
         t._st = Storage()
     out = _new(Tensor)
-    out._a, out._ks, out.dtype, out._st = t._a, t._ks & ~GRAD, t.dtype, t._st
+    out._a, out._ks, out.dtype, out._st = t._a, t._ks & ~(GRAD | SUBCLASS), t.dtype, t._st
     if t._dev is not None:
         out._dev = t._dev
     return out

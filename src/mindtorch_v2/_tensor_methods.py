@@ -17,7 +17,8 @@ from ._backends.composite.shown_steps import ones_like
 from ._constructors import TypedConstructor, make_legacy
 from ._creation import from_numpy
 from ._dispatch import aten, modes
-from ._dispatch.keys import GRAD
+from ._dispatch.keys import GRAD, SUBCLASS
+from ._dispatch.overrides import become
 from ._dispatch.resolve import type_word
 from ._storage import Storage, root_array
 from ._tensor import Parameter, Tensor, _new, shallow_alias, wrap
@@ -190,7 +191,7 @@ def _backward_hooks(self: Tensor) -> Any:
 def _get_data(self: Tensor) -> Tensor:
     out = shallow_alias(self)
     out._st = Storage()  # .data does not share the version counter
-    return out
+    return become(out, type(self)) if self._ks & SUBCLASS else out
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:
@@ -376,6 +377,13 @@ _FIELDS = {"_a", "_ks", "dtype", "_gf", "_st", "_base", "_attr_version", "_grad"
            "_view_kind"}
 
 
+def _rebuild_as(cls: type, attributes: dict[str, Any], *args: Any) -> Tensor:
+    """An instance of a subclass, with what the program has put on it."""
+    out = become(_rebuild(*args), cls)
+    out.__dict__.update(attributes)
+    return out
+
+
 def _rebuild(array: np.ndarray, cls: str, requires_grad: bool, device: str = "cpu") -> Tensor:
     out = wrap(array) if device == "cpu" else wrap(array).to(device)
     if cls == "Parameter":
@@ -385,7 +393,10 @@ def _rebuild(array: np.ndarray, cls: str, requires_grad: bool, device: str = "cp
 
 @method
 def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
-    return _rebuild, (_host_array(self), type(self).__name__, self.requires_grad, str(self.device))
+    parts = _host_array(self), type(self).__name__, self.requires_grad, str(self.device)
+    if type(self) is Tensor or type(self) is Parameter:
+        return _rebuild, parts
+    return _rebuild_as, (type(self), {k: v for k, v in self.__dict__.items() if k not in _FIELDS}, *parts)
 
 
 # --- places and storages ------------------------------------------------------------------------------------------------

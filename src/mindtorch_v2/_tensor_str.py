@@ -203,8 +203,11 @@ def _joined(text: str, suffixes: list[str], indent: int) -> str:
 
 def tensor_repr(t: Tensor, contents: str | None = None) -> str:
     """The text of a tensor. `contents` stands in for its elements if given."""
-    prefix = "tensor("
+    kind = type(t)
+    prefix = "tensor(" if kind is Tensor or kind is Parameter else f"{kind.__name__}("
     if contents is None:
         contents = "..." if t.is_meta else _contents(t._a if t.is_cpu else t.detach().cpu()._a, len(prefix))
     text = _joined(prefix + contents, _suffixes(t), len(prefix))
-    return f"Parameter containing:\n{text}" if isinstance(t, Parameter) else text
+    if not isinstance(t, Parameter):
+        return text
+    return f"Parameter containing:\n{text if kind is Parameter else f'Parameter({text})'}"

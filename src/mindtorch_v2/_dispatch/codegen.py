@@ -297,8 +297,13 @@ class Writer:
             add("    if requires_grad: _want_grad(_t)")
         add("    return _t")
 
+    def ask_subclasses(self) -> None:
+        """Behind the fast paths: instances of subclasses are asked, or taken as plain tensors."""
+        self.lines += ["    if _ks & 512:", f"        if not _asking.off: return _override(_OP, _FORM, ({self.args()}))", "        _ks &= ~512"]
+
     def composite_body(self) -> None:
         add = self.lines.append
+        add(f"    if _overridden and _asks(({self.args()})): return _override(_OP, _FORM, ({self.args()}))")
         if self.op.derivative is None:
             add("    if not _mode & 0x60:" if not self.is_factory else "    if not _mode & 0x60 and not requires_grad:")
             add("        try:")
@@ -312,6 +317,7 @@ class Writer:
         add(f"        _ks = {self.keys()}")
         add("    except AttributeError:")
         add(f"        raise _bad(_OP, ({self.args()})) from None")
+        add("    _ks &= ~512")
         if self.op.derivative is not None:
             add("    if _ks & 16: _ks = _ks & ~16 if _state.grad else _ks & ~24")
             add("    if not _ks & 0x78:")
@@ -343,11 +349,12 @@ class Writer:
             add(f"        raise _bad(_OP, ({self.args()})) from None")
             if self.joins_a_list():
                 rest = "".join(f", {n}" for n in self.names[1:])
-                add("    if (_ks & 0x67) == 1 and not (_ks & 8 and _state.grad):")
+                add("    if (_ks & 0x267) == 1 and not (_ks & 8 and _state.grad):")
                 add(f"        return _wrap(_K([_x._a for _x in {self.names[0]}]{rest}))")
         else:
             fast.write()
             self.fast = fast if len(self.op.schema.returns) == 1 else None
+        self.ask_subclasses()
         if self.is_factory:
             add(f"    _t = {self.dispatch}(_OP, _ks, ({self.args()}))")
             add("    if requires_grad: _want_grad(_t)")
@@ -380,7 +387,7 @@ def make_call(op: Op, form: str) -> Any:
     source = writer.write()
     derivative = op.derivative
     constants = {
-        "_OP": op, "_NONE": _NONE,
+        "_OP": op, "_NONE": _NONE, "_FORM": form,
         "_IMPL": COMPOSITES.get(op.name) or (op.inplace_of and COMPOSITES.get(op.inplace_of.name) and _inplace_impl(op)),
         "_K": KERNELS.get(op.name),
         "_KD": DIRECT.get(op.name),

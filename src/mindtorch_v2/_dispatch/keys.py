@@ -10,6 +10,7 @@ OBSERVED = 32        # an observer is installed
 SPECIAL = 64         # anomaly mode, saved-tensor hooks, inference mode: take the general path
 INFERENCE = 128      # the tensor was made in inference mode
 OUTPUTS = 256        # the observer wants to see what operators return: take the general path
+SUBCLASS = 512       # the tensor is an instance of a subclass that is asked first: see overrides.py
 
 DEVICES = CPU | META | NPU
 BACKEND_NAMES = {CPU: "cpu", META: "meta", NPU: "npu"}

@@ -22,6 +22,7 @@ static PyObject *active_seen;                       /* its methods, as modes.See
 static _Thread_local bool grad_is_off THREAD_LOCAL_MODEL;
 static PyObject *space, *thread_state, *s_mode, *s_grad;
 static long threads_without_grad;
+static bool overridden;                             /* whether a subclass of Tensor exists that is asked before operators */
 
 /* --- the thread's and the process's state ------------------------------------------------------------------------------ */
 /* The modes change in C, in one go: an interrupt in the midst of a change would leave the thread without gradients for good. */
@@ -54,6 +55,13 @@ PyObject *calls_set_bit(PyObject *module, PyObject *args)
     int on;
     (void)module;
     return PyArg_ParseTuple(args, "lp", &bit, &on) && change_mode(bit, on) == 0 ? Py_NewRef(Py_None) : NULL;
+}
+
+PyObject *calls_set_overridden(PyObject *module, PyObject *on)
+{
+    (void)module;
+    overridden = on == Py_True;
+    Py_RETURN_NONE;
 }
 
 PyObject *calls_swap_grad(PyObject *module, PyObject *enabled)
@@ -286,6 +294,26 @@ static bool knows_device(Call *call)
     return found;
 }
 
+/* Whether a value is, or a list holds, an instance of a subclass of Tensor: the Python function decides whether it is asked. */
+static bool holds_subclass(PyObject *value)
+{
+    if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++)
+            if (holds_subclass(PySequence_Fast_GET_ITEM(value, i)))
+                return true;
+        return false;
+    }
+    return !is_tensor(value) && PyObject_TypeCheck(value, tensor_class);
+}
+
+static bool has_subclass(const Call *call, const Arguments *arguments)
+{
+    for (int i = 0; i < call->count; i++)
+        if (holds_subclass(arguments->bound[i]))
+            return true;
+    return false;
+}
+
 /* The case of an op that is nothing but its steps: they look at the tensors. */
 static int choose_composite(const Call *call, Arguments *arguments)
 {
@@ -293,7 +321,7 @@ static int choose_composite(const Call *call, Arguments *arguments)
     bool number = false;
     arguments->observed = mode & OBSERVED_BIT;
     arguments->sequence_nr = mode & NO_GRAD_BIT && grad_is_off ? -1 : 0;
-    if (!is_plain_call() || (arguments->observed && !(active && call->is_observable)))
+    if (!is_plain_call() || (arguments->observed && !(active && call->is_observable)) || (overridden && has_subclass(call, arguments)))
         return OTHERWISE;
     return read_arguments(call, arguments, &keys, &number);
 }

@@ -657,6 +657,7 @@ static PyMethodDef functions[] = {
     {"keep_modes", calls_keep_modes, METH_VARARGS, "keep_modes(space, state): where the modes of the process and of each thread are."},
     {"set_bit", calls_set_bit, METH_VARARGS, "set_bit(bit, on): changes the mode word."},
     {"setup_quiet", quiet_setup, METH_VARARGS, "setup_quiet(variable, value): numpy's settings, and those that ignore everything."},
+    {"set_overridden", calls_set_overridden, METH_O, "Whether a subclass of Tensor exists that is asked before operators."},
     {"swap_grad", calls_swap_grad, METH_O, "Sets whether the calling thread records gradients and returns what was before."},
     {NULL, NULL, 0, NULL},
 };

@@ -49,6 +49,7 @@ PyObject *calls_setup(PyObject *module, PyObject *args);
 PyObject *calls_observe(PyObject *module, PyObject *args);
 PyObject *calls_keep_modes(PyObject *module, PyObject *args);
 PyObject *calls_set_bit(PyObject *module, PyObject *args);
+PyObject *calls_set_overridden(PyObject *module, PyObject *on);
 PyObject *calls_swap_grad(PyObject *module, PyObject *enabled);
 int node_set_default_type(PyObject *dtype);
 

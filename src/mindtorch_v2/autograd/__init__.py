@@ -24,6 +24,8 @@ from .._autograd.grad_mode import (
 from .._backends.composite.shown_steps import ones_like as _ones_like
 from .._dispatch.modes import SPACE as _SPACE
 from .._dispatch.namespace import public as _public
+from .._dispatch.overrides import ask as _ask
+from .._dispatch.overrides import asks as _asks
 from .._tensor import Tensor
 from .._tensor import wrap as _wrap
 from . import functional as functional
@@ -92,6 +94,10 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
          materialize_grads: bool = False) -> tuple[Tensor, ...]:
     """The gradients of `outputs` with respect to `inputs`, as a tuple; nothing is accumulated."""
+    if _SPACE["_overridden"] and _asks((outputs, inputs)):
+        options = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph, "only_inputs": only_inputs,
+                   "allow_unused": allow_unused, "is_grads_batched": is_grads_batched, "materialize_grads": materialize_grads}
+        return _ask(grad, (outputs, inputs), (outputs, inputs), options)
     if is_grads_batched:
         raise NotImplementedError("autograd.grad(is_grads_batched=True) is not available; call grad once per row")
     wanted = _as_tuple(inputs)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._dispatch.overrides import disabled_torch_function_impl
 from .._tensor import Parameter, Tensor
 
 __all__ = ["Buffer", "Parameter", "is_lazy"]
@@ -32,6 +33,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
     persistent: bool
     _is_buffer: bool
+    __torch_function__ = staticmethod(disabled_torch_function_impl)
 
 
 def is_lazy(param: Any) -> bool:
