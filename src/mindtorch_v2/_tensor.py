@@ -31,9 +31,10 @@ class _TensorMeta(type):
             announce(cls)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        made = cls.__new__(cls, *args, **kwargs)
-        if cls.__init__ is not object.__init__ and isinstance(made, cls):
-            cls.__init__(made, *args, **kwargs)
+        kind: Any = cls
+        made = kind.__new__(cls, *args, **kwargs)
+        if kind.__init__ is not object.__init__ and isinstance(made, cls):
+            kind.__init__(made, *args, **kwargs)
         return made
 
 

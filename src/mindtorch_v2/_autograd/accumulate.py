@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
+
 from .._dispatch import aten
 from .._dispatch.modes import SPACE, Seen
 from .._ops.table import find
+from .._shape import contiguous_strides
 from .._tensor import Tensor, _new
 from .hooks import run_hooks
 
@@ -40,13 +43,21 @@ def owns_memory(grad: Tensor) -> bool:
     return owner is None or sys.getrefcount(owner) <= 3
 
 
+def is_dense(a: np.ndarray) -> bool:
+    """Whether the elements lie side by side in some order, each once."""
+    return a.flags.c_contiguous or a.transpose(sorted(range(a.ndim), key=lambda d: -a.strides[d])).flags.c_contiguous
+
+
 def _first(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool) -> Tensor:
     a = grad._a
     if create_graph:
         return aten.clone(grad)
-    contiguous = a.flags.c_contiguous
+    own = leaf._a
+    fits = a.flags.c_contiguous and own.flags.c_contiguous or a.strides == own.strides
+    dense = fits or is_dense(own)
+    fits = fits or (a.flags.c_contiguous and not dense)
     del a
-    if sole and contiguous and owns_memory(grad):
+    if sole and fits and owns_memory(grad):
         seen = SPACE["_obs"]
         if SPACE["_mode"] & 0x140 or not grad._ks & 1:
             return aten.detach(grad)
@@ -58,7 +69,7 @@ def _first(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool) -> Tensor
         if grad._dev is not None:
             out._dev = grad._dev
         return out
-    made = aten.new_empty_strided(grad, list(grad._a.shape), list(leaf.stride()))
+    made = aten.new_empty_strided(grad, list(grad._a.shape), list(leaf.stride() if dense else contiguous_strides(grad._a.shape)))
     return aten.copy_(made, grad)
 
 

@@ -299,7 +299,9 @@ class Writer:
 
     def ask_subclasses(self) -> None:
         """Behind the fast paths: instances of subclasses are asked, or taken as plain tensors."""
-        self.lines += ["    if _ks & 512:", f"        if not _asking.off: return _override(_OP, _FORM, ({self.args()}))", "        _ks &= ~512"]
+        self.lines += ["    if _ks & 512:",
+                       f"        if not _asking.off: return _override(_OP, _FORM, ({self.args()}))",
+                       "        _ks &= ~512"]
 
     def composite_body(self) -> None:
         add = self.lines.append

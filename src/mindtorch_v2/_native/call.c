@@ -158,6 +158,12 @@ bool owns_plain_memory(const Tensor *tensor)
     return true;
 }
 
+bool is_row_major(const Tensor *tensor)
+{
+    const ArrayFields *fields = fields_of(tensor->array);
+    return fields && fields->flags & 1;             /* numpy's C_CONTIGUOUS */
+}
+
 /* --- binding ---------------------------------------------------------------------------------------------------------- */
 enum { OTHERWISE = 0, DONE = 1, FAILED = -1 };      /* the Python function's; done; an error is set */
 

@@ -88,6 +88,7 @@ int record_gradient(const Call *call, const Arguments *arguments, Tensor *made);
 bool is_inexact(PyObject *dtype);
 bool is_plain_call(void);                /* nobody wants calls to go the general way */
 bool owns_plain_memory(const Tensor *tensor); /* a contiguous CPU tensor whose memory nobody else can see */
+bool is_row_major(const Tensor *tensor);      /* its elements lie in the order of their indices */
 PyObject *cpu_tensor_keys(void);             /* borrowed */
 PyObject *shape_of(PyObject *array);
 

@@ -410,7 +410,7 @@ static int show_detach(Core *core, PyObject *gradient) {
 /* A leaf's first gradient, where only the pass holds it and nothing else can see its memory: it is taken over. 1 if that was done. */
 static int take_over(Pass *pass, Tensor *leaf, Tensor *gradient, int observed) {
     if (pass->create || leaf->grad != Py_None || leaf->hooks != Py_None || leaf->post_hooks != Py_None || Py_REFCNT(gradient) != 1
-            || !is_plain_call() || (observed && pass->core == NULL) || !owns_plain_memory(gradient)) {
+            || !is_plain_call() || (observed && pass->core == NULL) || !is_row_major(leaf) || !owns_plain_memory(gradient)) {
         return 0;
     }
     if (observed && show_detach(pass->core, (PyObject *)gradient) < 0) {

@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import _dtype as dt
 from .._shape import normalize_dim
+from .movement_shapes import dense_strides
 from .rules import SAME, Spec
 from .table import op
 
@@ -30,7 +31,8 @@ def halved(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 def _glu_like(self: Any, dim: int) -> Spec:
-    return Spec(halved(tuple(self.shape), dim), self.dtype)
+    shape = halved(tuple(self.shape), dim)
+    return Spec(shape, self.dtype, dense_strides(shape, self.stride()))
 
 
 def _like_second(grad_output: Any, self: Any, *rest: Any) -> Spec:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from .movement_shapes import format_of
 from .rules import Spec
 from .table import op
 
@@ -32,20 +33,23 @@ def conv_transpose_output_size(input_size: Ints, kernel_size: Ints, stride: Ints
 # --- output rules -------------------------------------------------------------------------------------------------------
 def _convolved(self: Any, weight: Any, bias: Any, padding: Ints, stride: Ints, dilation: Ints, groups: int) -> Spec:
     sizes = conv_output_size(self.shape[2:], weight.shape[2:], stride, padding, dilation)
-    return Spec((self.shape[0], weight.shape[0], *sizes), self.dtype)
+    shape = (self.shape[0], weight.shape[0], *sizes)
+    return Spec(shape, self.dtype, format_of(shape, self, weight))
 
 
 def _transposed(self: Any, weight: Any, kernel_size: Ints, bias: Any, stride: Ints, padding: Ints, output_padding: Ints,
                 dilation: Ints) -> Spec:
     sizes = conv_transpose_output_size(self.shape[2:], kernel_size, stride, padding, output_padding, dilation)
-    return Spec((self.shape[0], weight.shape[1], *sizes), self.dtype)
+    shape = (self.shape[0], weight.shape[1], *sizes)
+    return Spec(shape, self.dtype, format_of(shape, self, weight))
 
 
 def _gradients(grad_output: Any, input: Any, weight: Any, bias_sizes: Ints | None, stride: Ints, padding: Ints, dilation: Ints,
                transposed: bool, output_padding: Ints, groups: int, output_mask: Sequence[bool]) -> tuple[Any, ...]:
     bias_size = grad_output.shape[1] if len(grad_output.shape) > 1 else 0
     shapes = (tuple(input.shape), tuple(weight.shape), (bias_size,))
-    return tuple(Spec(shape, grad_output.dtype) if wanted else None for shape, wanted in zip(shapes, output_mask))
+    return tuple(Spec(shape, grad_output.dtype, format_of(shape, input, weight) if len(shape) > 1 else None) if wanted else None
+                 for shape, wanted in zip(shapes, output_mask))
 
 
 # --- what users call ----------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _dtype as dt
 from .._shape import infer_size, normalize_dim
-from .movement_shapes import check_cat
+from .movement_shapes import check_cat, format_strides, is_channels_last
 from .rules import Spec, alike, like
 from .table import op
 
@@ -29,7 +29,9 @@ def _joined(tensors: Sequence[Any], dim: int) -> Spec:
     if not used:
         return Spec((0,), common)
     first = shapes[used[0]]
-    return Spec((*first[:axis], sum(shapes[i][axis] for i in used), *first[axis + 1:]), common)
+    shape = (*first[:axis], sum(shapes[i][axis] for i in used), *first[axis + 1:])
+    last = all(is_channels_last(tensors[i]._a.shape, tensors[i]._a.strides) for i in used)
+    return Spec(shape, common, format_strides(shape) if last else None)
 
 
 def _repeated(self: Any, repeats: Sequence[int]) -> Spec:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from .._shape import contiguous_strides, normalize_dim
 
@@ -125,6 +126,31 @@ def channels_last_strides(shape: Shape) -> Shape:
         raise RuntimeError("required rank 4 tensor to use channels_last format")
     n, c, h, w = shape
     return h * w * c, 1, w * c, c
+
+
+def is_channels_last(shape: Shape, strides: Shape) -> bool:
+    """Whether an image or a volume lies in memory with its channels innermost. Strides may be in any unit; they decide also for
+    dimensions of one element, but never where the channels lie as in row-major order."""
+    if len(shape) not in (4, 5) or strides[-1] < strides[1] or strides[1] == 0 or 0 in shape:
+        return False
+    least = 0
+    for d in (1, *range(len(shape) - 1, 1, -1), 0):
+        if strides[d] < least or (d == 0 and least == strides[1]):
+            return False
+        least = strides[d] * max(shape[d], 1)
+    return True
+
+
+def format_strides(shape: Shape) -> Shape:
+    """Strides in elements of an image or a volume with its channels innermost."""
+    n, c, *space = shape
+    strides = contiguous_strides((n, *space, c))
+    return (strides[0], 1, *strides[1:-1])
+
+
+def format_of(shape: Shape, *sources: Any) -> Shape | None:
+    """Strides of a result that lies as its sources (tensors) do: None for row-major order."""
+    return format_strides(shape) if any(is_channels_last(t._a.shape, t._a.strides) for t in sources) else None
 
 
 def storage_extent(shape: Sequence[int], strides: Sequence[int]) -> int:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from .. import _dtype as dt
+from .movement_shapes import format_of
 from .rules import Spec
 from .table import op
 
@@ -75,18 +76,18 @@ def _batch(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: A
     channels = input.shape[1] if input.dim() > 1 else 0
     check_channels(channels, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     one = Spec((channels if training else 0,), _statistics_type(input, weight, bias, running_mean))
-    return Spec(tuple(input.shape), input.dtype), one, one
+    return Spec(tuple(input.shape), input.dtype, format_of(tuple(input.shape), input)), one, one
 
 
 def _group(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float) -> tuple[Spec, ...]:
     one = Spec((N, group), _statistics_type(input, weight, bias))
-    return Spec(tuple(input.shape), input.dtype), one, one
+    return Spec(tuple(input.shape), input.dtype, format_of(tuple(input.shape), input)), one, one
 
 
-def _masked(output_mask: Sequence[bool], input: Any, shape: Ints, dtype: dt.dtype) -> tuple[Any, ...]:
+def _masked(output_mask: Sequence[bool], input: Any, shape: Ints, dtype: dt.dtype, formed: bool = False) -> tuple[Any, ...]:
     """Specs of the gradients of input, weight and bias that are asked for."""
     parameter = Spec(tuple(shape), dtype)
-    specs = (Spec(tuple(input.shape), input.dtype), parameter, parameter)
+    specs = (Spec(tuple(input.shape), input.dtype, format_of(tuple(input.shape), input) if formed else None), parameter, parameter)
     return tuple(s if wanted else None for s, wanted in zip(specs, output_mask))
 
 
@@ -97,7 +98,7 @@ def _layer_backward(grad_out: Any, input: Any, normalized_shape: Ints, mean: Any
 
 def _batch_backward(grad_out: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, save_mean: Any, save_invstd: Any,
                     train: bool, eps: float, output_mask: Sequence[bool]) -> tuple[Any, ...]:
-    return _masked(output_mask, input, input.shape[1:2], _statistics_type(input, weight))
+    return _masked(output_mask, input, input.shape[1:2], _statistics_type(input, weight), formed=True)
 
 
 def _group_backward(grad_out: Any, input: Any, mean: Any, rstd: Any, weight: Any, N: int, C: int, HxW: int, group: int,

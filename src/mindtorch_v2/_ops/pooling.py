@@ -6,11 +6,21 @@ from functools import partial
 from typing import Any
 
 from .. import _dtype as dt
+from .movement_shapes import format_of
 from .pooling_shapes import adaptive_output, pool_windows
-from .rules import MetaRule, Spec, like
+from .rules import MetaRule, Spec
 from .table import op
 
 Ints = Sequence[int]
+
+
+def _formed(shape: Ints, dtype: dt.dtype, self: Any, rank: int) -> Spec:
+    """Images keep their memory format; of volumes only the maximum does."""
+    return Spec(tuple(shape), dtype, format_of(tuple(shape), self) if rank == 2 else None)
+
+
+def _like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:
+    return Spec(tuple(self.shape), self.dtype, format_of(tuple(self.shape), self))
 
 
 # --- output rules -------------------------------------------------------------------------------------------------------
@@ -18,31 +28,31 @@ def _max_pooled(rank: int) -> MetaRule:
     def rule(self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[Spec, Spec]:
         windows = pool_windows(f"max_pool{rank}d", rank, self.shape, kernel_size, stride, padding, dilation, ceil_mode)
         shape = (*self.shape[:-rank], *windows.out)
-        return Spec(shape, self.dtype), Spec(shape, dt.int64)
+        return Spec(shape, self.dtype, format_of(shape, self)), Spec(shape, dt.int64, format_of(shape, self))
     return rule
 
 
 def _averaged(rank: int) -> MetaRule:
     def rule(self: Any, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, *rest: Any) -> Spec:
         windows = pool_windows(f"avg_pool{rank}d", rank, self.shape, kernel_size, stride, padding, (1,), ceil_mode)
-        return Spec((*self.shape[:-rank], *windows.out), self.dtype)
+        return _formed((*self.shape[:-rank], *windows.out), self.dtype, self, rank)
     return rule
 
 
 def _adapted(name: str, rank: int) -> MetaRule:
     def rule(self: Any, output_size: Ints) -> Any:
-        spec = Spec(adaptive_output(name, rank, self.shape, output_size), self.dtype)
-        return (spec, Spec(spec.shape, dt.int64)) if "max" in name else spec
+        spec = _formed(adaptive_output(name, rank, self.shape, output_size), self.dtype, self, rank)
+        return (spec, Spec(spec.shape, dt.int64, spec.strides)) if "max" in name else spec
     return rule
 
 
 def _unpooled(rank: int) -> MetaRule:
     def rule(self: Any, indices: Any, output_size: Ints, *rest: Any) -> Spec:
-        return Spec((*self.shape[:-rank], *output_size), self.dtype)
+        return _formed((*self.shape[:-rank], *output_size), self.dtype, self, rank)
     return rule
 
 
-_backward = partial(op, function=False, method=False, meta=like(1))
+_backward = partial(op, function=False, method=False, meta=_like_input)
 _nn = partial(op, method=False, namespace="nn")
 
 # --- maximum ------------------------------------------------------------------------------------------------------------

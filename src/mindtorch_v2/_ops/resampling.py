@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from .movement_shapes import format_of
 from .resampling_shapes import edge_padded_shape, folded_shape, resized_shape, shuffled_shape, unfolded_shape, unshuffled_shape
 from .rules import MetaRule, Spec, like
 from .table import op
@@ -15,14 +16,20 @@ Ints = Sequence[int]
 # --- output rules -------------------------------------------------------------------------------------------------------
 def _edge_padded(name: str, rank: int) -> MetaRule:
     def rule(self: Any, padding: Ints) -> Spec:
-        return Spec(edge_padded_shape(name, rank, self.shape, padding), self.dtype)
+        shape = edge_padded_shape(name, rank, self.shape, padding)
+        return Spec(shape, self.dtype, format_of(shape, self) if rank > 1 else None)
     return rule
 
 
 def _resized(rank: int) -> MetaRule:
     def rule(self: Any, output_size: Ints, *rest: Any) -> Spec:
-        return Spec(resized_shape(rank, self.shape, output_size), self.dtype)
+        shape = resized_shape(rank, self.shape, output_size)
+        return Spec(shape, self.dtype, format_of(shape, self))
     return rule
+
+
+def _formed(shape: tuple[int, ...], self: Any) -> Spec:
+    return Spec(shape, self.dtype, format_of(shape, self))
 
 
 def _of_input_size(grad_output: Any, output_size: Ints, input_size: Ints, *rest: Any) -> Spec:
@@ -76,11 +83,12 @@ _internal("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] paddi
 _internal("col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
           meta=_folded)
 op("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", method=False,
-   meta=lambda self, factor: Spec(shuffled_shape(self.shape, factor), self.dtype))
+   meta=lambda self, factor: _formed(shuffled_shape(self.shape, factor), self))
 op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", method=False,
-   meta=lambda self, factor: Spec(unshuffled_shape(self.shape, factor), self.dtype))
+   meta=lambda self, factor: _formed(unshuffled_shape(self.shape, factor), self))
 op("channel_shuffle(Tensor self, SymInt groups) -> Tensor", method=False)
-op("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", meta=like(), method=False)
+op("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", method=False,
+   meta=lambda self, groups: _formed(tuple(self.shape), self))
 
 # --- sampling at given places -------------------------------------------------------------------------------------------
 _SAMPLE = "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"

@@ -195,6 +195,8 @@ def _convolution(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints
                          cudnn_enabled, allow_tf32)
     if rank > 1:
         return _leaf(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    if not input.is_contiguous():   # as an image, a permuted line would have its channels innermost
+        input = aten.contiguous(input)
     flat = _leaf(aten.unsqueeze(input, 2), aten.unsqueeze(weight, 2), bias, (1, *stride), (0, *padding), (1, *dilation), transposed,
                  (0, *output_padding), groups)
     return aten.squeeze(flat, 2)

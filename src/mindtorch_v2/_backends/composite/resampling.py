@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
+from ..._ops.movement_shapes import format_strides, is_channels_last
 from ..._ops.resampling import UPSAMPLINGS
 
 Ints = Sequence[int]
@@ -57,7 +58,9 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Any:
     shape = list(kept.shape)
     for dim, before, after in pairs:
         shape[dim] += max(before, 0) + max(after, 0)
-    out = aten.empty(shape, dtype=self.dtype, device=self.device)
+    last = is_channels_last(self._a.shape, self._a.strides)
+    out = aten.empty_strided(shape, format_strides(tuple(shape)), dtype=self.dtype, device=self.device) if last \
+        else aten.empty(shape, dtype=self.dtype, device=self.device)
     aten.fill_(out, value)
     middle = out
     for dim, before, after in reversed(pairs):

@@ -10,6 +10,7 @@ import numpy as np
 from ..._dispatch.registry import kernel
 from ..._ops.convolution import conv_output_size, conv_transpose_output_size
 from .conv_arrays import correlate, input_gradient, weight_gradient
+from .memory_format import channels_last, in_channels_last, laid_out_like
 
 Ints = Sequence[int]
 
@@ -31,7 +32,7 @@ def mkldnn_convolution(self: np.ndarray, weight: np.ndarray, bias: np.ndarray | 
                        groups: int) -> np.ndarray:
     x, w = _widen(self, weight)
     out = conv_output_size(x.shape[2:], w.shape[2:], stride, padding, dilation)
-    return _finish(correlate(x, w, out, stride, padding, dilation, groups), bias, self.dtype)
+    return laid_out_like(_finish(correlate(x, w, out, stride, padding, dilation, groups), bias, self.dtype), self, weight)
 
 
 @kernel("slow_conv_transpose2d", "slow_conv_transpose3d")
@@ -39,7 +40,7 @@ def slow_conv_transpose(self: np.ndarray, weight: np.ndarray, kernel_size: Ints,
                         padding: Ints, output_padding: Ints, dilation: Ints) -> np.ndarray:
     x, w = _widen(self, weight)
     out = conv_transpose_output_size(x.shape[2:], kernel_size, stride, padding, output_padding, dilation)
-    return _finish(input_gradient(x, w, out, stride, padding, dilation, 1), bias, self.dtype)
+    return laid_out_like(_finish(input_gradient(x, w, out, stride, padding, dilation, 1), bias, self.dtype), self, weight)
 
 
 @kernel("convolution_backward")
@@ -60,4 +61,7 @@ def convolution_backward(grad_output: np.ndarray, input: np.ndarray, weight: np.
     if to_bias:
         length = prod(g.shape[2:])
         made[2] = np.matmul(g.reshape(g.shape[0], g.shape[1], length), np.ones(length, g.dtype)).sum(0)
-    return tuple(m if m is None or m.dtype == grad_output.dtype else m.astype(grad_output.dtype) for m in made)
+    made = [m if m is None or m.dtype == grad_output.dtype else m.astype(grad_output.dtype) for m in made]
+    if channels_last(input) or channels_last(weight):
+        made[:2] = [None if m is None else in_channels_last(m) for m in made[:2]]
+    return tuple(made)

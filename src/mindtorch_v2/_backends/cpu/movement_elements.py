@@ -12,6 +12,7 @@ from ..._dispatch.registry import inplace_kernel, kernel
 from ..._native import accelerated
 from ..._ops.movement_shapes import check_cat, check_stack
 from ..._shape import normalize_dim, normalize_dims
+from .memory_format import channels_last, in_channels_last
 
 Array = np.ndarray
 BEFORE = tuple((slice(None),) * n for n in range(65))  # BEFORE[d] + (key,) indexes dimension d
@@ -61,13 +62,18 @@ def cat(tensors: Sequence[Array], dim: int) -> Array:
     parts = [tensors[i] for i in used]
     shape = list(parts[0].shape)
     shape[axis] = sum(a.shape[axis] for a in parts)
-    return np.concatenate(parts, axis, out=np.empty(shape, common), casting="unsafe")
+    made = np.empty(shape, common)
+    if all(channels_last(a) for a in parts):
+        made = in_channels_last(made)
+    return np.concatenate(parts, axis, out=made, casting="unsafe")
 
 
 @kernel("stack")
 def stack(tensors: Sequence[Array], dim: int) -> Array:
     """The short cut of the composite `stack`."""
     at, shape = check_stack([a.shape for a in tensors], dim)
+    if at < len(shape) and shape[at]:
+        return cat(tensors, at).reshape((*shape[:at], len(tensors), *shape[at:]))
     spread = (*shape[:at], 1, *shape[at:])
     return cat([a.reshape(spread) for a in tensors], at)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._dispatch.registry import kernel
 from ..._ops.normalization import check_channels, check_normalized_shape
+from .memory_format import laid_out_like
 from .sums import sum_over
 from .unsupported import not_implemented, type_word
 
@@ -206,7 +207,7 @@ def native_batch_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.nda
         shift = -mean * scale if bias is None else bias - mean * scale
     if shift is not None:
         out += shift[:, None]
-    return _as(out, input.dtype).reshape(input.shape), *saved
+    return laid_out_like(_as(out, input.dtype).reshape(input.shape), input), *saved
 
 
 @kernel("native_batch_norm_backward")
@@ -235,7 +236,7 @@ def native_batch_norm_backward(grad_out: np.ndarray, input: np.ndarray, weight: 
     elif to_input:
         gx = g * scale[:, None]
     kept = _kept(input, weight)
-    return (None if gx is None else _as(gx, input.dtype).reshape(input.shape),
+    return (None if gx is None else laid_out_like(_as(gx, input.dtype).reshape(input.shape), input),
             _as(products * rstd, kept) if to_weight and products is not None else None,
             _as(total, kept) if to_bias and total is not None else None)
 
@@ -257,7 +258,8 @@ def native_group_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.nda
         if bias is not None:
             by_channel += bias[:, None]
     kept = _kept(input, weight, bias)
-    return _as(out, input.dtype).reshape(input.shape), _as(mean, kept).reshape(N, group), _as(rstd, kept).reshape(N, group)
+    shaped = laid_out_like(_as(out, input.dtype).reshape(input.shape), input)
+    return shaped, _as(mean, kept).reshape(N, group), _as(rstd, kept).reshape(N, group)
 
 
 @kernel("native_group_norm_backward")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._dispatch.registry import kernel
 from ..._ops.pooling_shapes import adaptive_output, pool_windows
+from .memory_format import laid_out_like
 from .pool_arrays import (
     adaptive_avg_pool,
     adaptive_avg_pool_backward,
@@ -40,13 +41,15 @@ def _declare_max(rank: int) -> None:
         windows = pool_windows(name, rank, self.shape, kernel_size, stride, padding, dilation, ceil_mode)
         if self.dtype.kind in "bc":
             raise not_implemented(name, self)
-        return max_pool(np.ascontiguousarray(self), windows)
+        values, places = max_pool(np.ascontiguousarray(self), windows)
+        return laid_out_like(values, self), laid_out_like(places, self)
 
     def backward(grad_output: np.ndarray, self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
                  ceil_mode: bool, indices: np.ndarray) -> np.ndarray:
         windows = pool_windows(name, rank, self.shape, kernel_size, stride, padding, dilation, ceil_mode)
         overlapping = any(s < d * (k - 1) + 1 for s, d, k in zip(windows.stride, windows.dilation, windows.kernel))
-        return scatter_positions(grad_output, indices, self.shape, rank, overlapping)
+        grad, places = np.ascontiguousarray(grad_output), np.ascontiguousarray(indices)
+        return laid_out_like(scatter_positions(grad, places, self.shape, rank, overlapping), self)
 
     kernel(f"{name}_with_indices")(forward)
     kernel(f"{name}_with_indices_backward")(backward)
@@ -62,13 +65,14 @@ def _declare_avg(rank: int) -> None:
         windows = pool_windows(name, rank, self.shape, kernel_size, stride, padding, (1,), ceil_mode)
         if self.dtype.kind not in "f" and self.dtype != np.int64:
             raise not_implemented(name if rank == 2 else "avg_pool3d_out_frame", self)
-        return _narrow(avg_pool(_wide(self), windows, count_include_pad, divisor_override), self)
+        made = _narrow(avg_pool(_wide(self), windows, count_include_pad, divisor_override), self)
+        return laid_out_like(made, self) if rank == 2 else made
 
     def backward(grad_output: np.ndarray, self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
                  count_include_pad: bool, divisor_override: int | None) -> np.ndarray:
         windows = pool_windows(name, rank, self.shape, kernel_size, stride, padding, (1,), ceil_mode)
-        made = avg_pool_backward(_wide(grad_output), self.shape[-rank:], windows, count_include_pad, divisor_override)
-        return _narrow(made, self)
+        made = _narrow(avg_pool_backward(_wide(grad_output), self.shape[-rank:], windows, count_include_pad, divisor_override), self)
+        return laid_out_like(made, self) if rank == 2 else made
 
     kernel(name)(forward)
     kernel(f"{name}_backward")(backward)
@@ -81,19 +85,24 @@ def _declare_adaptive(rank: int) -> None:
         adaptive_output(mean, rank, self.shape, output_size)
         if self.dtype.kind not in "f":
             raise not_implemented(mean, self)
-        return _narrow(adaptive_avg_pool(_wide(self), output_size), self)
+        made = _narrow(adaptive_avg_pool(_wide(self), output_size), self)
+        return laid_out_like(made, self) if rank == 2 else made
 
     def mean_backward(grad_output: np.ndarray, self: np.ndarray) -> np.ndarray:
-        return _narrow(adaptive_avg_pool_backward(_wide(grad_output), self.shape[-rank:]), self)
+        made = _narrow(adaptive_avg_pool_backward(_wide(grad_output), self.shape[-rank:]), self)
+        return laid_out_like(made, self) if rank == 2 else made
 
     def max_forward(self: np.ndarray, output_size: Ints) -> tuple[np.ndarray, np.ndarray]:
         adaptive_output(maximum, rank, self.shape, output_size)
         if self.dtype.kind not in "f":
             raise not_implemented(maximum, self)
-        return adaptive_max_pool(np.ascontiguousarray(self), output_size)
+        values, places = adaptive_max_pool(np.ascontiguousarray(self), output_size)
+        return (laid_out_like(values, self), laid_out_like(places, self)) if rank == 2 else (values, places)
 
     def max_backward(grad_output: np.ndarray, self: np.ndarray, indices: np.ndarray) -> np.ndarray:
-        return scatter_positions(grad_output, indices, self.shape, rank, overlapping=True)
+        grad, places = np.ascontiguousarray(grad_output), np.ascontiguousarray(indices)
+        made = scatter_positions(grad, places, self.shape, rank, overlapping=True)
+        return laid_out_like(made, self) if rank == 2 else made
 
     kernel(f"_{mean}")(mean_forward)
     kernel(f"_{mean}_backward")(mean_backward)
@@ -120,7 +129,9 @@ def _unpool(self: np.ndarray, indices: np.ndarray, output_size: Ints, rank: int)
     if bad.size:
         sizes = "x".join(map(str, output_size))
         raise RuntimeError(f"Found an invalid max index: {bad[0]} (output volumes are of size {sizes})")
-    return scatter_positions(self, indices, (*self.shape[:-rank], *output_size), rank, overlapping=False)
+    made = scatter_positions(np.ascontiguousarray(self), np.ascontiguousarray(indices), (*self.shape[:-rank], *output_size), rank,
+                             overlapping=False)
+    return laid_out_like(made, self) if rank == 2 else made
 
 
 

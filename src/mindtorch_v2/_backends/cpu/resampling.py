@@ -22,6 +22,7 @@ from ..._ops.resampling_shapes import (
 from . import grid_sampling  # noqa: F401  - registers its kernels
 from .axis_maps import apply_map, apply_transpose, padding_taps, resizing_taps
 from .conv_arrays import crop_space, inside, pad_space, tap_slices, window_view
+from .memory_format import laid_out_like
 from .unsupported import not_implemented
 
 Ints = Sequence[int]
@@ -39,7 +40,7 @@ def _declare_edge_padding(kind: str, rank: int) -> None:
         for axis, (before, after) in zip(range(-rank, 0), pad_pairs(padding, rank)):
             if before or after:
                 out = apply_map(out, axis, padding_taps(kind, self.shape[axis], before, after))
-        return out.copy() if out is self else out
+        return laid_out_like(out.copy() if out is self else out, self) if rank > 1 else out.copy() if out is self else out
 
     def backward(grad_output: np.ndarray, self: np.ndarray, padding: Ints) -> np.ndarray:
         g = np.ascontiguousarray(grad_output)
@@ -79,7 +80,7 @@ def _declare_resizing(name: str, rank: int) -> None:
         for axis in range(-1, -rank - 1, -1):  # the last first: gathering along it is slow, and grows with the others
             x = apply_map(x, axis, resizing_taps(method, self.shape[axis], output_size[axis], corners, scales[axis],
                                                  self.dtype == np.float64))
-        return _like(x, self.dtype)
+        return laid_out_like(_like(x, self.dtype), self)
 
     def backward(grad_output: np.ndarray, output_size: Ints, input_size: Ints, *rest: Any) -> np.ndarray:
         corners, scales = _options(method, rest)
@@ -151,7 +152,7 @@ def pixel_shuffle(self: np.ndarray, upscale_factor: int) -> np.ndarray:
     lead = prod(self.shape[:-3])
     h, w = self.shape[-2:]
     apart = self.reshape(lead, shape[-3], f, f, h, w).transpose(0, 1, 4, 2, 5, 3)
-    return apart.copy().reshape(shape)
+    return laid_out_like(apart.copy().reshape(shape), self)
 
 
 @kernel("pixel_unshuffle")
@@ -160,10 +161,10 @@ def pixel_unshuffle(self: np.ndarray, downscale_factor: int) -> np.ndarray:
     f = downscale_factor
     lead = prod(self.shape[:-3])
     apart = self.reshape(lead, self.shape[-3], shape[-2], f, shape[-1], f).transpose(0, 1, 3, 5, 2, 4)
-    return apart.copy().reshape(shape)
+    return laid_out_like(apart.copy().reshape(shape), self)
 
 
 @kernel("native_channel_shuffle")
 def native_channel_shuffle(self: np.ndarray, groups: int) -> np.ndarray:
     n, c, *space = self.shape
-    return self.reshape(n, groups, c // groups, *space).swapaxes(1, 2).copy().reshape(self.shape)
+    return laid_out_like(self.reshape(n, groups, c // groups, *space).swapaxes(1, 2).copy().reshape(self.shape), self)

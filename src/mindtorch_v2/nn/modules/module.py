@@ -154,8 +154,9 @@ class Module(RegistrationMixin, StateMixin):
 
     def to(self: T, *args: Any, **kwargs: Any) -> T:
         """Moves and/or casts all parameters and buffers, in place: `to(device)`, `to(dtype)`, `to(device, dtype)`,
-        `to(tensor)`. Only floating-point contents are cast."""
+        `to(tensor)`, `to(memory_format=...)` for what has 4 or 5 dimensions. Only floating-point contents are cast."""
         device, dtype, non_blocking = _parse_to(args, kwargs)
+        order = kwargs.get("memory_format")
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
 
@@ -164,6 +165,8 @@ class Module(RegistrationMixin, StateMixin):
             if t.is_meta and device is not None and device.type != "meta":
                 raise NotImplementedError("Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead "
                                           "of torch.nn.Module.to() when moving module from meta to a different device.")
+            if order is not None and t.dim() in (4, 5):
+                return t.to(device or t.device, wanted or t.dtype, non_blocking, memory_format=order)
             return t.to(device or t.device, wanted or t.dtype, non_blocking)
         return self._apply(convert)
 
