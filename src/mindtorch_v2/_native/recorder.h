@@ -168,7 +168,7 @@ typedef struct {
     unsigned long ident;               /* of the thread, as Python gives it, and its small number */
     int number;
     PyObject *info, *module_stack, *detached;
-    PyObject *context;                 /* the thread's contextvars.Context when last asked who runs; NULL where it had none */
+    PyObject *context;                 /* the thread's contextvars.Context when last asked who runs; None before */
     Lane *root, *lane;                 /* the thread's own lane, and the current one; `lanes` holds all */
     PyObject *lanes;
     int32_t base;                      /* the parent of rows that begin where the lane has nothing open */

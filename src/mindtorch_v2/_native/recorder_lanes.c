@@ -96,7 +96,7 @@ static int follow(Buffer *buffer, PyObject *context)
     Lane *lane = (Lane *)found;
     bool fits = Py_IS_TYPE(found, &Lane_Type);
     if (fits)
-        Py_XSETREF(buffer->context, Py_XNewRef(context));      /* held, so that no other one gets its address */
+        Py_SETREF(buffer->context, Py_NewRef(context));        /* held, so that no other one gets its address */
     bool noted = fits && (lane == buffer->lane || note_switch(buffer, lane));
     if (noted) {
         go_to(buffer, lane);
@@ -108,18 +108,35 @@ static int follow(Buffer *buffer, PyObject *context)
     return noted ? 0 : -1;
 }
 
+/* The thread's context. It gets one where it has none yet: greenlets without one could not be told apart. */
+static PyObject *context_here(void)
+{
+    static PyObject *variable;
+    const PyThreadState *state = PyThreadState_Get();
+    if (!state->context) {
+        if (!variable && !(variable = PyContextVar_New("mindtorch_v2 lane", NULL)))
+            return NULL;
+        PyObject *token = PyContextVar_Set(variable, Py_None);
+        if (!token)
+            return NULL;
+        Py_DECREF(token);
+    }
+    return Py_NewRef(state->context);
+}
+
 int lanes_follow(Buffer *buffer)
 {
     if (buffer->switching)
         return 0;
-    PyObject *context = PyThreadState_Get()->context;
-    Py_XINCREF(context);
+    PyObject *context = context_here();
+    if (!context)
+        return -1;
     Py_INCREF(buffer);
     buffer->switching = 1;                          /* what Python calls meanwhile is not traced */
     int failed = follow(buffer, context);
     buffer->switching = 0;
     Py_DECREF(buffer);
-    Py_XDECREF(context);
+    Py_DECREF(context);
     return failed;
 }
 
@@ -191,7 +208,7 @@ int lanes_init(Buffer *buffer)
         return -1;
     PyList_SET_ITEM(buffer->lanes, 0, (PyObject *)buffer->root);
     buffer->base = -1;
-    buffer->context = Py_XNewRef(PyThreadState_Get()->context);
+    buffer->context = Py_NewRef(Py_None);           /* no context, so the first event asks who runs */
     return 0;
 }
 

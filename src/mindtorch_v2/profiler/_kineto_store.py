@@ -142,7 +142,7 @@ def _with_tasks(raw: Collected, kept: list[int], threads: list[ThreadInfo]) -> l
     for i, thread in zip(kept, threads):
         found = _TASK.fullmatch(raw.names.get(("thread_name", *raw.tracks[i][:2]), ""))
         if found is not None and thread.os_id >= _FIRST_EXTRA_TID and thread.device < 0:
-            owner = known.get(int(found.group(2)), thread._replace(os_id=int(found.group(2))))
+            owner = known.setdefault(int(found.group(2)), thread._replace(os_id=int(found.group(2))))
             thread = owner._replace(name=found.group(1), task=thread.os_id - _FIRST_EXTRA_TID + 1)
         made.append(thread)
     return made
