@@ -138,7 +138,8 @@ class profile:
                        capture_overload_names=config.capture_overload_names,
                        record_python_gc_info=config.record_python_gc_info, trace_only=trace_only,
                        max_events=config.max_events or 0, keep=config.keep,
-                       concrete_inputs=_switches.concrete_inputs, forward_backward=_switches.forward_backward,
+                       event_metadata=config.expose_kineto_event_metadata, concrete_inputs=_switches.concrete_inputs,
+                       forward_backward=_switches.forward_backward,
                        activity_filters={a.name: tuple(n) for a, n in self.activity_filters.items()})
 
     # --- the window -------------------------------------------------------------------------------------------------

@@ -17,8 +17,9 @@ _FILTERS = {ProfilerActivity.CPU: ("CPU_OP", "USER_ANNOTATION", "CPU_INSTANT_EVE
 
 
 class _ExperimentalConfig:
-    """Options outside the stable API. verbose, profile_all_threads, capture_overload_names, record_python_gc_info and
-    trace_only are honoured; most others concern devices that are not here and are accepted.
+    """Options outside the stable API. verbose, profile_all_threads, capture_overload_names, record_python_gc_info,
+    expose_kineto_event_metadata and trace_only are honoured. adjust_profiler_step asks that steps and Python calls do not overlap in
+    part, which they never do here. The others concern devices that are not here and are accepted.
 
     max_events   at most so many events are kept, whatever runs; 0 or None keeps all
     keep         which: "newest" (older ones make room) or "oldest" (recording ends when they are there)

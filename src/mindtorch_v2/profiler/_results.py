@@ -69,7 +69,8 @@ class KinetoEvent:
         return {}
 
     def metadata_json(self) -> str:
-        return ""
+        """What else a trace shows of the event, as members of a JSON object; asked for with `expose_kineto_event_metadata`."""
+        return str(self._event._metadata_json or "")
 
 
 class ProfilerResult:

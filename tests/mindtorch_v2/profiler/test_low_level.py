@@ -194,3 +194,40 @@ def test_the_process_wide_execution_trace_observer(tmp_path):
     _profiler._remove_execution_trace_observer()
     names = [node["name"] for node in json.loads((tmp_path / "a.json").read_text())["nodes"]]
     assert "aten::ones" in names
+
+
+def test_what_a_trace_shows_of_an_event(tmp_path):
+    x = torch.ones(3)
+    with profile(profile_memory=True, experimental_config=_profiler._ExperimentalConfig(expose_kineto_event_metadata=True)) as prof:
+        y = x + x
+        del y
+        x * x
+    prof.export_chrome_trace(tmp_path / "t.json")
+    shown = {e["args"]["External id"]: e["args"]["Ev Idx"] for e in json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+             if e.get("cat") == "cpu_op"}
+    with pytest.warns(FutureWarning, match="metadata_json"):
+        told = {e.id: e.metadata_json for e in prof.events() if e.name != "[memory]"}
+    assert told == {number: f'"Ev Idx": {place}' for number, place in shown.items()} and len(told) == 2
+    assert [e.metadata_json() for e in prof.profiler.kineto_results.events()][0] == '"Ev Idx": 0'
+    with profile() as plain:
+        x + x
+    assert plain.events()[0]._metadata_json == ""
+
+
+def test_steps_and_python_calls_do_not_overlap_in_part():
+    def helper(prof):
+        torch.ones(2) + 1
+        prof.step()
+
+    with profile(with_stack=True, schedule=torch.profiler.schedule(wait=0, warmup=1, active=3, repeat=1),
+                 experimental_config=_profiler._ExperimentalConfig(adjust_profiler_step=True)) as prof:
+        for _ in range(4):
+            helper(prof)
+    store = prof.profiler.store
+    slices = [(int(a), int(b), store.name_of(i)) for i, (a, b) in enumerate(zip(store.start_ns, store.end_ns))]
+    steps = [s for s in slices if "ProfilerStep" in s[2]]
+    helpers = [s for s in slices if "helper" in s[2]]
+    assert len(steps) == 3 and helpers
+    for a, b, _ in steps:
+        for c, d, _ in helpers:
+            assert b <= c or d <= a or (a <= c and d <= b) or (c <= a and b <= d)

@@ -62,6 +62,13 @@ def _keywords(source: EventSource, entry: int) -> dict[str, Any]:
     return {} if inputs is None else {key: as_lists(value) for key, value in inputs.keywords}
 
 
+def _shown_in_trace(source: EventSource, entry: int) -> str:
+    """What a trace shows of an event besides its arguments: its number there, which memory records and devices have none of."""
+    tree = source.tree
+    is_numbered = tree.store.metadata.options.event_metadata and tree.row[entry] >= 0 and tree.device_type[entry] == 0
+    return f'"Ev Idx": {int(tree.host_number[entry])}' if is_numbered else ""
+
+
 def as_lists(value: Any) -> Any:
     """Tuples as lists, all the way down: what PyTorch returns and JSON writes."""
     return [as_lists(item) for item in value] if isinstance(value, (tuple, list)) else value
@@ -190,7 +197,7 @@ class FunctionEvent(FormattedTimesMixin, _Held):
     linked_correlation_id = _looked_up("linked_correlation_id", lambda source, entry: int(source.tree.owner[entry]) + 1)
     extra_meta = _looked_up("extra_meta", lambda source, entry: None)
     event_metadata: EventMetadata | None = _looked_up("event_metadata", lambda source, entry: None)
-    _metadata_json = _looked_up("_metadata_json", lambda source, entry: "")
+    _metadata_json = _looked_up("_metadata_json", _shown_in_trace)
     python_id = _looked_up("python_id", lambda source, entry: -1)
     python_parent_id = _looked_up("python_parent_id", lambda source, entry: -1)
     python_module_id = _looked_up("python_module_id", lambda source, entry: -1)

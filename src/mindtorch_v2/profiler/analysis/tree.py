@@ -202,6 +202,11 @@ class EventTree:
         return values if self._is_loose is None else np.where(self._is_loose, self.store.memory.device_type[self.record], values)
 
     @cached_property
+    def host_number(self) -> np.ndarray:
+        """Per entry: how many of those before it ran on the CPU, memory records left out."""
+        return np.cumsum((self.row >= 0) & (self.device_type == 0)) - 1
+
+    @cached_property
     def is_async(self) -> np.ndarray:
         return (self.column(self.store.flags, 0) & np.uint8(Flag.ASYNC)) != 0
 

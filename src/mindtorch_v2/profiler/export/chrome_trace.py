@@ -215,7 +215,7 @@ class _Trace:
     def _frame(self) -> list[str]:
         """The span of the whole window and the marks of its start and end."""
         start, stop = self._stamp(self.metadata.start_ns), self._stamp(self.metadata.stop_ns)
-        duration = microseconds(max(self.metadata.stop_ns - self.metadata.start_ns, 0))
+        duration = _span(start, stop, max(self.metadata.stop_ns - self.metadata.start_ns, 0))
         count = len(self.tree) - int((self.tree.memory_row < 0).sum())
         return [
             f'{{"ph":"X","cat":"Trace","ts":{start},"dur":{duration},"pid":"Spans","tid":"{SPAN_NAME}","name":"{SPAN_NAME} (0)",'
@@ -224,6 +224,13 @@ class _Trace:
             f'{{"ph":"i","s":"g","name":"Iteration Start: {SPAN_NAME}","pid":"Traces","tid":"Trace {SPAN_NAME}","ts":{start}}}',
             f'{{"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":{stop}}}',
         ]
+
+
+def _span(start: str, stop: str, duration_ns: int) -> str:
+    """A duration that, added to `start` in floating point as viewers do, does not reach beyond `stop`."""
+    while duration_ns > 0 and float(start) + float(microseconds(duration_ns)) > float(stop):
+        duration_ns -= 1
+    return microseconds(duration_ns)
 
 
 def _parts(items: np.ndarray) -> Iterator[np.ndarray]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from decimal import Decimal
 
 import pytest
@@ -11,6 +12,8 @@ from mindtorch_v2.profiler._fields import Flag, Kind
 from mindtorch_v2.profiler._store import InputDescription, ModuleInfo
 from mindtorch_v2.profiler.analysis.events import build_events, key_averages
 from mindtorch_v2.profiler.export import chrome_trace
+from mindtorch_v2.profiler.export.chrome_trace import _span
+from mindtorch_v2.profiler.export.rows import microseconds
 
 from ..hand_made import E, M, make_store, tensors
 from .trace_rules import assert_trace_is_sound, load
@@ -186,3 +189,16 @@ def test_events_in_several_chunks(tmp_path, monkeypatch):
     parts = written(store, tmp_path, "parts.json")
     assert parts["traceEvents"] == load(tmp_path / "whole.json")["traceEvents"]
     assert [e["name"] for e in of(parts, "cpu_op")] == [f"op{n % 7}" for n in range(25)]
+
+
+def test_the_span_of_the_window_ends_with_it():
+    """Viewers add start and duration in floating point, which may round beyond the end: 1 in 9 of these did."""
+    generator = random.Random(1)
+    rounded = 0
+    for _ in range(2000):
+        start_ns, duration_ns = generator.randrange(4 * 10**15, 5 * 10**15), generator.randrange(10**generator.randrange(1, 12))
+        start, stop = microseconds(start_ns), microseconds(start_ns + duration_ns)
+        found = _span(start, stop, duration_ns)
+        assert float(start) + float(found) <= float(stop) and duration_ns - round(float(found) * 1000) in (0, 1)
+        rounded += float(start) + float(microseconds(duration_ns)) > float(stop)
+    assert rounded > 100
