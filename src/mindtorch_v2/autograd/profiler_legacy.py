@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from ..profiler import _autograd_profile
+from ..profiler._low_level import mark_legacy
 from ..profiler.analysis.events import EventList
 
 __all__ = ["profile"]
@@ -31,11 +32,13 @@ class profile:
         if not self.enabled:
             return None
         self._inner.__enter__()
+        mark_legacy(True)
         return self
 
     def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None,
                  exc_tb: TracebackType | None) -> None:
         if self.enabled:
+            mark_legacy(False)
             self._inner.__exit__(exc_type, exc_val, exc_tb)
             for event in self._inner.function_events:
                 event.is_legacy = True

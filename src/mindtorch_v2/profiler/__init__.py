@@ -1,4 +1,7 @@
 """Where time, memory and FLOPs go: `torch.profiler`."""
+import os as _os
+
+from . import _step_tracker
 from . import itt as itt
 from . import profiler as profiler
 from ._config import _ExperimentalConfig as _ExperimentalConfig
@@ -16,6 +19,9 @@ from .profiler import profile
 from .record_function import _RecordFunctionFast as _RecordFunctionFast
 from .record_function import record_function
 from .schedule import schedule
+
+if _os.environ.get("KINETO_USE_DAEMON"):      # a daemon counts steps: those of optimizers too
+    _step_tracker.count_optimizer_steps()
 
 __all__ = ["profile", "schedule", "supported_activities", "tensorboard_trace_handler", "ProfilerAction",
            "ProfilerActivity", "kineto_available", "DeviceType", "record_function", "ExecutionTraceObserver"]

@@ -218,6 +218,10 @@ class ExecutionTraceObserver:
     def is_running(self) -> bool:
         return self._running
 
+    @property
+    def _execution_trace_running(self) -> bool:
+        return self._running
+
     def start(self) -> None:
         """Records from now on; does nothing without a file."""
         if self._recording is not None and not self._running:

@@ -105,6 +105,7 @@ def _enable_profiler_legacy(config: ProfilerConfig) -> None:
 
 def _disable_profiler_legacy(profiler_disable_options: Any = None) -> list[list[Any]]:
     """Ends what `_enable_profiler_legacy` began; the events of each thread that recorded any."""
+    mark_legacy(False)
     if _thread.window is None:
         raise RuntimeError("Can't disable profiler when it's not running")
     by_thread: dict[int, list[Any]] = {}
@@ -117,7 +118,12 @@ def _profiler_type() -> ActiveProfilerType:
     """The kind of profiler that records on this thread."""
     if not is_recording():
         return ActiveProfilerType.NONE
-    return ActiveProfilerType.LEGACY if _thread.window is not None and _thread.is_legacy else ActiveProfilerType.KINETO
+    return ActiveProfilerType.LEGACY if _thread.is_legacy else ActiveProfilerType.KINETO
+
+
+def mark_legacy(is_legacy: bool) -> None:
+    """Says whether what records on this thread is the old profiler."""
+    _thread.is_legacy = is_legacy
 
 
 def _is_kineto_stopped() -> bool:

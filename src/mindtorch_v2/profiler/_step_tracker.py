@@ -39,3 +39,9 @@ class KinetoStepTracker:
     @classmethod
     def current_step(cls) -> int:
         return cls._current_step
+
+
+def count_optimizer_steps() -> None:
+    """Every step of any optimizer counts as a step of the process from now on."""
+    from ..optim.optimizer import register_optimizer_step_post_hook
+    register_optimizer_step_post_hook(lambda optimizer, args, kwargs: KinetoStepTracker.increment_step("Optimizer") and None)

@@ -3,6 +3,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -69,6 +72,8 @@ def test_metadata_and_collection_reach_open_windows(tmp_path):
 
 def test_profiler_type_follows_the_profile():
     assert _autograd._profiler_type() is _profiler.ActiveProfilerType.NONE
+    with torch.autograd.profiler_legacy.profile():
+        assert _autograd._profiler_type() is _profiler.ActiveProfilerType.LEGACY
     with profile():
         assert _autograd._profiler_type() is _profiler.ActiveProfilerType.KINETO
 
@@ -231,3 +236,44 @@ def test_steps_and_python_calls_do_not_overlap_in_part():
     for a, b, _ in steps:
         for c, d, _ in helpers:
             assert b <= c or d <= a or (a <= c and d <= b) or (c <= a and b <= d)
+
+
+def test_optimizers_count_steps_for_a_daemon():
+    code = """
+import mindtorch_v2 as torch
+from mindtorch_v2.autograd.profiler import KinetoStepTracker
+import mindtorch_v2.profiler
+w = torch.ones(2, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for _ in range(3):
+    optimizer.step()
+with torch.profiler.profile(schedule=torch.profiler.schedule(wait=0, warmup=1, active=2)) as prof:
+    for _ in range(4):
+        optimizer.step()
+        prof.step()
+print(KinetoStepTracker.current_step())
+"""
+    for daemon, steps in (("1", "7"), ("", "0")):
+        found = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env={**os.environ, "KINETO_USE_DAEMON": daemon},
+                               capture_output=True, text=True, check=True)
+        assert found.stdout.strip() == steps
+
+
+def test_parsing_with_a_limit():
+    with torch.autograd.profiler.profile() as prof:
+        torch.ones(2)
+    result = prof.kineto_results
+    assert len(prof._parse_kineto_results(result, timeout_s=60.0)) == len(prof._parse_kineto_results(result)) == 3
+    assert prof._parse_kineto_results(result, timeout_s=0.0) == []
+    with pytest.raises(ValueError, match="timeout_s must be non-negative"):
+        prof._parse_kineto_results(result, timeout_s=-1.0)
+
+
+def test_what_profiling_cost_is_told():
+    with profile() as prof:
+        torch.ones(2)
+    stats = prof._stats()
+    assert stats.number_of_events == stats.function_events_build_tree_call_duration_us == 0
+    prof.events()
+    assert stats.number_of_events == 3
+    assert all(value > 0 for value in vars(stats).values())
