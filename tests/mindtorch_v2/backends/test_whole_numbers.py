@@ -7,10 +7,11 @@ import mindtorch_v2 as torch
 from mindtorch_v2._dispatch.codegen import make_call
 from mindtorch_v2._ops import table
 
-# Gradients of what PyTorch gives no gradient for integers.
+# PyTorch gives no gradient for integers. (The number of elements of a range is another matter.)
 INEXACT_ONLY = {"elu_backward", "leaky_relu_backward", "softplus_backward"}
 TAKING_NUMBERS = [name for name, op in table.OPS.items()
-                  if any(p.type == "Scalar" for p in op.schema.params) and not op.base.startswith("_fused") and name not in INEXACT_ONLY]
+                  if any(p.type == "Scalar" for p in op.schema.params) and not op.base.startswith(("_fused", "arange", "range"))
+                  and name not in INEXACT_ONLY]
 
 
 def _argument(p, dtype, number):
