@@ -60,13 +60,17 @@ class TypedConstructor:
 
     def __init__(self, dtype: dt.dtype) -> None:
         self.dtype = dtype
-        self.__name__ = f"{type_word(dtype)}Tensor"
+        self.__name__ = self.__qualname__ = f"{type_word(dtype)}Tensor"
+        self.__module__ = "mindtorch_v2"
 
     def __call__(self, *args: Any) -> Tensor:
         return make_legacy(self.dtype, *args)
 
     def __instancecheck__(self, obj: Any) -> bool:
         return isinstance(obj, Tensor) and obj.dtype is self.dtype and obj.is_cpu
+
+    def __reduce__(self) -> str:
+        return self.__name__  # pickled by name
 
     def __repr__(self) -> str:
         return f"<class 'torch.{self.__name__}'>"

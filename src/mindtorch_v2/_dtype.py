@@ -63,6 +63,13 @@ _PYTHON_TYPES = {bool: bool_, int: int64, float: None, complex: None}
 _default: dtype = float32
 
 
+def __getattr__(name: str) -> dtype:
+    """`torch.bool` pickles by its name, which is Python's own here."""
+    if name == "bool":
+        return bool_
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def get_default_dtype() -> dtype:
     return _default
 

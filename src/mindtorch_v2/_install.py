@@ -40,6 +40,14 @@ def _invert(self: Tensor) -> Tensor:
     return aten.bitwise_not(self)
 
 
+def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """Elements of this tensor where the condition holds, of `other` elsewhere."""
+    return aten.where(condition, self, other)
+
+
+_where.__qualname__, _where.__module__ = "Tensor.where", "mindtorch_v2"
+
+
 # Python functions rather than ops: index expressions, and operators whose left operand is a number.
 _METHODS: dict[str, Any] = {
     "__getitem__": _indexing.getitem,
@@ -55,7 +63,7 @@ _METHODS: dict[str, Any] = {
     "__rand__": lambda self, other: aten.bitwise_and(other, self),
     "__ror__": lambda self, other: aten.bitwise_or(other, self),
     "__rxor__": lambda self, other: aten.bitwise_xor(other, self),
-    "where": lambda self, condition, other: aten.where(condition, self, other),
+    "where": _where,
 }
 
 

@@ -167,6 +167,7 @@ def _atleast(name: str) -> Any:
             return aten.overload(name)(tensors[0])
         return tuple(aten.overload(f"{name}.Sequence")(_opened(tensors)))
     lift.__name__ = lift.__qualname__ = name
+    lift.__module__ = "mindtorch_v2"
     lift.__doc__ = f"The tensors with at least {name[8]} dimensions."
     return lift
 

@@ -235,6 +235,9 @@ class layout:
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
+    def __reduce__(self) -> str:
+        return self.name  # pickled by reference to this module's global
+
 
 class memory_format(layout):
     """An order of dimensions in memory."""

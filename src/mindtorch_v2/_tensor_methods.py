@@ -499,6 +499,19 @@ class UntypedStorage:
     def __hash__(self) -> int:
         return id(self._root)
 
+    def to(self, device: Any, non_blocking: bool = False) -> UntypedStorage:
+        """The bytes on another device; the storage itself if it is there."""
+        where = _device.resolve(device)
+        if where == self.device:
+            return self
+        return UntypedStorage(wrap(np.frombuffer(bytearray(bytes(self.tolist())), np.uint8)).to(where))
+
+    def cpu(self) -> UntypedStorage:
+        return self.to("cpu")
+
+    def npu(self, device: Any = None) -> UntypedStorage:
+        return self.to("npu" if device is None else f"npu:{device}" if isinstance(device, int) else device)
+
     def tolist(self) -> list[int]:
         return np.frombuffer(np.ascontiguousarray(self._root).tobytes(), np.uint8).tolist()
 

@@ -7,7 +7,7 @@ import io
 import os
 import pickle
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +18,8 @@ from ._files import atomic_file
 from ._serialization.archive import ArchiveReader, ArchiveWriter, folder_name
 from ._serialization.pickler import CheckpointPickler
 from ._serialization.unpickler import FullUnpickler, RestrictedUnpickler, user_safe_globals
+from ._tensor import wrap
+from ._tensor_methods import UntypedStorage
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
@@ -64,24 +66,41 @@ def _write(obj: Any, out: Any, folder: str, protocol: int) -> None:
     archive.close()
 
 
-def _placer(map_location: Any) -> Callable[[Any], Any]:
-    """From the location in a file to the device of the loaded storage."""
-    def place(location: Any) -> Any:
-        if map_location is None:
-            wanted = location
-        elif isinstance(map_location, dict):
-            wanted = map_location.get(location, location)
-        elif callable(map_location):
-            wanted = location
-        else:
-            wanted = map_location
+class _Placer:
+    """Decides where the bytes of a storage go: from the location in the file and `map_location`, a device, a dict of locations, or a
+    function of (storage, location) that returns a storage, or None for what would happen without it."""
+
+    def __init__(self, map_location: Any) -> None:
+        self._map = map_location
+        self.raised: BaseException | None = None     # by the user's function
+
+    def __call__(self, location: Any, raw: np.ndarray) -> tuple[Any, np.ndarray]:
+        """The device, and the bytes themselves."""
+        if not callable(self._map) or isinstance(self._map, _device.device):
+            return self._device(self._map.get(location, location) if isinstance(self._map, dict) else
+                                location if self._map is None else self._map), raw
+        storage = UntypedStorage(wrap(raw))
+        try:
+            chosen = self._map(storage, location)
+        except BaseException as error:
+            self.raised = error
+            raise
+        if chosen is None:
+            return self._device(location), raw
+        if not isinstance(chosen, UntypedStorage) or chosen.nbytes() != storage.nbytes():
+            got = f"one of {chosen.nbytes()} bytes" if isinstance(chosen, UntypedStorage) else type(chosen).__name__
+            self.raised = TypeError(f"map_location must return a storage of {storage.nbytes()} bytes, or None, but returned {got}")
+            raise self.raised
+        same = chosen == storage or chosen.device.type != "cpu"
+        return chosen.device, raw if same else np.frombuffer(bytearray(bytes(chosen.tolist())), np.uint8)
+
+    def _device(self, wanted: Any) -> Any:
         kind = str(wanted).partition(":")[0]
         if kind not in _device.TYPES or (kind == "npu" and not import_module(f"{__package__}.npu").is_available()):
             raise RuntimeError(f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False. If "
                                "you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
                                "your storages to the CPU.")
         return _device.device(wanted)
-    return (lambda location: _device.CPU) if callable(map_location) else place
 
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None, mmap: bool | None = None,
@@ -99,13 +118,14 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     shown = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
     archive = ArchiveReader(f, str(shown))
     try:
-        reader = (RestrictedUnpickler if restricted else FullUnpickler)(archive, _placer(map_location))
+        placer = _Placer(map_location)
+        reader = (RestrictedUnpickler if restricted else FullUnpickler)(archive, placer)
         try:
             return reader.load()
         except pickle.UnpicklingError:
             raise
         except _PICKLE_FAULTS as error:
-            if not restricted:
+            if not restricted or error is placer.raised:
                 raise
             raise pickle.UnpicklingError(f"{shown} is damaged or not a checkpoint of tensors: {type(error).__name__}: {error}") from None
     finally:

@@ -181,3 +181,40 @@ def test_whole_modules_need_trust():
         torch.load(io.BytesIO(data))
     back = torch.load(io.BytesIO(data), weights_only=False)
     assert back.weight.tolist() == model.weight.tolist()
+
+
+def _saved(*tensors):
+    file = io.BytesIO()
+    torch.save(list(tensors), file)
+    file.seek(0)
+    return file
+
+
+def test_map_location_may_be_a_function():
+    x = torch.arange(4.0)
+    asked = []
+
+    def where(storage, location):
+        asked.append((location, storage.nbytes(), storage.device.type))
+        return storage if location == "cpu" and storage.nbytes() == 16 else None
+    a, b, c = torch.load(_saved(x, x[1:3], torch.ones(3)), map_location=where)
+    assert asked == [("cpu", 16, "cpu"), ("cpu", 12, "cpu")]     # once for each storage
+    assert a.tolist() == [0.0, 1.0, 2.0, 3.0] and b.tolist() == [1.0, 2.0] and c.tolist() == [1.0, 1.0, 1.0]
+    b[0] = 9.0
+    assert a[1].item() == 9.0
+
+
+def test_map_location_may_give_another_storage():
+    (a,) = torch.load(_saved(torch.ones(2)), map_location=lambda storage, location: torch.tensor([3.0, 4.0]).untyped_storage())
+    assert a.tolist() == [3.0, 4.0]
+
+
+@pytest.mark.parametrize("function, error, text", [
+    (lambda storage, location: 3, TypeError, "map_location must return a storage of 8 bytes, or None, but returned int"),
+    (lambda storage, location: torch.ones(1).untyped_storage(), TypeError, "returned one of 4 bytes"),
+    (lambda storage: storage, TypeError, "takes 1 positional argument but 2 were given"),
+    (lambda storage, location: {}["mine"], KeyError, "mine"),
+])
+def test_errors_of_map_location_are_the_users(function, error, text):
+    with pytest.raises(error, match=text):
+        torch.load(_saved(torch.ones(2)), map_location=function)

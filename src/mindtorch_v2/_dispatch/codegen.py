@@ -382,6 +382,22 @@ def inplace_writer(op: Op) -> Any:
     return None
 
 
+_SHOWN_AS = {"log_sigmoid": "logsigmoid"}   # in nn.functional
+
+
+def publish(call: Any, op: Op, form: str) -> None:
+    """Names a function after the place where programs find it, by which it is pickled."""
+    call.__module__ = "mindtorch_v2"
+    if form == "method":
+        call.__qualname__ = f"Tensor.{op.base}"
+    elif op.namespace == "nn" or op.base in _SHOWN_AS:
+        call.__module__, call.__qualname__ = "mindtorch_v2.nn.functional", _SHOWN_AS.get(op.base, op.base)
+    elif op.namespace:
+        call.__module__, call.__qualname__ = f"mindtorch_v2.{op.namespace}", op.base.removeprefix(f"{op.namespace}_")
+    else:
+        call.__qualname__ = op.base
+
+
 def make_call(op: Op, form: str) -> Any:
     """The call function of an op; `form` is "method" or "function"."""
     from .native_call import native_call
@@ -407,8 +423,7 @@ def make_call(op: Op, form: str) -> Any:
     local: dict[str, Any] = {}
     exec(compile(text, f"<mindtorch_v2 op {op.name}>", "exec"), SPACE, local)
     call = local["_make"](**constants)
-    call.__qualname__ = f"Tensor.{op.base}" if form == "method" else op.base
-    call.__module__ = "mindtorch_v2"
+    publish(call, op, form)
     call.__doc__ = op.text
     return native_call(writer, call)
 

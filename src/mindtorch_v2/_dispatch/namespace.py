@@ -7,6 +7,7 @@ from .._ops import table
 from .codegen import make_call
 from .overloads import resolver
 
+_functions: dict[str, Any] = {}
 fronts: dict[str, Any] = {}  # hand-written Python functions that stand in front of a name's overloads
 
 
@@ -14,10 +15,13 @@ def function_of(name: str, form: str) -> Any:
     """The Python function for a base name; AttributeError if no op has it."""
     if name in fronts and form != "operator":
         return fronts[name]
+    if form == "function" and name in _functions:
+        return _functions[name]     # the same object wherever a program finds it
     overloads = table.OVERLOADS.get(name)
     if not overloads:
         raise AttributeError(f"no operator is called {name!r}")
-    return make_call(overloads[0], form) if len(overloads) == 1 else resolver(name, overloads, form)
+    made = make_call(overloads[0], form) if len(overloads) == 1 else resolver(name, overloads, form)
+    return _functions.setdefault(name, made) if form == "function" else made
 
 
 class Aten:

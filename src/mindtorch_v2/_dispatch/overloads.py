@@ -10,7 +10,7 @@ from .. import _dtype as dt
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._tensor import Tensor
-from .codegen import make_call
+from .codegen import make_call, publish
 
 _ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim"}
 
@@ -131,8 +131,7 @@ def resolver(name: str, overloads: list[Op], form: str) -> Any:
         return target(*args, **kwargs)
 
     call.__name__ = name
-    call.__qualname__ = f"Tensor.{name}" if form == "method" else name
-    call.__module__ = "mindtorch_v2"
+    publish(call, overloads[0], form)
     call.__doc__ = "\n".join(op.text for op in overloads)
     return call
 

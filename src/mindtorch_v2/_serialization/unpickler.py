@@ -129,6 +129,7 @@ class _Storages:
     def __init__(self, archive: ArchiveReader, place: Any) -> None:
         self._archive, self._place = archive, place
         self._storages: dict[str, np.ndarray] = {}
+        self._places: dict[str, Any] = {}     # key -> the device of the storage
         self._on_device: dict[Any, Tensor] = {}
 
     def load(self, saved_id: Any) -> LoadedStorage:
@@ -144,11 +145,13 @@ class _Storages:
         if not needed <= size < needed + (_WIDEST if raw is None else size + 1):
             raise RuntimeError(f"{self._archive.shown} is damaged: storage {shown(key)} holds {size} bytes, {needed} are needed")
         if raw is None:
-            raw = self._storages[key] = np.frombuffer(bytearray(self._archive.read(f"data/{key}")), np.uint8)
+            raw = np.frombuffer(bytearray(self._archive.read(f"data/{key}")), np.uint8)
+            self._places[key], raw = self._place(location, raw)
+            self._storages[key] = raw
         array = raw[:needed].view(kind.dtype.np)
         if self._archive.byteorder == "big" and itemsize > 1:
             array = array.byteswap()
-        return LoadedStorage(array, kind.dtype, self._place(location), key, self._on_device)
+        return LoadedStorage(array, kind.dtype, self._places[key], key, self._on_device)
 
 
 def _is_allowed(kind: Any) -> bool:

@@ -237,7 +237,7 @@ def _old_name(function: Callable[..., Any]) -> Callable[..., Any]:
         warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
 
-    call.__name__ = old
+    call.__name__ = call.__qualname__ = old
     call.__doc__ = f"Deprecated name of `{new}`."
     return call
 
