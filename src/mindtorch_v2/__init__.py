@@ -88,7 +88,7 @@ inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 globals().update(_TYPED)  # FloatTensor, LongTensor, ...
 
-_LAZY = {"save": "serialization", "load": "serialization", "to_dlpack": "utils.dlpack"}
+_LAZY = {"install_as_torch": "_door", "save": "serialization", "load": "serialization", "to_dlpack": "utils.dlpack"}
 
 
 @_cache
