@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from ._files import GZIP_ERRORS, GZIP_MAGIC, GzipFile, ProfileFileError
+from ._files import GZIP_ERRORS, Contents, ProfileFileError
 
 EVENTS = "traceEvents"
 _PIECE = 1 << 22       # characters read at a time
@@ -27,12 +27,10 @@ def read_trace(path: str | os.PathLike[str], exact: bool = False) -> Iterator[It
     are not whole are Decimals. ProfileFileError for what is not such a file.
     """
     with open(path, "rb") as raw:
-        packed = raw.read(2) == GZIP_MAGIC
-        raw.seek(0)
-        data = GzipFile(fileobj=raw, mode="rb") if packed else raw
         try:
-            text = io.TextIOWrapper(data, "utf-8-sig", errors="surrogateescape", newline="")
-            yield from _Stream(path, text, exact).items()
+            contents = Contents(path, raw)
+            text = io.TextIOWrapper(cast(Any, contents), "utf-8-sig", errors="surrogateescape", newline="")
+            yield from _Stream(path, text, exact, contents).items()
         except GZIP_ERRORS as error:
             raise ProfileFileError(path, f"its compressed data is damaged or incomplete ({error})") from error
 
@@ -40,8 +38,8 @@ def read_trace(path: str | os.PathLike[str], exact: bool = False) -> Iterator[It
 class _Stream:
     """A window of text that moves through the file."""
 
-    def __init__(self, path: str | os.PathLike[str], source: io.TextIOBase | io.TextIOWrapper, exact: bool) -> None:
-        self.path, self.source = path, source
+    def __init__(self, path: str | os.PathLike[str], source: io.TextIOBase | io.TextIOWrapper, exact: bool, contents: Contents) -> None:
+        self.path, self.source, self.contents = path, source, contents
         self.text, self.at, self.passed = "", 0, 0
         self.at_end = False
         decoder: Any = json.JSONDecoder(strict=False, parse_float=Decimal if exact else None)
@@ -104,6 +102,8 @@ class _Stream:
                 problem, place = error.msg, len(self.text) if error.msg.startswith("Unterminated string") else error.pos
             except RecursionError:
                 raise self._error("values are nested too deeply") from None
+            except ValueError as error:      # not of the form, but of what it stands for: a number of thousands of digits
+                raise self._error(str(error).partition(";")[0]) from None
             else:
                 if end < len(self.text) or not self._read_on():   # a number may go on behind what has been read
                     self.at = end
@@ -119,6 +119,9 @@ class _Stream:
         """Reads more text; False at the end of the file. What could not be understood so far is kept, so pieces grow with it:
         a value of any size takes a time that grows only linearly with it."""
         kept = len(self.text) - self.at
+        too_long = self.contents.too_long(kept)
+        if too_long is not None:
+            raise too_long
         piece = self.source.read(max(_PIECE, kept)) if not self.at_end else ""
         if not piece:
             self.at_end = True

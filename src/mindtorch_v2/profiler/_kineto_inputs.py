@@ -9,6 +9,10 @@ from ._fields import Kind
 from ._store import InputDescription
 
 _SHAPES, _STRIDES, _TYPES, _VALUES = "Input Dims", "Input Strides", "Input type", "Concrete Inputs"
+_DESCRIBED = (_SHAPES, _STRIDES, _TYPES, _VALUES)
+_PLAIN = frozenset({int, str, float, bool, type(None)})
+_MAX_DEPTH = 32           # of lists in lists: tensors in lists in lists make three
+_MAX_DIGITS = 400         # of a number in text: beyond lies nothing that a float could hold
 
 
 class InputTable:
@@ -30,18 +34,20 @@ class InputTable:
         return found
 
     def _described(self, args: dict[str, Any], is_operator: bool) -> InputDescription:
-        types = tuple(str(name) for name in _listed(args.pop(_TYPES, None)))
-        shapes, strides = (tuple(_dimensions(item) for item in _listed(args.pop(key, None))) for key in (_SHAPES, _STRIDES))
+        if not any(key in args for key in _DESCRIBED):       # as kernels' and runtime calls'
+            return InputDescription((), (), (), (), tuple([self._pair(key, value) for key, value in args.items()]))
+        types = tuple([str(name) for name in _listed(args.pop(_TYPES, None))])
+        shapes, strides = (tuple([_dimensions(item) for item in _listed(args.pop(key, None))]) for key in (_SHAPES, _STRIDES))
         texts = _listed(args.pop(_VALUES, None))
         self.has_shapes |= bool(shapes)
-        values = tuple(_value(text, i, types) if is_operator else _shown(text) for i, text in enumerate(texts))
+        values = tuple([_value(text, i, types) if is_operator else _shown(text) for i, text in enumerate(texts)])
         length = max(len(types), len(shapes), len(values)) if shapes else 0
         return InputDescription(_padded(shapes, length, ()), _padded(strides, length, ()), _padded(types, length, ""),
-                                _padded(values, length, None), tuple(self._pair(key, value) for key, value in args.items()))
+                                _padded(values, length, None), tuple([self._pair(key, value) for key, value in args.items()]))
 
     def _pair(self, key: str, value: Any) -> tuple[str, Any]:
         """Many kernels share most of their arguments: each pair is kept once."""
-        pair = key, _frozen(value)
+        pair = key, value if type(value) in _PLAIN else _frozen(value)
         return self._pairs.setdefault((key, type(pair[1]), pair[1]), pair)
 
 
@@ -50,32 +56,43 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _padded(values: tuple[Any, ...], length: int, missing: Any) -> tuple[Any, ...]:
-    return values + (missing,) * (length - len(values))
+    return values if len(values) >= length else values + (missing,) * (length - len(values))
 
 
-def _dimensions(value: Any) -> tuple[Any, ...]:
+def _dimensions(value: Any, depth: int = _MAX_DEPTH) -> tuple[Any, ...]:
     """The dimensions of a tensor, or of each tensor of a list."""
     if not isinstance(value, list):
         return ()
-    return tuple(_dimensions(item) if isinstance(item, list) else item if type(item) is int else -1 for item in value)
+    for item in value:
+        if type(item) is not int:
+            break
+    else:
+        return tuple(value)
+    _check_depth(depth)
+    return tuple([_dimensions(item, depth - 1) if isinstance(item, list) else item if type(item) is int else -1 for item in value])
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: Any, depth: int = _MAX_DEPTH) -> Any:
     if isinstance(value, list):
-        return tuple(_frozen(item) for item in value)
+        _check_depth(depth)
+        return tuple([item if type(item) in _PLAIN else _frozen(item, depth - 1) for item in value])
     if isinstance(value, dict):
         return json.dumps(value, default=str)
     return float(value) if isinstance(value, Decimal) else value
 
 
+def _check_depth(depth: int) -> None:
+    if depth <= 0:
+        raise ValueError(f"arguments are nested more than {_MAX_DEPTH} deep")
+
+
 def _value(text: Any, place: int, types: tuple[str, ...]) -> Any:
     """A value from its C++ spelling: "6", "1.", "True", "[2, 3]"; None for what is not shown."""
-    kind = types[place] if place < len(types) else ""
-    if not isinstance(text, str) or text == "" or kind not in ("", "Scalar", "ScalarList"):
+    if text == "" or not isinstance(text, str) or (types[place] if place < len(types) else "") not in ("", "Scalar", "ScalarList"):
         return None
     if text.startswith("[") and text.endswith("]"):
         inner = text[1:-1].strip()
-        return tuple(_scalar(item.strip()) for item in inner.split(",")) if inner else ()
+        return tuple([_scalar(item.strip()) for item in inner.split(",")]) if inner else ()
     return _scalar(text)
 
 
@@ -87,7 +104,7 @@ def _shown(text: Any) -> str | None:
 def _scalar(text: str) -> Any:
     if text in ("True", "False"):
         return text == "True"
-    for convert in (int, float):
+    for convert in (int, float) if len(text) <= _MAX_DIGITS else ():
         try:
             return convert(text)
         except ValueError:

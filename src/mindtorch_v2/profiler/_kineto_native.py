@@ -8,18 +8,19 @@ from __future__ import annotations
 import json
 import os
 from decimal import Decimal
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from .._native import native_module
 from ._fields import PYTHON_KINDS, Kind
-from ._files import GZIP_ERRORS, GZIP_MAGIC, GzipFile
+from ._files import GZIP_ERRORS, Contents, ProfileFileError
 from ._json_stream import EVENTS
 from ._kineto_collector import DEVICES, TRACE, Collector, integer, nanoseconds_of
 from ._kineto_store import ROW, Collected
 
 _native: Any = native_module("_trace_reader")
+_ZERO = ord("0")
 _PIECE = 1 << 20                     # bytes read at a time: they stay in the processor's cache
 _MARK = b"\xef\xbb\xbf"              # that a file is UTF-8; it says nothing
 _TYPES: dict[str, type] = {**dict.fromkeys(ROW[:4], np.int64), **dict.fromkeys(ROW[4:9], np.int32),
@@ -42,6 +43,8 @@ def read(path: str | os.PathLike[str]) -> Collector | None:
     try:
         collector = _read(path, exact=False)
         return _read(path, exact=True) if collector.lost_digits else collector
+    except ProfileFileError:      # too large for either reader
+        raise
     except _DECLINING:
         return None
 
@@ -49,9 +52,7 @@ def read(path: str | os.PathLike[str]) -> Collector | None:
 def _read(path: str | os.PathLike[str], exact: bool) -> NativeCollector:
     collector = NativeCollector(exact)
     with open(path, "rb") as raw:
-        packed = raw.read(2) == GZIP_MAGIC
-        raw.seek(0)
-        _Stream(GzipFile(fileobj=raw, mode="rb") if packed else raw, collector).read()
+        _Stream(Contents(path, raw), collector).read()
     return collector
 
 
@@ -70,6 +71,8 @@ class NativeCollector(Collector):
 
     def value(self, text: bytes) -> Any:
         """A JSON value."""
+        if text.isdigit() and len(text) < 19 and (text[0] != _ZERO or len(text) == 1):      # as most numbers of threads are
+            return int(text)
         return self.decode(text.decode("utf-8", "surrogateescape"))
 
     # ---- what the native reader asks ------------------------------------------------------------------------
@@ -130,7 +133,7 @@ class NativeCollector(Collector):
 class _Stream:
     """A window of bytes that moves through the file, as that of `_json_stream` does over text."""
 
-    def __init__(self, source: IO[bytes], collector: NativeCollector) -> None:
+    def __init__(self, source: Contents, collector: NativeCollector) -> None:
         self.source, self.collector = source, collector
         self.data, self.at = source.read(_PIECE), 0
 
@@ -195,6 +198,9 @@ class _Stream:
     def _read_on(self, or_end: bool = False) -> bool:
         """Reads more; what could not be understood so far is kept, and pieces grow with it."""
         kept = self.data[self.at:]
+        too_long = self.source.too_long(len(kept))
+        if too_long is not None:
+            raise too_long
         piece = self.source.read(max(_PIECE, len(kept)))
         if not piece and not or_end:
             raise _Declined

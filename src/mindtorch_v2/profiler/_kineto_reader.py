@@ -21,13 +21,19 @@ from ._store import EventStore
 def load_trace(path: str | os.PathLike[str]) -> EventStore:
     """The store of a trace file. ProfileFileError, with the file's name, for what cannot be read as one."""
     with _collector_paused():
-        collector = _kineto_native.read(path) or _read(path, exact=False)
-        if collector.lost_digits:       # an older form: microseconds since 1970 with decimals, which no double holds
-            collector = _read(path, exact=True)
         try:
+            collector = _kineto_native.read(path) or _read(path, exact=False)
+            if collector.lost_digits:       # an older form: microseconds since 1970 with decimals, which no double holds
+                collector = _read(path, exact=True)
             return build(collector.collected())
+        except ProfileFileError:
+            raise
         except (OverflowError, TypeError, ValueError) as error:
             raise ProfileFileError(path, f"has numbers that make no sense ({error})") from error
+        except RecursionError as error:
+            raise ProfileFileError(path, "its values are nested too deeply") from error
+        except MemoryError as error:
+            raise ProfileFileError(path, "does not fit into memory") from error
 
 
 def _read(path: str | os.PathLike[str], exact: bool) -> Collector:
@@ -39,8 +45,8 @@ def _read(path: str | os.PathLike[str], exact: bool) -> Collector:
             continue
         try:
             take(value)
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            problem = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+            problem = f"lacks {error}" if isinstance(error, KeyError) else str(error)[:200]
             raise ProfileFileError(path, f"event {number} of the trace makes no sense: {problem}") from error
         number += 1
     return collector

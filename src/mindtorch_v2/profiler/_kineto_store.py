@@ -114,7 +114,7 @@ def _threads(raw: Collected, columns: dict[str, np.ndarray], process: Any) -> tu
     """The threads, and where each track's stands among them; what did not nest belongs to the first."""
     first = np.full(len(raw.tracks), np.iinfo(np.int64).max)
     np.minimum.at(first, columns["track"], columns["start_ns"])
-    order = sorted(range(len(raw.tracks)), key=lambda i: (raw.tracks[i][2], first[i]))
+    order = np.lexsort((first, np.array([track[2] for track in raw.tracks], bool))).tolist() if raw.tracks else []
     kept = [i for i in order if not _is_extra(raw, raw.tracks[i])] or order[:1]
     numbers = _forward_numbers(columns, len(raw.tracks))
     free = iter(sorted(set(range(1, len(kept) + len(numbers) + 1)) - set(numbers.values())))
@@ -152,13 +152,30 @@ def _forward_numbers(columns: dict[str, np.ndarray], tracks: int) -> dict[int, i
     """The numbers that backward functions know threads by, as far as sequence numbers tell which thread is meant."""
     sequence, forward = columns["sequence_nr"], columns["forward_thread"]
     found: dict[int, int] = {}
+    backward = np.flatnonzero((forward > 0) & (sequence >= 0))
+    numbers, which = np.unique(forward[backward], return_inverse=True)
     candidates = np.flatnonzero((sequence >= 0) & (forward == 0))
-    for number in np.unique(forward[(forward > 0) & (sequence >= 0)]).tolist():
-        wanted = candidates[np.isin(sequence[candidates], sequence[forward == number])]
-        if len(wanted):
-            track = int(np.bincount(columns["track"][wanted], minlength=tracks).argmax())
-            found.setdefault(track, number)
+    if not len(numbers) or not len(candidates):
+        return found
+    # A backward thread's number votes, by each sequence number that it comes with, for the track that has this one most often.
+    known, rank = np.unique(sequence[candidates], return_inverse=True)
+    best, times = _most_frequent(rank, columns["track"][candidates], np.ones(len(rank), np.int64), tracks)
+    place = np.minimum(np.searchsorted(known, sequence[backward]), len(known) - 1)
+    met = known[place] == sequence[backward]
+    voter, voted = np.divmod(np.unique(which[met] * len(known) + place[met]), len(known))
+    tracks_of, _ = _most_frequent(voter, best[voted], times[voted], tracks)
+    for i, track in zip(np.unique(voter).tolist(), tracks_of.tolist()):
+        found.setdefault(track, int(numbers[i]))
     return found
+
+
+def _most_frequent(group: np.ndarray, value: np.ndarray, weight: np.ndarray, values: int) -> tuple[np.ndarray, np.ndarray]:
+    """Per group, in order, the value (below `values`) with the largest sum of weights, and that sum."""
+    pairs, which = np.unique(group.astype(np.int64) * values + value, return_inverse=True)
+    sums = np.bincount(which, weight).astype(np.int64)
+    order = np.lexsort((-sums, pairs // values))
+    first = order[np.unique((pairs // values)[order], return_index=True)[1]]
+    return pairs[first] % values, sums[first]
 
 
 def _process_name(raw: Collected, process: Any) -> str:
@@ -271,11 +288,14 @@ def _memory(raw: Collected, columns: dict[str, np.ndarray], thread_of_track: np.
     address = with_addresses(address, nbytes, device_type, device_index)
     row = np.full(len(time), -1)
     end, parent = np.append(columns["end_ns"], 0), np.append(columns["parent"], -1)
-    for number in np.unique(thread).tolist():
-        mine = np.flatnonzero((columns["thread"] == number) & ((columns["flags"] & Flag.ASYNC) == 0))
-        here = np.flatnonzero(thread == number)
-        place = np.searchsorted(columns["start_ns"][mine], time[here], side="right") - 1
-        row[here] = np.where(place >= 0, mine[np.maximum(place, 0)], -1) if len(mine) else -1
+    mine = np.flatnonzero((columns["flags"] & Flag.ASYNC) == 0)
+    if len(mine) and len(time):        # the last row of the same thread that began before: threads and ranks of times as one number
+        moments = np.unique(np.concatenate([columns["start_ns"][mine], time]))
+        keys = columns["thread"][mine] * len(moments) + np.searchsorted(moments, columns["start_ns"][mine])
+        mine = mine[np.argsort(keys, kind="stable")]
+        place = np.searchsorted(np.sort(keys), thread * len(moments) + np.searchsorted(moments, time), side="right") - 1
+        last = mine[np.maximum(place, 0)]
+        row = np.where((place >= 0) & (columns["thread"][last] == thread), last, -1)
     while ((over := (row >= 0) & (end[row] < time)).any()):
         row = np.where(over, parent[row], row)
     total = np.where(total >= 0, total, np.cumsum(nbytes))

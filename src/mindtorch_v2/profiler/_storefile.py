@@ -20,7 +20,8 @@ from .._files import atomic_file
 from ._enums import DeviceType
 from ._fields import EVENT_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Field, Kind
 from ._files import ProfileFileError
-from ._store import EventStore, InputDescription, MemoryTable, Metadata, ModuleInfo, Options, StackTable, Table, ThreadInfo
+from ._store import EventStore, MemoryTable, StackTable, Table
+from ._store_checks import checked_inputs, checked_metadata, checked_module, checked_thread
 
 MAGIC = b"\x89MTPROF\r\n\x1a\n"      # not text, and broken by anything that converts line ends
 VERSION = (1, 0)                     # readers refuse another first number and accept any second one
@@ -28,6 +29,7 @@ _HEADER = struct.Struct("<11sxHHQQQI")   # magic, version, length of the file, o
 _CHECKSUM = struct.Struct("<I")
 _HEADER_SIZE = _HEADER.size + _CHECKSUM.size
 _ALIGNMENT = 64
+_MAX_CONSTANT = 1 << 20      # a table of more rows than this has a column that differs, and so a file of at least so many bytes
 _TABLES: dict[str, tuple[Field, ...]] = {"events": EVENT_FIELDS, "memory": MEMORY_FIELDS, "stacks": STACK_FIELDS}
 
 
@@ -115,7 +117,7 @@ def load(path: str | os.PathLike[str]) -> EventStore:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     try:
         return _Reader(path, data).store()
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError, SyntaxError, MemoryError) as error:
         # Checksums hold, so this is not damage: another writer made a file with contents that make no sense.
         if isinstance(error, ProfileFileError):
             raise
@@ -172,12 +174,20 @@ class _Reader:
     def _json(self, name: str) -> Any:
         return json.loads(bytes(self._bytes(name)))
 
+    def _list(self, name: str) -> list[Any]:
+        made = self._json(name)
+        if not isinstance(made, list):
+            raise TypeError(f"{name} are no list")
+        return made
+
     def _column(self, name: str) -> np.ndarray:
         section = self.sections[name]
         dtype, length = np.dtype(section["type"]), int(section["length"])
         if dtype.kind not in "iu" or length < 0:
             raise ValueError(f"column {name} has type {section['type']}")
-        count = 1 if section.get("constant") else length
+        if section.get("constant") and length > max(_MAX_CONSTANT, len(self.view)):
+            raise ValueError(f"column {name} has {length} values, more than the file can hold rows")
+        count = min(length, 1) if section.get("constant") else length
         if dtype.itemsize * count != section["bytes"]:
             raise ValueError(f"column {name} has {section['bytes']} bytes")
         values = np.frombuffer(self.data, dtype, count, section["offset"]) if count else np.zeros(0, dtype)
@@ -199,20 +209,15 @@ class _Reader:
 
     def store(self) -> EventStore:
         store = EventStore(
-            self._columns("events"), strings=self._strings(), inputs=[_described(item) for item in self._json("inputs")],
-            threads=[_thread(item) for item in self._json("threads")],
-            modules=[ModuleInfo(*_typed(item, (int, str, str, int))) for item in self._json("modules")],
+            self._columns("events"), strings=self._strings(), inputs=[checked_inputs(item) for item in self._list("inputs")],
+            threads=[checked_thread(item) for item in self._list("threads")],
+            modules=[checked_module(item) for item in self._list("modules")],
             stacks=StackTable(self._columns("stacks")), memory=MemoryTable(self._columns("memory")),
-            metadata=_metadata(self._json("metadata")))
+            metadata=checked_metadata(self._json("metadata")))
         problem = dangling_reference(store)
         if problem:
             raise ValueError(problem)
         return store
-
-
-def _thread(item: Any) -> ThreadInfo:
-    """A thread; files from before tasks were told apart have one value less."""
-    return ThreadInfo(*_typed([*item, 0] if isinstance(item, list) and len(item) == 4 else item, (int, int, str, int, int)))
 
 
 def _narrowed(column: np.ndarray, field: Field) -> np.ndarray:
@@ -221,36 +226,6 @@ def _narrowed(column: np.ndarray, field: Field) -> np.ndarray:
     if not np.array_equal(made, column):
         raise ValueError(f"column {field.name} does not fit into {field.dtype}")
     return made
-
-
-def _typed(item: Any, types: tuple[type, ...]) -> list[Any]:
-    """The members of a side table's row; more than are known are left out."""
-    values = list(item)[:len(types)]
-    if any(type(value) is not kind for value, kind in zip(values, types)):
-        raise TypeError(f"{item!r} in a table")
-    return values
-
-
-def _described(item: Any) -> InputDescription:
-    shapes, strides, types, values, keywords = (_as_tuples(part) for part in item)
-    return InputDescription(shapes, strides, types, values, keywords)
-
-
-def _as_tuples(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_as_tuples(item) for item in value)
-    return complex(*value["complex"]) if isinstance(value, dict) else value
-
-
-def _metadata(saved: dict[str, Any]) -> Metadata:
-    """Facts that this version does not know are left out, those that the file does not know have their defaults."""
-    options = _known(Options, saved["options"])
-    filters = {key: tuple(names) for key, names in options.get("activity_filters", {}).items()}
-    return Metadata(**{**_known(Metadata, saved), "options": Options(**{**options, "activity_filters": filters})})
-
-
-def _known(kind: type, saved: dict[str, Any]) -> dict[str, Any]:
-    return {field.name: saved[field.name] for field in dataclasses.fields(kind) if field.name in saved}
 
 
 def dangling_reference(store: EventStore) -> str:

@@ -243,7 +243,7 @@ class _KinetoProfile:
 def _check_json(key: str, text: str) -> None:
     try:
         json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"the metadata {key!r} is not JSON: {error}") from None
 
 

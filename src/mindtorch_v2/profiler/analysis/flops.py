@@ -59,9 +59,15 @@ FORMULAS: dict[str, Callable[[InputDescription], int]] = {
 
 
 def flops_of(name: str, inputs: InputDescription | None) -> int:
-    """The FLOPs of one call; 0 for operators without a formula."""
+    """The FLOPs of one call; 0 for operators without a formula, and for arguments that are not the operator's (in a loaded trace)."""
     formula = FORMULAS.get(name)
-    return formula(inputs) if formula is not None and inputs is not None and inputs.shapes else 0
+    if formula is None or inputs is None or not inputs.shapes:
+        return 0
+    try:
+        made = formula(inputs)
+    except (IndexError, TypeError, ValueError, ZeroDivisionError):
+        return 0
+    return made if isinstance(made, int) and 0 <= made < 1 << 62 else 0
 
 
 def flops_of_rows(store: EventStore) -> np.ndarray:

@@ -105,14 +105,15 @@ def _self_times(tree: EventTree) -> Iterator[Finding]:
 def _overlaps(tree: EventTree) -> Iterator[Finding]:
     """Of two events on one thread, one contains the other or they are apart."""
     store = tree.store
-    crossing = np.zeros(len(store), bool)
-    asynchronous = store.flags & np.uint8(Flag.ASYNC) != 0
-    for thread in range(len(store.threads)):
-        here = (store.thread == thread) & ~asynchronous & (store.device_type == 0)
-        if here.all():
-            crossing = _crosses(store.start_ns, store.end_ns, store.parent)
-        else:
-            crossing[here] = _crosses(store.start_ns[here], store.end_ns[here], store.parent[here])
+    here = (store.flags & np.uint8(Flag.ASYNC) == 0) & (store.device_type == 0)
+    family = store.parent          # siblings of one thread have the same number
+    if len(store.threads) > 1:
+        family = (family + 1).astype(np.int64) * len(store.threads) + store.thread
+    if here.all():
+        crossing = _crosses(store.start_ns, store.end_ns, family)
+    else:
+        crossing = np.zeros(len(store), bool)
+        crossing[here] = _crosses(store.start_ns[here], store.end_ns[here], family[here])
     yield from _where("overlap", "events of one thread overlap partly", crossing)
 
 

@@ -248,5 +248,5 @@ def _valid_json(text: str) -> str:
         raise ValueError(constant)
     try:
         return json.dumps(json.loads(text, parse_constant=refuse))
-    except ValueError:
+    except (ValueError, RecursionError):
         return quoted(text)
