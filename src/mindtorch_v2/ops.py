@@ -86,4 +86,7 @@ class _ProfilerNamespace:
         return record._call_end_callbacks_on_future(future)
 
 
+for _name in ("_record_function_enter_new", "_record_function_enter", "_record_function_exit", "_call_end_callbacks_on_jit_fut"):
+    for _overload in ("default", "_RecordFunction"):     # how PyTorch's own code names them
+        setattr(getattr(_ProfilerNamespace, _name), _overload, getattr(_ProfilerNamespace, _name))
 profiler: Any = _ProfilerNamespace()

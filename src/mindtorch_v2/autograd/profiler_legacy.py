@@ -1,7 +1,6 @@
 """`torch.autograd.profiler_legacy`: the oldest form of the profiler, kept for programs that name it."""
 from __future__ import annotations
 
-from collections.abc import Mapping
 from os import PathLike
 from types import TracebackType
 from typing import Any
@@ -59,11 +58,15 @@ class profile:
             raise RuntimeError("Profiler didn't finish running")
         return self._inner
 
-    def table(self, *args: Any, **kwargs: Any) -> str:
-        return self._finished().function_events.table(*args, **kwargs)
+    def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75, max_name_column_width: int = 55,
+              max_shapes_column_width: int = 80, header: str | None = None, top_level_events_only: bool = False) -> str:
+        return self._finished().function_events.table(
+            sort_by=sort_by, row_limit=row_limit, max_src_column_width=max_src_column_width,
+            max_name_column_width=max_name_column_width, max_shapes_column_width=max_shapes_column_width, header=header,
+            top_level_events_only=top_level_events_only)
 
-    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
-        return self._finished().key_averages(*args, **kwargs)
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
+        return self._finished().key_averages(group_by_input_shape, group_by_stack_n)
 
     def total_average(self) -> Any:
         return self._finished().total_average()
@@ -72,8 +75,8 @@ class profile:
     def self_cpu_time_total(self) -> float:
         return self._finished().self_cpu_time_total
 
-    def export_chrome_trace(self, path: str | PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
-        self._finished().export_chrome_trace(path, metadata)
+    def export_chrome_trace(self, path: str | PathLike[str]) -> None:
+        self._finished().export_chrome_trace(path)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
         self._finished().export_stacks(path, metric)

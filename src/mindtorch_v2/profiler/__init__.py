@@ -1,5 +1,6 @@
 """Where time, memory and FLOPs go: `torch.profiler`."""
 import os as _os
+from typing import Any as _Any
 
 from . import _step_tracker
 from . import itt as itt
@@ -25,3 +26,19 @@ if _os.environ.get("KINETO_USE_DAEMON"):      # a daemon counts steps: those of 
 
 __all__ = ["profile", "schedule", "supported_activities", "tensorboard_trace_handler", "ProfilerAction",
            "ProfilerActivity", "kineto_available", "DeviceType", "record_function", "ExecutionTraceObserver"]
+
+_LAZY = {"_utils": "", "_memory_profiler": "", "_pattern_matcher": "", "Optimizer": "optim.optimizer",
+         "register_optimizer_step_post_hook": "optim.optimizer"}
+
+
+def __getattr__(name: str) -> _Any:
+    """Parts that few programs name, loaded when one does."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+    if _LAZY[name]:
+        return getattr(import_module(f"{__name__.rpartition('.')[0]}.{_LAZY[name]}"), name)
+    try:
+        return import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from error

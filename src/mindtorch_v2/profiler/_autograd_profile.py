@@ -147,9 +147,16 @@ class profile:
     def config(self, create_trace_id: bool = False) -> Options:
         """What will be recorded. With `create_trace_id`, the window gets a new id."""
         if create_trace_id:
-            callback = self.custom_trace_id_callback
-            self.trace_id = callback() if callback else uuid.uuid4().hex.upper()
+            self.trace_id = self.create_trace_id()
         return self._options
+
+    def default_trace_id(self) -> str:
+        """A new id: 32 hexadecimal digits."""
+        return uuid.uuid4().hex.upper()
+
+    def create_trace_id(self) -> str:
+        """A new id, from the callback where one was given."""
+        return self.custom_trace_id_callback() if self.custom_trace_id_callback else self.default_trace_id()
 
     def __enter__(self) -> profile | None:
         if not self.enabled:

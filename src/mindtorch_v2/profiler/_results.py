@@ -3,13 +3,15 @@ from __future__ import annotations
 
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ._event_tree import Tree, _ProfilerEvent
 from ._filters import shown_in_trace
 from ._store import EventStore
 from .analysis.events import build_events
 from .export import chrome_trace
+
+if TYPE_CHECKING:
+    from ._event_tree import Tree, _ProfilerEvent
 
 # Methods of a low-level event that read an attribute of the same event in `events()`.
 _ATTRIBUTES = {
@@ -85,6 +87,7 @@ class ProfilerResult:
 
     @cached_property
     def _tree(self) -> Tree:
+        from ._event_tree import Tree  # few programs ask for it
         return Tree(self.store)
 
     def experimental_event_tree(self) -> list[_ProfilerEvent]:

@@ -15,7 +15,6 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import wraps
-from types import TracebackType
 from typing import Any, TypeVar
 
 from .. import ops as _ops
@@ -253,7 +252,7 @@ class FlopCounterMode:
         add_listener(self)
         return self
 
-    def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None) -> None:
+    def __exit__(self, *args: object) -> None:
         remove_listener(self)
         for hook in self._hooks:
             hook.remove()

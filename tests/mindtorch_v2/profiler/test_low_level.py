@@ -277,3 +277,23 @@ def test_what_profiling_cost_is_told():
     prof.events()
     assert stats.number_of_events == 3
     assert all(value > 0 for value in vars(stats).values())
+
+
+def test_names_that_are_loaded_when_asked_for():
+    code = """
+import sys
+import mindtorch_v2 as torch
+import mindtorch_v2.profiler
+print([name for name in ("_utils", "_pattern_matcher", "_event_tree", "_low_level") if f"mindtorch_v2.profiler.{name}" in sys.modules])
+print(torch.profiler._utils.traverse_bfs.__name__, torch.profiler.Optimizer is torch.optim.Optimizer, torch._C._profiler.RecordScope(7).name)
+print(hasattr(torch.profiler, "no_such_name"))
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines() == ["[]", "traverse_bfs True USER_SCOPE", "False"]
+
+
+def test_overloads_of_the_scope_operators():
+    with profile() as prof:
+        handle = torch.ops.profiler._record_function_enter_new.default("a")
+        torch.ops.profiler._record_function_exit._RecordFunction(handle)
+    assert [e.name for e in prof.events()] == ["a"]

@@ -92,10 +92,10 @@ class MemRecordsAcc:
         self._start_nses = [time for time, _ in times]
         self._indices = [index for _, index in times]
 
-    def in_interval(self, start_us: float, end_us: float) -> Iterator[Any]:
-        """The records from `start_us` to `end_us`, both included."""
-        first = bisect.bisect_left(self._start_nses, start_us * 1000)
-        last = bisect.bisect_right(self._start_nses, end_us * 1000)
+    def in_interval(self, start_ns: float, end_ns: float) -> Iterator[Any]:
+        """The records from `start_ns` to `end_ns`, both included."""
+        first = bisect.bisect_left(self._start_nses, start_ns)
+        last = bisect.bisect_right(self._start_nses, end_ns)
         for index in self._indices[first:last]:
             yield self._mem_records[index]
 
