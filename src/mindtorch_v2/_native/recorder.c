@@ -654,6 +654,7 @@ static PyMethodDef functions[] = {
     {"observe", calls_observe, METH_VARARGS, "observe(observer, seen): who is told about calls."},
     {"run_backward", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, engine_run_doc},
     {"configure_engine", (PyCFunction)(void (*)(void))engine_configure, METH_FASTCALL, engine_configure_doc},
+    {"meet_threads", meet_threads, METH_VARARGS, "meet_threads(identifiers, function): calls it once on each of these threads."},
     {"keep_modes", calls_keep_modes, METH_VARARGS, "keep_modes(space, state): where the modes of the process and of each thread are."},
     {"set_bit", calls_set_bit, METH_VARARGS, "set_bit(bit, on): changes the mode word."},
     {"setup_quiet", quiet_setup, METH_VARARGS, "setup_quiet(variable, value): numpy's settings, and those that ignore everything."},

@@ -164,6 +164,7 @@ typedef struct {
     Py_ssize_t frame_count, frame_room;
     Py_ssize_t known_frames;           /* the outermost ones, whose node is right as long as they call what stands above them */
     struct Hook *hook;                 /* what the thread's profile function is given, where there is one */
+    char calls_only;                   /* only its Python calls are recorded */
     char traced, monitored, alone;     /* monitored: by sys.monitoring, and nobody else uses that */
     unsigned long ident;               /* of the thread, as Python gives it, and its small number */
     int number;
@@ -271,6 +272,10 @@ void lanes_clear(Buffer *buffer);
 int lanes_follow(Buffer *buffer);                                           /* goes to the lane of the task that runs now */
 bool lanes_end(Buffer *buffer, int32_t row, int64_t now, void (*end)(Buffer *, int32_t, int64_t));
 void lanes_each(Buffer *buffer, void (*run)(Buffer *));                     /* in every lane, one after another */
+
+/* threads that run already when tracing begins */
+PyObject *meet_threads(PyObject *module, PyObject *args);
+void meeting_here(void);                                                    /* meets the calling thread, if it waits for that */
 
 /* memory */
 int memory_setup(void);

@@ -191,6 +191,7 @@ static PyMemberDef members[] = {
     {"detached", T_OBJECT_EX, offsetof(Buffer, detached), READONLY, "Rows that another thread closed, and its number."},
     {"lanes", T_OBJECT_EX, offsetof(Buffer, lanes), READONLY, "The thread's own lane, and those of its tasks."},
     {"in_task", T_BOOL, offsetof(Buffer, in_task), READONLY, "Whether a task runs, not the thread itself."},
+    {"calls_only", T_BOOL, offsetof(Buffer, calls_only), 0, "Whether only the thread's Python calls are recorded."},
     {"traced", T_BOOL, offsetof(Buffer, traced), READONLY, "Whether Python calls become rows."},
     {"monitored", T_BOOL, offsetof(Buffer, monitored), READONLY, "Whether sys.monitoring tells about them, not a profile hook."},
     {NULL, 0, 0, 0, NULL},

@@ -49,6 +49,8 @@ static Buffer *traced_buffer(void)
 
 static PyObject *handled(int what, PyObject *argument, PyObject *self, bool may_raise)
 {
+    if (!traced_here)
+        meeting_here();
     Buffer *buffer = traced_buffer();
     PyFrameObject *frame = buffer ? PyEval_GetFrame() : NULL;
     if (!frame)

@@ -53,6 +53,7 @@ class Recorded:
     memory: Callable[[], dict[str, np.ndarray]]     # MEMORY_FIELDS, with `row` as a row
     switches: list[tuple[int, int]] = field(default_factory=list)    # (row, lane): from which row on it ran in which task's lane
     tasks: dict[int, str] = field(default_factory=dict)              # lane -> the task's name
+    calls_only: bool = False             # only its Python calls are shown
 
 
 @dataclass
@@ -79,13 +80,13 @@ def _matrix(flat: Sequence[int], width: int) -> np.ndarray:
 
 
 # --- copies of buffers --------------------------------------------------------------------------------------------------
-def recorded(buffer: Any, spans: list[Span]) -> Recorded:
+def recorded(buffer: Any, spans: list[Span], calls_only: bool) -> Recorded:
     """Copies what a window needs of a buffer. Quick: nothing is done per event."""
     detached = dict(buffer.detached)
     take = _from_native if isinstance(buffer, NativeBuffer) else _from_python
     columns, memory = take(buffer, spans)
     tasks = {lane.number: lane.name for lane in buffer.lanes[1:]}
-    return Recorded(buffer.info, spans, detached, columns, memory, buffer.switches(), tasks)
+    return Recorded(buffer.info, spans, detached, columns, memory, buffer.switches(), tasks, calls_only)
 
 
 def _from_native(buffer: Any, spans: list[Span]) -> tuple[Callable[[], dict[str, np.ndarray]], ...]:
@@ -244,7 +245,7 @@ class _Thread:
             self.available += int(last - first)
             if span.carried:
                 keep |= np.isin(rows, span.carried)
-        unwanted = []
+        unwanted = [kind for kind in Kind if kind not in PYTHON_KINDS] if self.thread.calls_only else []
         if not options.with_stack:
             unwanted += [Kind.PYTHON, Kind.BUILTIN]
             unwanted += [] if options.with_modules else [Kind.MODULE]
@@ -303,6 +304,8 @@ class _Thread:
         """The window's memory records, with `row` as a position in the columns."""
         made = self.thread.memory()
         self.records = len(made["row"])
+        if self.thread.calls_only:
+            made = {name: column[:0] for name, column in made.items()}
         row = _positions(self.columns["row"], made["row"])
         if self.nearest is not None:
             row = self.nearest[row]
@@ -347,6 +350,7 @@ class _Strings:
 def build_store(window: Window, metadata: Metadata) -> EventStore:
     """The events of a window."""
     threads = [_Thread(window, thread) for thread in window.threads]
+    threads = [thread for thread in threads if not thread.thread.calls_only or thread.keep.any()]
     infos = [t.thread.info for t in threads] or [ThreadInfo(1, 0, "MainThread")]
     excess = _keep_within(threads, window.options)
     for thread in threads:

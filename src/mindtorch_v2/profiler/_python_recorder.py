@@ -92,7 +92,7 @@ class ThreadBuffer:
 
     __slots__ = ("info", "row_numbers", "marks", "rows", "details", "ends", "cuts", "open", "calls", "memory", "detached", "module",
                  "module_stack", "op_stacks", "frames", "builtins", "traced", "paused_by_ops", "gone",
-                 "lanes", "lane", "task", "base", "switched")
+                 "lanes", "lane", "task", "base", "switched", "calls_only")
 
     def __init__(self, info: ThreadInfo) -> None:
         self.info = info
@@ -113,6 +113,7 @@ class ThreadBuffer:
         self.frames: dict[FrameType, int] = {}      # running Python function -> its row
         self.builtins: dict[FrameType, int] = {}    # caller of a running function in C -> that function's row
         self.traced = False
+        self.calls_only = False             # only its Python calls are recorded
         self.paused_by_ops: Any = None      # the thread's profile function, where it need not run inside operators
         self.lanes = [Lane()]               # the thread's own, and those of its tasks
         self.lane = self.lanes[0]           # the current one: what it has open stands here
@@ -335,10 +336,22 @@ class Recorder:
         buffer = self.buffers.get(info.number)
         if buffer is None:
             buffer = self.buffers[info.number] = self._make_buffer(info)
+        buffer.calls_only = False
         self._bind(buffer)
         if self.on_adopt is not None:
             self.on_adopt(buffer)
         return buffer
+
+    def adopt_calls(self) -> None:
+        """Records the Python calls of the calling thread from now on, and all else that it does only where threads are recorded when
+        first met."""
+        number = identity.info.number
+        if self.all_threads or number in self.buffers:
+            self._buffer()
+        elif self.on_adopt is not None:
+            buffer = self.buffers[number] = self._make_buffer(identity.info)
+            buffer.calls_only = True
+            self.on_adopt(buffer)
 
     def _make_buffer(self, info: ThreadInfo) -> ThreadBuffer:
         return ThreadBuffer(info)
@@ -349,9 +362,8 @@ class Recorder:
 
     def _buffer(self) -> ThreadBuffer | None:
         """The slow way to the calling thread's buffer, where it has not been seen since `release`."""
-        if self.all_threads or identity.info.number in self.buffers:
-            return self.adopt()
-        return None
+        known = self.buffers.get(identity.info.number)
+        return self.adopt() if self.all_threads or (known is not None and not known.calls_only) else None
 
     def thread_buffer(self) -> ThreadBuffer | None:
         """The calling thread's buffer, if it is recorded; its lane is that of the task that runs now."""
@@ -388,9 +400,10 @@ class Recorder:
         self._local = _Local()
 
     def release(self, keep: set[int]) -> None:
-        """Stops recording all threads but those numbered in `keep`."""
-        if self.buffers.keys() - keep:
-            self.buffers = {n: b for n, b in self.buffers.items() if n in keep}
+        """Stops recording all threads but those numbered in `keep`, and those whose calls alone are recorded while calls are."""
+        kept = {n: b for n, b in self.buffers.items() if n in keep or (b.calls_only and self.on_adopt is not None)}
+        if len(kept) < len(self.buffers):
+            self.buffers = kept
             self._lanes.clear()
             self.meet_again()
 

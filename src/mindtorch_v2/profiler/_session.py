@@ -16,6 +16,7 @@ from . import _clock
 from ._build import Span, Window, build_store, recorded, stray_memory
 from ._devices import described, watch_of
 from ._fields import PYTHON_KINDS, Kind
+from ._meeting import Meeting
 from ._native_recorder import NativeRecorder, NativeTracer
 from ._recorder import MODULES, SHAPES, STACKS, Handle, Listener, Position, ThreadBuffer, recorder
 from ._store import EventStore, Metadata, Options
@@ -25,6 +26,7 @@ _lock = threading.RLock()     # held while a session starts or stops, never whil
 _sessions: list[Session] = []
 _tracer: PythonTracer | NativeTracer | None = None
 _garbage: GarbageWatch | None = None
+_meeting: Meeting | None = None
 _numbers = itertools.count(1)
 
 
@@ -77,7 +79,7 @@ class Session:
         self._steps.append((self.start_ns, step))
 
     def _covered(self) -> list[ThreadBuffer]:
-        everyone = self.options.profile_all_threads
+        everyone = self.options.profile_all_threads or self.options.with_stack      # of others perhaps only Python calls
         return [b for n, b in list(recorder.buffers.items()) if everyone or n == self.thread]
 
     def _open_spans(self) -> None:
@@ -134,7 +136,9 @@ class Session:
                 _forget_unused()
 
     def _window(self) -> Window:
-        threads = [recorded(buffer, [s for s in spans if s.stop is not None]) for buffer, spans in self._spans.values()]
+        threads = [recorded(buffer, [s for s in spans if s.stop is not None],
+                            number != self.thread and not self.options.profile_all_threads)
+                   for number, (buffer, spans) in self._spans.items()]
         return Window(self.number, self.start_ns, self.stop_ns, self.options, threads, stray_memory(recorder, self._stray_at),
                       recorder.labels, recorder.inputs, recorder.modules, recorder.stacks, recorder.dropped - self._dropped_at,
                       self._steps, self._device)
@@ -219,7 +223,7 @@ def _open_frames(buffer: ThreadBuffer) -> tuple[int, ...]:
 
 def _apply_options() -> None:
     """Makes the recorder record what any of the sessions asks for."""
-    global _tracer, _garbage
+    global _tracer, _garbage, _meeting
     asked = [s.options for s in _sessions]
     stacks, modules = any(o.with_stack for o in asked), any(o.with_modules for o in asked)
     recorder.set_details((SHAPES if any(o.describes_inputs for o in asked) else 0) | (STACKS if stacks else 0)
@@ -233,10 +237,16 @@ def _apply_options() -> None:
         _tracer = NativeTracer(recorder) if isinstance(recorder, NativeRecorder) else PythonTracer(recorder)
         recorder.on_adopt = _tracer.trace_thread
         recorder.meet_again()
+        _meeting = Meeting(recorder.adopt_calls)
     elif not stacks and _tracer is not None:
         recorder.on_adopt = None
+        if _meeting is not None:
+            _meeting.stop()
+            _meeting = None
         ended, _tracer = _tracer, None
         ended.stop(list(recorder.buffers.values()))
+    if _meeting is not None:
+        _meeting.expect(any(o.with_stack for o in asked) and recorder.all_threads)
     garbage = any(o.with_stack and o.record_python_gc_info for o in asked)
     if garbage and _garbage is None:
         _garbage = GarbageWatch(recorder)
@@ -264,7 +274,7 @@ def _forget_unused() -> None:
 
 def _after_fork_in_child() -> None:
     """The child's calls are its own business: the parent's profile goes on in the parent only."""
-    global _lock, _tracer, _garbage
+    global _lock, _tracer, _garbage, _meeting
     _lock = threading.RLock()
     for session in _sessions:
         session.running = False
@@ -273,7 +283,9 @@ def _after_fork_in_child() -> None:
         _tracer.stop(list(recorder.buffers.values()))
     if _garbage is not None:
         _garbage.stop()
-    _tracer = _garbage = None
+    if _meeting is not None:
+        _meeting.stop()
+    _tracer = _garbage = _meeting = None
     recorder.listeners = ()
     recorder.watches_memory = recorder.watches_modules = recorder.watches_outputs = False
     recorder.reset()

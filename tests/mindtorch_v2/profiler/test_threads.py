@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _observer
+from mindtorch_v2 import _observer, _storage
 from mindtorch_v2.profiler import _ExperimentalConfig, profile, record_function
 
 from .helpers import assert_sound, names, store_of
@@ -131,3 +132,99 @@ def test_a_forked_child_is_not_recorded_and_does_not_disturb_the_parent(x):
     assert os.waitstatus_to_exitcode(status) == 0
     ops = [n for n in names(store_of(prof)) if n.startswith("aten::")]
     assert ops == ["aten::add"]
+
+
+def inner() -> int:
+    return 1
+
+
+class Worker:
+    """A thread that waits until it is told to go on, then calls something three times and runs an operator where it is to."""
+
+    def __init__(self, with_op: bool) -> None:
+        self.go, self.done = threading.Event(), threading.Event()
+        self.with_op = with_op
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self) -> None:
+        self.go.wait()
+        for _ in range(3):
+            inner()
+        if self.with_op:
+            torch.ones(1)
+        self.done.set()
+
+    def finish(self) -> None:
+        self.go.set()
+        self.done.wait()
+        self.thread.join()
+
+
+def calls(prof) -> list[tuple[str, int]]:
+    """Calls of `inner` and operators, with whether they ran on the thread of the profile."""
+    store = store_of(prof)
+    shown = [(store.name_of(row).rpartition(": ")[2], store.threads[store.thread[row]].number) for row in range(len(store))]
+    return [(name, number) for name, number in shown if name in ("inner", "aten::ones")]
+
+
+needs_native = pytest.mark.skipif(_storage.native is None, reason="Python alone cannot trace a thread that runs already")
+
+
+@needs_native
+@pytest.mark.parametrize("everyone", [False, True])
+@pytest.mark.parametrize("with_op", [False, True])
+def test_python_calls_of_a_thread_that_ran_already(everyone, with_op):
+    worker = Worker(with_op)
+    worker.thread.start()
+    with profile(with_stack=True, experimental_config=_ExperimentalConfig(profile_all_threads=everyone)) as prof:
+        worker.finish()
+        inner()
+    here = store_of(prof).threads[0].number
+    assert [name for name, number in calls(prof) if number != here] == ["inner"] * 3 + ["aten::ones"] * (everyone and with_op)
+    assert [name for name, number in calls(prof) if number == here] == ["inner"]
+    assert prof.validate() == []
+    assert threading.getprofile() is None
+
+
+@pytest.mark.parametrize("with_op", [False, True])
+def test_python_calls_of_a_new_thread(with_op):
+    with profile(with_stack=True, experimental_config=_ExperimentalConfig(profile_all_threads=True)) as prof:
+        worker = Worker(with_op)
+        worker.thread.start()
+        worker.finish()
+    assert [name for name, _ in calls(prof)] == ["inner"] * 3 + ["aten::ones"] * with_op
+    assert threading.getprofile() is None
+
+
+@needs_native
+def test_a_thread_that_never_woke_is_left_alone():
+    worker = Worker(False)
+    worker.thread.start()
+    with profile(with_stack=True) as prof:
+        inner()
+    worker.finish()
+    assert [name for name, _ in calls(prof)] == ["inner"]
+    with profile(with_stack=True) as prof:
+        inner()
+    assert len(store_of(prof).threads) == 1
+
+
+@needs_native
+def test_other_profile_functions_stay():
+    seen, ready, go = [], threading.Event(), threading.Event()
+
+    def run() -> None:
+        sys.setprofile(lambda frame, event, arg: seen.append(event))
+        ready.set()
+        go.wait()
+        inner()
+        sys.setprofile(None)
+
+    other = threading.Thread(target=run)
+    other.start()
+    ready.wait()
+    before = len(seen)
+    with profile(with_stack=True):
+        go.set()
+        other.join()
+    assert "call" in seen[before:]
