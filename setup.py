@@ -16,7 +16,8 @@ KERNEL_SOURCES = ["module.c", "arrays.c", "threads.c", "activations.c", "softmax
                   "optimizers.c", "losses.c", "pooling.c", "convolutions.c"]
 CORE_SOURCES = ["recorder.c", "recorder_buffer.c", "recorder_inputs.c", "recorder_launches.c", "recorder_maps.c", "recorder_memory.c",
                 "recorder_rows.c", "recorder_table.c", "recorder_stacks.c", "recorder_tracer.c", "recorder_hook.c",
-                "recorder_monitoring.c", "recorder_lanes.c", "recorder_meeting.c", "tensor.c", "call.c", "call_grad.c", "call_steps.c", "call_type.c", "engine.c",
+                "recorder_monitoring.c", "recorder_lanes.c", "recorder_meeting.c",
+                "tensor.c", "call.c", "call_grad.c", "call_steps.c", "call_type.c", "engine.c",
                 "quiet.c"]
 NPU_SOURCES = ["npu_launch.c", "npu_memory.c", "npu_operands.c", "npu_plans.c", "npu_watch.c"]
 
