@@ -200,7 +200,7 @@ int run_index_fill(Executor *e) { /* self, dim, index, value[, out]; odd variant
         int64_t row = index_at(e, k, &count);
         if (row < 0) row += in->shape[d];
         for (int64_t i = 0; i < out->numel; i++) {
-            int64_t place[MAX_DIMS];
+            int64_t place[MAX_DIMS] = {0};
             places_of(out, i, place);
             if (place[d] == row) changed.v[i] = e->args[3].s->d;
         }

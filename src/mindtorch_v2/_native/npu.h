@@ -36,6 +36,7 @@ typedef struct {
 extern PyTypeObject Memory_Type, Cache_Type;
 extern Cache *caches[MAX_DEVICES]; /* of the devices in use */
 
+bool memory_is_lost(const Memory *memory);                        /* whether its device was reset since */
 Memory *cache_take(Cache *cache, int64_t nbytes, int64_t stream); /* NULL where none is at hand; no error is set */
 
 /* ---- npu_operands.c ---------------------------------------------------------------------------------------------------- */

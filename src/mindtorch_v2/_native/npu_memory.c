@@ -28,6 +28,7 @@ struct Cache {
     Py_ssize_t idle;
     int64_t counts[GROUPS][POOLS][WORDS];
     char busy;                     /* blocks wait for other streams: the allocator looks after them first */
+    char lost;                     /* the device was reset: what lay in its memory is gone */
 };
 
 Cache *caches[MAX_DEVICES];
@@ -123,6 +124,8 @@ static Memory *memory_over(Cache *cache, Idle idle, int64_t size, int64_t stream
     count_taken(cache, idle.pool, size, nbytes);
     return made;
 }
+
+bool memory_is_lost(const Memory *memory) { return memory->cache->lost != 0; }
 
 Memory *cache_take(Cache *cache, int64_t nbytes, int64_t stream) {
     int64_t size = (nbytes + PADDING + GRAIN - 1) & -(int64_t)GRAIN;
@@ -261,6 +264,7 @@ static PyMethodDef cache_methods[] = {
 };
 
 static PyMemberDef cache_members[] = {
+    {"lost", T_BOOL, offsetof(Cache, lost), 0, "Whether the device was reset since."},
     {"busy", T_BOOL, offsetof(Cache, busy), 0, "Whether the allocator has to look after blocks first."},
     {"idle", T_PYSSIZET, offsetof(Cache, idle), READONLY, "How many blocks are at hand."},
     {NULL, 0, 0, 0, NULL},
@@ -317,6 +321,7 @@ static PyMemberDef memory_members[] = {
     {"address", T_LONGLONG, offsetof(Memory, address), READONLY, "Its address on the device."},
     {"nbytes", T_LONGLONG, offsetof(Memory, nbytes), READONLY, "How many bytes were asked for."},
     {"stream", T_LONGLONG, offsetof(Memory, stream), READONLY, "The handle of the stream that it belongs to."},
+    {"cache", T_OBJECT_EX, offsetof(Memory, cache), READONLY, "The cache that the block belongs to."},
     {"shared", T_BOOL, offsetof(Memory, shared), 0, "Whether other streams used it."},
     {NULL, 0, 0, 0, NULL},
 };

@@ -65,6 +65,10 @@ static void *describe(const ArrayFields *array, const ElementType *type) {
     const Memory *memory = memory_under(array);
     int64_t start = memory == NULL ? 0 : memory->address, dims[MAX_DIMS], strides[MAX_DIMS], item = type->item;
     int64_t distance = memory == NULL ? 0 : (int64_t)(intptr_t)array->data - start;
+    if (memory != NULL && memory_is_lost(memory)) {
+        PyErr_SetString(PyExc_RuntimeError, "the tensor is lost: its device was reset after it was made");
+        return NULL;
+    }
     if (array->nd > MAX_DIMS) {
         PyErr_SetString(rejected, "too many dimensions");
         return NULL;

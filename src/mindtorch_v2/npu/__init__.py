@@ -30,8 +30,8 @@ __all__ = [
     "device_of", "empty_cache", "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state", "init",
     "initial_seed", "is_available", "is_initialized", "is_simulated", "manual_seed", "manual_seed_all", "max_memory_allocated",
     "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats", "memory_summary",
-    "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_peak_memory_stats", "seed", "seed_all", "set_device",
-    "set_per_process_memory_fraction", "set_rng_state", "set_stream", "stream", "synchronize", "why_unavailable",
+    "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_peak_memory_stats", "restart_device", "seed", "seed_all",
+    "set_device", "set_per_process_memory_fraction", "set_rng_state", "set_stream", "stream", "synchronize", "why_unavailable",
 ]
 
 
@@ -114,6 +114,17 @@ def synchronize(device: Any = None) -> None:
     bind(index_of(device))
     rt = runtime()
     rt.check(rt.aclrtSynchronizeDevice(), "waiting for the device")
+
+
+def restart_device(device: Any = None) -> None:
+    """Makes a device usable again after a fault, which otherwise every later call on it reports. Its tensors are lost (using one raises
+    RuntimeError), its streams and events too. Other threads that use the device call `set_device` again."""
+    init()
+    index = index_of(device)
+    if not 0 <= index < runtime().device_count:
+        raise RuntimeError(f"Invalid NPU device index {index}: there are {runtime().device_count} devices")
+    from .._backends.npu.activation import restart
+    restart(index)
 
 
 # --- streams --------------------------------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ import os
 from ... import _device
 from ..._dispatch.resolve import device_boxers
 from ..._tensor import DEVICE_OF_KEY
-from . import native
+from . import native, streams, timeline
 from .allocator import _allocators
-from .copies import NPU
-from .runtime import connect, current_index
+from .copies import NPU, _pinned
+from .runtime import bind, connect, current_index, runtime, unbind
 
 
 def activate() -> bool:
@@ -22,6 +22,24 @@ def activate() -> bool:
         _device.npu_index = current_index
         device_boxers[NPU] = box
     return True
+
+
+def restart(index: int) -> None:
+    """Makes a device usable that a fault has stopped. All that lay in its memory is lost."""
+    if timeline.active is not None:
+        raise RuntimeError("a device cannot be restarted while a profile runs: stop it first")
+    bind(index)
+    rt = runtime()
+    kept = _allocators.pop(index, None)
+    if kept is not None:
+        kept.abandon()
+    streams.forget_device(index)
+    _pinned.forget_device(index)
+    code = rt.aclrtResetDevice(index)
+    unbind()
+    rt.check(code, f"aclrtResetDevice({index})")
+    rt.recent_error()
+    bind(index)
 
 
 def _after_fork_in_child() -> None:

@@ -15,7 +15,7 @@ from ..device_work import MEMCPY, NOTHING, Work
 from . import clocks, mspti, native, timeline
 from .allocator import _allocators
 from .events import COPY_NAMES, EventTimes
-from .runtime import NPUError, connect, runtime
+from .runtime import NPUError, before_close, connect, runtime
 from .streams import Stream
 
 COPY = "aclrtMemcpyAsync"
@@ -123,9 +123,11 @@ class Watch:
     def stop(self, first: int) -> Result:
         """Ends the window that `start` gave this number: waits for the devices and collects what they did in it."""
         with self._lock:
+            source = self._source
+            if source is None:      # the process is ending
+                return Result(NOTHING, {"source": "none", "error": "the process was ending"}, "[]")
             last, ended = self._number(), self.host.now()
             began = self._began.pop(first, ended)
-            source = self._source
             self.users -= 1
             work = NOTHING
             try:
@@ -140,6 +142,13 @@ class Watch:
                     self._leave()
         notes["simulated"] = runtime().simulated
         return Result(work, notes, device_properties())
+
+    def close(self) -> None:
+        """The process ends while profiles run: nobody asks any more what the devices did."""
+        with self._lock:
+            if self._source is not None:
+                self.users = 0
+                self._leave()
 
     def _leave(self) -> None:
         """Watches no longer."""
@@ -165,6 +174,7 @@ def watch(host: Host) -> Watch | None:
         return None
     if _watch is None:
         _watch = Watch(host)
+        before_close.append(_watch.close)
     return _watch
 
 

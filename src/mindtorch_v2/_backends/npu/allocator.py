@@ -171,9 +171,18 @@ class Allocator:
             finally:
                 self._lock.release()
 
+    def abandon(self) -> None:
+        """The device was reset: nothing of its memory is there any more, and nothing comes back."""
+        with self._lock:
+            self._blocks.lost = True
+            self._dead.clear()
+            self._deferred.clear()
+
     def _sort_in(self) -> None:
         """Sorts blocks in that were given back since the last time. The lock is held."""
         dead = self._dead
+        if self._blocks.lost:
+            dead.clear()
         while dead:
             block = dead.popleft()
             self._blocks.gone(block.pool, block.size, block.requested)
@@ -302,6 +311,12 @@ def memory_of(array: np.ndarray) -> Any:
     while base is not None and base.__class__ is not DeviceMemory:
         base = base.base
     return base
+
+
+def check_kept(memory: Any) -> None:
+    """RuntimeError for memory of a device that was reset."""
+    if memory is not None and memory.cache.lost:
+        raise RuntimeError("the tensor is lost: its device was reset after it was made")
 
 
 def address_of(array: np.ndarray) -> int:

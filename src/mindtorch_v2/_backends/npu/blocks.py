@@ -35,6 +35,7 @@ class BlockCache:
     def __init__(self, index: int, give_back: Any) -> None:
         self.give_back = give_back
         self.busy = False
+        self.lost = False              # the device was reset: what lay in its memory is gone
         self.idle = 0
         self._shelves: dict[tuple[int, int], list[Any]] = {}
         self._counts = [0] * (len(COUNTED) * (_ALL + 1) * _WORDS)

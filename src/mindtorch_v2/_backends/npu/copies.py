@@ -14,7 +14,7 @@ from ..._quiet import cast as cast_array
 from ..._shape import broadcast_shapes
 from ..._tensor import Tensor, bump_version, wrap
 from . import abi, streams, timeline
-from .allocator import address_of, device_array
+from .allocator import address_of, check_kept, device_array, memory_of
 from .launcher import Rejected, entry_of, launch
 from .runtime import bind, is_closed, runtime
 from .streams import Stream
@@ -66,11 +66,17 @@ class PinnedPool:
         if not is_closed():
             self._dead.append((memory.address, memory.size, memory.used))
 
+    def forget_device(self, index: int) -> None:
+        """The device was reset: its streams have nothing left to do, and its events are gone."""
+        with self._lock:
+            self._waiting = [(address, size, [m for m in marks if m[1] != index]) for address, size, marks in self._waiting]
+            self._events.pop(index, None)
+
     def _settle(self) -> None:
         """Makes memory available that nobody uses any more."""
         while self._dead:
             address, size, used = self._dead[0]
-            self._waiting.append((address, size, [self._mark(stream) for stream in used]))
+            self._waiting.append((address, size, [self._mark(stream) for stream in used if not stream.is_lost]))
             self._dead.popleft()
         still = []
         for address, size, marks in self._waiting:
@@ -128,6 +134,10 @@ def _transfer(target: np.ndarray, source: np.ndarray, kind: int, index: int, hos
 
 def _put_copy(target: np.ndarray, source: np.ndarray, kind: int, stream: Stream) -> None:
     """Puts a copy of contiguous memory into a stream."""
+    if kind != abi.HOST_TO_DEVICE:
+        check_kept(memory_of(source))
+    if kind != abi.DEVICE_TO_HOST:
+        check_kept(memory_of(target))
     bind(stream.device_index)
     rt = runtime()
     watcher = timeline.active

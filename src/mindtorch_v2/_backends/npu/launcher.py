@@ -15,7 +15,7 @@ from ... import _dtype as dt
 from ..._storage import native as recorder_module
 from ..._tensor import Parameter, Tensor, bump_version
 from . import abi, native, streams, timeline
-from .allocator import address_of, allocator_of, memory_of
+from .allocator import address_of, allocator_of, check_kept, memory_of
 from .runtime import Runtime, bind, runtime, thread
 
 _TYPE_OF = {d: abi.DATA_TYPES[d.name] for d in dt.ALL}
@@ -69,6 +69,7 @@ def _tensor(rt: Runtime, t: Any) -> Any:
     memory = memory_of(array)
     if memory is None:
         return rt.aclCreateTensor(dims, n, _TYPE_OF[t.dtype], strides, 0, kind, ctypes.byref(ctypes.c_int64(0)), 1, None)
+    check_kept(memory)
     item = array.itemsize
     start = memory.address
     offset, rest = divmod(0 if array.base is memory else address_of(array) - start, item)

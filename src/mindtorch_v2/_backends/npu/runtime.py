@@ -6,6 +6,7 @@ import ctypes
 import os
 import threading
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from . import abi, native
@@ -125,12 +126,20 @@ def bind(index: int) -> None:
             native.launcher.set_bound(index)
 
 
+def unbind() -> None:
+    """The libraries are told the device of this thread again at its next use."""
+    thread.bound = -1
+    if native.launcher is not None:
+        native.launcher.set_bound(-1)
+
+
 def current_index() -> int:
     """The calling thread's device."""
     return thread.device
 
 
 def set_index(index: int) -> None:
+    unbind()         # another thread may have reset the device since
     bind(index)
     thread.device = index
 
@@ -141,6 +150,7 @@ def is_closed() -> bool:
 
 
 _closed = False
+before_close: list[Callable[[], None]] = []      # what else is to end when the process does, while the libraries can still be called
 
 
 def _close() -> None:
@@ -148,6 +158,8 @@ def _close() -> None:
     global _closed
     rt = _runtime
     if rt is not None and not _forked and thread.bound >= 0:
+        for end in before_close:
+            end()
         rt.aclrtSynchronizeDevice()
     _closed = True
 

@@ -1,6 +1,7 @@
 """Builds the simulator's library from its C source, once per version of the source, with the system's compiler."""
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -73,10 +74,13 @@ def build() -> tuple[pathlib.Path | None, str]:
         return target, ""
     if shutil.which(os.environ.get("CC", "gcc")) is None:
         return None, "MINDTORCH_NPU_SIM=1, but there is no C compiler to build the simulator with"
-    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+    with open(target.with_suffix(".lock"), "w") as lock, tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        fcntl.flock(lock, fcntl.LOCK_EX)      # of several processes one builds
+        if target.is_file():
+            return target, ""
         try:
             made = _builder(folder).build(pathlib.Path(scratch))
         except subprocess.CalledProcessError as error:
             return None, f"the simulator could not be built: {error}"
-        os.replace(made, target)   # another process may have been faster: both made the same
+        os.replace(made, target)
     return target, ""

@@ -14,6 +14,7 @@ _DEFAULT, _SIDE = 1 << 16, 1 << 17     # priorities under which default streams 
 _lock = threading.Lock()
 _by_index: dict[int, Stream] = {}      # default streams
 _sides: dict[int, Stream] = {}         # the backend's own
+_resets: dict[int, int] = {}           # device -> how often it was reset
 _pools: dict[tuple[int, int], list[tuple[int, int]]] = {}
 _turns: dict[tuple[int, int], int] = {}
 
@@ -21,18 +22,24 @@ _turns: dict[tuple[int, int], int] = {}
 class Stream:
     """A queue of work on a device: what is put into it runs in order, and not in order with other streams."""
 
-    __slots__ = ("handle", "device_index", "stream_id", "priority", "__weakref__")
+    __slots__ = ("handle", "device_index", "stream_id", "priority", "_resets", "__weakref__")
 
     def __init__(self, device: Any = None, priority: int = 0, **options: Any) -> None:
         index = index_of(device)
         apart = priority if priority in (_DEFAULT, _SIDE) else None
         self.device_index, self.priority = index, 0 if apart else _clamped(index, priority)
         self.handle, self.stream_id = _from_pool(index, self.priority, apart)
+        self._resets = _resets.get(index, 0)
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
         """The least and the greatest priority that streams of the current device can have. A lower number is a greater priority."""
         return _priority_range(current_index())
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the device was reset since the stream was made."""
+        return self._resets != _resets.get(self.device_index, 0)
 
     @property
     def npu_stream(self) -> int:
@@ -129,6 +136,21 @@ def _from_pool(index: int, priority: int, apart: int | None) -> tuple[int, int]:
     rt.check(rt.aclrtStreamGetId(made, ctypes.byref(number)), "aclrtStreamGetId")
     pool.append((made.value or 0, number.value))
     return pool[-1]
+
+
+def forget_device(index: int) -> None:
+    """The device was reset: streams of it that programs still hold are refused by the libraries."""
+    with _lock:
+        _resets[index] = _resets.get(index, 0) + 1
+        _by_index.pop(index, None)
+        _sides.pop(index, None)
+        for key in [k for k in _pools if k[0] == index]:
+            del _pools[key], _turns[key]
+    if thread.streams is not None:
+        thread.streams.pop(index, None)
+    if native.launcher is not None:
+        for is_default in (True, False):
+            native.launcher.set_stream(index, 0, 0, is_default)
 
 
 def _entered() -> list[Any]:

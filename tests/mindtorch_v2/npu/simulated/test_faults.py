@@ -1,6 +1,8 @@
 """What goes wrong on a device, and how the program learns of it."""
 from __future__ import annotations
 
+import pytest
+
 
 def test_a_kernel_that_fails_surfaces_at_the_synchronisation(run_script):
     out = run_script("""
@@ -123,3 +125,73 @@ torch.npu.synchronize()
 print(bad, torch.npu.memory_allocated())
 """)
     assert out.strip() == "[] 0"
+
+
+RESTART = """
+import gc, threading, warnings
+warnings.simplefilter("ignore")
+import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu.runtime import runtime
+npu, library = torch.npu, runtime().libraries.opened[0][1]
+x, pinned = torch.ones(4, device="npu"), torch.ones(8, pin_memory=True)
+other = torch.ones(4, device="npu:1")
+y, side = x + x, npu.Stream()
+y.copy_(pinned[:4], non_blocking=True)
+npu.synchronize()
+for _ in range(3):
+    x = torch.ones(4, device="npu")
+    npu.synchronize()
+    library.simFaultKernel(1, 507015, None)
+    x + x
+    try:
+        npu.synchronize()
+    except RuntimeError as error:
+        assert "507015" in str(error)
+    npu.restart_device()
+    lost = []
+    for use in (lambda: x + x, lambda: x.cpu(), lambda: y.copy_(pinned[:4]), lambda: x.add_(1), lambda: x @ x):
+        try:
+            use()
+        except RuntimeError as error:
+            lost.append("is lost: its device was reset" in str(error))
+    assert lost == [True] * 5, lost
+    a = torch.arange(1000.0).npu()
+    assert (a * 2).sum().item() == 999000.0 and torch.npu.memory_reserved() == 2 << 20
+    with npu.stream(npu.Stream()):
+        assert (a + 1).cpu()[-1].item() == 1000.0
+    del a
+assert (other + other).tolist() == [2.0] * 4                   # the other device was left alone
+del x, y, pinned
+gc.collect()
+b = torch.zeros(8, pin_memory=True)
+b.copy_(torch.full((8,), 3.0, device="npu"), non_blocking=True)
+npu.synchronize()
+assert b.tolist() == [3.0] * 8
+with torch.profiler.profile():
+    try:
+        npu.restart_device()
+    except RuntimeError as error:
+        assert "stop it first" in str(error)
+print("works", library.simCheckMemory(None, 0))
+"""
+
+
+@pytest.mark.parametrize("shim", ["1", "0"])
+def test_a_device_can_be_used_again_after_a_fault(run_script, shim):
+    assert run_script(RESTART, MINDTORCH_NPU_SHIM=shim, ASCEND_SIM_QUIET="1").split() == ["works", "0"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"MINDTORCH_NPU_SHIM": "0"}, {"MINDTORCH_NATIVE": "0"}, {"ASCEND_SIM_MSPTI": "nopreload"}])
+def test_a_process_may_end_while_a_profile_runs(run_script, settings, capfd):
+    text = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import mindtorch_v2 as torch
+sys.stderr = sys.stdout
+x = torch.ones(4, device="npu")
+prof = torch.profiler.profile(with_stack=True, profile_memory=True)
+prof.start()
+x + x
+sys.unraisablehook = lambda problem: print("problem", problem.exc_value)
+"""
+    assert run_script(text, **settings) == ""

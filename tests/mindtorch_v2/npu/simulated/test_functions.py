@@ -25,7 +25,7 @@ class Inputs:
         return torch.Generator().manual_seed(self._seed)
 
     def normal(self, *shape: int) -> torch.Tensor:
-        made = torch.randn(*shape, generator=self._next()).to(self.device, self.dtype).requires_grad_()
+        made = torch.randn(shape, generator=self._next()).to(self.device, self.dtype).requires_grad_()
         self.leaves.append(made)
         return made
 
@@ -34,13 +34,13 @@ class Inputs:
         return torch.sigmoid(self.normal(*shape)) * 0.8 + 0.1
 
     def constant(self, *shape: int) -> torch.Tensor:
-        return torch.rand(*shape, generator=self._next()).to(self.device, self.dtype)
+        return torch.rand(shape, generator=self._next()).to(self.device, self.dtype)
 
     def whole(self, *shape: int, below: int = 4) -> torch.Tensor:
         return torch.randint(0, below, shape, generator=self._next()).to(self.device)
 
     def mask(self, *shape: int) -> torch.Tensor:
-        return (torch.rand(*shape, generator=self._next()) > 0.5).to(self.device)
+        return (torch.rand(shape, generator=self._next()) > 0.5).to(self.device)
 
     def layer(self, make: Callable[[], nn.Module]) -> nn.Module:
         torch.manual_seed(1)

@@ -47,6 +47,12 @@ class Launches:
     def end(self, name, stream):
         pass
 
+    def begin_copy(self, stream):
+        pass
+
+    def end_copy(self, stream, kind, nbytes):
+        pass
+
 
 def test_the_cases_launch_every_operator():
     from mindtorch_v2._backends.npu import abi, timeline
