@@ -43,6 +43,7 @@ from ._shape import Size
 from ._tensor import (
     Tensor,
     channels_last,
+    channels_last_3d,
     contiguous_format,
     layout,
     memory_format,

@@ -164,8 +164,9 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
         return self._a.size * self._a.itemsize
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        if memory_format is not None and getattr(memory_format, "name", "") == "channels_last":
-            return self._a.ndim == 4 and bool(self._a.transpose(0, 2, 3, 1).flags.c_contiguous)
+        if memory_format is channels_last or memory_format is channels_last_3d:
+            last = self._a.ndim == (4 if memory_format is channels_last else 5)
+            return last and bool(np.moveaxis(self._a, 1, -1).flags.c_contiguous)
         return bool(self._a.flags.c_contiguous)
 
     # --- type and place ---------------------------------------------------------------------------------------------
@@ -247,6 +248,7 @@ strided = layout("strided")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
 
 
 def wrap(array: Any, dtype: dt.dtype | None = None, key: int = 1, device: _device.device | None = None) -> Tensor:

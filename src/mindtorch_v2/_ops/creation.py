@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _dtype as dt
 from .creation_sizes import arange_type, as_number, count_steps, counted_sizes, range_bounds, range_length
-from .movement_shapes import channels_last_strides
+from .movement_shapes import ordered_strides
 from .rules import Spec
 from .table import op
 
@@ -22,8 +22,7 @@ def _sized(size: Sequence[int], dtype: dt.dtype | None = None, *rest: Any) -> Sp
 
 def _sized_in_order(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin: Any, memory_format: Any) -> Spec:
     shape = counted_sizes(size)
-    last = memory_format is not None and memory_format.name == "channels_last"
-    return Spec(shape, dtype or dt.get_default_dtype(), channels_last_strides(shape) if last else None)
+    return Spec(shape, dtype or dt.get_default_dtype(), ordered_strides(memory_format, shape))
 
 
 def _sized_strided(size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | None, *rest: Any) -> Spec:

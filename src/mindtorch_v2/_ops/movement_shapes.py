@@ -120,12 +120,17 @@ def dense_strides(shape: Shape, *operands: Shape) -> Shape:
     return tuple(out)
 
 
-def channels_last_strides(shape: Shape) -> Shape:
-    """Strides in elements with the channel dimension innermost; RuntimeError unless there are 4 dimensions."""
-    if len(shape) != 4:
-        raise RuntimeError("required rank 4 tensor to use channels_last format")
-    n, c, h, w = shape
-    return h * w * c, 1, w * c, c
+_RANKS = {"channels_last": 4, "channels_last_3d": 5}
+
+
+def ordered_strides(memory_format: Any, shape: Shape) -> Shape | None:
+    """Strides in elements of a format with channels innermost, None for any other; RuntimeError unless the rank fits."""
+    rank = _RANKS.get(memory_format.name) if memory_format is not None else None
+    if rank is None:
+        return None
+    if len(shape) != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {memory_format.name} format")
+    return format_strides(shape)
 
 
 def is_channels_last(shape: Shape, strides: Shape) -> bool:

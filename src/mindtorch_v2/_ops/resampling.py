@@ -70,7 +70,7 @@ _SCALES = {1: "float? scales=None", 2: "float? scales_h=None, float? scales_w=No
            3: "float? scales_d=None, float? scales_h=None, float? scales_w=None"}
 UPSAMPLINGS = {"upsample_nearest1d": 1, "upsample_nearest2d": 2, "upsample_nearest3d": 3, "_upsample_nearest_exact1d": 1,
                "_upsample_nearest_exact2d": 2, "_upsample_nearest_exact3d": 3, "upsample_linear1d": 1, "upsample_bilinear2d": 2,
-               "upsample_trilinear3d": 3, "upsample_bicubic2d": 2}
+               "upsample_trilinear3d": 3, "upsample_bicubic2d": 2, "_upsample_bilinear2d_aa": 2, "_upsample_bicubic2d_aa": 2, "_upsample_lanczos2d_aa": 2}
 for _name, _n in UPSAMPLINGS.items():
     _corners = "" if "nearest" in _name else "bool align_corners, "
     _internal(f"{_name}(Tensor self, SymInt[{_n}] output_size, {_corners}{_SCALES[_n]}) -> Tensor", meta=_resized(_n))
@@ -93,7 +93,8 @@ op("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", method=False,
 # --- sampling at given places -------------------------------------------------------------------------------------------
 _SAMPLE = "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
 op(f"grid_sampler({_SAMPLE}) -> Tensor", method=False)
-op(f"grid_sampler_2d({_SAMPLE}) -> Tensor", meta=_sampled, method=False)
-_internal(f"grid_sampler_2d_backward(Tensor grad_output, {_SAMPLE}, bool[2] output_mask) -> (Tensor, Tensor)", meta=_sampled_backward)
+for _n in (2, 3):
+    op(f"grid_sampler_{_n}d({_SAMPLE}) -> Tensor", meta=_sampled, method=False)
+    _internal(f"grid_sampler_{_n}d_backward(Tensor grad_output, {_SAMPLE}, bool[2] output_mask) -> (Tensor, Tensor)", meta=_sampled_backward)
 op("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", method=False)
 _internal("affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor")

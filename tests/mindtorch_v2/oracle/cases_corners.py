@@ -114,3 +114,35 @@ CASES += [Case(f"error-{c}", c, a=In((4,)), grad=False) for c in (
     "F.multi_margin_loss(a.reshape(2, 2), torch.tensor([0., 1.]))", "F.multi_margin_loss(a.reshape(2, 2), torch.tensor([0, 1]), p=3)",
     "F.multi_margin_loss(a.reshape(2, 2), torch.tensor([0, 5]))", "F.multi_margin_loss(a.reshape(2, 2), torch.tensor([0, 1]), weight=a)",
     "torch.square(1)", "torch.einsum('ij', 1)", "torch.tensordot(a, 1)", "a.isclose(1)", "torch.outer(a, 2)", "torch.kron(a, 2)")]
+
+# --- resizing with a filter, sampling of volumes ------------------------------------------------------------------------------------
+_IMAGE, _VOLUME = In((1, 2, 7, 9), "float64"), In((1, 2, 3, 4, 5), "float64")
+for _mode in ("bilinear", "bicubic", "lanczos"):
+    CASES += [Case(f"antialias-{_mode}-{form}-{corners}", f"F.interpolate(a, {form}, mode='{_mode}', align_corners={corners}, antialias=True)",
+                   a=_IMAGE, rtol=1e-6) for form in ("size=(3, 4)", "size=(11, 5)", "size=(7, 9)", "scale_factor=0.4", "scale_factor=(0.7, 1.9)")
+              for corners in (False, True)]
+    CASES.append(Case(f"antialias-{_mode}-single", f"F.interpolate(a, size=(3, 4), mode='{_mode}', antialias=True)", a=In((2, 1, 6, 8))))
+CASES += [Case(f"error-antialias-{c}", c, a=In((1, 2, 4, 4)), grad=False) for c in (
+    "F.interpolate(a, size=(2, 2), mode='nearest', antialias=True)", "F.interpolate(a[0], size=2, mode='linear', antialias=True)",
+    "F.interpolate(a, size=(2, 2), mode='lanczos')")]
+for _mode in ("bilinear", "nearest"):
+    for _pad in ("zeros", "border", "reflection"):
+        CASES += [Case(f"grid_sample-5d-{_mode}-{_pad}-{corners}", f"F.grid_sample(a, g, '{_mode}', '{_pad}', {corners})", a=_VOLUME,
+                       g=In((1, 2, 3, 2, 3), "float64", low=-1.4, high=1.4), rtol=1e-7) for corners in (False, True)]
+CASES += [
+    Case("grid_sample-5d-cubic", "F.grid_sample(a, torch.zeros(1, 2, 3, 2, 3, dtype=torch.float64), 'bicubic', align_corners=False)", a=_VOLUME),
+    Case("grid_sample-3d", "F.grid_sample(a[0], torch.zeros(2, 3, 2), align_corners=False)", a=_VOLUME),
+    Case("grid_sample-mixed", "F.grid_sample(a, torch.zeros(1, 2, 3, 2), align_corners=False)", a=_VOLUME),
+]
+
+# --- channels innermost, in volumes too ---------------------------------------------------------------------------------------------
+_FORMATS = (("channels_last", "a"), ("channels_last_3d", "v"))
+for _f, _x in _FORMATS:
+    CASES += [Case(f"format-{_f}-{c}", c.format(x=_x, f=f"torch.{_f}"), a=In((2, 3, 4, 5)), v=In((2, 3, 2, 4, 5)), grad=False) for c in (
+        "{x}.contiguous(memory_format={f})", "{x}.to(memory_format={f})", "{x}.clone(memory_format={f})", "torch.zeros_like({x}, memory_format={f})",
+        "torch.empty_like({x}, memory_format={f}).stride()", "torch.empty({x}.shape, memory_format={f}).stride()",
+        "[{x}.is_contiguous(memory_format={f}), {x}.contiguous(memory_format={f}).is_contiguous(memory_format={f})]",
+        "{x}.contiguous(memory_format={f}).is_contiguous()", "{x}.contiguous(memory_format={f}) + 1", "{x}[0].contiguous(memory_format={f})",
+        "{x}.double().to(torch.float32, memory_format={f})", "torch.nn.Identity().to(memory_format={f})({x})", "str({f})")]
+CASES += [Case("format-conv3d", "F.conv3d(v.to(memory_format=torch.channels_last_3d), w)", v=In((1, 2, 3, 4, 4)), w=In((3, 2, 2, 2, 2)), rtol=1e-4, atol=1e-5, strides=False),
+          Case("format-module-3d", "m = torch.nn.Conv3d(2, 3, 2).to(memory_format=torch.channels_last_3d); m.weight.stride()")]

@@ -3,6 +3,8 @@ differentiated twice."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
+from math import prod
 from typing import Any
 
 from ..._dispatch import aten, modes
@@ -52,17 +54,21 @@ def _along(x: Any, size: int, mode: int, padding: int, corners: bool) -> list[tu
 
 
 def _sample(input: Any, grid: Any, mode: int, padding: int, corners: bool) -> Any:
-    n, c, height, width = input.shape
-    image = aten.reshape(input, (n, c, height * width))
-    points = aten.reshape(grid, (n, -1, 2))
+    n, c, *sizes = input.shape
+    rank = len(sizes)
+    image = aten.reshape(input, (n, c, prod(sizes)))
+    points = aten.reshape(grid, (n, -1, rank))
     total: Any = 0
-    for y, wy in _along(points[..., 1], height, mode, padding, corners):
-        for x, wx in _along(points[..., 0], width, mode, padding, corners):
-            there = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-            flat = aten.to(aten.where(there, y * width + x, 0), int64)
-            taken = aten.gather(image, 2, aten.expand(aten.unsqueeze(flat, 1), (n, c, flat.shape[1])))
-            total = total + taken * aten.unsqueeze(wx * wy * there, 1)
-    return aten.reshape(total, (n, c, *grid.shape[1:3]))
+    for read in product(*(_along(points[..., rank - 1 - d], size, mode, padding, corners) for d, size in enumerate(sizes))):
+        there: Any = True
+        flat: Any = 0
+        for (place, _), size in zip(read, sizes):
+            there = (place >= 0) & (place < size) & there
+            flat = flat * size + place
+        flat = aten.to(aten.where(there, flat, 0), int64)
+        taken = aten.gather(image, 2, aten.expand(aten.unsqueeze(flat, 1), (n, c, flat.shape[1])))
+        total = total + taken * aten.unsqueeze(prod(weight for _, weight in read) * there, 1)
+    return aten.reshape(total, (n, c, *grid.shape[1:-1]))
 
 
 def second_derivatives(g: Any, needs: Sequence[bool], grad_output: Any, input: Any, grid: Any, interpolation_mode: int,

@@ -43,8 +43,7 @@ def _row(function: Callable[..., Any], *names: str) -> Callable[..., Any]:
 def _declare_resizing(name: str, rank: int) -> None:
     options = [] if "nearest" in name else ["align_corners"]
     options += {1: ["scales"], 2: ["scales_h", "scales_w"], 3: ["scales_d", "scales_h", "scales_w"]}[rank]
-    words = name.lstrip("_").replace(f"{rank}d", "").split("_")
-    node = "".join(w.capitalize() for w in words) + f"{rank}DBackward"
+    node = "".join(w.capitalize() for w in name.lstrip("_").split("_")).replace(f"{rank}d", f"{rank}D") + "Backward"
 
     def to_input(g: Any, shape: Ints, output_size: Ints, *rest: Any) -> Any:
         return getattr(aten, f"{name}_backward")(g, output_size, shape, *rest)
@@ -80,11 +79,13 @@ derivative("native_channel_shuffle", self=lambda g, self_shape, groups: aten.nat
 # --- sampling -----------------------------------------------------------------------------------------------------------
 def _sampled(g: Any, needs: Sequence[bool], input: Any, grid: Any, interpolation_mode: int, padding_mode: int,
              align_corners: bool) -> Sequence[Any]:
-    return aten.grid_sampler_2d_backward(g, input, grid, interpolation_mode, padding_mode, align_corners, needs)
+    backward = aten.grid_sampler_2d_backward if input.dim() == 4 else aten.grid_sampler_3d_backward
+    return backward(g, input, grid, interpolation_mode, padding_mode, align_corners, needs)
 
 
-derivative("grid_sampler_2d", node="GridSampler2DBackward0", inputs=("input", "grid"), joint=_sampled)
-derivative("grid_sampler_2d_backward", node="GridSampler2DBackwardBackward0", inputs=("grad_output", "input", "grid"),
-           joint=second_derivatives)
+for _n in (2, 3):
+    derivative(f"grid_sampler_{_n}d", node=f"GridSampler{_n}DBackward0", inputs=("input", "grid"), joint=_sampled)
+    derivative(f"grid_sampler_{_n}d_backward", node=f"GridSampler{_n}DBackwardBackward0", inputs=("grad_output", "input", "grid"),
+               joint=second_derivatives)
 derivative("affine_grid_generator",
            theta=lambda g, size, align_corners: aten.affine_grid_generator_backward(g, size, align_corners))

@@ -11,7 +11,7 @@ from ... import _observer
 from ..._dispatch import aten
 from ..._dispatch.keys import GRAD, META, NPU
 from ..._dispatch.registry import composite, stepwise
-from ..._ops.movement_shapes import channels_last_strides, storage_extent
+from ..._ops.movement_shapes import ordered_strides, storage_extent
 from ..._shape import contiguous_strides
 from ..._storage import Storage, root_array
 from ..._tensor import Tensor, bump_version, wrap
@@ -95,9 +95,9 @@ def resize_(self: Any, size: Sequence[int], memory_format: Any) -> Any:
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {next(n for n in shape if n < 0)}: {list(shape)}")
     array = self._a
-    last = memory_format is not None and memory_format.name == "channels_last"
-    strides = channels_last_strides(shape) if last else contiguous_strides(shape)
-    if shape == array.shape and not last:
+    last = ordered_strides(memory_format, shape)
+    strides = contiguous_strides(shape) if last is None else last
+    if shape == array.shape and last is None:
         return self
     root = root_array(array)
     offset = 0 if self._ks & META else self.storage_offset()

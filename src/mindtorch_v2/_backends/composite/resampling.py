@@ -150,10 +150,13 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
         if x[i] <= 0:
             raise RuntimeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {x} with "
                                f"dimension {i} being empty")
-    if len(x) != 4 or len(places) != 4:
-        raise RuntimeError("grid_sampler(): expected 4D input and grid (volumes cannot be sampled here), but got input with sizes "
-                           f"{x} and grid with sizes {places}")
-    return aten.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
+    if len(x) not in (4, 5) or len(x) != len(places):
+        raise RuntimeError(f"grid_sampler(): expected {'5D' if len(x) == 5 else '4D'} input and grid with same number of dimensions, "
+                           f"but got input with sizes {x} and grid with sizes {places}")
+    if len(x) == 5 and interpolation_mode == 2:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    sample = aten.grid_sampler_2d if len(x) == 4 else aten.grid_sampler_3d
+    return sample(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def _axis_numbers(theta: Any, steps: int, align_corners: bool) -> Any:

@@ -174,12 +174,51 @@ def _cubic(size: int, out: int, corners: bool, scale: float | None, real: Any) -
     return tuple(make_tap(np.clip(base.astype(np.int64) + shift, 0, size - 1), w) for shift, w in zip((-1, 0, 1, 2), weights))
 
 
+# --- resizing with a filter as wide as the input is dense, so that nothing of it is passed over -----------------------------
+def _triangle(x: np.ndarray) -> np.ndarray:
+    return np.maximum(1 - np.abs(x), 0)
+
+
+def _cubic_filter(x: np.ndarray) -> np.ndarray:
+    x, a = np.abs(x), -0.5
+    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((x - 5) * x + 8) * x * a - 4 * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+def _lanczos_filter(x: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+
+
+_FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {   # and how many elements they reach over
+    "linear_aa": (_triangle, 2), "cubic_aa": (_cubic_filter, 4), "lanczos_aa": (_lanczos_filter, 6)}
+
+
+def _filtered(method: str, size: int, out: int, corners: bool, scale: float | None, real: Any) -> tuple[Tap, ...]:
+    function, reach = _FILTERS[method]
+    if corners:
+        step = real(size - 1) / real(out - 1) if out > 1 else real(0)
+    else:
+        step = _step(size, out, scale, real)
+    support = real(reach / 2) * max(step, real(1))
+    centers = step * (np.arange(out, dtype=real) + real(0.5))
+    first = np.maximum((centers - support + real(0.5)).astype(np.int64), 0)
+    counts = np.minimum((centers + support + real(0.5)).astype(np.int64), size) - first
+    taps = np.arange(max(int(counts.max(initial=1)), 1))
+    narrowing = real(1) / step if step >= 1 else real(1)
+    weights = function((taps[:, None] + first - centers + real(0.5)) * narrowing) * (taps[:, None] < counts)
+    total = weights.sum(axis=0)
+    weights = np.divide(weights, total, out=weights, where=total != 0).astype(real)
+    return tuple(make_tap(np.clip(first + k, 0, size - 1), weights[k]) for k in taps)
+
+
 _METHODS: dict[str, Callable[..., tuple[Tap, ...]]] = {"linear": _linear, "cubic": _cubic}
 
 
 @lru_cache(maxsize=256)
 def resizing_taps(method: str, size: int, out: int, corners: bool, scale: float | None, double: bool) -> tuple[Tap, ...]:
-    """The map of one dimension: method "nearest", "exact", "linear" or "cubic"."""
+    """The map of one dimension: method "nearest", "exact", "linear" or "cubic", or with a filter "linear_aa", "cubic_aa", "lanczos_aa"."""
+    if method in _FILTERS:
+        return _filtered(method, size, out, corners, scale, np.float64 if double else np.float32)
     if method in ("nearest", "exact"):
         return _nearest(size, out, scale, 0.5 if method == "exact" else 0.0)
     return _METHODS[method](size, out, corners, scale, np.float64 if double else np.float32)

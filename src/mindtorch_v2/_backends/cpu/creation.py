@@ -10,7 +10,7 @@ from ... import _dtype as dt
 from ..._dispatch.registry import kernel
 from ..._dispatch.resolve import type_word
 from ..._ops.creation_sizes import arange_type, as_number, count_steps, counted_sizes, explain_sizes, range_bounds, range_length
-from ..._ops.movement_shapes import channels_last_strides, storage_extent
+from ..._ops.movement_shapes import ordered_strides, storage_extent
 from .whole_numbers import as_element
 
 Array = np.ndarray
@@ -30,9 +30,10 @@ def empty(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
 
 
 def _ordered(shape: tuple[int, ...], kind: np.dtype[Any], memory_format: Any) -> Array:
-    if memory_format.name != "channels_last":
+    strides = ordered_strides(memory_format, shape)
+    if strides is None:
         raise RuntimeError("unsupported memory format Preserve")
-    return np.ndarray(shape, kind, strides=[s * kind.itemsize for s in channels_last_strides(shape)])
+    return np.ndarray(shape, kind, strides=[s * kind.itemsize for s in strides])
 
 
 @kernel("empty_strided")

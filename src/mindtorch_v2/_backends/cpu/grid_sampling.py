@@ -1,7 +1,9 @@
-"""Sampling of images at given places: `grid_sampler_2d` and its transpose."""
+"""Sampling of images and volumes at given places: `grid_sampler_2d`, `grid_sampler_3d` and their transposes."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -55,15 +57,19 @@ def _places(x: np.ndarray, size: int, padding: int, corners: bool) -> tuple[np.n
 
 
 # --- reading ------------------------------------------------------------------------------------------------------------
-def _indices(y: np.ndarray, x: np.ndarray, height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+def _indices(places: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Flat positions (0 where outside) and whether they are inside."""
-    inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-    flat = np.where(inside, y, 0).astype(np.int64) * width + np.where(inside, x, 0).astype(np.int64)
+    inside: Any = True
+    for p, size in zip(places, sizes):
+        inside = inside & (p >= 0) & (p < size)
+    flat: Any = 0
+    for p, size in zip(places, sizes):
+        flat = flat * size + np.where(inside, p, 0).astype(np.int64)
     return flat, inside
 
 
 def _read(image: np.ndarray, flat: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """image (N, C, H * W) at (N, P) -> (N, C, P), 0 outside."""
+    """image (N, C, all pixels) at (N, P) -> (N, C, P), 0 outside."""
     taken = np.take_along_axis(image, flat[:, None], axis=2)
     return np.where(inside[:, None], taken, taken.dtype.type(0))
 
@@ -81,42 +87,40 @@ def _cubic_weights(t: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 class _Sampling:
-    """The neighbours that one call reads: flat positions, weights and the weights' derivatives by x and y."""
+    """The neighbours that one call reads: flat positions, weights and the weights' derivatives. Dimensions are in the order of the
+    image's; the grid names them backwards, x first."""
 
-    def __init__(self, grid: np.ndarray, height: int, width: int, mode: int, padding: int, corners: bool) -> None:
-        n = grid.shape[0]
-        points = grid.reshape(n, -1, 2)
-        self.size = height, width
-        self.mode, self.padding, self.corners = mode, padding, corners
-        if mode == BICUBIC:  # neighbours, not the place itself, are brought inside
-            self.x, self.slope_x = _unnormalized(points[..., 0], width, corners)
-            self.y, self.slope_y = _unnormalized(points[..., 1], height, corners)
-        else:
-            self.x, self.slope_x = _places(points[..., 0], width, padding, corners)
-            self.y, self.slope_y = _places(points[..., 1], height, padding, corners)
+    def __init__(self, grid: np.ndarray, sizes: Sequence[int], mode: int, padding: int, corners: bool) -> None:
+        rank = len(sizes)
+        points = grid.reshape(grid.shape[0], -1, rank)
+        self.sizes, self.mode, self.padding, self.corners = sizes, mode, padding, corners
+        self.places: list[np.ndarray] = []
+        self.slopes: list[Any] = []
+        for axis, size in enumerate(sizes):
+            along = points[..., rank - 1 - axis]
+            # In cubic mode neighbours, not the place itself, are brought inside.
+            place, slope = _unnormalized(along, size, corners) if mode == BICUBIC else _places(along, size, padding, corners)
+            self.places.append(place)
+            self.slopes.append(slope)
 
-    def neighbours(self) -> Iterator[tuple[np.ndarray, np.ndarray, Any, Any, Any]]:
-        """(flat, inside, weight, d weight / d x, d weight / d y), in pixels."""
-        height, width = self.size
+    def neighbours(self) -> Iterator[tuple[np.ndarray, np.ndarray, Any, list[Any]]]:
+        """(flat, inside, weight, derivatives of the weight by the places), in pixels."""
         if self.mode == NEAREST:
-            flat, inside = _indices(np.rint(self.y), np.rint(self.x), height, width)
-            yield flat, inside, 1, 0, 0
+            flat, inside = _indices([np.rint(p) for p in self.places], self.sizes)
+            yield flat, inside, 1, [0] * len(self.sizes)
             return
-        x0, y0 = np.floor(self.x), np.floor(self.y)
-        tx, ty = self.x - x0, self.y - y0
+        for chosen in product(*(self._along(p, size) for p, size in zip(self.places, self.sizes))):
+            flat, inside = _indices([place for place, _, _ in chosen], self.sizes)
+            weights = [w for _, w, _ in chosen]
+            yield flat, inside, prod(weights), [prod([*weights[:i], slope, *weights[i + 1:]]) for i, (_, _, slope) in enumerate(chosen)]
+
+    def _along(self, place: np.ndarray, size: int) -> list[tuple[np.ndarray, Any, Any]]:
+        """The neighbours along one dimension: where, weight, derivative of the weight."""
+        first = np.floor(place)
+        t = place - first
         if self.mode == BILINEAR:
-            along_x, along_y = [(1 - tx, -1), (tx, 1)], [(1 - ty, -1), (ty, 1)]
-            first = 0
-        else:
-            along_x, along_y = _cubic_weights(tx), _cubic_weights(ty)  # type: ignore[assignment]
-            first = -1
-        for j, (wy, dy) in enumerate(along_y):
-            for i, (wx, dx) in enumerate(along_x):
-                py, px = y0 + (j + first), x0 + (i + first)
-                if self.mode == BICUBIC:
-                    px, py = self._inside(px, width), self._inside(py, height)
-                flat, inside = _indices(py, px, height, width)
-                yield flat, inside, wx * wy, dx * wy, wx * dy
+            return [(first, 1 - t, -1), (first + 1, t, 1)]
+        return [(self._inside(first + (i - 1), size), w, slope) for i, (w, slope) in enumerate(_cubic_weights(t))]
 
     def _inside(self, p: np.ndarray, size: int) -> np.ndarray:
         if self.padding == REFLECTION:
@@ -128,39 +132,40 @@ def _prepared(*arrays: np.ndarray) -> list[np.ndarray]:
     return [np.ascontiguousarray(a, np.float32 if a.dtype == np.float16 else None) for a in arrays]
 
 
-@kernel("grid_sampler_2d")
-def grid_sampler_2d(input: np.ndarray, grid: np.ndarray, interpolation_mode: int, padding_mode: int, align_corners: bool) -> np.ndarray:
+@kernel("grid_sampler_2d", "grid_sampler_3d")
+def grid_sampler(input: np.ndarray, grid: np.ndarray, interpolation_mode: int, padding_mode: int, align_corners: bool) -> np.ndarray:
     if grid.dtype != input.dtype:
         raise RuntimeError(f"expected scalar type {type_word(input)} but found {type_word(grid)}")
     x, places = _prepared(input, grid)
-    n, c, height, width = x.shape
-    image = x.reshape(n, c, height * width)
-    total: Any = np.zeros((n, c, grid.shape[1] * grid.shape[2]), x.dtype)
-    for flat, inside, weight, _, _ in _Sampling(places, height, width, interpolation_mode, padding_mode, align_corners).neighbours():
+    n, c, *sizes = x.shape
+    image = x.reshape(n, c, prod(sizes))
+    total: Any = np.zeros((n, c, prod(grid.shape[1:-1])), x.dtype)
+    for flat, inside, weight, _ in _Sampling(places, sizes, interpolation_mode, padding_mode, align_corners).neighbours():
         taken = _read(image, flat, inside)
         total += taken if isinstance(weight, int) else taken * weight[:, None]
-    return total.reshape(n, c, *grid.shape[1:3]).astype(input.dtype, copy=False)
+    return total.reshape(n, c, *grid.shape[1:-1]).astype(input.dtype, copy=False)
 
 
-@kernel("grid_sampler_2d_backward")
-def grid_sampler_2d_backward(grad_output: np.ndarray, input: np.ndarray, grid: np.ndarray, interpolation_mode: int, padding_mode: int,
-                             align_corners: bool, output_mask: Sequence[bool]) -> tuple[Any, ...]:
+@kernel("grid_sampler_2d_backward", "grid_sampler_3d_backward")
+def grid_sampler_backward(grad_output: np.ndarray, input: np.ndarray, grid: np.ndarray, interpolation_mode: int, padding_mode: int,
+                          align_corners: bool, output_mask: Sequence[bool]) -> tuple[Any, ...]:
     g, x, places = _prepared(grad_output, input, grid)
-    n, c, height, width = x.shape
+    n, c, *sizes = x.shape
+    pixels = prod(sizes)
     g = g.reshape(n, c, -1)
-    image = x.reshape(n, c, height * width)
-    to_input = np.zeros(n * c * height * width, np.float64) if output_mask[0] else None
-    sampling = _Sampling(places, height, width, interpolation_mode, padding_mode, align_corners)
-    by_x, by_y = np.zeros(g.shape[::2], x.dtype), np.zeros(g.shape[::2], x.dtype)
-    planes = (np.arange(n * c) * (height * width)).reshape(n, c, 1)
-    for flat, inside, weight, dx, dy in sampling.neighbours():
+    image = x.reshape(n, c, pixels)
+    to_input = np.zeros(n * c * pixels, np.float64) if output_mask[0] else None
+    sampling = _Sampling(places, sizes, interpolation_mode, padding_mode, align_corners)
+    by_place = [np.zeros(g.shape[::2], x.dtype) for _ in sizes]
+    planes = (np.arange(n * c) * pixels).reshape(n, c, 1)
+    for flat, inside, weight, slopes in sampling.neighbours():
         if to_input is not None:
             share = np.where(inside[:, None], g * (weight if isinstance(weight, int) else weight[:, None]), 0)
             to_input += np.bincount((flat[:, None] + planes).ravel(), share.ravel(), to_input.size)
         if not isinstance(weight, int):
             along = np.vecdot(g.swapaxes(1, 2), _read(image, flat, inside).swapaxes(1, 2))
-            by_x += along * dx
-            by_y += along * dy
-    made = np.stack((by_x * sampling.slope_x, by_y * sampling.slope_y), axis=-1).reshape(grid.shape)
+            for total, slope in zip(by_place, slopes):
+                total += along * slope
+    made = np.stack([by * slope for by, slope in zip(reversed(by_place), reversed(sampling.slopes))], axis=-1).reshape(grid.shape)
     return (None if to_input is None else to_input.astype(input.dtype).reshape(input.shape),
             made.astype(grid.dtype) if output_mask[1] else None)

@@ -11,9 +11,9 @@ from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 from ... import _dtype as dt
 from ..._dispatch.registry import kernel
 from ..._ops.movement_shapes import (
-    channels_last_strides,
     dense_strides,
     expand_geometry,
+    ordered_strides,
     storage_extent,
 )
 from ..._shape import infer_size, normalize_dim, normalize_dims
@@ -137,7 +137,7 @@ def clone(self: Array, memory_format: Any) -> Array:
         return contiguous_copy(self)
     item = self.itemsize
     strides = dense_strides(self.shape, tuple([s // item for s in self.strides])) if keeps_order \
-        else channels_last_strides(self.shape)
+        else ordered_strides(memory_format, self.shape) or ()
     out = _ndarray(self.shape, self.dtype, strides=[s * item for s in strides])
     out[...] = self
     return out

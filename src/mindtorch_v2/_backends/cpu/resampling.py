@@ -60,7 +60,8 @@ for _kind in ("reflection_pad", "replication_pad"):
 
 # --- resizing -----------------------------------------------------------------------------------------------------------
 def _method(name: str) -> str:
-    return next(word for word in ("exact", "nearest", "cubic", "linear") if word in name)
+    method = next(word for word in ("exact", "nearest", "cubic", "linear", "lanczos") if word in name)
+    return f"{method}_aa" if name.endswith("_aa") else method
 
 
 def _options(method: str, rest: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:

@@ -13,7 +13,7 @@ from ... import _dtype as dt
 from ..._dispatch import resolve
 from ..._dispatch.registry import KERNELS, load_family
 from ..._ops.creation_sizes import counted_sizes, explain_sizes
-from ..._ops.movement_shapes import channels_last_strides, storage_extent
+from ..._ops.movement_shapes import ordered_strides, storage_extent
 from ..._ops.rules import Spec, as_float, check_factor, result_type
 from ..._ops.table import OPS, Op, find
 from ..._tensor import Parameter, Tensor, bump_version, wrap
@@ -412,8 +412,9 @@ def _guarded(op: Op, boxed: Boxed) -> Boxed:
 def _empty(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     explain_sizes("empty", size)
     shape, kind, where = counted_sizes(size), dtype or dt.get_default_dtype(), _device.resolve(device)
-    if memory_format is not None and memory_format.name == "channels_last":
-        return _empty_strided(shape, channels_last_strides(shape), kind, layout, where, pin_memory)
+    strides = ordered_strides(memory_format, shape)
+    if strides is not None:
+        return _empty_strided(shape, strides, kind, layout, where, pin_memory)
     return new_tensor(shape, kind, where)
 
 

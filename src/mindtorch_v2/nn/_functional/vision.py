@@ -11,7 +11,7 @@ from ..._tensor import Tensor
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
-_NEEDED_DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
+_NEEDED_DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5, "lanczos": 4}
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -73,7 +73,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
                 antialias: bool = False) -> Tensor:
     """Resizes the spatial dimensions to `size` or by `scale_factor`. Modes: nearest, nearest-exact, area, linear (3-D),
-    bilinear and bicubic (4-D), trilinear (5-D)."""
+    bilinear and bicubic (4-D), trilinear (5-D). With `antialias` (bilinear, bicubic, lanczos) no pixel is passed over."""
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
             raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
@@ -81,8 +81,8 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     elif align_corners is None:
         align_corners = False
     sizes, scales = _resize_target(input, size, scale_factor, mode, recompute_scale_factor)
-    if antialias:
-        raise NotImplementedError("antialias=True is not supported")
+    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.dim() == 4):
+        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
     n = input.dim() - 2
     if not 1 <= n <= 3:
         raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: "
@@ -93,16 +93,22 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     if mode in ("nearest", "nearest-exact"):
         prefix = "upsample_nearest" if mode == "nearest" else "_upsample_nearest_exact"
         return aten.overload(f"{prefix}{n}d.vec")(input, sizes, scales)
-    return _smooth(input, mode, sizes, scales, align_corners)
+    return _smooth(input, mode, sizes, scales, align_corners, antialias)
 
 
-def _smooth(input: Tensor, mode: str, sizes: Any, scales: Any, align_corners: Any) -> Tensor:
+def _smooth(input: Tensor, mode: str, sizes: Any, scales: Any, align_corners: Any, antialias: bool) -> Tensor:
     dims = input.dim()
     if mode not in _NEEDED_DIMS:
         raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {dims}D) for the modes: nearest | "
                                   f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})")
     if dims != _NEEDED_DIMS[mode]:
         raise NotImplementedError(f"Got {dims}D input, but {mode} mode needs {_NEEDED_DIMS[mode]}D input")
+    if mode == "lanczos" and align_corners:
+        raise ValueError("Lanczos mode does not support align_corners=True")
+    if mode == "lanczos" and not antialias:
+        raise ValueError("Lanczos mode requires antialias=True")
+    if antialias:
+        return aten.overload(f"_upsample_{mode}2d_aa.vec")(input, sizes, align_corners, scales)
     name = {"linear": "linear1d", "bilinear": "bilinear2d", "bicubic": "bicubic2d", "trilinear": "trilinear3d"}[mode]
     return aten.overload(f"upsample_{name}.vec")(input, sizes, align_corners, scales)
 
