@@ -154,3 +154,25 @@ def _errors() -> list[Case]:
 
 
 CASES = [*_padding(), *_resizing(), *_unrolling(), *_sampling(), *_errors()]
+
+# --- resizing with a filter, sampling of volumes ------------------------------------------------------------------------------------
+_IMAGE, _VOLUME = In((1, 2, 7, 9), "float64"), In((1, 2, 3, 4, 5), "float64")
+for _mode in ("bilinear", "bicubic", "lanczos"):
+    CASES += [Case(f"antialias-{_mode}-{form}-{corners}", f"F.interpolate(a, {form}, mode='{_mode}', align_corners={corners}, antialias=True)",
+                   a=_IMAGE, rtol=1e-6) for form in ("size=(3, 4)", "size=(11, 5)", "size=(7, 9)", "scale_factor=0.4", "scale_factor=(0.7, 1.9)")
+              for corners in (False, True)]
+    CASES.append(Case(f"antialias-{_mode}-single", f"F.interpolate(a, size=(3, 4), mode='{_mode}', antialias=True)", a=In((2, 1, 6, 8))))
+CASES += [Case(f"error-antialias-{c}", c, a=In((1, 2, 4, 4)), grad=False) for c in (
+    "F.interpolate(a, size=(2, 2), mode='nearest', antialias=True)", "F.interpolate(a[0], size=2, mode='linear', antialias=True)",
+    "F.interpolate(a, size=(2, 2), mode='lanczos')")]
+for _mode in ("bilinear", "nearest"):
+    for _pad in ("zeros", "border", "reflection"):
+        CASES += [Case(f"grid_sample-5d-{_mode}-{_pad}-{corners}", f"F.grid_sample(a, g, '{_mode}', '{_pad}', {corners})", a=_VOLUME,
+                       g=In((1, 2, 3, 2, 3), "float64", low=-1.4, high=1.4), rtol=1e-7) for corners in (False, True)]
+CASES += [
+    Case("grid_sample-5d-cubic", "F.grid_sample(a, torch.zeros(1, 2, 3, 2, 3, dtype=torch.float64), 'bicubic', align_corners=False)", a=_VOLUME),
+    Case("grid_sample-3d", "F.grid_sample(a[0], torch.zeros(2, 3, 2), align_corners=False)", a=_VOLUME),
+    Case("grid_sample-mixed", "F.grid_sample(a, torch.zeros(1, 2, 3, 2), align_corners=False)", a=_VOLUME),
+]
+CASES.append(Case("torch_grid_sampler_3d", "torch.grid_sampler_3d(a, g, 0, 1, False)", a=_VOLUME, g=In((1, 2, 3, 2, 3), "float64", low=-1.4, high=1.4),
+                  rtol=1e-7))
