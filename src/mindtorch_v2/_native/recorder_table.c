@@ -3,6 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/mman.h>
+#define MAPS_CHUNKS
+#endif
 
 /* --- chunks ----------------------------------------------------------------------------------------------------------- */
 /* A profile's first write to a fresh page makes the system find one, which costs more than the events that fit it. So the memory of
@@ -32,15 +36,38 @@ static bool keep(char *data, size_t size)
     return false;
 }
 
+/* Large chunks are mapped, so that the system has them back at once: malloc would keep what it once got, whoever needs it. */
+static char *memory_new(size_t size)
+{
+#ifdef MAPS_CHUNKS
+    if (size >= LEAST_KEPT) {
+        void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return data == MAP_FAILED ? NULL : data;
+    }
+#endif
+    return malloc(size);
+}
+
+static void memory_free(char *data, size_t size)
+{
+#ifdef MAPS_CHUNKS
+    if (data && size >= LEAST_KEPT) {
+        munmap(data, size);
+        return;
+    }
+#endif
+    free(data);
+}
+
 static Chunk *chunk_new(size_t size)
 {
     char *data = take_kept(size);
     if (!data)
-        data = malloc(size);
+        data = memory_new(size);
     Chunk *made = data ? PyObject_New(Chunk, &Chunk_Type) : NULL;
     if (!made) {
         PyErr_Clear();
-        free(data);
+        memory_free(data, size);
         return NULL;
     }
     made->data = data;
@@ -51,7 +78,7 @@ static Chunk *chunk_new(size_t size)
 static void chunk_dealloc(Chunk *self)
 {
     if (!keep(self->data, self->size))
-        free(self->data);
+        memory_free(self->data, self->size);
     PyObject_Free(self);
 }
 

@@ -17,6 +17,7 @@ from ._config import _ExperimentalConfig, check_filters, npu_available, warn_cal
 from ._enums import ProfilerActivity, ProfilerState
 from ._filters import shown_in_trace
 from ._results import ProfilerResult
+from ._returned import ReturnsMemory
 from ._session import Session
 from ._store import EventStore, Options, concat
 from .analysis.events import EventList, build_events, key_averages
@@ -253,6 +254,7 @@ class profile:
             with _building:
                 if self._unbuilt is not None:
                     self._store, self._unbuilt = self._unbuilt(), None
+                    self._returned = ReturnsMemory.of(self._store)
         return self._store
 
     @store.setter

@@ -10,6 +10,7 @@ from . import _storefile
 from ._files import ProfileFileError
 from ._filters import shown_in_trace
 from ._kineto_reader import load_trace
+from ._returned import ReturnsMemory
 from ._store import EventStore
 from .analysis.events import EventList, build_events
 from .analysis.events import key_averages as _key_averages
@@ -45,6 +46,11 @@ class LoadedProfile:
         self.record_shapes, self.profile_memory = options.record_shapes, options.profile_memory
         self.with_stack, self.with_flops, self.with_modules = options.with_stack, options.with_flops, options.with_modules
         self.use_device = store.metadata.use_device
+
+    def __del__(self) -> None:
+        returned = ReturnsMemory.of(self.__dict__.get("store", ()))
+        self.__dict__.clear()      # first the memory, then its return
+        del returned
 
     @cached_property
     def metadata(self) -> dict[str, Any]:

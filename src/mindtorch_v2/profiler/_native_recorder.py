@@ -6,6 +6,7 @@ twin's Python code, once.
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -186,6 +187,7 @@ class NativeTracer:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder: Any = recorder
+        self._threads: set[int] = set()      # those with a profile function of ours
         self._monitoring = _Monitoring.claim()
         if self._monitoring is not None:
             self._monitoring.start()
@@ -210,6 +212,12 @@ class NativeTracer:
                 row = -3 if row == -1 else row      # shown, but not kept
             running.append((frame, self.recorder._describe_code(frame.f_code)[0], row))
         buffer.begin_trace(running, self._monitoring is not None, self._monitoring is not None and self._monitoring.alone)
+        if self._monitoring is None:
+            self._threads.add(threading.get_ident())
+
+    def is_displaced(self) -> bool:
+        """Whether the calling thread was traced and now has another profile function, or none."""
+        return threading.get_ident() in self._threads and type(sys.getprofile()).__name__ != "Hook"
 
     def stop(self, buffers: list[Any]) -> None:
         """Ends tracing and closes the rows of all frames. Other threads notice at their next call."""

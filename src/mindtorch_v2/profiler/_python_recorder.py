@@ -433,8 +433,11 @@ class Recorder:
             if detail & STACKS:
                 stack = self._stack_of(buffer, parent)
                 if op.event.startswith("aten::"):
-                    if buffer.paused_by_ops is not None and not buffer.op_stacks and sys.getprofile() is buffer.paused_by_ops:
-                        sys.setprofile(None)
+                    if buffer.paused_by_ops is not None and not buffer.op_stacks:
+                        if sys.getprofile() is buffer.paused_by_ops:
+                            sys.setprofile(None)
+                        else:
+                            buffer.paused_by_ops = None     # another has taken its place
                     buffer.op_stacks[row] = stack
             buffer.details += (row, 0, inputs, stack, buffer.module)
         buffer.rows += (row, self.now(), label, parent, sequence_nr)

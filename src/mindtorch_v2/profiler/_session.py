@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import socket
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -28,6 +30,8 @@ _tracer: PythonTracer | NativeTracer | None = None
 _garbage: GarbageWatch | None = None
 _meeting: Meeting | None = None
 _numbers = itertools.count(1)
+_DISPLACED = ("Python calls are missing from this profile: sys.setprofile or cProfile was begun inside it, and before Python 3.12 a thread "
+              "has one profile function only. Begin it before the profile (then both see everything), or use another version of Python.")
 
 
 class Session:
@@ -40,6 +44,7 @@ class Session:
         self._watch: Any = None          # of the device's launches
         self._first_launch = 0
         self._device: Any = None         # what ran on devices, once the window has ended
+        self._displaced = False          # another profile function took the place of the one that records Python calls
         self.warming = warming
         self.number = next(_numbers)
         self.running = False
@@ -130,6 +135,8 @@ class Session:
                 return lambda: EventStore(metadata=metadata())
             try:
                 self._end()
+                if self._displaced:
+                    warnings.warn(_DISPLACED, stacklevel=2)
                 return partial(build_store, self._window(), metadata())
             finally:
                 self._spans = {}
@@ -159,6 +166,7 @@ class Session:
         try:
             self.stop_ns = recorder.now()
             self._close_spans()
+            self._displaced = self.options.with_stack and _tracer is not None and _tracer.is_displaced()
         finally:
             self._let_go()
 
@@ -177,6 +185,8 @@ class Session:
     def _metadata(self, trace_id: str, user: Mapping[str, str] | None, use_device: str | None,
                   record_function_base: int | None) -> Metadata:
         notes, properties = ({}, "[]") if self._device is None else (described(self._device, use_device or ""), self._device.properties)
+        if self._displaced:
+            notes = {**notes, "python_calls": json.dumps("incomplete: another profile function was set meanwhile")}
         return Metadata(self.start_ns, self.stop_ns, self.epoch_offset_ns, os.getpid(), _process_name(),
                         socket.gethostname(), trace_id, use_device, self.options, {**(user or {}), **notes},
                         record_function_base=record_function_base, device_properties=properties)

@@ -31,6 +31,7 @@ class PythonTracer:
         self._code_labels: dict[CodeType, int] = {}
         self._builtin_labels: dict[tuple[Any, str], int] = {}     # 0: not shown
         self._functions: list[Any] = []
+        self._threads: set[int] = set()      # those with a profile function of ours
 
     def trace_thread(self, buffer: ThreadBuffer) -> None:
         """Traces the calling thread, whose buffer is given. Frames that already run become open rows."""
@@ -60,6 +61,12 @@ class PythonTracer:
         if _CAN_PAUSE and previous is None:
             buffer.paused_by_ops = function
         sys.setprofile(function)
+        self._threads.add(threading.get_ident())
+
+    def is_displaced(self) -> bool:
+        """Whether the calling thread was traced and now has another profile function, or none."""
+        current: Any = sys.getprofile()
+        return threading.get_ident() in self._threads and getattr(current, "tracer", None) is not self
 
     def stop(self, buffers: list[ThreadBuffer]) -> None:
         """Ends tracing and closes the rows of all frames. Other threads notice at their next call."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -56,6 +57,15 @@ def flops_scale(flops: Iterable[int]) -> tuple[float, str]:
 def _attr_formatter(name: str) -> property:
     """A property that shows the time attribute `name` as text."""
     return property(lambda self: _format_time(getattr(self, name)))
+
+
+# Control characters, separators of lines, what reverses the direction of writing, and halves of characters.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """A text that stays on its line and leaves the terminal alone: other characters are written as Python writes them in strings."""
+    return text if text.isprintable() else _UNPRINTABLE.sub(lambda found: repr(found.group())[1:-1], text)
 
 
 def shown(value: Any) -> str:

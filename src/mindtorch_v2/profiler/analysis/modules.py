@@ -8,7 +8,7 @@ import numpy as np
 from .._fields import Kind
 from .._store import EventStore
 from .flows import forward_of
-from .formatting import _format_memory, _format_time
+from .formatting import _format_memory, _format_time, printable
 from .tree import EventTree
 
 
@@ -59,7 +59,7 @@ class ModuleReport:
         rows = [("Module", "Calls", "Forward", "Backward", "CPU Mem", "FLOPs")]
 
         def add(node: ModuleNode, depth: int) -> None:
-            rows.append(("  " * depth + node.label, str(node.calls), _format_time(node.forward_ns / 1000),
+            rows.append(("  " * depth + printable(node.label), str(node.calls), _format_time(node.forward_ns / 1000),
                          _format_time(node.backward_ns / 1000), _format_memory(node.cpu_bytes), str(node.flops) if node.flops else "--"))
             for child in node.children:
                 add(child, depth + 1)

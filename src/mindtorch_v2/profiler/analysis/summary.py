@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .formatting import printable
 from .function_event import plain_shapes
 from .source import EventSource
 from .tree import EventTree
@@ -37,7 +38,7 @@ def summarize(rows: Sequence[Row]) -> Summary:
     found = Summary(use_device=rows[0].use_device)
     cpu_rows_device_us = 0.0
     for row in rows:
-        found.longest_name = max(found.longest_name, len(str(row.key)))
+        found.longest_name = max(found.longest_name, len(printable(str(row.key))))
         if row.input_shapes:
             found.longest_shapes = max(found.longest_shapes, len(str(row.input_shapes)))
         if row.stack:
@@ -69,7 +70,7 @@ def summarize_views(source: EventSource, entries: np.ndarray) -> Summary:
     def distinct(values: np.ndarray) -> list[int]:
         return [i for i in np.unique(values[entries]).tolist() if i >= 0]
 
-    names = [len(tree.name_of_id[i]) for i in distinct(tree.name_id)]
+    names = [len(printable(tree.name_of_id[i])) for i in distinct(tree.name_id)]
     shapes = [len(str(plain_shapes(store.inputs[i].shapes))) for i in distinct(tree.column(store.columns["inputs"], -1))
               if store.inputs[i].shapes and options.describes_inputs]
     overloads = distinct(tree.column(store.overload, -1)) if options.capture_overload_names else []

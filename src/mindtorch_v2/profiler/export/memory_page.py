@@ -4,7 +4,7 @@ from __future__ import annotations
 import html
 import json
 
-from ..analysis.formatting import _format_memory
+from ..analysis.formatting import _format_memory, printable
 from ..analysis.memory import Category
 from ..analysis.memory_peak import Holder
 
@@ -163,7 +163,7 @@ def _label(category: Category) -> str:
 
 def _holder_rows(holders: list[Holder]) -> str:
     rows = [(_format_memory(h.nbytes), str(h.blocks), f'<i style="background:{_COLOURS[h.category]}"></i>{_label(h.category)}',
-             *map(html.escape, (h.name, h.module, h.line))) for h in holders[:_MAX_HOLDERS]]
+             *(html.escape(printable(text)) for text in (h.name, h.module, h.line))) for h in holders[:_MAX_HOLDERS]]
     rest = holders[_MAX_HOLDERS:]
     if rest:
         rows.append((_format_memory(sum(h.nbytes for h in rest)), str(sum(h.blocks for h in rest)), "",

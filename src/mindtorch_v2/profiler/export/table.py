@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..analysis.formatting import _format_memory, _format_time_share, flops_scale, format_time_in
+from ..analysis.formatting import _format_memory, _format_time_share, flops_scale, format_time_in, printable
 from ..analysis.summary import Summary, summarize
 
 _GAP = "  "
@@ -88,9 +88,9 @@ def _path_tail(path: str, width: int) -> str:
 
 def _name_columns(summary: Summary, limit: int | None) -> list[Column]:
     width = _capped(summary.longest_name + 4, limit)
-    columns = [Column("Name", width, lambda row: _shortened(str(row.key), limit))]
+    columns = [Column("Name", width, lambda row: _shortened(printable(str(row.key)), limit))]
     if summary.has_overloads:
-        columns.append(Column("Overload Name", width, lambda row: _shortened(row.overload_name or "", limit)))
+        columns.append(Column("Overload Name", width, lambda row: _shortened(printable(row.overload_name or ""), limit)))
     return columns
 
 
@@ -138,11 +138,11 @@ def _detail_columns(summary: Summary, max_shapes: int | None, max_source: int | 
         columns.append(Column("Node ID", _NUMBER_WIDTH, lambda row: str(row.node_id)))
     if summary.longest_shapes:
         shapes_width = _capped(summary.longest_shapes + 4, max_shapes)
-        columns.append(Column("Input Shapes", shapes_width, lambda row: str(row.input_shapes)[:shapes_width]))
+        columns.append(Column("Input Shapes", shapes_width, lambda row: printable(str(row.input_shapes))[:shapes_width]))
     if summary.longest_source:
         source_width = _capped(summary.longest_source + 4, max_source)
-        columns.append(Column("Source Location", source_width, lambda row: _path_tail(row.stack[0], source_width) if row.stack else "",
-                              left=True, continues=True))
+        columns.append(Column("Source Location", source_width, left=True, continues=True,
+                              cell=lambda row: _path_tail(printable(row.stack[0]), source_width) if row.stack else ""))
     if with_flops and any(value > 0 for value in summary.flops):
         scale, unit = flops_scale(summary.flops)
         columns.append(Column(f"Total {unit}", _NUMBER_WIDTH,
@@ -162,7 +162,7 @@ def _lines(columns: Sequence[Column], rows: Iterable[Row], summary: Summary, hea
     for row in rows:
         lines.append("".join(column.place(column.cell(row)) for column in columns))
         if source is not None:
-            frames = [_path_tail(frame, source.width) for frame in (row.stack or ())[1:]]
+            frames = [_path_tail(printable(frame), source.width) for frame in (row.stack or ())[1:]]
             lines += ["".join(column.place(frame if column is source else "") for column in columns) for frame in [*frames, ""]]
     lines += [rule, f"Self CPU time total: {format_time_in(summary.self_cpu_us, unit)}"]
     if summary.has_device_time:
