@@ -52,6 +52,9 @@ class OpOverloadPacket:
     def __str__(self) -> str:
         return f"aten.{self.__name__}"
 
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+
 
 class _Namespace:
     def __getattr__(self, name: str) -> OpOverloadPacket:

@@ -29,7 +29,12 @@ def dispatch_with_keyset(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
         return _run_kernel(op, keyset, args)
     # Calls that cannot need a node carry no sequence number. The thread's own state is slow to read, so the mode word comes first.
     without = SPACE["_mode"] & NO_GRAD and not state.grad or not op.is_numbered or keyset & INFERENCE and _are_inference(op, args)
-    observer.enter_op(op, args, -1 if without else sequence[0])
+    number = -1 if without else sequence[0]
+    place = op.generator_place
+    if place < 0 or args[place] is not None:
+        observer.enter_op(op, args, number)
+    else:
+        observer.enter_op(op.unseeded, args[:place] + args[place + 1:], number)
     try:
         out = _run_kernel(op, keyset, args)
         if observer.watches_outputs:

@@ -31,6 +31,10 @@ _OUT_OVERLOADS = {
     "median.dim": "dim_values", "nanmedian.dim": "dim_values", "sort.stable": "values_stable",
     **dict.fromkeys(("mode", "sort", "topk", "kthvalue"), "values"),
 }
+_OUT_OVERLOADS |= {"empty.memory_format": "out", "arange.start_step": "start_out", "rand.generator": "out", "randn.generator": "out",
+                   "randint.generator": "out", "randint.low_generator": "low_out", "randperm.generator": "out",
+                   "normal.float_float": "float_float_out"}
+_OPTIONS = ("dtype", "layout", "device", "pin_memory")      # a factory takes these from `out`
 _shown_ops: dict[str, Op] = {}
 
 
@@ -40,7 +44,10 @@ def _shown_op(op: Op, count: int) -> Op:
     if made is None:
         overload = _OUT_OVERLOADS.get(op.name, f"{op.overload}_out" if op.overload else "out")
         arguments = op.text[op.text.index("(") + 1:op.text.index(") -> ")]
-        star = "" if any(p.keyword_only for p in op.schema.params) else "*, "
+        if op.is_factory:
+            arguments = ", ".join(part for part in arguments.split(", ") if part.split("=")[0].rpartition(" ")[2] not in _OPTIONS)
+            arguments = arguments.removesuffix(", *").removesuffix("*")
+        star = "" if "*, " in arguments else "*, "
         outs = ", ".join(f"Tensor(a!) out{i}" for i in range(count)) if count > 1 else "Tensor(a!) out"
         text = f"{op.base}.{overload}({arguments}{', ' if arguments else ''}{star}{outs}) -> Tensor(a!)"
         made = _shown_ops[op.name] = Op(text, op.family, None, None, (), False, False, False, op.namespace, None)
@@ -101,7 +108,9 @@ def make_into(op: Op, call: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
     check_factory(given["dtype"], out)
     given.update(dtype=out.dtype, device=out.device)
     positional = [given[p.name] for p in op.schema.params if not p.keyword_only]
-    made = call(*positional, **{p.name: given[p.name] for p in op.schema.params if p.keyword_only})
+    keywords = {p.name: given[p.name] for p in op.schema.params if p.keyword_only}
+    shown = tuple(given[p.name] for p in op.schema.params if p.name not in _OPTIONS)
+    made = _told(op, call, shown, positional, keywords, [out])
     if op.base == "arange" and out.numel() not in (0, made.numel()):
         warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not match the "
                       f"computed number of elements {made.numel()}. Note that this may occur as a result of rounding error. The out tensor "

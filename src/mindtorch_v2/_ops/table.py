@@ -72,6 +72,19 @@ class Op:
         return self.is_numbered and (self.base in _OPAQUE or (self.family in ("creation", "random") and self.is_factory))
 
     @cached_property
+    def unseeded(self) -> Op:
+        """What an observer is told where no generator is given: PyTorch has an overload without that parameter."""
+        overload = "_".join(word for word in self.overload.split("_") if word != "generator")
+        arguments = self.text[self.text.index("("):].replace("Generator? generator=None, ", "")
+        text = f"{self.base}{'.' if overload else ''}{overload}{arguments}"
+        return Op(text, self.family, self.rule, self.meta, tuple(self.numbers), False, False, False, self.namespace, self.no_grad)
+
+    @cached_property
+    def generator_place(self) -> int:
+        """Where the generator stands among the arguments, if there is an overload without it; else -1."""
+        return next((i for i, p in enumerate(self.schema.params) if p.type == "Generator"), -1) if "generator" in self.overload else -1
+
+    @cached_property
     def is_factory(self) -> bool:
         return any(p.name == "device" and p.type == "Device" for p in self.schema.params)
 

@@ -126,15 +126,20 @@ def test_keyword_values_in_events_and_in_traces(tmp_path):
 @pytest.mark.parametrize("call, overload", [
     ("torch.add(x, x, out=x)", "out"), ("torch.mul(x, 2, out=x)", "out"), ("torch.sum(x, 0, out=torch.empty(2))", "IntList_out"),
     ("torch.exp(x, out=x)", "out"), ("torch.max(x, 0, out=(torch.empty(2), torch.empty(2, dtype=torch.int64)))", "dim_max"),
-    ("torch.eq(x, 1, out=torch.empty(2, 2, dtype=torch.bool))", "Scalar_out"), ("torch.add(x, x)", "Tensor")])
+    ("torch.eq(x, 1, out=torch.empty(2, 2, dtype=torch.bool))", "Scalar_out"), ("torch.add(x, x)", "Tensor"),
+    ("torch.zeros(2, out=torch.empty(2))", "out"), ("torch.arange(0, 3, 1, out=torch.empty(3))", "start_out"),
+    ("torch.randint(0, 3, (2,), out=torch.empty(2, dtype=torch.int64))", "low_out"), ("torch.rand(2, out=torch.empty(2))", "out"),
+    ("torch.rand(2)", ""), ("torch.randint(0, 3, (2,))", "low"), ("torch.rand(2, generator=torch.Generator())", "generator")])
 def test_overloads_that_write_into_a_tensor(call, overload):
     x = torch.ones(2, 2)
     with profile(experimental_config=_profiler._ExperimentalConfig(capture_overload_names=True), record_shapes=True) as prof:
         eval(call, {"torch": torch, "x": x})
     event = [e for e in prof.events() if e.cpu_parent is None][-1]
     assert event.overload_name == overload
-    outs = call.count("torch.empty") or call.count("out=")
-    assert len(event.input_shapes) == len(torch._ops.table.find("add.Tensor").schema.params) + outs if "add" in call else True
+    if "add" in call:
+        assert len(event.input_shapes) == 3 + call.count("out=")
+    if call.startswith(("torch.zeros", "torch.arange")):
+        assert event.concrete_inputs == ([[2], None] if "zeros" in call else [0, 3, 1, None])
 
 
 def test_switches_for_values_and_links():
