@@ -1,10 +1,13 @@
 """What all files of the profiler share: compression, and what reading may fail with."""
 from __future__ import annotations
 
+import contextlib
+import gc
 import gzip
 import io
 import os
 import zlib
+from collections.abc import Iterator
 from typing import IO, Any
 
 try:  # makes and reads the same files, several times faster
@@ -35,6 +38,18 @@ class ProfileFileError(ValueError):
 
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
         return type(self), (self.path, self.problem)
+
+
+@contextlib.contextmanager
+def collector_paused() -> Iterator[None]:
+    """Readers make no cycles, so looking for them would only take time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class Contents(io.BufferedIOBase):

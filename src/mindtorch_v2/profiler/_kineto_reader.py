@@ -5,13 +5,10 @@ of them.
 """
 from __future__ import annotations
 
-import contextlib
-import gc
 import os
-from collections.abc import Iterator
 
 from . import _kineto_native
-from ._files import ProfileFileError
+from ._files import ProfileFileError, collector_paused
 from ._json_stream import read_trace
 from ._kineto_collector import Collector
 from ._kineto_store import build
@@ -20,7 +17,7 @@ from ._store import EventStore
 
 def load_trace(path: str | os.PathLike[str]) -> EventStore:
     """The store of a trace file. ProfileFileError, with the file's name, for what cannot be read as one."""
-    with _collector_paused():
+    with collector_paused():
         try:
             collector = _kineto_native.read(path) or _read(path, exact=False)
             if collector.lost_digits:       # an older form: microseconds since 1970 with decimals, which no double holds
@@ -50,15 +47,3 @@ def _read(path: str | os.PathLike[str], exact: bool) -> Collector:
             raise ProfileFileError(path, f"event {number} of the trace makes no sense: {problem}") from error
         number += 1
     return collector
-
-
-@contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
-    """No cycles are made here, so looking for them would only take time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

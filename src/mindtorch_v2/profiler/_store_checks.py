@@ -8,6 +8,7 @@ from typing import Any
 from ._store import InputDescription, Metadata, ModuleInfo, Options, ThreadInfo
 
 _MAX_DEPTH = 32
+_PLAIN = frozenset({int, str, float, bool, type(None)})
 _LIMIT = 1 << 63
 
 
@@ -96,7 +97,7 @@ def _as_tuples(value: Any, depth: int) -> Any:
     if isinstance(value, list):
         if depth == 0:
             raise ValueError(f"lists are nested more than {_MAX_DEPTH} deep")
-        return tuple([_as_tuples(item, depth - 1) for item in value])
+        return tuple([item if type(item) in _PLAIN else _as_tuples(item, depth - 1) for item in value])
     if isinstance(value, dict):
         real, imag = value["complex"]
         return complex(float(real), float(imag))

@@ -19,7 +19,7 @@ import numpy as np
 from .._files import atomic_file
 from ._enums import DeviceType
 from ._fields import EVENT_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Field, Kind
-from ._files import ProfileFileError
+from ._files import ProfileFileError, collector_paused
 from ._store import EventStore, MemoryTable, StackTable, Table
 from ._store_checks import checked_inputs, checked_metadata, checked_module, checked_thread
 
@@ -116,7 +116,8 @@ def load(path: str | os.PathLike[str]) -> EventStore:
             raise ProfileFileError(path, "is too short to be a saved profile")
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     try:
-        return _Reader(path, data).store()
+        with collector_paused():
+            return _Reader(path, data).store()
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError, SyntaxError, MemoryError) as error:
         # Checksums hold, so this is not damage: another writer made a file with contents that make no sense.
         if isinstance(error, ProfileFileError):

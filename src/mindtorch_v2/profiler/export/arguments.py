@@ -5,7 +5,6 @@ import json
 from typing import Any
 
 from .._store import EventStore, InputDescription
-from ..analysis.function_event import as_lists
 
 _RESERVED = frozenset({"External id", "Record function id", "Sequence number", "Fwd thread id", "Ev Idx", "Input Dims",
                        "Input Strides", "Input type", "Concrete Inputs", "Call stack", "Module Hierarchy", "finished"})
@@ -54,10 +53,10 @@ def described_arguments(inputs: InputDescription, is_operator: bool, with_shapes
     if with_values and (inputs.shapes or values):
         members["Concrete Inputs"] = values
     if inputs.shapes and with_shapes:
-        members |= {"Input type": list(inputs.types), "Input Strides": as_lists(inputs.strides), "Input Dims": as_lists(inputs.shapes)}
+        members |= {"Input type": list(inputs.types), "Input Strides": inputs.strides, "Input Dims": inputs.shapes}
     for key, value in inputs.keywords:
         if all_keywords or _is_shown(key, value):
-            members[f"{key} (input)" if key in _RESERVED else key] = as_lists(value)
+            members[f"{key} (input)" if key in _RESERVED else key] = value
     return "," + compact(members)[1:-1] if members else ""
 
 

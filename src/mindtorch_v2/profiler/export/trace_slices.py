@@ -134,8 +134,12 @@ class Slices:
     def _argument_texts(self) -> Iterator[str]:
         """The description of every set of arguments and of none, for other events and then for operators."""
         shown = self.options.describes_inputs, self.options.concrete_inputs, self.store.metadata.is_foreign
-        return (text for operator in (False, True)
-                for text in [*(described_arguments(inputs, operator, *shown) for inputs in self.store.inputs), ""])
+        for operator in (False, True):
+            used = np.zeros(len(self.store.inputs) + 1, bool)
+            used[self.store.columns["inputs"][(self.store.kind == Kind.OP) == operator]] = True
+            for inputs, is_used in zip(self.store.inputs, used.tolist()):
+                yield described_arguments(inputs, operator, *shown) if is_used else ""
+            yield ""
 
     @cached_property
     def _arguments(self) -> Texts:
