@@ -38,7 +38,8 @@ derivative("sinh", self=lambda g, self: g * conj(aten.cosh(self)))
 derivative("cosh", self=lambda g, self: g * conj(aten.sinh(self)))
 derivative("tanh", self=lambda g, result: aten.tanh_backward(g, result))
 derivative("asinh", self=lambda g, self: g * conj(aten.rsqrt(self * self + 1)))
-derivative("acosh", self=lambda g, self: g * conj(aten.rsqrt(self - 1) * aten.rsqrt(self + 1)))
+derivative("acosh", self=lambda g, self: g * (conj(aten.rsqrt(self - 1) * aten.rsqrt(self + 1)) if self.dtype.is_complex
+                                             else aten.rsqrt(self * self - 1)))
 derivative("atanh", self=lambda g, self: g * conj(aten.reciprocal(1 - self * self)))
 derivative("sigmoid", self=lambda g, result: aten.sigmoid_backward(g, result))
 derivative("logit", self=lambda g, self, eps: aten.logit_backward(g, self, eps))
@@ -134,7 +135,7 @@ derivative("_conj", self=lambda g: conj(g))
 derivative("_conj_physical", self=lambda g: aten._conj_physical(g))
 derivative("complex", real=lambda g: aten.real(g), imag=lambda g: aten.imag(g))
 derivative("polar",
-           abs=lambda g, angle: aten.real(g) * aten.cos(angle) + aten.imag(g) * aten.sin(angle),
+           abs=lambda g, result: aten.real(conj(g) * aten.sgn(result)),
            angle=lambda g, result: aten.real(conj(g) * (result * 1j)))
 
 

@@ -232,7 +232,7 @@ _TINY = 1e-12
 @composite("margin_ranking_loss")
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float, reduction: int) -> Any:
     difference = aten.sub(input1, input2)
-    return reduced(aten.clamp_min_(aten.add(aten.mul(aten.neg(target), difference), margin), 0), reduction)
+    return reduced(aten.clamp_min_(aten.add(aten.mul(aten.neg(target), difference), float(margin)), 0), reduction)
 
 
 def _less(number: float, t: Any) -> Any:

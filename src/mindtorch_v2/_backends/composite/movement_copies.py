@@ -40,6 +40,8 @@ def to_copy(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_mem
             memory_format: Any) -> Any:
     where = self.device if device is None else _device.resolve(device)
     kind = self.dtype if dtype is None else dtype
+    if kind is dt.float16 and self.dtype is dt.float64 and self._ks & CPU:
+        self = aten._to_copy(self, dtype=dt.float32)  # PyTorch rounds twice
     if self._ks & CPU and where.type == "cpu" and _observer.active is None and self._a.flags.c_contiguous \
             and self.dtype.category <= kind.category and (memory_format is None or memory_format is preserve_format):
         return wrap(cast(self._a, kind.np), kind)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten
+from ..._dispatch.modes import grad_enabled
 from ..._dispatch.registry import composite
 from ..._dispatch.resolve import type_word
 from ..._shape import normalize_dim, normalize_dims
@@ -81,6 +82,8 @@ def sum_to_size(self: Any, size: Sequence[int]) -> Any:
     lead = len(have) - len(shape)
     if lead < 0 or any(n not in (1, m) for n, m in zip(shape, have[lead:])):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")
+    if not shape:
+        return aten.overload("sum")(self)
     dims = [*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1 and have[lead + i] != 1)]
     out = aten.overload("sum.dim_IntList")(self, dims, True) if dims else self
     return aten.view(out, shape) if lead else out
@@ -207,12 +210,28 @@ def cumprod_backward(grad: Any, input: Any, dim: int, output: Any) -> Any:
     is_zero = aten.eq(input, 0)
     if input.is_meta or not aten.item(aten.any(is_zero)):
         return aten.div(_reverse_cumsum(weighted, dim), input)
+    if grad_enabled() and (grad.requires_grad or input.requires_grad):
+        return _cumprod_backward_by_products(grad, input, dim)
     seen = aten.cumsum(is_zero, dim)
     first = aten.logical_and(is_zero, aten.eq(seen, 1))
     without = aten.cumprod(aten.masked_fill(input, first, 1), dim)
     at_first = _reverse_cumsum(aten.mul(aten.masked_fill(grad, aten.eq(seen, 0), 0), without), dim)
     before = aten.div(_reverse_cumsum(weighted, dim), aten.masked_fill(input, is_zero, 1))
     return aten.where(first, at_first, aten.masked_fill(before, aten.gt(seen, 0), 0))
+
+
+def _cumprod_backward_by_products(grad: Any, input: Any, dim: int) -> Any:
+    """The same made of products alone, which can be differentiated where factors are zero: each factor's gradient is the sum of
+    the products behind it that leave it out."""
+    size, found = input.shape[dim], []
+    for k in range(size):
+        before = aten.prod(aten.narrow(input, dim, 0, k), dim, True)
+        rest = aten.narrow(grad, dim, k, 1)
+        if k + 1 < size:
+            behind = aten.cumprod(aten.narrow(input, dim, k + 1, size - k - 1), dim)
+            rest = aten.add(rest, aten.sum(aten.mul(aten.narrow(grad, dim, k + 1, size - k - 1), behind), dim, True))
+        found.append(aten.mul(before, rest))
+    return aten.cat(found, dim)
 
 
 @composite("diff")

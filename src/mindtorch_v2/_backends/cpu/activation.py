@@ -85,9 +85,9 @@ def threshold_backward(grad_output: np.ndarray, self: np.ndarray, threshold: Any
 
 @kernel("hardtanh_backward")
 def hardtanh_backward(grad_output: np.ndarray, self: np.ndarray, min_val: Any, max_val: Any) -> np.ndarray:
-    outside = np.less_equal(self, min_val)
-    outside |= np.greater_equal(self, max_val)
-    return keep(outside, grad_output, inverted=True)
+    inside = np.greater(self, min_val)
+    inside &= np.less(self, max_val)
+    return keep(inside, grad_output)
 
 
 @kernel("leaky_relu")
@@ -115,13 +115,20 @@ def hardshrink(self: np.ndarray, lambd: Any) -> np.ndarray:
 
 @kernel("hardshrink_backward")
 def hardshrink_backward(grad_out: np.ndarray, self: np.ndarray, lambd: Any) -> np.ndarray:
-    return keep(_within(self, lambd), grad_out, inverted=True)
+    return keep(_beyond(self, lambd), grad_out)
 
 
 def _within(x: np.ndarray, limit: Any) -> Any:
     inside = np.greater_equal(x, -limit)
     inside &= np.less_equal(x, limit)
     return inside
+
+
+def _beyond(x: np.ndarray, limit: Any) -> Any:
+    """Where something is passed on: what is not a number is not."""
+    outside = np.less(x, -limit)
+    outside |= np.greater(x, limit)
+    return outside
 
 
 @kernel("softshrink")
@@ -135,7 +142,7 @@ def softshrink(self: np.ndarray, lambd: Any) -> Any:
 
 @kernel("softshrink_backward")
 def softshrink_backward(grad_output: np.ndarray, self: np.ndarray, lambd: Any) -> np.ndarray:
-    return keep(_within(self, lambd), grad_output, inverted=True)
+    return keep(_beyond(self, lambd), grad_output)
 
 
 # --- piecewise linear ---------------------------------------------------------------------------------------------------
@@ -149,7 +156,7 @@ def hardsigmoid(self: np.ndarray) -> Any:
 def hardsigmoid_backward(grad_output: np.ndarray, self: np.ndarray) -> np.ndarray:
     inside = np.greater(self, -3)
     inside &= np.less(self, 3)
-    return keep(inside, grad_output / 6)
+    return keep(inside, grad_output * grad_output.dtype.type(np.float32(1 / 6)))  # PyTorch's constant is a float in every type
 
 
 @kernel("hardswish")

@@ -100,6 +100,27 @@ def apply_map(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
     return total
 
 
+def _map_bytes(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
+    """The map of bytes with weights that are whole numbers of at most 15 bits, rounded to bytes."""
+    if any(tap.weights is None for tap in taps):
+        return x
+    largest = max(float(np.max(tap.weights, initial=0.0)) for tap in taps)
+    bits = 0
+    while bits < 22 and int(0.5 + largest * (1 << (bits + 1))) < 1 << 15:
+        bits += 1
+    total = np.full(_sized(x, axis, len(taps[0].places)), 1 << (bits - 1), np.int64)
+    for tap in taps:
+        whole = np.trunc(tap.weights * (1 << bits) + np.copysign(0.5, tap.weights))
+        total += x.take(tap.places, axis=axis) * _column(whole, axis, np.int64)
+    return np.clip(total >> bits, 0, 255).astype(np.uint8)
+
+
+def resize_bytes(x: np.ndarray, vertical: Sequence[Tap], horizontal: Sequence[Tap]) -> np.ndarray:
+    """Resizes images of bytes as PyTorch does: along rows, then along columns, with bytes in between."""
+    out = _map_bytes(_map_bytes(x, -1, horizontal), -2, vertical)
+    return out.copy() if out is x else out
+
+
 def apply_transpose(g: np.ndarray, axis: int, taps: Sequence[Tap], size: int) -> np.ndarray:
     """The transposed map: every input position collects from the outputs that read it."""
     out = np.zeros(_sized(g, axis, size), g.dtype)

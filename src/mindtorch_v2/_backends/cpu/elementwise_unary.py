@@ -181,7 +181,9 @@ def sign(self: np.ndarray) -> Any:
 
 @kernel("sgn")
 def sgn(self: np.ndarray) -> Any:
-    return np.sign(self) if self.dtype.kind == "c" else sign(self)
+    if self.dtype.kind != "c":
+        return sign(self)
+    return np.where(np.isinf(self), np.array(complex(np.nan, np.nan), self.dtype), np.sign(self))   # as z / |z| is
 
 
 @kernel("signbit")

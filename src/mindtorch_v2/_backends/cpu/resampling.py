@@ -20,7 +20,7 @@ from ..._ops.resampling_shapes import (
     unshuffled_shape,
 )
 from . import grid_sampling  # noqa: F401  - registers its kernels
-from .axis_maps import apply_map, apply_transpose, padding_taps, resizing_taps
+from .axis_maps import apply_map, apply_transpose, padding_taps, resize_bytes, resizing_taps
 from .conv_arrays import crop_space, inside, pad_space, tap_slices, window_view
 from .memory_format import laid_out_like
 from .unsupported import not_implemented
@@ -77,6 +77,9 @@ def _declare_resizing(name: str, rank: int) -> None:
         if self.dtype.kind != "f" and self.dtype != np.uint8:
             raise not_implemented(f"{name}_channels_last" if rank == 2 else name, self)
         corners, scales = _options(method, rest)
+        if rank == 2 and self.dtype == np.uint8 and method in ("linear", "cubic"):
+            taps = [resizing_taps(method, self.shape[axis], output_size[axis], corners, scales[axis], False) for axis in (-2, -1)]
+            return laid_out_like(resize_bytes(np.ascontiguousarray(self), *taps), self)
         x = _computable(self, method)
         for axis in range(-1, -rank - 1, -1):  # the last first: gathering along it is slow, and grows with the others
             x = apply_map(x, axis, resizing_taps(method, self.shape[axis], output_size[axis], corners, scales[axis],
