@@ -23,7 +23,7 @@ from . import modes
 from .dispatcher import dispatch_below_autograd, dispatch_with_keyset
 from .out_form import call_with_out, make_into
 from .registry import COMPOSITES, DIRECT, INPLACE, KERNELS, SHOWN, UFUNCS, load_family
-from .resolve import check_writable, explain, key_of_device, return_type
+from .resolve import check_writable, explain, key_of_device, return_type, settle
 
 if TYPE_CHECKING:
     from .fast_path import FastPath
@@ -122,7 +122,7 @@ SPACE.update(_one=1, _check_writable=check_writable, _alias=shallow_alias, _want
              _Tensor=Tensor, _Parameter=Parameter, _new=_new, _nd=np.ndarray, _asarray=np.asarray, _Storage=Storage,
              _dispatch=dispatch_with_keyset, _below=dispatch_below_autograd, _list_keys=list_keys, _DT=dt.dtype, _as_dtype=as_dtype,
              _keys_with_holes=keys_with_holes, _misused=misused,
-             _bad=bad_tensor_argument, _bad_method=bad_method_argument, _missing=missing_argument,
+             _bad=bad_tensor_argument, _bad_method=bad_method_argument, _missing=missing_argument, _settle=settle,
              _number_key=number_key, _seq=modes.sequence, _resolve=_device.resolve, _device_key=key_of_device,
              _by_num=dt.BY_NUM, _bool=dt.bool_, _explain=explain, _with_out=call_with_out, _made_into=make_into, _copyto=copyto,
              _ident=threading.get_ident)

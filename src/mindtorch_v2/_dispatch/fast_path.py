@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .registry import ALLOCATES_INSIDE, COMPOSITES, DIRECT, KERNELS, SHOWN, STEPWISE
+from .resolve import joins_layouts
 
 if TYPE_CHECKING:
     from .codegen import Writer
@@ -225,6 +226,8 @@ class FastPath:
             add(f"{pad}return {self.first}")
         elif not self.op.is_view:
             add(f"{pad}if _r.__class__ is not _nd: _r = _asarray(_r)")
+            if joins_layouts(self.op):
+                add(f"{pad}if {self.first}._a.strides != _r.strides: _r = _settle(_r, ({self.array_args()},))")
 
     def result_type(self) -> str:
         rule = self.op.rule

@@ -15,7 +15,7 @@ from .._storage import native
 from .._tensor import Parameter, Tensor, layout, memory_format
 from . import modes
 from .registry import ALLOCATES_INSIDE, COMPOSITES, DIRECT, KERNELS, NATIVE_STEPS, SHOWN
-from .resolve import check_writable, explain
+from .resolve import check_writable, explain, joins_layouts, settle
 
 if TYPE_CHECKING:
     from .codegen import Writer
@@ -48,7 +48,7 @@ def _set_up() -> bool:
     native.setup_values(_device.device, dt.dtype, layout, memory_format)
     inexact = tuple(dtype for dtype in dt.ALL if dtype.inexact)
     native.setup_calls(Tensor, Parameter, np.ndarray, reads_arrays, explain, np.asarray, check_writable, dt.BY_NUM, dt.bool_, inexact,
-                       modes.sequence, dt.float32)
+                       modes.sequence, dt.float32, settle)
     return bool(reads_arrays)
 
 
@@ -80,7 +80,7 @@ def native_call(writer: Writer, function: Any) -> Any:
         inplace=inplace, is_view=op.is_view, is_graph_view=op.is_view and op.no_grad is None,
         is_observable=not fast.shows_steps() or op.name in SHOWN, allocates_inside=op.name in ALLOCATES_INSIDE,
         gradient=_gradient(fast) if fast.records() else None, steps=NATIVE_STEPS.get(op.name), is_composite=False,
-        on_devices=not writer.composite)
+        on_devices=not writer.composite, joins=joins_layouts(op))
 
 
 def _composite_call(writer: Writer, function: Any) -> Any:
@@ -90,7 +90,7 @@ def _composite_call(writer: Writer, function: Any) -> Any:
         function=function, op=op, kernel=COMPOSITES[op.name], direct=None, shown=None, params=_params(writer, _kinds_of_values(writer)),
         positional=sum(not p.keyword_only for p in writer.params), lead=0, result_type=0, casting=0, wants_inexact=False, inplace=False,
         is_view=False, is_graph_view=False, is_observable=not op.is_opaque, allocates_inside=False, gradient=None, steps=None,
-        is_composite=True, on_devices=False)
+        is_composite=True, on_devices=False, joins=False)
 
 
 def _params(writer: Writer, kinds: list[int]) -> tuple[tuple[Any, ...], ...]:

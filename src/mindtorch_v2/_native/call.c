@@ -10,7 +10,7 @@
 
 PyTypeObject *tensor_class, *parameter_class;
 static PyTypeObject *array_class;
-static PyObject *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_keys, *device_keys;
+static PyObject *settle, *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_keys, *device_keys;
 static PyObject *s_shape, *s_dtype, *s_num, *s_backends;
 static PyObject *inexact_types[8];
 static int inexact_count;
@@ -552,6 +552,42 @@ static void release_arrays(const Call *call, Arguments *arguments)
         Py_DECREF(arguments->array[i]);
 }
 
+/* Whether the operands of an elementwise op lie in memory in different orders, so that numpy's choice for the result may not be
+ * PyTorch's. */
+static bool layouts_differ(const Call *call, const Arguments *arguments)
+{
+    enum { C_CONTIGUOUS = 1 };
+    const ArrayFields *first = NULL;
+    bool row_major = true, same = true;
+    for (int i = 0; i < call->count; i++) {
+        if (!takes_tensor(&call->params[i]) || !is_tensor(arguments->bound[i]))
+            continue;
+        const ArrayFields *fields = fields_of(arguments->array[i]);
+        if (!fields)
+            return true;
+        row_major = row_major && fields->flags & C_CONTIGUOUS;
+        if (!first)
+            first = fields;
+        else
+            same = same && fields->nd == first->nd
+                && !memcmp(fields->dimensions, first->dimensions, (size_t)first->nd * sizeof *first->dimensions)
+                && !memcmp(fields->strides, first->strides, (size_t)first->nd * sizeof *first->strides);
+    }
+    return !row_major && !same;
+}
+
+/* The result (stolen) in the order that its operands' memory tells. */
+static PyObject *settled(const Call *call, const Arguments *arguments, PyObject *array)
+{
+    if (Py_TYPE(array) != array_class)               /* a number */
+        return array;
+    PyObject *operands = tuple_of(arguments->array, call->count);
+    PyObject *made = operands ? PyObject_CallFunctionObjArgs(settle, array, operands, NULL) : NULL;
+    Py_XDECREF(operands);
+    Py_DECREF(array);
+    return made;
+}
+
 static PyObject *run(const Call *call, Arguments *arguments)
 {
     PyObject *target = arguments->bound[0];
@@ -563,6 +599,8 @@ static PyObject *run(const Call *call, Arguments *arguments)
         return NULL;
     hold_arrays(call, arguments);
     PyObject *array = call_kernel(call, arguments);
+    if (array && call->joins && layouts_differ(call, arguments))
+        array = settled(call, arguments, array);
     release_arrays(call, arguments);
     if (!array) {
         explain_error(call, arguments);
@@ -632,13 +670,13 @@ static int take_inexact(PyObject *types)
 PyObject *calls_setup(PyObject *module, PyObject *args)
 {
     /* setup_calls(Tensor, Parameter, ndarray, whether arrays can be read directly, explain, asarray, check_writable, types by
-     * number, bool type, inexact types, sequence, default type) */
+     * number, bool type, inexact types, sequence, default type, settle) */
     PyObject *tensor, *parameter, *array, *inexact, *default_type;
     int known;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOOpOOOO!OO!O!O", &tensor, &parameter, &array, &known, &explain, &as_array, &check_writable,
+    if (!PyArg_ParseTuple(args, "OOOpOOOO!OO!O!OO", &tensor, &parameter, &array, &known, &explain, &as_array, &check_writable,
                           &PyDict_Type, &type_by_number, &bool_type, &PyTuple_Type, &inexact, &PyList_Type, &next_sequence_nr,
-                          &default_type))
+                          &default_type, &settle))
         return NULL;
     if (!PyType_Check(tensor) || !PyType_Check(parameter) || !PyType_IsSubtype((PyTypeObject *)tensor, &TensorFields_Type)
             || take_inexact(inexact) < 0 || intern(&s_shape, "shape") < 0
@@ -648,7 +686,7 @@ PyObject *calls_setup(PyObject *module, PyObject *args)
             PyErr_SetString(PyExc_TypeError, "expected the tensor classes and at most 8 inexact types");
         return NULL;
     }
-    PyObject *kept[] = {explain, as_array, check_writable, type_by_number, bool_type, next_sequence_nr, tensor, parameter, array};
+    PyObject *kept[] = {settle, explain, as_array, check_writable, type_by_number, bool_type, next_sequence_nr, tensor, parameter, array};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         Py_INCREF(kept[i]);                         /* for the life of the process */
     tensor_class = (PyTypeObject *)tensor;

@@ -58,6 +58,7 @@ typedef struct {
     int count, positional, lead, result_type;
     unsigned casting;              /* parameters of one type, as bits */
     bool wants_inexact, inplace, is_view, is_graph_view, is_observable, allocates_inside, is_composite, on_devices;
+    bool joins;                    /* several tensors are joined elementwise: their memory orders may differ */
     PyObject *device_kernel;       /* tensors in, tensors out; NULL until the dispatcher found one */
     Gradient gradient;
     Steps steps;

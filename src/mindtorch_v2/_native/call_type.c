@@ -60,13 +60,13 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 {
     static char *words[] = {"function", "op", "kernel", "direct", "shown", "params", "positional", "lead", "result_type", "casting",
                             "wants_inexact", "inplace", "is_view", "is_graph_view", "is_observable", "allocates_inside", "gradient",
-                            "steps", "is_composite", "on_devices", NULL};
+                            "steps", "is_composite", "on_devices", "joins", NULL};
     PyObject *function, *op, *kernel, *direct, *shown, *params, *gradient, *steps;
-    int positional, lead, result, inexact, inplace, view, graph_view, observable, inside, composite, devices;
+    int positional, lead, result, inexact, inplace, view, graph_view, observable, inside, composite, devices, joins;
     unsigned casting;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO!iiiIppppppOOpp", words, &function, &op, &kernel, &direct, &shown,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO!iiiIppppppOOppp", words, &function, &op, &kernel, &direct, &shown,
                                      &PyTuple_Type, &params, &positional, &lead, &result, &casting, &inexact, &inplace, &view,
-                                     &graph_view, &observable, &inside, &gradient, &steps, &composite, &devices))
+                                     &graph_view, &observable, &inside, &gradient, &steps, &composite, &devices, &joins))
         return NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(params);
     if (count > MAX_PARAMS || (!composite && (lead < 0 || lead >= count)) || positional > count) {
@@ -94,6 +94,7 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     made->is_observable = observable;
     made->allocates_inside = inside;
     made->on_devices = devices;
+    made->joins = joins;
     for (Py_ssize_t i = 0; i < count; i++)
         if (read_param(PyTuple_GET_ITEM(params, i), &made->params[made->count++]) < 0) {
             Py_DECREF(made);

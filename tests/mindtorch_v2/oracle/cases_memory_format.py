@@ -57,4 +57,20 @@ def _masks_and_gradients() -> list[Case]:
     ]
 
 
-CASES = [*_images(), *_masks_and_gradients()]
+def _mixtures() -> list[Case]:
+    """Elementwise results of operands that lie differently: the first one decides."""
+    moved, plain = "p = x.permute(2, 0, 1)", In((2, 5, 6))
+    codes = {"add": "[p + y, y + p, p + p]", "compare": "[p < y, y == p]", "divide": "[p / y, torch.atan2(y, p)]", "where": "torch.where(p > 0, y, p)",
+             "three": "[torch.addcmul(p, y, y), torch.addcmul(y, p, p), torch.lerp(p, y, y)]", "row": "[p + y[0, 0], y[0, 0] + p]",
+             "column": "[p * y[0, :, :1], y[0, :, :1] * p]", "types": "[p.double() + y, y + p.double(), (p * 9).long() * y]",
+             "extremes": "[torch.maximum(p, y), torch.minimum(y, p)]", "expanded": "[p[0] + y[0, 0, 0].expand(5, 6), y[0, 0, 0].expand(5, 6) * p[0]]",
+             "every_second": "[p[:, ::2] + y[:, ::2], y[:, ::2] - p[:, ::2]]"}
+    cases = [Case(f"mixed_{name}", f"{moved}; {code}", x=In((5, 6, 2), low=0.5), y=plain) for name, code in codes.items()]
+    cases.append(Case("dropout_of_a_mixture", f"{moved}; torch.manual_seed(4); (F.dropout(p + y) != 0)", x=In((5, 6, 2), low=0.5), y=In((2, 5, 6), low=0.5),
+                      grad=False))
+    cases.append(Case("decoder_layer", "m = torch.nn.TransformerDecoderLayer(4, 2, 8, 0.0, norm_first=True); "
+                      "[p.data.fill_(0.1) for p in m.parameters()]; m(x.transpose(0, 1), y).stride()", x=In((2, 3, 4)), y=In((3, 2, 4)), grad=False))
+    return cases
+
+
+CASES = [*_images(), *_masks_and_gradients(), *_mixtures()]
