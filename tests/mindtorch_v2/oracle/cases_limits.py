@@ -116,4 +116,32 @@ def _numbers() -> list[Case]:
     return cases
 
 
-CASES = [*_ranges(), *_empty_batches(), *_gradients(), *_special_values(), *_numbers()]
+def _found_by_tables() -> list[Case]:
+    """What PyTorch's own operator tables brought to light."""
+    zeros = [[1.5, 0.0, 2.0, -3.0, 0.0], [2.0, 3.0, 4.0, 5.0, 6.0], [0.0, 1.0, 0.0, 2.0, -1.0]]
+    bytes_ = In((2, 3, 4, 5), "uint8", low=0, high=255)
+    ends = [0.5, -7.0, INF, -INF, NAN, 2.0, 0.0, 1.0, -1.0, 3.5, 6.5, -0.25, 4.0, 0.125, -2.5, 8.0]
+    cases = [
+        Case(f"cumprod_second_{d}", "g, = torch.autograd.grad(torch.cumprod(x, 1).sum(), x, create_graph=True); (g * g).sum()",
+             x=In(values=zeros, dtype=d)) for d in ("float64", "complex128")]
+    for mode in ("bilinear", "bicubic"):
+        for size in ((3, 3), (7, 4), (4, 9), (8, 10)):
+            for corners in (False, True):
+                cases.append(Case(f"bytes_{mode}_{size[0]}x{size[1]}_{corners}", f"F.interpolate(x, size={size}, mode='{mode}', align_corners={corners})",
+                                  x=bytes_))
+    cases += [Case(f"sum_to_nothing_{d}", "x.sum_to_size(())", x=In((2, 2), d, low=0)) for d in ("int32", "uint8", "bool", "float32")]
+    cases += [
+        Case("margin_ranking_whole", "F.margin_ranking_loss(x, y, t, reduction='none')", x=In((3,), "int64"), y=In((3,), "int64"),
+             t=In(values=[1, -1, 1], dtype="int64")),
+        Case("hardsigmoid_double", "F.hardsigmoid(x)", x=In((20,), "float64", low=-4, high=4), rtol=1e-12),
+        Case("acosh_at_infinity", "torch.acosh(x)", x=In(values=[1.5, 2.0, INF, 9.0], dtype="float64")),
+        Case("polar_of_zero", "torch.polar(a, t)", a=In(values=[0.0, 1.0, 2.0], dtype="float64"), t=In(values=[1.0, 2.0, 3.0], dtype="float64")),
+        Case("sgn_of_infinity", "torch.sgn(x)", x=In(values=[complex(INF, 0), complex(1, INF), 3 + 4j, 0j], dtype="complex128"), grad=False),
+        Case("double_to_half", "x.half()", x=In(values=[1.39306640625000001, 1.0 + 2.0 ** -11 + 2.0 ** -30, 65519.999], dtype="float64"), grad=False),
+    ]
+    for name in ("hardtanh", "relu6", "softshrink", "hardshrink"):
+        cases.append(Case(f"{name}_at_the_ends", f"F.{name}(x)", x=In(values=ends, dtype="float32")))
+    return cases
+
+
+CASES = [*_found_by_tables(), *_ranges(), *_empty_batches(), *_gradients(), *_special_values(), *_numbers()]

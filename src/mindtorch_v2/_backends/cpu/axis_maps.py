@@ -100,18 +100,30 @@ def apply_map(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
     return total
 
 
+def _merged(taps: Sequence[Tap]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Places and weights of the taps, with weights of one place added up (at the edges); empty where every weight is 1."""
+    found = [(tap.places, tap.weights.astype(np.float64)) for tap in taps if tap.weights is not None]
+    for i, (places, weights) in enumerate(found):
+        for later, others in found[i + 1:]:
+            same = later == places
+            weights[same] += others[same]
+            others[same] = 0.0
+    return found
+
+
 def _map_bytes(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
     """The map of bytes with weights that are whole numbers of at most 15 bits, rounded to bytes."""
-    if any(tap.weights is None for tap in taps):
+    weighted = _merged(taps)
+    if not weighted:
         return x
-    largest = max(float(np.max(tap.weights, initial=0.0)) for tap in taps)
+    largest = max(float(np.max(weights, initial=0.0)) for _, weights in weighted)
     bits = 0
     while bits < 22 and int(0.5 + largest * (1 << (bits + 1))) < 1 << 15:
         bits += 1
     total = np.full(_sized(x, axis, len(taps[0].places)), 1 << (bits - 1), np.int64)
-    for tap in taps:
-        whole = np.trunc(tap.weights * (1 << bits) + np.copysign(0.5, tap.weights))
-        total += x.take(tap.places, axis=axis) * _column(whole, axis, np.int64)
+    for places, weights in weighted:
+        whole = np.trunc(weights * (1 << bits) + np.copysign(0.5, weights))
+        total += x.take(places, axis=axis) * _column(whole, axis, np.int64)
     return np.clip(total >> bits, 0, 255).astype(np.uint8)
 
 

@@ -78,7 +78,7 @@ def _declare_resizing(name: str, rank: int) -> None:
             raise not_implemented(f"{name}_channels_last" if rank == 2 else name, self)
         corners, scales = _options(method, rest)
         if rank == 2 and self.dtype == np.uint8 and method in ("linear", "cubic"):
-            taps = [resizing_taps(method, self.shape[axis], output_size[axis], corners, scales[axis], False) for axis in (-2, -1)]
+            taps = [resizing_taps(method, self.shape[axis], output_size[axis], corners, scales[axis], True) for axis in (-2, -1)]
             return laid_out_like(resize_bytes(np.ascontiguousarray(self), *taps), self)
         x = _computable(self, method)
         for axis in range(-1, -rank - 1, -1):  # the last first: gathering along it is slow, and grows with the others
