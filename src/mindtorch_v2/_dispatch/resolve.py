@@ -140,9 +140,14 @@ def explain(op: Op, args: tuple[Any, ...], error: ValueError) -> Exception:
 
 
 # --- memory order -------------------------------------------------------------------------------------------------------
+_ELEMENTWISE_TOO = {"mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "complex", "polar"}
+_ROW_MAJOR = {"masked_fill", "rrelu_with_noise"}
+
+
 def joins_layouts(op: Op) -> bool:
     """Whether an op makes one elementwise result of several tensors, whose memory may be ordered differently."""
-    return (op.rule is not None and op.rule.elementwise and not op.writes and op.inplace_of is None and not op.is_view
+    elementwise = (op.rule is not None and op.rule.elementwise and op.base not in _ROW_MAJOR) or op.base in _ELEMENTWISE_TOO
+    return (elementwise and not op.writes and op.inplace_of is None and not op.is_view
             and len(op.schema.returns) == 1 and len(op.schema.tensor_params) > 1)
 
 
@@ -394,9 +399,14 @@ def box_meta(op: Op) -> Boxed:
         return _box_meta_writing(op)
     names = return_type(op)
 
+    joins = op.base in _ELEMENTWISE_TOO
+
     def boxed(*args: Any) -> Any:
         specs = output_specs(op, args)
         if isinstance(specs, Spec):
+            if joins and specs.shape:
+                tensors = [args[i] for i in op.schema.tensor_params if isinstance(args[i], Tensor)]
+                specs = Spec(specs.shape, specs.dtype, elementwise_strides(specs.shape, tensors))
             return wrap(meta_array(specs), specs.dtype, META)
         made = [None if s is None else wrap(meta_array(s), s.dtype, META) for s in specs]
         return tuple(made) if names is None else names(*made)
