@@ -54,6 +54,22 @@ def _empty_batches() -> list[Case]:
              x=In((0, 4, 3))),
         Case("native_group_norm_no_space", "torch.native_group_norm(x, None, None, 2, 4, 0, 2, 1e-5)", x=In((2, 4, 0)), grad=False),
     ]
+    codes = {
+        "adaptive_max_pool": "F.adaptive_max_pool2d(torch.zeros(0, 3, 4, 4), 2, return_indices=True)",
+        "grid_sample": "F.grid_sample(torch.zeros(0, 3, 4, 4), torch.zeros(0, 2, 2, 2), align_corners=False)",
+        "cross_entropy": "[F.cross_entropy(torch.zeros(0, 3), torch.zeros(0, dtype=torch.long), reduction=r) for r in ('sum', 'mean', 'none')]",
+        "ctc": "F.ctc_loss(torch.zeros(5, 0, 3), torch.zeros(0, 2, dtype=torch.long), torch.zeros(0, dtype=torch.long), torch.zeros(0, dtype=torch.long))",
+        "attention": "torch.nn.MultiheadAttention(4, 2)(torch.zeros(3, 0, 4), torch.zeros(3, 0, 4), torch.zeros(3, 0, 4))[0].detach()",
+        "encoder": "torch.nn.TransformerEncoderLayer(4, 2, 8)(torch.zeros(3, 0, 4)).detach()",
+        "lstm": "m = torch.nn.LSTM(3, 2); m(torch.zeros(4, 0, 3))[0].sum().backward(); [m.weight_ih_l0.grad, m.bias_hh_l0.grad]",
+        "gru": "m = torch.nn.GRU(3, 2); m(torch.zeros(4, 0, 3))[0].sum().backward(); [m.weight_ih_l0.grad, m.bias_hh_l0.grad]",
+        "conv": "m = torch.nn.Conv2d(3, 2, 3); m(torch.zeros(0, 3, 4, 4)).sum().backward(); [m.weight.grad, m.bias.grad]",
+        "linear": "m = torch.nn.Linear(3, 2); m(torch.zeros(0, 3)).sum().backward(); [m.weight.grad, m.bias.grad]",
+        "affine_grid": "F.affine_grid(torch.zeros(0, 2, 3), (0, 3, 4, 4), align_corners=False)",
+        "norms": "[torch.linalg.vector_norm(torch.zeros(0, 3), dim=d) for d in (0, 1)]", "lapack": "torch.linalg.solve(torch.zeros(0, 3, 3), torch.zeros(0, 3, 2))",
+        "means": "[torch.zeros(0, 3).mean(0), torch.zeros(0, 3).var(0), torch.zeros(0, 3).prod(0), torch.zeros(0, 3).logsumexp(0)]",
+    }
+    cases += [Case(f"empty_{name}", code, grad=False) for name, code in codes.items()]
     return [_any_layout(case) for case in cases]  # strides of tensors without elements mean nothing
 
 
@@ -133,6 +149,9 @@ def _found_by_tables() -> list[Case]:
     cases += [
         Case("margin_ranking_whole", "F.margin_ranking_loss(x, y, t, reduction='none')", x=In((3,), "int64"), y=In((3,), "int64"),
              t=In(values=[1, -1, 1], dtype="int64")),
+        Case("inner_of_narrow_integers", "[torch.inner(x[::2], x[1::2]), torch.inner(x[:4], x[4:8]), torch.tensordot(x[::2], x[1::2], 1)]",
+             x=In((10,), "uint8", low=0, high=90)),
+        Case("tensordot_of_one", "torch.tensordot(x, y, dims=([0], [0]))", x=In((1, 3), "int32"), y=In((4, 2), "int32")),
         Case("hardsigmoid_double", "F.hardsigmoid(x)", x=In((20,), "float64", low=-4, high=4), rtol=1e-12),
         Case("acosh_at_infinity", "torch.acosh(x)", x=In(values=[1.5, 2.0, INF, 9.0], dtype="float64")),
         Case("polar_of_zero", "torch.polar(a, t)", a=In(values=[0.0, 1.0, 2.0], dtype="float64"), t=In(values=[1.0, 2.0, 3.0], dtype="float64")),

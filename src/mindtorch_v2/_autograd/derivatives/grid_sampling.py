@@ -57,7 +57,7 @@ def _sample(input: Any, grid: Any, mode: int, padding: int, corners: bool) -> An
     n, c, *sizes = input.shape
     rank = len(sizes)
     image = aten.reshape(input, (n, c, prod(sizes)))
-    points = aten.reshape(grid, (n, -1, rank))
+    points = aten.reshape(grid, (n, prod(grid.shape[1:-1]), rank))
     total: Any = 0
     for read in product(*(_along(points[..., rank - 1 - d], size, mode, padding, corners) for d, size in enumerate(sizes))):
         there: Any = True

@@ -218,9 +218,9 @@ def tensordot(self: Any, other: Any, dims_self: Sequence[int], dims_other: Seque
     for d1, d2 in zip(gone1, gone2):  # a size of 1 stands for as many as the other has
         if self.shape[d1] != other.shape[d2]:
             if self.shape[d1] == 1:
-                other = aten.sum(other, [d2], keepdim=True)
+                other = aten.sum(other, [d2], keepdim=True, dtype=other.dtype)
             else:
-                self = aten.sum(self, [d1], keepdim=True)
+                self = aten.sum(self, [d1], keepdim=True, dtype=self.dtype)
     kept1 = [d for d in range(self.dim()) if d not in gone1]
     kept2 = [d for d in range(other.dim()) if d not in gone2]
     out = (*(self.shape[d] for d in kept1), *(other.shape[d] for d in kept2))
@@ -237,7 +237,8 @@ def _full_contraction(left: Any, right: Any) -> Any:
     """The sum of the products of all elements of two tensors of one shape."""
     if left.is_contiguous() and right.is_contiguous():
         return aten.dot(aten.flatten(left), aten.flatten(right))
-    return aten.sum(aten.mul(aten.squeeze(left), aten.squeeze(right)))
+    products = aten.mul(aten.squeeze(left), aten.squeeze(right))
+    return aten.sum(products, dtype=products.dtype)   # narrow integers stay what they are, as in dot
 
 
 @composite("kron")

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import floor
+from math import floor, prod
 from typing import Any
 
 from ..._dispatch import aten
@@ -187,13 +187,13 @@ def affine_grid_generator(theta: Any, size: Ints, align_corners: bool) -> Any:
     rank = len(size) - 2
     if rank not in (2, 3):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
-    grid = aten.view(_base_grid(theta, size, align_corners), (size[0], -1, rank + 1))
+    grid = aten.view(_base_grid(theta, size, align_corners), (size[0], prod(size[2:]), rank + 1))
     return aten.view(aten.bmm(grid, aten.transpose(theta, 1, 2)), (size[0], *size[2:], rank))
 
 
 @composite("affine_grid_generator_backward")
 def affine_grid_generator_backward(grad: Any, size: Ints, align_corners: bool) -> Any:
     rank = len(size) - 2
-    grid = aten.view(_base_grid(grad, size, align_corners), (size[0], -1, rank + 1))
-    made = aten.bmm(aten.transpose(grid, 1, 2), aten.reshape(grad, (size[0], -1, rank)))
+    grid = aten.view(_base_grid(grad, size, align_corners), (size[0], prod(size[2:]), rank + 1))
+    made = aten.bmm(aten.transpose(grid, 1, 2), aten.reshape(grad, (size[0], prod(size[2:]), rank)))
     return aten.transpose(made, 1, 2)

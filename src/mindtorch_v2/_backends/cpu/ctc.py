@@ -14,6 +14,8 @@ _WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 def _check(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sequence[int], target_lengths: Sequence[int],
            blank: int) -> None:
     steps, batch, classes = log_probs.shape
+    if not log_probs.size:
+        raise RuntimeError("log_probs tensor must not be empty")
     if log_probs.dtype not in (np.float32, np.float64):
         raise not_implemented("ctc_loss_cpu", log_probs)
     if not 0 <= blank < classes:

@@ -92,7 +92,7 @@ class _Sampling:
 
     def __init__(self, grid: np.ndarray, sizes: Sequence[int], mode: int, padding: int, corners: bool) -> None:
         rank = len(sizes)
-        points = grid.reshape(grid.shape[0], -1, rank)
+        points = grid.reshape(grid.shape[0], prod(grid.shape[1:-1]), rank)
         self.sizes, self.mode, self.padding, self.corners = sizes, mode, padding, corners
         self.places: list[np.ndarray] = []
         self.slopes: list[Any] = []
@@ -152,7 +152,7 @@ def grid_sampler_backward(grad_output: np.ndarray, input: np.ndarray, grid: np.n
     g, x, places = _prepared(grad_output, input, grid)
     n, c, *sizes = x.shape
     pixels = prod(sizes)
-    g = g.reshape(n, c, -1)
+    g = g.reshape(n, c, prod(g.shape[2:]))
     image = x.reshape(n, c, pixels)
     to_input = np.zeros(n * c * pixels, np.float64) if output_mask[0] else None
     sampling = _Sampling(places, sizes, interpolation_mode, padding_mode, align_corners)

@@ -270,7 +270,7 @@ def addbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, beta: Any, 
     if batch2.shape[1] != m:
         raise RuntimeError(f"Incompatible matrix sizes for bmm ({n}x{m} and {batch2.shape[1]}x{batch2.shape[2]})")
     # The sum of the products is one product of the matrices laid side by side.
-    return addmm(self, batch1.transpose(1, 0, 2).reshape(n, b * m), batch2.reshape(b * m, -1), beta, alpha)
+    return addmm(self, batch1.transpose(1, 0, 2).reshape(n, b * m), batch2.reshape(b * m, batch2.shape[-1]), beta, alpha)
 
 
 @kernel("addr")

@@ -117,7 +117,7 @@ def _forward(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, re
         shape = () if self.ndim == 1 else target.shape
         return (-picked).astype(kind, copy=False).reshape(shape), kind.type(0)
     total = picked.size if each is None else _total(each)
-    loss = -(_total(picked) if picked.size < _CACHED else sum_over(picked, None))
+    loss = 0 - (_total(picked) if picked.size < _CACHED else sum_over(picked, None))   # of nothing: 0, not -0
     if reduction == MEAN:
         loss = loss / picked.dtype.type(total)
     return kind.type(loss), kind.type(total)

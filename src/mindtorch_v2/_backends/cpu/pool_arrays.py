@@ -237,7 +237,7 @@ def adaptive_max_pool(x: np.ndarray, output_size: Ints) -> tuple[np.ndarray, np.
     numbers = np.arange(prod(space)).reshape(space)
     for place in np.ndindex(*output_size):
         window = tuple(slice(*b[i]) for b, i in zip(bounds, place))
-        block = x[inside(window)].reshape(*lead, -1)
+        block = x[inside(window)].reshape(*lead, numbers[window].size)
         best = block.argmax(-1)
         values[inside(place)] = np.take_along_axis(block, best[..., None], -1)[..., 0]
         positions[inside(place)] = numbers[window].ravel()[best]

@@ -80,7 +80,7 @@ def lstm_layer_backward(input: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray, b
     flat = dz.reshape(steps * batch, 4 * n)
     h_before = np.concatenate([output[1:], hx[None]] if reverse else [hx[None], output[:-1]]).reshape(steps * batch, n)
     grad_bias = flat.sum(0) if has_biases else np.zeros_like(b_ih)
-    return ((flat @ w_ih).reshape(input.shape), flat.T @ input.reshape(steps * batch, -1), flat.T @ h_before, grad_bias,
+    return ((flat @ w_ih).reshape(input.shape), flat.T @ input.reshape(steps * batch, input.shape[-1]), flat.T @ h_before, grad_bias,
             grad_bias.copy() if has_biases else np.zeros_like(b_hh), dh, dc)
 
 

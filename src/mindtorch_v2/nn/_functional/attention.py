@@ -250,7 +250,7 @@ def multi_head_attention_forward(
         out, weights = _with_weights(q, k, v, attn_mask, sizes, dropout_p)
     else:
         out = _without_weights(q, k, v, attn_mask, sizes, dropout_p, is_causal, source)
-    out = aten.linear(out, out_proj_weight, out_proj_bias).view(sizes.target, batch, -1)
+    out = aten.linear(out, out_proj_weight, out_proj_bias).view(sizes.target, batch, out_proj_weight.shape[0])
     if weights is not None:
         weights = weights.view(batch, num_heads, sizes.target, source)
         weights = weights.mean(dim=1) if average_attn_weights else weights
