@@ -15,7 +15,7 @@ FLAGS = ["-O3", "-std=c11", "-Wall", "-Wextra", "-Wno-psabi", "-fno-math-errno",
 KERNEL_SOURCES = ["module.c", "arrays.c", "threads.c", "activations.c", "softmax.c", "layer_norm.c", "reductions.c", "copies.c",
                   "optimizers.c", "losses.c", "pooling.c", "convolutions.c"]
 CORE_SOURCES = ["recorder.c", "recorder_buffer.c", "recorder_inputs.c", "recorder_launches.c", "recorder_maps.c", "recorder_memory.c",
-                "recorder_rows.c", "recorder_table.c", "recorder_stacks.c", "recorder_tracer.c", "recorder_hook.c",
+                "allocator.c", "recorder_rows.c", "recorder_table.c", "recorder_stacks.c", "recorder_tracer.c", "recorder_hook.c",
                 "recorder_monitoring.c", "recorder_lanes.c", "recorder_meeting.c",
                 "tensor.c", "call.c", "call_grad.c", "call_steps.c", "call_type.c", "engine.c",
                 "quiet.c"]

@@ -9,6 +9,7 @@ from . import _dtype as dt
 from . import _tensor
 from ._dispatch.overrides import as_subclass, become
 from ._dispatch.resolve import type_word
+from ._storage import taken
 from ._tensor import Parameter, Tensor, shallow_alias, wrap
 
 
@@ -43,9 +44,9 @@ def make_legacy(dtype: dt.dtype, *args: Any, **kwargs: Any) -> Tensor:
             raise TypeError(f"expected {type_word(dtype)} (got {type_word(args[0].dtype)})")
         return as_subclass(args[0], Tensor)
     if all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
-        return wrap(np.empty([int(a) for a in args], dtype.np))
+        return taken(wrap(np.empty([int(a) for a in args], dtype.np)))
     if len(args) == 1 and isinstance(args[0], _tensor.Size):
-        return wrap(np.empty(args[0], dtype.np))
+        return taken(wrap(np.empty(args[0], dtype.np)))
     if len(args) == 1:
         if isinstance(args[0], (bool, float, complex)) or args[0] is None:
             raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")

@@ -16,6 +16,7 @@ from ._dispatch.resolve import type_word
 from ._movement import to as _to
 from ._ops.movement_shapes import storage_extent
 from ._quiet import cast, make_array
+from ._storage import taken
 from ._tensor import Tensor, wrap
 
 _NUMBERS = (float, int, bool, complex)
@@ -237,6 +238,7 @@ def from_numpy(array: Any) -> Tensor:
                       "array before converting it to a tensor.", UserWarning, stacklevel=2)
     made = wrap(np.asarray(array) if array.base is None else _own_storage(array), kind)
     if _observer.active is not None:
+        taken(made)
         aten.lift_fresh(made)
     return made
 
@@ -266,7 +268,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     elif offset + count * item > length:
         raise ValueError(f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater than "
                          f"actual buffer length ({length} bytes)")
-    made = wrap(np.frombuffer(buffer, kind.np, count, offset), kind)
+    made = taken(wrap(np.frombuffer(buffer, kind.np, count, offset), kind))
     return _finish(made, None, requires_grad)
 
 

@@ -38,11 +38,11 @@ class Observer(Protocol):
     def leave_module(self) -> None:
         """The innermost module call of the calling thread ends."""
 
-    def allocated(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
-        """A storage of `nbytes` came to life."""
+    def allocated(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
+        """Memory came to life. `block` is its number, which no other memory of the process has; 0 where it has none."""
 
-    def freed(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
-        """A storage that was reported as allocated is gone."""
+    def freed(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
+        """Memory is gone."""
 
 
 active: Observer | None = None

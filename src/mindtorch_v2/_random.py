@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _device
 from ._backends.cpu.generator import CPUGenerator
+from ._storage import taken
 from ._tensor import Tensor, wrap
 
 
@@ -51,7 +52,7 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state of the stream as a tensor of bytes, in PyTorch's layout."""
-        return wrap(self._stream.get_state())
+        return taken(wrap(self._stream.get_state()))
 
     def set_state(self, new_state: Tensor) -> None:
         """Continues from a saved state."""

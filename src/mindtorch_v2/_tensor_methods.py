@@ -20,7 +20,7 @@ from ._dispatch import aten, modes
 from ._dispatch.keys import GRAD, SUBCLASS
 from ._dispatch.overrides import become
 from ._dispatch.resolve import type_word
-from ._storage import Storage, root_array
+from ._storage import Storage, root_array, taken
 from ._tensor import Parameter, Tensor, _new, shallow_alias, wrap
 
 _NON_LEAF_GRAD = ("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
@@ -365,7 +365,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     out = _new(type(self))
     out._a, out._ks, out.dtype = (_copied_array(self._a, memo) if self._ks & 1 else self.detach().clone()._a), self._ks, self.dtype
     out._dev = self._dev
-    memo[id(self)] = out
+    memo[id(self)] = taken(out)
     out._grad = copy.deepcopy(self._grad, memo)
     for name, value in self.__dict__.items():
         if name not in _FIELDS:
@@ -385,7 +385,7 @@ def _rebuild_as(cls: type, attributes: dict[str, Any], *args: Any) -> Tensor:
 
 
 def _rebuild(array: np.ndarray, cls: str, requires_grad: bool, device: str = "cpu") -> Tensor:
-    out = wrap(array) if device == "cpu" else wrap(array).to(device)
+    out = taken(wrap(array)) if device == "cpu" else wrap(array).to(device)
     if cls == "Parameter":
         out.__class__ = Parameter
     return out.requires_grad_(requires_grad) if requires_grad else out
@@ -420,7 +420,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 def _pinned(t: Tensor) -> Tensor:
     from ._backends.npu.copies import pinned_like
-    return wrap(pinned_like(t._a), t.dtype)
+    return taken(wrap(pinned_like(t._a), t.dtype))
 
 
 def pinned_result(made: Tensor) -> Tensor:

@@ -65,7 +65,7 @@ def _first(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool) -> Tensor
             _show_detach(seen, grad)
         out = _new(Tensor)
         out._a, out._ks, out.dtype = grad._a, grad._ks & 7, grad.dtype
-        out._st = grad._st               # whose block says when the memory is gone
+        out._st = grad._st
         if grad._dev is not None:
             out._dev = grad._dev
         return out

@@ -96,6 +96,11 @@ PyObject *calls_observe(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+Core *calls_active(void)
+{
+    return active;
+}
+
 bool is_inexact(PyObject *dtype)
 {
     for (int i = 0; i < inexact_count; i++)
@@ -485,8 +490,6 @@ static PyObject *wrap_result(const Call *call, const Arguments *arguments, PyObj
     PyObject *dtype = result_type(call, arguments, array);
     Tensor *made = dtype ? tensor_of(array, arguments->on_device ? device_keys : cpu_keys, dtype) : NULL;
     Py_DECREF(array);
-    if (made && arguments->storage)
-        Py_SETREF(made->storage, held(arguments->storage));
     if (made && arguments->on_device) {                /* a view */
         PyObject *device = ((Tensor *)arguments->bound[0])->device;
         Py_INCREF(device);
@@ -495,7 +498,7 @@ static PyObject *wrap_result(const Call *call, const Arguments *arguments, PyObj
     if (made && ((call->is_view && become_view(call, made, (Tensor *)arguments->bound[0]) < 0)
             || (arguments->grad && record_gradient(call, arguments, made) < 0)
             || (arguments->observed && arguments->core->watches_memory && !call->is_view
-                && watch_tensor(arguments->core, (PyObject *)made) < 0)))
+                && watch_memory(made->array) < 0)))
         Py_CLEAR(made);
     return (PyObject *)made;
 }
@@ -635,14 +638,12 @@ PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObj
     Call *call = (Call *)self;
     Arguments arguments;
     arguments.owned_count = 0;
-    arguments.storage = NULL;
     int found = bind(call, &arguments, args, PyVectorcall_NARGS(flags), keywords);
     if (found == DONE)
         found = choose_case(call, &arguments);
     PyObject *made = NULL;
     if (found == DONE)
         made = arguments.observed ? run_observed(call, &arguments) : run(call, &arguments);
-    Py_XDECREF(arguments.storage);
     for (int i = 0; i < arguments.owned_count; i++)
         Py_DECREF(arguments.owned[i]);
     if (found == DONE && !made && call->is_composite

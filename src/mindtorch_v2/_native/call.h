@@ -74,7 +74,6 @@ typedef struct {
     bool grad, observed, on_device;
     Core *core;                    /* who is told, and by which methods (modes.Seen): held, as a profile may end inside the call */
     PyObject *seen;
-    PyObject *storage;             /* owned: made by a step that allocated the result while memory is watched; else NULL */
 } Arguments;
 
 bool steps_fit(const Call *call, const Arguments *arguments);       /* whether the op's steps are known here, for such arguments */

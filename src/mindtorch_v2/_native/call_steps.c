@@ -18,7 +18,7 @@ static PyObject *run_inside(const Call *call, Arguments *arguments, Core *core)
     if (begun < 0)
         return NULL;
     PyObject *made = plain_kernel(call, arguments);
-    if (made && call->allocates_inside && core->watches_memory && !(arguments->storage = watched_storage(core, made)))
+    if (made && call->allocates_inside && core->watches_memory && watch_memory(made) < 0)
         Py_CLEAR(made);
     if (core_end_op(core, made != NULL) < 0)
         Py_CLEAR(made);

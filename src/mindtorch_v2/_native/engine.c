@@ -420,7 +420,7 @@ static int take_over(Pass *pass, Tensor *leaf, Tensor *gradient, int observed) {
     if (made == NULL) {
         return -1;
     }
-    Py_INCREF(gradient->storage); /* the memory goes on living with it, for who watches */
+    Py_INCREF(gradient->storage);
     Py_SETREF(made->storage, gradient->storage);
     Py_SETREF(leaf->grad, (PyObject *)made);
     return 1;

@@ -2,17 +2,22 @@
  * has told numpy to do about his own arrays.
  *
  * numpy keeps its settings in a context variable. Setting and resetting that costs 140 ns; entering a context in which it stands as
- * we want it costs 35. A context can be entered once at a time, so those that nobody is in lie on a stack (the GIL guards it). */
+ * we want it costs 35. A context can be entered once at a time, so those that nobody is in lie on a stack (the GIL guards it). Who
+ * allocates arrays is such a setting too: while memory is watched there are contexts with our allocator. */
 #include "quiet.h"
+#include "tensor.h"
 
 #include <stddef.h>
 
 enum { MOST_IDLE = 64 };
 static PyObject *settings, *no_warnings;            /* numpy's variable, and the value that ignores everything */
-static PyObject *idle[MOST_IDLE];
-static int idle_count;
+typedef struct {
+    PyObject *context[MOST_IDLE];
+    int count;
+} Idle;
+static Idle idle[2];                                /* contexts without and with our allocator */
 
-static PyObject *make_context(void)
+static PyObject *make_context(bool watched)
 {
     PyObject *context = PyContext_New();
     if (!context || PyContext_Enter(context) < 0) {
@@ -21,15 +26,16 @@ static PyObject *make_context(void)
     }
     PyObject *token = PyContextVar_Set(settings, no_warnings);
     Py_XDECREF(token);
-    if (PyContext_Exit(context) < 0 || !token)
+    bool failed = !token || (watched && allocator_set() < 0);
+    if (PyContext_Exit(context) < 0 || failed)
         Py_CLEAR(context);
     return context;
 }
 
-static void give_back(PyObject *context)
+static void give_back(Idle *stack, PyObject *context)
 {
-    if (idle_count < MOST_IDLE)
-        idle[idle_count++] = context;
+    if (stack->count < MOST_IDLE)
+        stack->context[stack->count++] = context;
     else
         Py_DECREF(context);
 }
@@ -42,7 +48,9 @@ typedef struct {
 
 static PyObject *quiet_call(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
-    PyObject *context = idle_count ? idle[--idle_count] : make_context();
+    bool watched = memory_is_watched();
+    Idle *stack = &idle[watched];
+    PyObject *context = stack->count ? stack->context[--stack->count] : make_context(watched);
     if (!context)
         return NULL;
     PyObject *made = NULL;
@@ -51,7 +59,7 @@ static PyObject *quiet_call(PyObject *self, PyObject *const *args, size_t flags,
         if (PyContext_Exit(context) < 0)
             Py_CLEAR(made);
     }
-    give_back(context);
+    give_back(stack, context);
     return made;
 }
 

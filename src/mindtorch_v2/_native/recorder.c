@@ -650,6 +650,13 @@ static PyObject *setup(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"setup", setup, METH_VARARGS, "setup(Tensor, ndarray, samples): whether arrays can be read directly."},
     {"setup_values", inputs_setup_values, METH_VARARGS, "setup_values(device, dtype, layout, ...): types of arguments beside tensors and numbers."},
+    {"setup_memory", memory_configure, METH_O, "setup_memory(watch): what notes the memory of an array that was not allocated under watch."},
+    {"install_allocator", allocator_install, METH_NOARGS, "Sees what numpy allocates in the calling context; False where somebody else does."},
+    {"remove_allocator", allocator_remove, METH_NOARGS, "Ends that, in the calling context."},
+    {"block_of", allocator_block, METH_VARARGS, "block_of(array, wanted): the number of the memory that an array owns; 0 where it has none."},
+    {"watch_owner", allocator_watch_owner, METH_O, "Notes the memory of an array, once; False where it was not allocated under watch."},
+    {"next_block", allocator_next_block, METH_NOARGS, "A number that no block of the process has."},
+    {"tensors_alive", tensors_alive, METH_NOARGS, "All tensors."},
     {"setup_calls", calls_setup, METH_VARARGS, "What calls need of the package."},
     {"observe", calls_observe, METH_VARARGS, "observe(observer, seen): who is told about calls."},
     {"run_backward", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, engine_run_doc},
@@ -692,7 +699,7 @@ PyMODINIT_FUNC PyInit__core(void)
         return NULL;
     }
     struct { const char *name; PyTypeObject *type; } types[] = {
-        {"Core", &Core_Type}, {"Buffer", &Buffer_Type}, {"Stacks", &Stacks_Type}, {"Storage", &Storage_Type}, {"Block", &Block_Type},
+        {"Core", &Core_Type}, {"Buffer", &Buffer_Type}, {"Stacks", &Stacks_Type}, {"Storage", &Storage_Type},
         {"TensorFields", &TensorFields_Type}, {"NodeFields", &NodeFields_Type}, {"Call", &Call_Type}, {"Quiet", &Quiet_Type},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {

@@ -31,9 +31,11 @@ typedef struct {
 } Row;
 
 typedef struct {
-    int64_t time_ns, address, nbytes;
-    int32_t device, row;
+    int64_t time_ns, block, address, nbytes;
+    int32_t device, row;      /* the device's number, with TENSORS where a tensor took the memory */
 } MemoryRow;
+
+enum { TENSORS = 1 << 30 };
 
 /* Memory that lives until the last of its readers is gone: they share it instead of copying. */
 typedef struct {
@@ -204,7 +206,7 @@ struct Core {
     Stacks *stacks;
 };
 
-extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Storage_Type, Block_Type, Chunk_Type, Lane_Type;
+extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Storage_Type, Chunk_Type, Lane_Type;
 extern struct Names {
     PyObject *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
 } names;
@@ -226,7 +228,7 @@ bool buffer_room(Buffer *buffer);                              /* makes room on 
 int buffer_leave(Buffer *buffer, int64_t now);
 void buffer_end(Buffer *buffer, int32_t row, int64_t now);
 void buffer_end_elsewhere(Buffer *buffer, int32_t row, int64_t now);   /* another thread ends it */
-void buffer_note_memory(Buffer *buffer, int64_t now, int64_t address, int64_t nbytes, int32_t device);
+bool buffer_note_memory(Buffer *buffer, int64_t now, int64_t block, int64_t address, int64_t nbytes, int32_t device);
 int core_drop_old_rows(Core *core);
 
 /* inputs */
@@ -236,7 +238,6 @@ PyObject *inputs_setup_values(PyObject *module, PyObject *args);
 int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple);
 int32_t inputs_of_values(Core *core, PyObject *const *values, Py_ssize_t count);
 PyObject *tuple_of(PyObject *const *items, Py_ssize_t count);
-int array_memory(PyObject *array, int64_t *address, int64_t *nbytes);       /* of the array that owns the memory */
 
 /* stacks */
 Stacks *stacks_new(void);
@@ -279,9 +280,15 @@ void meeting_here(void);                                                    /* m
 
 /* memory */
 int memory_setup(void);
+PyObject *memory_configure(PyObject *module, PyObject *function);          /* function(array): notes memory that was not allocated under watch */
+Core *calls_active(void);                                                   /* the recorder where it is the observer, else NULL (borrowed) */
+bool memory_is_watched(void);
+int watch_memory(PyObject *array);                                          /* notes the memory of an array, once */
+bool memory_note_birth(int64_t block, int64_t address, int64_t nbytes, int32_t device, bool only_at_work);   /* false where it was not noted */
+void memory_note_end(int64_t block, int64_t address, int64_t nbytes);
+int64_t memory_last_record(void);                                           /* of the calling thread: its number; -1 where it is not recorded */
+MemoryRow *memory_record(int64_t number, int64_t block);                    /* of the calling thread, if it is about that block; else NULL */
 PyObject *core_watch(PyObject *self, PyObject *tensor);
-int watch_tensor(Core *core, PyObject *tensor);
-PyObject *watched_storage(Core *core, PyObject *array);                     /* a new one, whose memory is reported */
 PyObject *core_allocated(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *core_freed(PyObject *self, PyObject *const *args, Py_ssize_t count);
 Buffer *core_buffer(Core *core);                                            /* the calling thread's, NULL if not recorded */

@@ -247,20 +247,12 @@ int32_t inputs_of_values(Core *core, PyObject *const *values, Py_ssize_t count)
     return count ? inputs_of_op(core, NULL, values, count, NULL) : -1;
 }
 
-int array_memory(PyObject *array, int64_t *address, int64_t *nbytes)
+const ArrayFields *array_owner(PyObject *array)
 {
     if (!layout_known || !PyObject_TypeCheck(array, array_type))
-        return 0;
+        return NULL;
     const ArrayFields *fields = (const ArrayFields *)array;
     while (fields->base && PyObject_TypeCheck(fields->base, array_type))
         fields = (const ArrayFields *)fields->base;
-    int kind = ((const DescrFields *)fields->descr)->type_num;
-    if (kind < 0 || kind >= TYPE_COUNT || !item_sizes[kind])
-        return 0;
-    int64_t size = item_sizes[kind];
-    for (int i = 0; i < fields->nd; i++)
-        size *= fields->dimensions[i];
-    *address = (int64_t)(uintptr_t)fields->data;
-    *nbytes = size;
-    return 1;
+    return fields;
 }

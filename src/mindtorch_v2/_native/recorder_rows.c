@@ -197,7 +197,7 @@ void buffer_end_elsewhere(Buffer *buffer, int32_t row, int64_t now)
     take_out(buffer, place);
 }
 
-void buffer_note_memory(Buffer *buffer, int64_t now, int64_t address, int64_t nbytes, int32_t device)
+bool buffer_note_memory(Buffer *buffer, int64_t now, int64_t block, int64_t address, int64_t nbytes, int32_t device)
 {
     Core *core = buffer->core;
     int64_t held = buffer->memory.next - buffer->memory.first;
@@ -209,11 +209,13 @@ void buffer_note_memory(Buffer *buffer, int64_t now, int64_t address, int64_t nb
     MemoryRow *row = table_add(&buffer->memory);
     if (!row) {
         core->dropped++;          /* a free is often noted while an object dies: there is nobody to raise an error to */
-        return;
+        return false;
     }
     row->time_ns = now;
+    row->block = block;
     row->address = address;
     row->nbytes = nbytes;
     row->device = device;
     row->row = buffer->open_count ? buffer->open[buffer->open_count - 1].row : buffer->base;
+    return true;
 }

@@ -4,6 +4,8 @@
 static PyObject *zero, *no_text, *no_items, *default_type;
 
 /* --- Tensor ----------------------------------------------------------------------------------------------------------- */
+static struct Links living = {&living, &living};
+
 static void start_tensor(Tensor *made)
 {
     made->edge = held(Py_None);
@@ -16,6 +18,9 @@ static void start_tensor(Tensor *made)
     made->view_version = held(zero);
     made->retain = held(Py_False);
     made->view_kind = held(no_text);
+    made->links = (struct Links){living.next, &living};
+    living.next->previous = &made->links;
+    living.next = &made->links;
 }
 
 static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -66,6 +71,8 @@ static int tensor_clear(Tensor *self)
 static void tensor_dealloc(Tensor *self)
 {
     PyObject_GC_UnTrack(self);
+    self->links.next->previous = self->links.previous;
+    self->links.previous->next = self->links.next;
     tensor_clear(self);
     Py_XDECREF(self->keys);
     Py_XDECREF(self->dtype);
@@ -107,6 +114,19 @@ PyTypeObject TensorFields_Type = {
     .tp_dealloc = (destructor)tensor_dealloc,
     .tp_members = tensor_members,
 };
+
+/* The tensors that live, newest first. One whose deallocation has begun (a weak reference's callback runs) is none of them. */
+PyObject *tensors_alive(PyObject *module, PyObject *ignored)
+{
+    (void)module, (void)ignored;
+    PyObject *found = PyList_New(0);
+    for (struct Links *at = living.next; found && at != &living; at = at->next) {
+        PyObject *tensor = (PyObject *)((char *)at - offsetof(Tensor, links));
+        if (Py_REFCNT(tensor) > 0 && PyList_Append(found, tensor) < 0)
+            Py_CLEAR(found);
+    }
+    return found;
+}
 
 /* --- Node ------------------------------------------------------------------------------------------------------------- */
 Node *node_of(PyTypeObject *type)

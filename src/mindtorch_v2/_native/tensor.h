@@ -9,6 +9,9 @@ typedef struct {
     PyObject *array, *keys, *dtype;                         /* NULL until they are set */
     PyObject *edge, *storage, *base, *grad, *hooks, *post_hooks, *device;   /* None until they are set */
     PyObject *view_version, *retain, *view_kind;            /* 0, False and "" */
+    struct Links {
+        struct Links *next, *previous;
+    } links;                                                /* all tensors that live, in a ring */
 } Tensor;
 
 typedef struct {
@@ -18,7 +21,7 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    PyObject *version, *block;     /* slots, so that reading them is as quick as a Python object's */
+    PyObject *version;             /* a slot, so that reading it is as quick as a Python object's */
 } Storage;
 
 /* numpy's published layout of arrays and element types. `inputs_setup` checks it against real arrays before it is used. */
@@ -29,6 +32,9 @@ typedef struct {
     Py_ssize_t *dimensions, *strides;
     PyObject *base, *descr;
     int flags;
+    PyObject *weak_references;
+    void *buffer_info;
+    PyObject *handler;             /* who allocated the data, where the array owns it */
 } ArrayFields;
 
 typedef struct {
@@ -45,6 +51,19 @@ int tensor_setup(void);
 Tensor *tensor_of(PyObject *array, PyObject *keys, PyObject *dtype);     /* takes no references */
 Node *node_of(PyTypeObject *type);
 PyObject *storage_make(void);
+PyObject *tensors_alive(PyObject *module, PyObject *ignored);
+const ArrayFields *array_owner(PyObject *array);                         /* of its memory (borrowed); NULL for what is no array */
+
+/* allocator */
+int64_t block_next(void);                                                /* a number that no block of the process has */
+bool allocator_watch(const ArrayFields *owner);                          /* notes it unless that was done; false where another allocated it */
+int allocator_set(void);                                                 /* in the calling context; -1 with a Python error set */
+PyObject *allocator_install(PyObject *module, PyObject *ignored);
+PyObject *allocator_remove(PyObject *module, PyObject *ignored);
+PyObject *allocator_block(PyObject *module, PyObject *args);
+PyObject *allocator_watch_owner(PyObject *module, PyObject *array);
+PyObject *allocator_next_block(PyObject *module, PyObject *ignored);
+
 PyObject *calls_setup(PyObject *module, PyObject *args);
 PyObject *calls_observe(PyObject *module, PyObject *args);
 PyObject *calls_keep_modes(PyObject *module, PyObject *args);

@@ -13,6 +13,7 @@ from .. import _device
 from .. import _dtype as dt
 from .._dispatch.keys import NPU
 from .._shape import Size
+from .._storage import taken
 from .._tensor import Parameter, Tensor, wrap
 from .archive import ArchiveReader
 from .names import FOREIGN_TYPES, STORAGE_DTYPES, StorageType, foreign_module, own_module
@@ -65,7 +66,7 @@ def rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any, re
         array = np.empty(size, flat.dtype)
     else:
         array = np.ndarray(tuple(size), flat.dtype, flat.data, storage_offset * item, tuple(s * item for s in stride))
-    made = wrap(array, storage.dtype)
+    made = taken(wrap(array, storage.dtype))
     if isinstance(storage.location, _device.device) and storage.location.type != "cpu":
         made = _on_device(storage, storage_offset * item, size, tuple(s * item for s in stride), made)
     return made.requires_grad_() if requires_grad is True and made.dtype.inexact else made

@@ -9,7 +9,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-from .. import _observer
+from .. import _observer, _owners
 from .._autograd.grad_mode import enable_grad
 from .._autograd.hooks import RemovableHandle
 from .._creation import tensor
@@ -95,6 +95,11 @@ class Optimizer:
         step = cls.__dict__.get("step")
         if step is not None and not getattr(step, "hooked", False):
             cls.step = _with_scope_and_hooks(step)  # type: ignore[method-assign]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = super().__new__(cls)
+        _owners.optimizers.add(made)
+        return made
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 
 from ._devices import add_device_rows
-from ._fields import PYTHON_KINDS, Flag, Kind
+from ._fields import PYTHON_KINDS, WORKING_KINDS, Flag, Kind
+from ._held import Held
 from ._interning import InputTable, Labels, ModuleTable
+from ._lives import lives
 from ._native_recorder import NativeBuffer, NativeRecorder, joined_memory
 from ._native_rows import split_rows
-from ._python_recorder import CUT_FIELDS, DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Position, ThreadBuffer
+from ._python_recorder import CUT_FIELDS, DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, TENSORS, Position, ThreadBuffer
 from ._store import (
     EventStore,
+    HeldTable,
     MemoryTable,
     Metadata,
     ModuleInfo,
@@ -73,6 +76,7 @@ class Window:
     refused: int = 0                     # rows and memory records that were not taken in
     steps: list[tuple[int, int]] = field(default_factory=list)   # (time, step number), ascending
     device: Any = None                   # what ran on devices, where that was asked for
+    held: list[tuple[int, bool, list[Held]]] = field(default_factory=list)    # (time, at the end, what tensors held then)
 
 
 def _matrix(flat: Sequence[int], width: int) -> np.ndarray:
@@ -128,6 +132,7 @@ def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], 
         table = _matrix(memories, len(MEMORY_FIELDS))
         made = {name: table[:, i] for i, name in enumerate(MEMORY_FIELDS)}
         made["row"] = _decoded(made["row"])
+        made["device"] = made["device"] | TENSORS          # what tensors hold is all that is seen
         return made
     return columns, memory
 
@@ -356,7 +361,10 @@ def build_store(window: Window, metadata: Metadata) -> EventStore:
     for thread in threads:
         thread.nest()
     columns, memory = _joined(threads, infos)
-    memory, lost_memory = _bounded_memory(_with_strays(window, memory), window.options)
+    held = _held_table(window)
+    memory, scratch = _sorted_by_holder(_with_strays(window, memory), held)
+    memory, lost_memory = _bounded_memory(memory, window.options)
+    scratch, _ = _bounded_memory(scratch, window.options)
     dropped = window.refused + sum(thread.lost() for thread in threads) + excess + lost_memory
     strings = _Strings()
     _name(window.labels, columns, strings)
@@ -371,12 +379,13 @@ def build_store(window: Window, metadata: Metadata) -> EventStore:
     if (columns["kind"] == Kind.RUNTIME).any() or (window.device is not None and len(window.device.work.number)):
         columns, infos = add_device_rows(columns, strings, infos, window.device, metadata.use_device or "npu",
                                          partial(_steps, steps=window.steps))
-    columns, memory["row"] = in_order(columns, memory["row"])
+    columns, memory["row"], scratch["row"] = in_order(columns, memory["row"], scratch["row"])
     for column in columns.values():
         column.flags.writeable = False           # the store takes over what has the right type
     return EventStore(columns, strings=list(strings.numbers), inputs=inputs, modules=modules, stacks=stacks,
                       threads=infos,
-                      memory=_memory_table(memory), metadata=replace(metadata, dropped_events=dropped))
+                      memory=_memory_table(memory), scratch=_within_operators(_memory_table(scratch), columns), held=held,
+                      metadata=replace(metadata, dropped_events=dropped))
 
 
 def _keep_within(threads: list[_Thread], options: Options) -> int:
@@ -441,12 +450,41 @@ def _with_strays(window: Window, memory: dict[str, np.ndarray]) -> dict[str, np.
     if not window.options.profile_memory:
         return {n: c[:0] for n, c in memory.items()}
     table = window.stray()
-    wanted = np.isin(table["address"], memory["address"]) & (table["time_ns"] <= window.stop_ns)
+    known = np.concatenate([memory["block"], *([h.block for h in found] for _, at_end, found in window.held if not at_end)])
+    wanted = np.where(table["block"] > 0, np.isin(table["block"], known), np.isin(table["address"], memory["address"]))
+    wanted &= table["time_ns"] <= window.stop_ns
     added = {n: np.append(memory[n], table[n][wanted]) for n in MEMORY_FIELDS}
     added["thread"] = np.append(memory["thread"], np.zeros(int(wanted.sum()), np.int64))
     order = np.argsort(added["time_ns"], kind="stable")
     order = order[:np.searchsorted(added["time_ns"][order], window.stop_ns, side="right")]    # not what happened during the stop
     return {n: c[order].astype(np.int64) for n, c in added.items()}
+
+
+def _sorted_by_holder(memory: dict[str, np.ndarray], held: HeldTable) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """The records of memory that tensors took, and of kernels' own that ended."""
+    of_tensors = (memory["device"] & TENSORS) > 0
+    memory = {**memory, "device": memory["device"] & ~TENSORS}
+    born, block = memory["nbytes"] > 0, memory["block"]
+    own = np.unique(block[born & ~of_tensors & (block > 0) & ~np.isin(block, held.block)])
+    kernels = np.isin(block, own) if len(own) else np.zeros(len(block), bool)
+    gone = np.isin(block, block[~born & kernels]) if len(own) else kernels
+    tensors = ~kernels & (memory["nbytes"] != 0)
+    return {n: c[tensors] for n, c in memory.items()}, {n: c[kernels & gone] for n, c in memory.items()}
+
+
+def _within_operators(scratch: MemoryTable, columns: dict[str, np.ndarray]) -> MemoryTable:
+    """Leaves out what outlives the operator that allocated it, for no tensor: constants of a module that is loaded, tables that
+    kernels keep, the state of random generators. That is neither a tensor's memory nor scratch."""
+    parent, end = np.append(columns["parent"], -1), np.append(columns["end_ns"], 0)
+    works = np.append(np.isin(columns["kind"], WORKING_KINDS), False)
+    known = lives(scratch, HeldTable())
+    until, at = np.zeros(len(known.record), np.int64), scratch.row[known.record]
+    while (at >= 0).any():
+        until = np.where(works[at], np.maximum(until, end[at]), until)
+        at = parent[at]
+    kept = (known.end >= 0) & (known.died_ns <= until)
+    places = np.sort(np.concatenate([known.record[kept], known.end[kept]]))
+    return MemoryTable({n: c[places] for n, c in scratch.columns.items()})
 
 
 def _bounded_memory(memory: dict[str, np.ndarray], options: Options) -> tuple[dict[str, np.ndarray], int]:
@@ -458,17 +496,29 @@ def _bounded_memory(memory: dict[str, np.ndarray], options: Options) -> tuple[di
     return {n: c[part] for n, c in memory.items()}, excess
 
 
+def _held_table(window: Window) -> HeldTable:
+    """What tensors held when the window began, was resumed, and ended."""
+    rows = [(time, at_end, *block) for time, at_end, found in window.held for block in found]
+    if not rows:
+        return HeldTable()
+    time, at_end, block, address, nbytes, device, category = np.array(rows, np.int64).T
+    device_type, index = device >> 16, device & 0xFFFF
+    return HeldTable({"time_ns": time, "at_end": at_end, "block": block, "address": address, "nbytes": nbytes,
+                      "device_type": device_type, "device_index": np.where(device_type == 0, -1, index), "category": category})
+
+
 def _memory_table(memory: dict[str, np.ndarray]) -> MemoryTable:
     device_type, index = memory["device"] >> 16, memory["device"] & 0xFFFF
+    columns = {n: memory[n] for n in ("time_ns", "address", "nbytes", "row", "thread", "block")}
+    columns |= {"device_type": device_type, "device_index": np.where(device_type == 0, -1, index)}
     total = np.zeros(len(device_type), np.int64)
+    known = lives(MemoryTable(columns), HeldTable())
+    there_before = memory["nbytes"] < 0              # what is freed without having begun
+    there_before[known.end[known.end >= 0]] = False
     for device in np.unique(memory["device"]) if len(total) else ():
         mine = memory["device"] == device
-        nbytes = memory["nbytes"][mine]
-        first = nbytes[np.unique(memory["address"][mine], return_index=True)[1]]
-        total[mine] = np.cumsum(nbytes) - first[first < 0].sum()   # what is freed first was there at the start
-    return MemoryTable({"time_ns": memory["time_ns"], "address": memory["address"], "nbytes": memory["nbytes"],
-                        "total": total, "device_type": device_type, "row": memory["row"], "thread": memory["thread"],
-                        "device_index": np.where(device_type == 0, -1, index)})
+        total[mine] = np.cumsum(memory["nbytes"][mine]) - memory["nbytes"][mine & there_before].sum()
+    return MemoryTable({**columns, "total": total})
 
 
 def _name(known: Labels, columns: dict[str, np.ndarray], strings: _Strings) -> None:

@@ -38,6 +38,7 @@ PYTHON_KINDS = (Kind.PYTHON, Kind.BUILTIN, Kind.MODULE, Kind.GC)
 ANNOTATION_KINDS = (Kind.SCOPE, Kind.STEP, Kind.DEVICE_SCOPE)
 LAUNCHING_KINDS = (Kind.RUNTIME, Kind.DRIVER)
 SINGLE_KINDS = (*LAUNCHING_KINDS, Kind.OVERHEAD, Kind.OTHER)   # each is one event of its own, whatever its neighbours are called
+WORKING_KINDS = (Kind.OP, Kind.NODE, Kind.BACKWARD, Kind.FUNCTION)   # inside of which the package computes
 WORK_KINDS = (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)   # what device time is made of
 DEVICE_KINDS = (*WORK_KINDS, Kind.DEVICE_SCOPE, Kind.SYNC, Kind.RANGE)
 PLACED_KINDS = (*WORK_KINDS, Kind.SYNC)                # whose device and stream a trace names in "args", as PyTorch does
@@ -48,6 +49,21 @@ ACTIVITY_NAMES: dict[int, str] = {
     Kind.RUNTIME: "cuda_runtime", Kind.DRIVER: "cuda_driver", Kind.OVERHEAD: "overhead", Kind.KERNEL: "kernel",
     Kind.MEMCPY: "gpu_memcpy", Kind.MEMSET: "gpu_memset", Kind.DEVICE_SCOPE: "gpu_user_annotation", Kind.SYNC: "cuda_sync",
     Kind.RANGE: "cuda_profiler_range", Kind.OTHER: "other"}
+
+
+class Category(IntEnum):
+    """What a block of memory is for. The first eight stand in the order of PyTorch's files, which know no others."""
+
+    PARAMETER = 0
+    OPTIMIZER_STATE = 1
+    INPUT = 2
+    TEMPORARY = 3
+    ACTIVATION = 4
+    GRADIENT = 5
+    AUTOGRAD_DETAIL = 6
+    UNKNOWN = 7
+    SCRATCH = 8      # a kernel's own, gone when the operator ends
+    BUFFER = 9       # a module's, not trained
 
 
 class Flag(IntFlag):
@@ -99,6 +115,18 @@ MEMORY_FIELDS: tuple[Field, ...] = (
     Field("device_index", "int16", "", -1, "which device of that type; -1 on the CPU", "Device Id"),
     Field("row", "int32", "row", -1, "the innermost open event of the thread"),
     Field("thread", "int32", "thread", None, "an index into the threads"),
+    Field("block", "int64", "", 0, "the number of the block, which no other of its process has"),
+)
+
+HELD_FIELDS: tuple[Field, ...] = (
+    Field("time_ns", "int64", "ns", None, "when the tensors that live were looked at, on the profiler's clock"),
+    Field("at_end", "uint8", "", None, "1 where that was when the recording ended, 0 where it began (or was resumed)"),
+    Field("block", "int64", "", None, "the number of a block that a tensor held; each look begins with a row of number 0"),
+    Field("address", "int64", "", None, "its address"),
+    Field("nbytes", "int64", "bytes", None, "its size"),
+    Field("device_type", "uint8", "DeviceType", None, "where the block lives"),
+    Field("device_index", "int16", "", -1, "which device of that type; -1 on the CPU"),
+    Field("category", "uint8", "Category", None, "what it is for"),
 )
 
 STACK_FIELDS: tuple[Field, ...] = (

@@ -17,13 +17,13 @@ from .._dispatch import native_call
 from .._storage import native as _native
 from ._fields import Kind
 from ._interning import op_label
-from ._python_recorder import DEVICE_NUMBERS, Position, Recorder, ThreadBuffer
+from ._python_recorder import Position, Recorder, ThreadBuffer, device_number
 from ._stacks import INTERNAL, builtin_name, code_class, function_name, is_own_function, is_shown, line_of
 from ._store import ThreadInfo
 
 _IMPORTS = 4      # bit that marks the import machinery, beside a code's class
 _HIDDEN_FUNCTION = -(1 << 31) + 1      # the label of functions in C that are not shown, as in recorder.h
-MEMORY = np.dtype([("time_ns", "i8"), ("address", "i8"), ("nbytes", "i8"), ("device", "i4"), ("row", "i4")])
+MEMORY = np.dtype([("time_ns", "i8"), ("block", "i8"), ("address", "i8"), ("nbytes", "i8"), ("device", "i4"), ("row", "i4")])
 
 
 def joined_memory(parts: list[Any]) -> dict[str, np.ndarray]:
@@ -110,6 +110,16 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
 
     def _bind(self, buffer: ThreadBuffer) -> None:
         self.bind(buffer)
+        if self.watches_memory:
+            _native.install_allocator()     # numpy keeps it per context: every thread has its own
+
+    def watch_memory(self, on: bool) -> None:
+        if on and not self.watches_memory:
+            self.watches_memory = True
+            self.meet_again()
+        elif not on and self.watches_memory:
+            self.watches_memory = False
+            _native.remove_allocator()
 
     def meet_again(self) -> None:
         self.renew(self.buffers)
@@ -131,11 +141,11 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
     def push_python(self, buffer: Any, label: int) -> int:
         return int(buffer.push(label, -1, 0, -1, True, True))
 
-    def allocated(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
-        self.note_allocated(address, nbytes, DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index)
+    def allocated(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
+        self.note_allocated(block, address, nbytes, device_number(device_type, device_index))
 
-    def freed(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
-        self.note_freed(address, nbytes, DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index)
+    def freed(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
+        self.note_freed(block, address, nbytes, device_number(device_type, device_index))
 
 
 class _Monitoring:

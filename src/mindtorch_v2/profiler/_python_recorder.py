@@ -26,12 +26,22 @@ ROW_FIELDS = ("row", "start_ns", "label", "parent", "sequence_nr")
 DETAIL_FIELDS = ("row", "forward_thread", "inputs", "stack", "module")   # only for rows that have any of these
 END_FIELDS = ("row", "end_ns")
 CUT_FIELDS = ("call", "event", "parent")   # a Python call ended before an event that began in it, whose parent is what called it
-MEMORY_FIELDS = ("time_ns", "address", "nbytes", "device", "row")   # device: type << 16 | index
+MEMORY_FIELDS = ("time_ns", "block", "address", "nbytes", "device", "row")   # device: type << 16 | index
 DEVICE_NUMBERS = {"cpu": 0, "cuda": 1, "meta": 14, "privateuseone": 20, "npu": 21}
 
 EVALUATE = "autograd::engine::evaluate_function: "
 SHAPES, STACKS, MODULES, LISTENERS = 1, 2, 4, 8   # bits of Recorder.detail: what makes a row cost more than its times
 _thread_numbers = itertools.count(1)
+
+
+TENSORS = 1 << 30                # beside the device of a beginning: a tensor took the memory
+
+
+def device_number(device_type: str, device_index: int) -> int:
+    """A device as one number."""
+    return DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index
+
+
 _number_of_ident: dict[int, int] = {}
 
 
@@ -329,6 +339,10 @@ class Recorder:
         self.watches_modules = bool(detail & MODULES)
         self.watches_outputs = bool(self.listeners)
 
+    def watch_memory(self, on: bool) -> None:
+        """Whether memory is recorded from now on."""
+        self.watches_memory = on
+
     # --- threads ----------------------------------------------------------------------------------------------------
     def adopt(self) -> ThreadBuffer:
         """Records the calling thread from now on."""
@@ -576,19 +590,19 @@ class Recorder:
         for listener in self.listeners:
             listener.outputs(result)
 
-    def allocated(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
+    def allocated(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
         buffer = self._local.buffer or self._buffer()
         if buffer is not None:
-            self._note_memory(buffer, address, nbytes, device_type, device_index)
+            self._note_memory(buffer, block, address, nbytes, device_type, device_index)
 
-    def freed(self, address: int, nbytes: int, device_type: str, device_index: int) -> None:
+    def freed(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
         buffer = self._local.buffer or self._buffer()
         if buffer is not None:
-            self._note_memory(buffer, address, -nbytes, device_type, device_index)
+            self._note_memory(buffer, block, address, -nbytes, device_type, device_index)
         elif self.watches_memory and not (self.limit and self.stray_count >= self.limit):
-            self.stray_memory += (self.now(), address, -nbytes, DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index, -1)
+            self.stray_memory += (self.now(), block, address, -nbytes, device_number(device_type, device_index), -1)
 
-    def _note_memory(self, buffer: ThreadBuffer, address: int, nbytes: int, device_type: str, device_index: int) -> None:
+    def _note_memory(self, buffer: ThreadBuffer, block: int, address: int, nbytes: int, device_type: str, device_index: int) -> None:
         if self.watches_memory:
             if self.limit and len(buffer.memory) >= len(MEMORY_FIELDS) * self.limit:
                 if not self.newest:
@@ -597,8 +611,7 @@ class Recorder:
                 if len(buffer.memory) >= 2 * len(MEMORY_FIELDS) * self.limit:
                     buffer.forget(self.limit)
             row = buffer.open[-1] if buffer.open else buffer.base
-            device = DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index
-            buffer.memory += (self.now(), address, nbytes, device, row)
+            buffer.memory += (self.now(), block, address, nbytes, device_number(device_type, device_index), row)
 
     def enter_module(self, module: Any) -> None:
         """An nn.Module is called; asked for while `watches_modules`."""

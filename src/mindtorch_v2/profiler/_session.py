@@ -18,6 +18,7 @@ from . import _clock
 from ._build import Span, Window, build_store, recorded, stray_memory
 from ._devices import described, watch_of
 from ._fields import PYTHON_KINDS, Kind
+from ._held import Held, held_blocks
 from ._meeting import Meeting
 from ._native_recorder import NativeRecorder, NativeTracer
 from ._recorder import MODULES, SHAPES, STACKS, Handle, Listener, Position, ThreadBuffer, recorder
@@ -54,6 +55,7 @@ class Session:
         self._collecting = False
         self._stray_at = self._dropped_at = 0
         self._steps: list[tuple[int, int]] = []
+        self._held: list[tuple[int, bool, list[Held]]] = []
 
     def start(self, step: int = 0) -> None:
         """Begins to record."""
@@ -80,12 +82,18 @@ class Session:
             self._first_launch = self._watch.start()
         install_observer(recorder)
         self._open_spans()
+        held = self._look(new=True)
         self.start_ns = recorder.now()
+        self._held.append((self.start_ns, False, held))
         self._steps.append((self.start_ns, step))
 
     def _covered(self) -> list[ThreadBuffer]:
         everyone = self.options.profile_all_threads or self.options.with_stack      # of others perhaps only Python calls
         return [b for n, b in list(recorder.buffers.items()) if everyone or n == self.thread]
+
+    def _look(self, new: bool = False) -> list[Held]:
+        """The blocks that tensors hold, where memory is profiled."""
+        return held_blocks(new) if self.options.profile_memory and not self.warming else []
 
     def _open_spans(self) -> None:
         self._collecting = True
@@ -107,6 +115,7 @@ class Session:
             if self.running and on != self._collecting:
                 if on:
                     self._open_spans()
+                    self._held.append((recorder.now(), False, self._look(new=True)))
                 else:
                     self._close_spans()
 
@@ -148,7 +157,7 @@ class Session:
                    for number, (buffer, spans) in self._spans.items()]
         return Window(self.number, self.start_ns, self.stop_ns, self.options, threads, stray_memory(recorder, self._stray_at),
                       recorder.labels, recorder.inputs, recorder.modules, recorder.stacks, recorder.dropped - self._dropped_at,
-                      self._steps, self._device)
+                      self._steps, self._device, self._held)
 
     def discard(self) -> None:
         """Ends the window without making anything of it."""
@@ -167,6 +176,7 @@ class Session:
             self.stop_ns = recorder.now()
             self._close_spans()
             self._displaced = self.options.with_stack and _tracer is not None and _tracer.is_displaced()
+            self._held.append((self.stop_ns, True, self._look()))
         finally:
             self._let_go()
 
@@ -239,7 +249,7 @@ def _apply_options() -> None:
     recorder.set_details((SHAPES if any(o.describes_inputs for o in asked) else 0) | (STACKS if stacks else 0)
                          | (MODULES if modules or stacks else 0))
     recorder.all_threads = any(o.profile_all_threads for o in asked)
-    recorder.watches_memory = any(o.profile_memory for o in asked)
+    recorder.watch_memory(any(o.profile_memory for o in asked))
     _bound(asked)
     if _observer.active is recorder:
         install_observer(recorder)      # what it watches may have changed
@@ -297,7 +307,8 @@ def _after_fork_in_child() -> None:
         _meeting.stop()
     _tracer = _garbage = _meeting = None
     recorder.listeners = ()
-    recorder.watches_memory = recorder.watches_modules = recorder.watches_outputs = False
+    recorder.watch_memory(False)
+    recorder.watches_modules = recorder.watches_outputs = False
     recorder.reset()
     remove_observer()
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._fields import EVENT_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Field
+from ._fields import EVENT_FIELDS, HELD_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Category, Field
+from ._lives import lives
 
 _ROW_COLUMNS = tuple(f.name for f in EVENT_FIELDS if f.unit == "row")
 
@@ -167,6 +168,13 @@ class MemoryTable(Table):
     FIELDS = MEMORY_FIELDS
 
 
+class HeldTable(Table):
+    """The blocks that tensors held when a recording began and when it ended."""
+
+    __slots__ = ()
+    FIELDS = HELD_FIELDS
+
+
 class StackTable(Table):
     """Call stacks as a tree: a node is a frame and its caller's node, so common callers are stored once."""
 
@@ -180,16 +188,19 @@ class EventStore(Table):
     strings, inputs, threads, modules   what the columns of indices refer to
     stacks                              the tree of call stacks
     memory                              the table of allocations; its `row` refers to this store's rows
+    scratch                             as `memory`, of what kernels allocated for themselves: no tensor ever held it
+    held                                the blocks of the tensors that lived when it began and when it ended
     metadata                            the window as a whole
     """
 
-    __slots__ = ("strings", "inputs", "threads", "modules", "stacks", "memory", "metadata")
+    __slots__ = ("strings", "inputs", "threads", "modules", "stacks", "memory", "scratch", "held", "metadata")
     FIELDS = EVENT_FIELDS
 
     def __init__(self, columns: Mapping[str, Any] | None = None, *, strings: Sequence[str] = (),
                  inputs: Sequence[InputDescription] = (), threads: Sequence[ThreadInfo] = (),
                  modules: Sequence[ModuleInfo] = (), stacks: StackTable | None = None,
-                 memory: MemoryTable | None = None, metadata: Metadata | None = None) -> None:
+                 memory: MemoryTable | None = None, scratch: MemoryTable | None = None, held: HeldTable | None = None,
+                 metadata: Metadata | None = None) -> None:
         super().__init__(columns)
         self.strings = tuple(strings)
         self.inputs = tuple(inputs)
@@ -197,6 +208,8 @@ class EventStore(Table):
         self.modules = tuple(modules)
         self.stacks = stacks if stacks is not None else StackTable()
         self.memory = memory if memory is not None else MemoryTable()
+        self.scratch = scratch if scratch is not None else MemoryTable()
+        self.held = held if held is not None else HeldTable()
         self.metadata = metadata if metadata is not None else Metadata()
 
     def name_of(self, row: int) -> str:
@@ -225,15 +238,18 @@ class EventStore(Table):
 
     def with_metadata(self, **changes: Any) -> EventStore:
         """The same events with other facts about the window."""
-        return self._replaced(self.columns, memory=self.memory, metadata=replace(self.metadata, **changes))
+        return self._replaced(self.columns, metadata=replace(self.metadata, **changes))
 
     def with_memory(self, memory: MemoryTable) -> EventStore:
         """The same events with other memory records."""
-        return self._replaced(self.columns, memory=memory, metadata=self.metadata)
+        return self._replaced(self.columns, memory=memory)
 
-    def _replaced(self, columns: Mapping[str, Any], *, memory: MemoryTable, metadata: Metadata) -> EventStore:
+    def _replaced(self, columns: Mapping[str, Any], *, memory: MemoryTable | None = None, scratch: MemoryTable | None = None,
+                  held: HeldTable | None = None, metadata: Metadata | None = None) -> EventStore:
         return EventStore(columns, strings=self.strings, inputs=self.inputs, threads=self.threads, modules=self.modules,
-                          stacks=self.stacks, memory=memory, metadata=metadata)
+                          stacks=self.stacks, memory=self.memory if memory is None else memory,
+                          scratch=self.scratch if scratch is None else scratch, held=self.held if held is None else held,
+                          metadata=self.metadata if metadata is None else metadata)
 
     def select(self, keep: np.ndarray) -> EventStore:
         """The rows where the mask `keep` is true. A row whose parent is left out moves to its nearest kept ancestor;
@@ -245,17 +261,38 @@ class EventStore(Table):
         columns = {n: c[keep] for n, c in self.columns.items()}
         for name in _ROW_COLUMNS:
             columns[name] = lookup[columns[name]]
-        memory = dict(self.memory.columns)
-        memory["row"] = lookup[memory["row"]]
-        return self._replaced(columns, memory=MemoryTable(memory), metadata=self.metadata)
+        memory, scratch = (MemoryTable({**t.columns, "row": lookup[t.row]}) for t in (self.memory, self.scratch))
+        return self._replaced(columns, memory=memory, scratch=scratch)
 
     def slice(self, start_ns: int, stop_ns: int) -> EventStore:
-        """The events that began in [start_ns, stop_ns), cut off at its end, and the memory records in it."""
+        """The events that began in [start_ns, stop_ns), cut off at its end, the memory records in it, and the blocks that lived when
+        it begins."""
         kept = self.select((self.start_ns >= start_ns) & (self.start_ns < stop_ns))
         columns = {**kept.columns, "end_ns": np.minimum(kept.end_ns, stop_ns)}
-        inside = (kept.memory.time_ns >= start_ns) & (kept.memory.time_ns < stop_ns)
-        memory = MemoryTable({n: c[inside] for n, c in kept.memory.columns.items()})
-        return kept._replaced(columns, memory=memory, metadata=replace(self.metadata, start_ns=start_ns, stop_ns=stop_ns))
+        memory, scratch = (_within(table, start_ns, stop_ns) for table in (kept.memory, kept.scratch))
+        return kept._replaced(columns, memory=memory, scratch=scratch, held=self._held_at(start_ns, stop_ns),
+                              metadata=replace(self.metadata, start_ns=start_ns, stop_ns=stop_ns))
+
+    def _held_at(self, start_ns: int, stop_ns: int) -> HeldTable:
+        """What is known of the blocks of [start_ns, stop_ns): those that lived when it begins, and what was seen then and later."""
+        if not len(self.held) or start_ns <= self.held.time_ns[0]:
+            return self.held
+        known = lives(self.memory, self.held)
+        there = (known.born_ns < start_ns) & (known.died_ns > start_ns) & (known.block > 0)
+        numbers, first = np.unique(self.held.block, return_index=True)
+        place = np.minimum(np.searchsorted(numbers, known.block[there]), len(numbers) - 1)
+        category = np.where(numbers[place] == known.block[there], self.held.category[first[place]], Category.UNKNOWN)
+        fields = ("block", "address", "nbytes", "device_type", "device_index")
+        begin = {n: np.append(0, getattr(known, n)[there]) for n in fields}
+        begin |= {"time_ns": np.full(len(begin["block"]), start_ns), "at_end": np.zeros(len(begin["block"])),
+                  "category": np.append(Category.UNKNOWN, category)}
+        later = (self.held.time_ns >= start_ns) & ((self.held.time_ns < stop_ns) | (self.held.at_end == 1))
+        return HeldTable({f.name: np.append(begin[f.name], self.held.columns[f.name][later]) for f in HELD_FIELDS})
+
+
+def _within(table: MemoryTable, start_ns: int, stop_ns: int) -> MemoryTable:
+    inside = (table.time_ns >= start_ns) & (table.time_ns < stop_ns)
+    return MemoryTable({n: c[inside] for n, c in table.columns.items()})
 
 
 def kept_ancestors(parent: np.ndarray, keep: np.ndarray) -> np.ndarray:
@@ -294,22 +331,25 @@ class _Joiner:
         self.nodes = 0
         self.events: list[dict[str, np.ndarray]] = []
         self.memory: list[dict[str, np.ndarray]] = []
+        self.scratch: list[dict[str, np.ndarray]] = []
+        self.held: list[Mapping[str, np.ndarray]] = []
         self.rows = 0
 
     def joined(self) -> EventStore:
         for store in self.stores:
             self._add(store)
         events = {f.name: np.concatenate([e[f.name] for e in self.events]) for f in EVENT_FIELDS}
-        memory = {f.name: np.concatenate([m[f.name] for m in self.memory]) for f in MEMORY_FIELDS}
+        memory, scratch = ({f.name: np.concatenate([m[f.name] for m in parts]) for f in MEMORY_FIELDS}
+                           for parts in (self.memory, self.scratch))
         stacks = {f.name: np.concatenate([s[f.name] for s in self.stacks]) for f in STACK_FIELDS}
-        events, memory["row"] = in_order(events, memory["row"])
-        by_time = np.argsort(memory["time_ns"], kind="stable")
+        events, memory["row"], scratch["row"] = in_order(events, memory["row"], scratch["row"])
+        held = {f.name: np.concatenate([h[f.name] for h in self.held]) for f in HELD_FIELDS}
         metadata = replace(self.stores[-1].metadata, start_ns=min(s.metadata.start_ns for s in self.stores),
                            stop_ns=max(s.metadata.stop_ns for s in self.stores),
                            dropped_events=sum(s.metadata.dropped_events for s in self.stores))
         return EventStore(events, strings=list(self.strings), inputs=list(self.inputs), threads=list(self.threads),
                           modules=self.modules, stacks=StackTable(stacks),
-                          memory=MemoryTable({n: c[by_time] for n, c in memory.items()}), metadata=metadata)
+                          memory=_by_time(memory), scratch=_by_time(scratch), held=HeldTable(held), metadata=metadata)
 
     def _add(self, store: EventStore) -> None:
         strings = self._numbers(self.strings, store.strings)
@@ -326,8 +366,9 @@ class _Joiner:
         for name in _ROW_COLUMNS:
             events[name] = _shifted(events[name], self.rows)
         self.events.append(events)
-        self.memory.append({**store.memory.columns, "thread": threads[store.memory.thread],
-                            "row": _shifted(store.memory.row, self.rows)})
+        for parts, table in ((self.memory, store.memory), (self.scratch, store.scratch)):
+            parts.append({**table.columns, "thread": threads[table.thread], "row": _shifted(table.row, self.rows)})
+        self.held.append(store.held.columns)
         self.nodes += len(store.stacks)
         self.rows += len(store)
 
@@ -335,6 +376,11 @@ class _Joiner:
     def _numbers(known: dict[Any, int], values: Sequence[Any]) -> np.ndarray:
         """Where each value stands in the joined table; the extra last slot lets -1 stay -1."""
         return np.array([*(known.setdefault(v, len(known)) for v in values), -1], np.int32)
+
+
+def _by_time(memory: Mapping[str, np.ndarray]) -> MemoryTable:
+    order = np.argsort(memory["time_ns"], kind="stable")
+    return MemoryTable({n: c[order] for n, c in memory.items()})
 
 
 def _shifted(index: np.ndarray, base: int) -> np.ndarray:

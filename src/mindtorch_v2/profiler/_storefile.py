@@ -18,19 +18,20 @@ import numpy as np
 
 from .._files import atomic_file
 from ._enums import DeviceType
-from ._fields import EVENT_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Field, Kind
+from ._fields import EVENT_FIELDS, HELD_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Category, Field, Kind
 from ._files import ProfileFileError, collector_paused
-from ._store import EventStore, MemoryTable, StackTable, Table
+from ._store import EventStore, HeldTable, MemoryTable, StackTable, Table
 from ._store_checks import checked_inputs, checked_metadata, checked_module, checked_thread
 
 MAGIC = b"\x89MTPROF\r\n\x1a\n"      # not text, and broken by anything that converts line ends
-VERSION = (1, 0)                     # readers refuse another first number and accept any second one
+VERSION = (1, 1)                     # readers refuse another first number and accept any second one
 _HEADER = struct.Struct("<11sxHHQQQI")   # magic, version, length of the file, offset and length of the directory, its checksum
 _CHECKSUM = struct.Struct("<I")
 _HEADER_SIZE = _HEADER.size + _CHECKSUM.size
 _ALIGNMENT = 64
 _MAX_CONSTANT = 1 << 20      # a table of more rows than this has a column that differs, and so a file of at least so many bytes
-_TABLES: dict[str, tuple[Field, ...]] = {"events": EVENT_FIELDS, "memory": MEMORY_FIELDS, "stacks": STACK_FIELDS}
+_TABLES: dict[str, tuple[Field, ...]] = {"events": EVENT_FIELDS, "memory": MEMORY_FIELDS, "scratch": MEMORY_FIELDS,
+                                       "held": HELD_FIELDS, "stacks": STACK_FIELDS}
 
 
 # ---- writing ----------------------------------------------------------------------------------------------------------
@@ -64,7 +65,8 @@ def _written(out: IO[bytes], name: str, data: memoryview | bytes, description: d
 def _sections(store: EventStore) -> Iterator[tuple[str, memoryview | bytes, dict[str, Any]]]:
     """(name, contents, what the directory says about them)."""
     yield _json_section("metadata", dataclasses.asdict(store.metadata))
-    tables: dict[str, Table] = {"events": store, "memory": store.memory, "stacks": store.stacks}
+    tables: dict[str, Table] = {"events": store, "memory": store.memory, "scratch": store.scratch, "held": store.held,
+                                "stacks": store.stacks}
     for name, table in tables.items():
         for field in _TABLES[name]:
             yield _column_section(f"{name}.{field.name}", table.columns[field.name])
@@ -214,6 +216,7 @@ class _Reader:
             threads=[checked_thread(item) for item in self._list("threads")],
             modules=[checked_module(item) for item in self._list("modules")],
             stacks=StackTable(self._columns("stacks")), memory=MemoryTable(self._columns("memory")),
+            scratch=MemoryTable(self._columns("scratch")), held=HeldTable(self._columns("held")),
             metadata=checked_metadata(self._json("metadata")))
         problem = dangling_reference(store)
         if problem:
@@ -232,14 +235,16 @@ def _narrowed(column: np.ndarray, field: Field) -> np.ndarray:
 def dangling_reference(store: EventStore) -> str:
     """What refers to something that is not there, or "": all that reading a store could trip over."""
     limits = {"string": len(store.strings), "row": len(store), "thread": len(store.threads), "inputs": len(store.inputs),
-              "stack": len(store.stacks), "module": len(store.modules), "DeviceType": len(DeviceType), "Kind": len(Kind)}
-    for label, table in (("event", store), ("memory", store.memory), ("stack", store.stacks)):
+              "stack": len(store.stacks), "module": len(store.modules), "DeviceType": len(DeviceType), "Kind": len(Kind),
+              "Category": len(Category)}
+    for label, table in (("an event", store), ("a memory record", store.memory), ("a scratch record", store.scratch),
+                         ("a held block", store.held), ("a stack", store.stacks)):
         for field in table.FIELDS:
             column, limit = table.columns[field.name], limits.get(field.unit)
             if limit is not None and len(column):
                 lowest = 0 if field.missing is None else -1
                 if int(column.min()) < lowest or int(column.max()) >= limit:
-                    return f"an {label}'s {field.name} refers to nothing"
+                    return f"{label}'s {field.name} refers to nothing"
     for table in (store, store.stacks):
         if (table.columns["parent"] >= np.arange(len(table))).any():
             return "a parent does not stand before its child"

@@ -13,7 +13,7 @@ from ..._dispatch.keys import GRAD, META, NPU
 from ..._dispatch.registry import composite, stepwise
 from ..._ops.movement_shapes import ordered_strides, storage_extent
 from ..._shape import contiguous_strides
-from ..._storage import Storage, root_array
+from ..._storage import Storage, root_array, taken
 from ..._tensor import Tensor, bump_version, wrap
 from ..cpu import movement as kernels
 
@@ -119,7 +119,7 @@ def resize_(self: Any, size: Sequence[int], memory_format: Any) -> Any:
             flat[:kept.size] = kept
         self._a = np.ndarray(shape, array.dtype, flat, 0, bytes_strides) if needed else np.empty(shape, array.dtype)
     bump_version(self)
-    return self
+    return taken(self)
 
 
 @composite("resize_as_")

@@ -62,10 +62,7 @@ def unsafe_split(self: Any, split_size: int, dim: int) -> tuple[Any, ...]:
     """Pieces that autograd does not take for views: each may be written in place without the others being changed."""
     pieces = _pieces(self, split_size, dim)
     for piece in pieces:
-        own = Storage()
-        if piece._st is not None:
-            own.block = piece._st.block
-        piece._st, piece._base = own, None
+        piece._st, piece._base = Storage(), None
     return pieces
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from ... import _device, _observer
+from ... import _device, _observer, _owners
 from ... import _dtype as dt
 from ..._autograd.grad_mode import no_grad
 from ..._autograd.hooks import RemovableHandle
@@ -67,6 +67,11 @@ class Module(RegistrationMixin, StateMixin):
     call_super_init: bool = False
     dump_patches: bool = False
     _is_full_backward_hook: bool | None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = super().__new__(cls)
+        _owners.modules.add(made)
+        return made
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:

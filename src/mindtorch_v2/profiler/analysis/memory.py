@@ -1,18 +1,19 @@
 """Memory over time: which blocks were live when, and what each was for.
 
-A store knows when each block came and went and inside which events. What it was for follows from that:
+A store knows when each block came and went and inside which events, and what tensors held when the recording began and ended:
+parameters, gradients, the state of optimizers, buffers of modules. What a block was for follows from that:
 
 | category | a block that |
 |---|---|
-| OPTIMIZER_STATE | was allocated inside `Optimizer.step` and outlived it |
+| SCRATCH | was allocated and given back inside one and the same operator |
+| PARAMETER, OPTIMIZER_STATE, GRADIENT, BUFFER | was held as such when the recording began or ended |
+| OPTIMIZER_STATE | was allocated during `Optimizer.step` and outlived it |
 | GRADIENT | was allocated in a backward pass and outlived that pass |
 | AUTOGRAD_DETAIL | was handed from one backward function to another |
-| INPUT | came from a data loader, or from a creation operator outside all modules, and lived until a backward pass |
-| ACTIVATION | was allocated by any other forward operator and lived until a backward pass |
+| INPUT | came from a data loader, or from a creation operator outside all modules, and lived until a backward pass; or was there before |
+| ACTIVATION | was allocated by any other forward operator and lived until a backward pass; or was there before, as part of a graph |
 | TEMPORARY | went earlier than that |
 | unknown | is none of these: no backward pass followed |
-
-PARAMETER stays empty: parameters are made before the window, and what was there before is not seen.
 """
 from __future__ import annotations
 
@@ -21,28 +22,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._fields import Kind
-from .._store import EventStore
+from .._fields import WORKING_KINDS, Category, Kind
+from .._lives import FOREVER as _FOREVER
+from .._lives import Lives, lives
+from .._store import EventStore, HeldTable, MemoryTable
 from .tree import EventTree
 
-_FOREVER = np.iinfo(np.int64).max
+__all__ = ["Action", "Blocks", "Category", "Change", "changes", "find_blocks", "running_totals"]
+
+_HELD_AS = (Category.PARAMETER, Category.OPTIMIZER_STATE, Category.GRADIENT, Category.BUFFER)
 _CREATORS = frozenset(f"aten::{name}" for name in (
     "empty", "empty_like", "empty_strided", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "rand", "rand_like",
     "randn", "randn_like", "randint", "randint_like", "randperm", "arange", "linspace", "logspace", "eye", "tensor", "scalar_tensor",
     "lift_fresh", "from_file", "normal", "bernoulli", "tril_indices", "triu_indices"))
-
-
-class Category(IntEnum):
-    """What a block is for, in the order of PyTorch's files."""
-
-    PARAMETER = 0
-    OPTIMIZER_STATE = 1
-    INPUT = 2
-    TEMPORARY = 3
-    ACTIVATION = 4
-    GRADIENT = 5
-    AUTOGRAD_DETAIL = 6
-    UNKNOWN = 7
 
 
 class Action(IntEnum):
@@ -55,9 +47,10 @@ class Action(IntEnum):
 
 
 class Blocks(NamedTuple):
-    """The blocks of one device, in the order of their allocation: columns of equal length.
+    """The blocks of one device, in the order in which they began: columns of equal length.
 
     `died_ns` is past all times for a block that outlived the window, `row` the innermost event it was allocated in or -1.
+    `existed` marks what was there before the window: it began with it. `block` is its number, 0 where it has none.
     """
 
     born_ns: np.ndarray
@@ -65,6 +58,9 @@ class Blocks(NamedTuple):
     nbytes: np.ndarray
     row: np.ndarray
     category: np.ndarray
+    existed: np.ndarray
+    block: np.ndarray
+    address: np.ndarray
 
 
 class Change(NamedTuple):
@@ -77,30 +73,59 @@ class Change(NamedTuple):
 
 
 def find_blocks(source: EventStore | EventTree, device_type: int = 0, device_index: int = -1) -> Blocks:
-    """The blocks that were allocated on a device inside the window."""
-    tree = EventTree.of(source)
-    memory = tree.store.memory
-    records = np.flatnonzero((memory.device_type == device_type) & (memory.device_index == device_index))
-    order = records[np.lexsort((memory.time_ns[records], memory.address[records]))]
-    nbytes, address = memory.nbytes[order], memory.address[order]
-    is_birth = nbytes > 0
-    # Of the records of one address, a death follows the birth that it ends.
-    dies_next = np.append((nbytes[1:] < 0) & (address[1:] == address[:-1]), False)[is_birth] if len(order) else is_birth
-    births = np.flatnonzero(is_birth)
-    died = np.where(dies_next, memory.time_ns[order[np.minimum(births + 1, max(len(order) - 1, 0))]], _FOREVER)
-    born = memory.time_ns[order[births]]
-    by_time = np.argsort(born, kind="stable")
-    row = memory.row[order[births]][by_time]
-    blocks = Blocks(born[by_time], died[by_time], nbytes[births][by_time], row, np.zeros(len(row), np.int8))
-    return blocks._replace(category=_categories(tree.store, blocks))
+    """The blocks that lived on a device inside the window."""
+    store = EventTree.of(source).store
+    memory = _all_records(store)
+    known = lives(memory, store.held)
+    mine = (known.device_type == device_type) & (known.device_index == device_index)
+    known = Lives(*(column[mine] for column in known))
+    row = np.append(memory.row, -1)[known.record]
+    thread = np.where(row >= 0, np.append(store.thread, -1)[row], np.append(memory.thread, -1)[known.record])
+    blocks = Blocks(known.born_ns, known.died_ns, known.nbytes, row, np.zeros(len(row), np.int8), known.record < 0, known.block,
+                    known.address)
+    return blocks._replace(category=_categories(store, blocks, thread))
 
 
-def _categories(store: EventStore, blocks: Blocks) -> np.ndarray:
+def _all_records(store: EventStore) -> MemoryTable:
+    """Tensors' memory and kernels' own, in the order of time."""
+    if not len(store.scratch):
+        return store.memory
+    order = np.argsort(np.concatenate([store.memory.time_ns, store.scratch.time_ns]), kind="stable")
+    return MemoryTable({n: np.concatenate([c, store.scratch.columns[n]])[order] for n, c in store.memory.columns.items()})
+
+
+def _categories(store: EventStore, blocks: Blocks, thread: np.ndarray) -> np.ndarray:
+    held = _held_as(store.held, blocks.block)
+    return np.select(
+        [_is_scratch(store, blocks), np.isin(held, _HELD_AS), blocks.existed & (held >= 0)],
+        [np.full(len(held), Category.SCRATCH), held, held], _by_events(store, blocks, thread)).astype(np.int8)
+
+
+def _held_as(held: HeldTable, block: np.ndarray) -> np.ndarray:
+    """What each block was held as: at the end if it is known to have a purpose then, else when first seen, else -1."""
+    found = np.full(len(block), -1, np.int64)
+    named = np.isin(held.category, _HELD_AS)
+    for rows in (np.flatnonzero(held.at_end == 0)[::-1], np.flatnonzero((held.at_end == 1) & named)):
+        order = rows[np.argsort(held.block[rows], kind="stable")]
+        numbers = held.block[order]
+        place = np.minimum(np.searchsorted(numbers, block, "right") - 1, len(order) - 1)
+        if len(order):
+            found = np.where((numbers[place] == block) & (block > 0), held.category[order[place]], found)
+    return found
+
+
+def _is_scratch(store: EventStore, blocks: Blocks) -> np.ndarray:
+    end = np.append(np.where(np.isin(store.kind, WORKING_KINDS), store.end_ns, -1), -1)
+    return (blocks.row >= 0) & (blocks.died_ns <= end[blocks.row])
+
+
+def _by_events(store: EventStore, blocks: Blocks, thread: np.ndarray) -> np.ndarray:
+    """What blocks that were allocated in the window were for, by the events around them."""
     born, died, row = blocks.born_ns, blocks.died_ns, blocks.row
     names = np.array(store.strings or [""], object)[store.name] if len(store) else np.zeros(0, object)
     engine = (store.kind == Kind.NODE) | (store.kind == Kind.BACKWARD)
-    optimizer = _outermost(store, np.array([name.startswith("Optimizer.step#") for name in names], bool))
-    loader = _outermost(store, np.array([name.startswith("enumerate(DataLoader)#") for name in names], bool))
+    optimizer = _end_of_enclosing(store, np.array([name.startswith("Optimizer.step#") for name in names], bool), thread, born)
+    loader = _end_of_enclosing(store, np.array([name.startswith("enumerate(DataLoader)#") for name in names], bool), thread, born)
     node = _outermost(store, engine)
     operator = _outermost(store, store.kind == Kind.OP)
     ends = np.append(store.end_ns, _FOREVER)
@@ -108,15 +133,27 @@ def _categories(store: EventStore, blocks: Blocks) -> np.ndarray:
     next_pass = np.append(passes[0], _FOREVER)[np.searchsorted(passes[0], born, "left")]
     pass_end = np.append(0, passes[1])[np.searchsorted(passes[0], born, "right")]
     creates = np.array([name in _CREATORS for name in names] + [False], bool)
-    made_as_input = (loader[row] >= 0) | (creates[operator[row]] & (np.append(store.module, -1)[row] < 0))
+    made_as_input = (loader >= 0) | (creates[operator[row]] & (np.append(store.module, -1)[row] < 0))
     until_backward = died > next_pass
     return np.select(
-        [optimizer[row] >= 0, node[row] >= 0, (loader[row] >= 0) & (died > ends[loader[row]]), until_backward & (next_pass < _FOREVER),
-         died < _FOREVER],
-        [np.where(died > ends[optimizer[row]], Category.OPTIMIZER_STATE, Category.TEMPORARY),
+        [optimizer >= 0, node[row] >= 0, (loader >= 0) & (died > loader), until_backward & (next_pass < _FOREVER), died < _FOREVER],
+        [np.where(died > optimizer, Category.OPTIMIZER_STATE, Category.TEMPORARY),
          np.where(died > pass_end, Category.GRADIENT, np.where(died > ends[node[row]], Category.AUTOGRAD_DETAIL, Category.TEMPORARY)),
          Category.INPUT, np.where(made_as_input, Category.INPUT, Category.ACTIVATION), Category.TEMPORARY],
-        Category.UNKNOWN).astype(np.int8)
+        Category.UNKNOWN)
+
+
+def _end_of_enclosing(store: EventStore, mask: np.ndarray, thread: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """For each moment of a thread: when the newest row of the mask ends that runs then, or -1. By time, not by the tree: a scope
+    may be asynchronous."""
+    found = np.full(len(time), -1, np.int64)
+    for one in np.unique(store.thread[mask]) if len(mask) else ():
+        rows = np.flatnonzero(mask & (store.thread == one))
+        start, end = store.start_ns[rows], store.end_ns[rows]
+        place = np.searchsorted(start, time, "right") - 1
+        inside = (place >= 0) & (thread == one) & (time <= end[place])
+        found = np.where(inside, end[place], found)
+    return found
 
 
 def _outermost(store: EventStore, mask: np.ndarray) -> np.ndarray:
@@ -142,24 +179,44 @@ def _backward_passes(store: EventStore, in_backward: np.ndarray) -> tuple[np.nda
 
 
 def changes(source: EventStore | EventTree, blocks: Blocks) -> list[Change]:
-    """Births and deaths in the order of time, since 1970."""
+    """What was there before (its time is -1), then births and deaths in the order of time, since 1970. Of what happens at one
+    moment deaths come first."""
     offset = EventTree.of(source).store.metadata.epoch_offset_ns
-    gone = blocks.died_ns < _FOREVER
-    births = [Change(t + offset, Action.CREATE, n, Category(c))
-              for t, n, c in zip(blocks.born_ns.tolist(), blocks.nbytes.tolist(), blocks.category.tolist())]
-    deaths = [Change(t + offset, Action.DESTROY, -n, Category(c))
-              for t, n, c in zip(blocks.died_ns[gone].tolist(), blocks.nbytes[gone].tolist(), blocks.category[gone].tolist())]
-    return sorted(births + deaths, key=lambda change: change.time_ns)
+    gone = np.flatnonzero(blocks.died_ns < _FOREVER)
+    born = np.where(blocks.existed, -1, blocks.born_ns + offset)
+    time = np.concatenate([blocks.died_ns[gone] + offset, born])
+    action = np.concatenate([np.full(len(gone), Action.DESTROY), np.where(blocks.existed, Action.PREEXISTING, Action.CREATE)])
+    nbytes = np.concatenate([-blocks.nbytes[gone], blocks.nbytes])
+    category = np.concatenate([blocks.category[gone], blocks.category])
+    order = _in_time(time, np.concatenate([gone, np.arange(len(born))]), np.concatenate([np.ones(len(gone)), np.zeros(len(born))]), blocks)
+    return [Change(t, Action(a), n, Category(c)) for t, a, n, c in
+            zip(time[order].tolist(), action[order].tolist(), nbytes[order].tolist(), category[order].tolist())]
 
 
-def running_totals(timeline: list[Change]) -> tuple[list[int], list[list[int]]]:
-    """Times in microseconds since 1970, and after each the live bytes: a zero, then one number per category."""
+def _in_time(time: np.ndarray, block: np.ndarray, is_death: np.ndarray, blocks: Blocks) -> np.ndarray:
+    """The order of births and deaths. At one moment deaths come first, but not before the birth of the same block."""
+    brief = blocks.born_ns[block] == blocks.died_ns[block]
+    return np.lexsort((np.where(brief, 1 + is_death, is_death == 0), time))
+
+
+_PYTORCHS = tuple(category for category in Category if category <= Category.UNKNOWN)
+
+
+def in_pytorchs_terms(category: int) -> Category:
+    """The category in files that PyTorch's tools read: they know neither scratch memory nor buffers."""
+    return {Category.SCRATCH: Category.TEMPORARY, Category.BUFFER: Category.INPUT}.get(Category(category), Category(category))
+
+
+def running_totals(timeline: list[Change], pytorchs: bool = False) -> tuple[list[int], list[list[int]]]:
+    """Times in microseconds since 1970, and after each the live bytes: a zero, then one number per category (of those that PyTorch
+    has, or of all). What was there before is there at the first of the times."""
     times: list[int] = []
     sizes: list[list[int]] = []
-    current = [0] * (len(Category) + 1)
+    current = [0] * (len(_PYTORCHS if pytorchs else Category) + 1)
+    first = next((change.time_ns for change in timeline if change.time_ns >= 0), 0)
     for change in timeline:
-        time = change.time_ns // 1000
-        current[change.category + 1] += change.nbytes
+        time = (first if change.time_ns < 0 else change.time_ns) // 1000
+        current[(in_pytorchs_terms(change.category) if pytorchs else change.category) + 1] += change.nbytes
         if times and times[-1] == time:
             sizes[-1] = list(current)
         else:

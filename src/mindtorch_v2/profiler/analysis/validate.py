@@ -173,7 +173,8 @@ def _memory(tree: EventTree) -> Iterator[Finding]:
 
 
 def _unchanged(tree: EventTree) -> Iterator[Finding]:
-    tables = {"events": tree.store, "memory": tree.store.memory, "stacks": tree.store.stacks}
+    tables = {"events": tree.store, "memory": tree.store.memory, "scratch": tree.store.scratch, "held": tree.store.held,
+              "stacks": tree.store.stacks}
     for label, table in tables.items():
         writable = [name for name, column in table.columns.items() if column.flags.writeable]
         if writable:

@@ -4,20 +4,21 @@ from __future__ import annotations
 import html
 import json
 
+from .._fields import Category
 from ..analysis.formatting import _format_memory, printable
-from ..analysis.memory import Category
 from ..analysis.memory_peak import Holder
 
 _MAX_POINTS = 20_000
 _MAX_HOLDERS = 25
 _COLOURS = {Category.PARAMETER: "#2f7d4f", Category.OPTIMIZER_STATE: "#d9a521", Category.INPUT: "#5b4636",
             Category.TEMPORARY: "#a98bd0", Category.ACTIVATION: "#d9604c", Category.GRADIENT: "#2f5fb3",
-            Category.AUTOGRAD_DETAIL: "#6fb1e0", Category.UNKNOWN: "#9a9a9a"}
-_MEANINGS = {Category.PARAMETER: "parameters", Category.OPTIMIZER_STATE: "made in an optimizer step and kept",
+            Category.AUTOGRAD_DETAIL: "#6fb1e0", Category.UNKNOWN: "#9a9a9a", Category.SCRATCH: "#e8c3a0", Category.BUFFER: "#7fb08d"}
+_MEANINGS = {Category.PARAMETER: "parameters", Category.OPTIMIZER_STATE: "kept by optimizers",
              Category.INPUT: "batches and targets", Category.TEMPORARY: "gone before any backward pass",
              Category.ACTIVATION: "made in forward, needed by backward", Category.GRADIENT: "made in backward and kept",
              Category.AUTOGRAD_DETAIL: "handed from one backward function to the next",
-             Category.UNKNOWN: "no backward pass followed"}
+             Category.UNKNOWN: "no backward pass followed", Category.SCRATCH: "a kernel's own, gone when the operator ends",
+             Category.BUFFER: "kept by modules, not trained"}
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -39,7 +40,7 @@ i { display: inline-block; width: 11px; height: 11px; margin-right: 7px; border-
 </style></head>
 <body>
 <h1>Memory timeline of __DEVICE__</h1>
-<p>Peak <b>__PEAK__</b>. Only what was allocated while the profile ran is counted.</p>
+<p>Peak <b>__PEAK__</b>: the memory of tensors, those from before the profile too, and what kernels took for themselves.</p>
 <svg id="plot" role="img" aria-label="Live bytes by category over time"></svg>
 <div id="here">Move over the picture to read it.</div>
 <h2>What the memory is for</h2>

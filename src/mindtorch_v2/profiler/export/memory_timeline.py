@@ -7,7 +7,7 @@ import os
 from ..._device import FOREIGN, TYPES
 from .._enums import DeviceType
 from .._store import EventStore
-from ..analysis.memory import Change, changes, find_blocks, running_totals
+from ..analysis.memory import Change, changes, find_blocks, in_pytorchs_terms, running_totals
 from ..analysis.memory_peak import Holder, held_at_peak
 from ..analysis.tree import EventTree
 from .atomic import atomic_writer
@@ -23,8 +23,8 @@ class MemoryProfileTimeline:
         self.holders = holders or []
 
     def totals(self) -> tuple[list[int], list[list[int]]]:
-        """See `analysis.memory.running_totals`."""
-        return running_totals(self.timeline)
+        """See `analysis.memory.running_totals`; by PyTorch's categories."""
+        return running_totals(self.timeline, pytorchs=True)
 
     def export_memory_timeline(self, path: str | os.PathLike[str]) -> None:
         """`[times, sizes]`: microseconds since 1970, and rows of bytes, a zero and then one number per category."""
@@ -34,12 +34,13 @@ class MemoryProfileTimeline:
     def export_memory_timeline_raw(self, path: str | os.PathLike[str]) -> None:
         """`[[nanoseconds since 1970, action, signed bytes, category], ...]`."""
         with atomic_writer(path) as out:
-            out.write(json.dumps([[int(value) for value in change] for change in self.timeline]))
+            out.write(json.dumps([[time, int(action), nbytes, int(in_pytorchs_terms(category))]
+                                  for time, action, nbytes, category in self.timeline]))
 
     def export_memory_timeline_html(self, path: str | os.PathLike[str]) -> None:
         """A page with the picture, to be opened in a browser."""
         with atomic_writer(path) as out:
-            out.write(page(*self.totals(), self.device, self.holders))
+            out.write(page(*running_totals(self.timeline), self.device, self.holders))
 
 
 def write(source: EventStore | EventTree, path: str | os.PathLike[str], device: str | None = None) -> MemoryProfileTimeline:

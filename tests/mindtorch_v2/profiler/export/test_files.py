@@ -150,7 +150,7 @@ def test_page_needs_nothing_else(tmp_path):
     memory_timeline.write(step(), tmp_path / "m.html")
     page = (tmp_path / "m.html").read_text()
     data = json.loads(re.search(r'type="application/json">(.*)</script>', page).group(1))
-    assert data["times"][0] == 0 and sum(data["sizes"][-1]) == 112 and len(data["names"]) == len(data["colours"]) == 8
+    assert data["times"][0] == 0 and sum(data["sizes"][-1]) == 112 and len(data["names"]) == len(data["colours"]) == len(Category)
     assert not re.search(r'(src|href)\s*=|https?://(?!www\.w3\.org/2000/svg)', page)
 
 
