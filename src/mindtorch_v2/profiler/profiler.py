@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from os import PathLike
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _autograd_profile, _storefile
 from ._actions import TRANSITIONS, WARNINGS
@@ -22,6 +22,9 @@ from .analysis.events import EventList
 from .analysis.modules import ModuleReport, module_report
 from .export import memory_timeline
 from .schedule import always_record, schedule
+
+if TYPE_CHECKING:
+    from . import _memory_profiler
 
 __all__ = ["supported_activities", "ProfilerAction", "schedule", "tensorboard_trace_handler", "profile",
            "ExecutionTraceObserver"]
@@ -210,20 +213,21 @@ class _KinetoProfile:
         """Writes collapsed stacks, one `frame;frame value` per line, for flamegraph.pl and speedscope."""
         self._inner("exporting stacks").export_stacks(path, metric)
 
-    def _memory_profile(self) -> EventStore:
-        """The events of a profile that recorded all that a memory timeline needs."""
+    def _memory_profile(self) -> _memory_profiler.MemoryProfile:
+        """The memory of a profile that recorded all that a memory timeline needs: its `timeline` and `categories`."""
         needed = ("record_shapes", "profile_memory", "with_stack")
         missing = ", ".join(f"{name}=True" for name in needed if not getattr(self, name))
         if missing:
             raise ValueError(f"{missing} required for memory profiling.")
         if self.profiler is None or self.profiler.store is None:
             raise AssertionError("Profiler and kineto_results must be initialized for memory profiling")
-        return self.profiler.store
+        from ._memory_profiler import MemoryProfile
+        return MemoryProfile(self.profiler.store)
 
     def export_memory_timeline(self, path: str | PathLike[str], device: str | None = None) -> None:
         """Writes the memory in use over time by category: JSON, ".json.gz", "raw.json.gz" or a self-contained ".html"."""
         warn_caller(_DEPRECATED_TIMELINE, _SilentDeprecation)
-        self.mem_tl = memory_timeline.write(self._memory_profile(), path, device)
+        self.mem_tl = memory_timeline.write(self._memory_profile()._tree, path, device)
 
     def module_report(self) -> ModuleReport:
         """What each nn.Module cost, forward and backward, as a tree; `print(prof.module_report().table())` shows it."""
