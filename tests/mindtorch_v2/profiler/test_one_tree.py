@@ -236,3 +236,43 @@ def test_a_recorded_trace_of_helpers_comes_back(tmp_path, clock):
     before, after = store_of(prof), load(tmp_path / "t.json").store
     assert [(before.name_of(i), int(before.parent[i])) for i in range(len(before))] == [
         (after.name_of(i), int(after.parent[i])) for i in range(len(after))]
+
+
+def test_annotations_of_a_loaded_trace_have_the_device_time_of_what_they_launched(tmp_path):
+    def event(cat: str, name: str, ts: float, end: float, pid: int = 1, tid: int = 1, **args: int) -> dict[str, object]:
+        return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": end - ts, "args": args}
+
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": [
+        event("python_function", "main", 0.0, 100.0), event("python_function", "__enter__", 1.0, 4.0),
+        event("user_annotation", "r", 3.0, 50.0), event("cpu_op", "aten::mm", 10.0, 20.0, **{"External id": 7}),
+        event("cuda_runtime", "cudaLaunchKernel", 12.0, 13.0, correlation=5),
+        event("kernel", "gemm", 15.0, 45.0, pid=0, tid=7, correlation=5, device=0, stream=7),
+        event("python_function", "__exit__", 49.0, 60.0)]}))
+    found = {e.name: e for e in load(path).events()}
+    assert [child.name for child in found["r"].cpu_children] == ["aten::mm"]
+    assert (found["r"].device_time_total, found["aten::mm"].device_time_total, found["r"].is_async) == (30.0, 30.0, False)
+
+
+def test_self_times_of_a_training_loop_add_up():
+    """Of a training loop with stacks, the scopes of the optimizer have their operators' time, and self times sum to the steps' time."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
+    optimizer = torch.optim.Adam(model.parameters())
+    batch = torch.randn(4, 8)
+    with profile(with_stack=True, profile_memory=True) as prof:
+        for i in range(5):
+            with region(f"step {i}"):
+                optimizer.zero_grad()
+                model(batch).sum().backward()
+                optimizer.step()
+    events = prof.events()
+    assert not any(e.is_async for e in events) and prof.validate() == []
+    steps = [e for e in events if e.name.startswith("step ")]
+    roots = [e for e in events if e.cpu_parent is None]
+    assert len(steps) == 5
+    assert sum(e.self_cpu_time_total for e in events) == pytest.approx(sum(e.cpu_time_total for e in roots))
+    for step in (e for e in events if e.name == "Optimizer.step#Adam.step"):
+        assert step.cpu_parent.name.startswith("step ") and step.cpu_children
+        inside = sum(child.cpu_time_total for child in step.cpu_children)
+        assert step.self_cpu_time_total == pytest.approx(step.cpu_time_total - inside)
