@@ -84,7 +84,7 @@ def _matrix(flat: Sequence[int], width: int) -> np.ndarray:
 
 
 # --- copies of buffers --------------------------------------------------------------------------------------------------
-def recorded(buffer: Any, spans: list[Span], calls_only: bool) -> Recorded:
+def recorded(buffer: Any, spans: list[Span], calls_only: bool = False) -> Recorded:
     """Copies what a window needs of a buffer. Quick: nothing is done per event."""
     detached = dict(buffer.detached)
     take = _from_native if isinstance(buffer, NativeBuffer) else _from_python
