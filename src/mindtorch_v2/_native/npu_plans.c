@@ -67,6 +67,7 @@ typedef struct {
     const ElementType *type[MAX_ARGS];
 } Arguments;
 
+static PyTypeObject *tensor_base;     /* what tensors are made by: their fields, and nothing else */
 static PyTypeObject *tensors, *parameters, *arrays;
 static PyObject *npu_keys, *bump_version, *failed, *dtype_class;
 static struct { PyObject *object; int index; } devices[MAX_DEVICES];
@@ -339,7 +340,7 @@ static PyObject *make_output(const PlannedOutput *output, const Arguments *argum
     if (array == NULL) return NULL;
     static PyObject *nothing;
     if (nothing == NULL && (nothing = PyTuple_New(0)) == NULL) return NULL;
-    Tensor *made = (Tensor *)tensors->tp_new(tensors, nothing, NULL);
+    Tensor *made = (Tensor *)tensor_base->tp_new(tensors, nothing, NULL);   /* not the class's own, which makes arrays */
     if (made == NULL) {
         Py_DECREF(array);
         return NULL;
@@ -534,6 +535,7 @@ PyObject *plans_configure(PyObject *module, PyObject *args) {
     Py_XSETREF(failed, Py_NewRef(fail));
     Py_XSETREF(dtype_class, Py_NewRef(dtype));
     tensors = (PyTypeObject *)Py_NewRef(tensor);
+    tensor_base = (PyTypeObject *)Py_NewRef(fields);
     parameters = (PyTypeObject *)Py_NewRef(parameter);
     arrays = (PyTypeObject *)Py_NewRef(array);
     Py_RETURN_TRUE;
