@@ -11,6 +11,7 @@ import pytest
 import mindtorch_v2 as torch
 import mindtorch_v2.nn as nn
 import mindtorch_v2.nn.functional as F
+from mindtorch_v2._native import available
 from mindtorch_v2.profiler import profile, record_function, schedule
 from mindtorch_v2.profiler._fields import Category
 from mindtorch_v2.profiler._lives import FOREVER
@@ -100,6 +101,17 @@ def test_activations_and_inputs_from_before():
         y.sum().backward()
     before = {Category(c).name for c, was in zip(blocks_of(prof).category.tolist(), blocks_of(prof).existed.tolist()) if was}
     assert {"INPUT", "ACTIVATION"} <= before
+
+
+def test_the_page_says_what_was_there_before_and_whether_scratch_was_seen(tmp_path):
+    model = nn.Linear(64, 64)
+    x = torch.randn(1 << 12)
+    for sorts in (False, True):
+        with profile(profile_memory=True, record_shapes=True, with_stack=True) as prof:
+            torch.sort(x) if sorts else x + x
+        prof.export_memory_timeline(str(tmp_path / "m.html"))
+        page = (tmp_path / "m.html").read_text()
+        assert "(before the profile)" in page and ("none was seen" in page) == (not (sorts and available())) and model
 
 
 def test_frees_after_the_window_and_in_the_next():

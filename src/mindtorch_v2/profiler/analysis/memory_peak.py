@@ -28,7 +28,8 @@ def held_at_peak(store: EventStore, blocks: Blocks) -> list[Holder]:
     groups: dict[tuple[Category, str, str, str], tuple[int, int]] = {}
     maker = _outermost(store, (store.kind == Kind.OP) | (store.kind == Kind.BACKWARD))
     for block in np.flatnonzero(_live_at_peak(blocks)).tolist():
-        key = (Category(blocks.category[block]), *_origin(store, int(blocks.row[block]), maker))
+        origin = ("(before the profile)", "", "") if blocks.existed[block] else _origin(store, int(blocks.row[block]), maker)
+        key = (Category(blocks.category[block]), *origin)
         nbytes, count = groups.get(key, (0, 0))
         groups[key] = nbytes + int(blocks.nbytes[block]), count + 1
     found = [Holder(*key, *value) for key, value in groups.items()]

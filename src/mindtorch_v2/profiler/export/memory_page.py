@@ -20,6 +20,9 @@ _MEANINGS = {Category.PARAMETER: "parameters", Category.OPTIMIZER_STATE: "kept b
              Category.UNKNOWN: "no backward pass followed", Category.SCRATCH: "a kernel's own, gone when the operator ends",
              Category.BUFFER: "kept by modules, not trained"}
 
+_SCRATCH = {True: "and what kernels took for themselves",
+            False: "without scratch memory of kernels, of which none was seen (it takes the native core to see it)"}
+
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -40,7 +43,7 @@ i { display: inline-block; width: 11px; height: 11px; margin-right: 7px; border-
 </style></head>
 <body>
 <h1>Memory timeline of __DEVICE__</h1>
-<p>Peak <b>__PEAK__</b>: the memory of tensors, those from before the profile too, and what kernels took for themselves.</p>
+<p>Peak <b>__PEAK__</b>: the memory of tensors, those from before the profile too, __SCRATCH__.</p>
 <svg id="plot" role="img" aria-label="Live bytes by category over time"></svg>
 <div id="here">Move over the picture to read it.</div>
 <h2>What the memory is for</h2>
@@ -154,7 +157,8 @@ def page(times: list[int], sizes: list[list[int]], device: str, holders: list[Ho
             "meanings": [_MEANINGS[category] for category in Category]}
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     shown = f"{_format_memory(peak)} ({peak:,} bytes)"
-    made = _PAGE.replace("__DEVICE__", html.escape(device)).replace("__PEAK__", shown)
+    seen = any(row[Category.SCRATCH + 1] for row in sizes if len(row) > Category.SCRATCH + 1)
+    made = _PAGE.replace("__DEVICE__", html.escape(device)).replace("__PEAK__", shown).replace("__SCRATCH__", _SCRATCH[seen])
     return made.replace("__HOLDERS__", _holder_rows(holders or [])).replace("__DATA__", text)
 
 
