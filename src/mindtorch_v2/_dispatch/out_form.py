@@ -14,8 +14,9 @@ from .._tensor import Tensor, bump_version
 from . import modes
 from .keys import DEVICES, META, NPU
 from .out_types import SILENT, check_factory, check_types
-from .resolve import device_boxers, flat_tensors, meta_array
+from .resolve import check_writable, device_boxers, flat_tensors, meta_array
 
+READ_WHILE_WRITING = {"cat", "gather", "index_select", "kthvalue", "masked_select", "take"}   # their out must not be an input
 # Ops that compute in the type of `out` if no argument dtype is given.
 COMPUTE_IN_OUT = {"cumsum", "cumprod", "nansum", "nanmean", "sum", "prod"}
 
@@ -73,6 +74,8 @@ def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
     """Calls the op and writes its result(s) into `out`, which is returned."""
     targets = [out] if isinstance(out, Tensor) else list(out)
     _refuse_graphs(op, (*args, *targets))
+    for target in targets:
+        _check_memory(op, target, args)
     if op.base in COMPUTE_IN_OUT:
         args = tuple([targets[0].dtype if a is None and p.name == "dtype" else a for a, p in zip(args, op.schema.params)])
     positional = [a for a, p in zip(args, op.schema.params) if not p.keyword_only]
@@ -83,6 +86,22 @@ def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
     for r, t in zip(made, targets):
         write_into(t, r, op.base not in SILENT)
     return out
+
+
+def _check_memory(op: Op, target: Tensor, args: tuple[Any, ...]) -> None:
+    """RuntimeError where what is written shares memory with itself or, not being the same tensor, with what is read."""
+    if target._ks & META or op.base in COMPUTE_IN_OUT:
+        return
+    check_writable(target)
+    elementwise = op.rule is not None and op.rule.elementwise
+    if not (elementwise or op.base in READ_WHILE_WRITING) or not target._a.flags.forc:
+        return
+    for source in flat_tensors(args):
+        same = elementwise and source._a.strides == target._a.strides and source._a.shape == target._a.shape and \
+            source._a.__array_interface__["data"] == target._a.__array_interface__["data"]
+        if not same and source._a.flags.forc and np.may_share_memory(source._a, target._a):
+            raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                               "memory location. Please clone() the tensor before performing the operation.")
 
 
 def _refuse_graphs(op: Op, tensors: Any) -> None:

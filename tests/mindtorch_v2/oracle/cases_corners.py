@@ -126,3 +126,14 @@ for _f, _x in _FORMATS:
         "{x}.double().to(torch.float32, memory_format={f})", "torch.nn.Identity().to(memory_format={f})({x})", "str({f})")]
 CASES += [Case("format-conv3d", "F.conv3d(v.to(memory_format=torch.channels_last_3d), w)", v=In((1, 2, 3, 4, 4)), w=In((3, 2, 2, 2, 2)), rtol=1e-4, atol=1e-5, strides=False),
           Case("format-module-3d", "m = torch.nn.Conv3d(2, 3, 2).to(memory_format=torch.channels_last_3d); m.weight.stride()")]
+
+# --- out= that shares memory ----------------------------------------------------------------------------------------------------------
+CASES += [Case(f"overlap-{c}", f"x = a.clone(); {c}", a=In((3, 3)), grad=False) for c in (
+    "torch.gather(x, 0, torch.zeros(3, 3, dtype=torch.int64), out=x)", "torch.take(x, torch.tensor([0, 1]), out=x[0, :2])",
+    "torch.masked_select(x, x > 0, out=x)", "torch.index_select(x, 0, torch.tensor([0, 1, 2]), out=x)",
+    "torch.cat([x[:1], x[1:]], out=x)", "torch.add(x, 1, out=torch.ones(1).expand(3, 3))", "torch.mm(x, x, out=torch.ones(1).expand(3, 3))",
+    "torch.softmax(x, 0, out=x)", "torch.add(x[:2], 1, out=x[1:])", "torch.exp(x[:2], out=x[1:])", "torch.exp(x, out=x)",
+    "torch.add(x, x, out=x)")]
+CASES += [Case(f"error-{c}", c, a=In((4,)), grad=False) for c in (
+    "F.multi_margin_loss(torch.ones(5, 0), torch.zeros(5, dtype=torch.int64))", "F.multi_margin_loss(torch.ones(0), torch.tensor(0))",
+    "F.multilabel_margin_loss(torch.ones(5, 0), torch.zeros(5, 4, dtype=torch.int64))")]

@@ -14,12 +14,18 @@ def _sizes(shape: Any) -> str:
     return f"[{', '.join(map(str, shape))}]"
 
 
+def _check_classes(self: np.ndarray) -> None:
+    if self.ndim > 2 or (self.ndim and not self.shape[-1]):
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {_sizes(self.shape)}")
+
+
 # --- one class per sample ---------------------------------------------------------------------------------------------
 
 def _check_multi(self: np.ndarray, target: np.ndarray, p: Any, weight: np.ndarray | None) -> np.ndarray:
     """The input as (samples, classes)."""
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
+    _check_classes(self)
     rows = self.reshape(-1, self.shape[-1]) if self.ndim else self.reshape(1, 1)
     if target.ndim > 1 or target.size != rows.shape[0]:
         raise RuntimeError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
@@ -76,11 +82,10 @@ def _check_multilabel(self: np.ndarray, target: np.ndarray) -> tuple[np.ndarray,
     """Input and target as (samples, classes)."""
     if self.dtype not in (np.float32, np.float64):
         raise not_implemented("multilabel_margin_loss_forward_out_frame", self)
+    _check_classes(self)
     if self.shape != target.shape:
         raise RuntimeError(f"inconsistent target size: {_sizes(target.shape)} for input of size: {_sizes(self.shape)}")
     width = self.shape[-1] if self.ndim else 1
-    if self.ndim > 2 or not width:
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {_sizes(self.shape)}")
     if target.size and (target.min() < -1 or target.max() >= width):
         raise RuntimeError("argument #2 'target' is out of range")
     return self.reshape(-1, width), target.reshape(-1, width)
