@@ -145,6 +145,8 @@ def _found_by_tables() -> list[Case]:
             for corners in (False, True):
                 cases.append(Case(f"bytes_{mode}_{size[0]}x{size[1]}_{corners}", f"F.interpolate(x, size={size}, mode='{mode}', align_corners={corners})",
                                   x=bytes_))
+    cases += [Case(f"bytes_{mode}_filtered", f"F.interpolate(x, size=(3, 2), mode='{mode}', antialias=True)", x=bytes_)
+              for mode in ("bilinear", "bicubic")]
     cases += [Case(f"sum_to_nothing_{d}", "x.sum_to_size(())", x=In((2, 2), d, low=0)) for d in ("int32", "uint8", "bool", "float32")]
     cases += [
         Case("margin_ranking_whole", "F.margin_ranking_loss(x, y, t, reduction='none')", x=In((3,), "int64"), y=In((3,), "int64"),

@@ -77,7 +77,7 @@ def _declare_resizing(name: str, rank: int) -> None:
         if self.dtype.kind != "f" and self.dtype != np.uint8:
             raise not_implemented(f"{name}_channels_last" if rank == 2 else name, self)
         corners, scales = _options(method, rest)
-        if rank == 2 and self.dtype == np.uint8 and method in ("linear", "cubic"):
+        if rank == 2 and self.dtype == np.uint8 and method not in ("nearest", "exact"):
             taps = [resizing_taps(method, self.shape[axis], output_size[axis], corners, scales[axis], True) for axis in (-2, -1)]
             return laid_out_like(resize_bytes(np.ascontiguousarray(self), *taps), self)
         x = _computable(self, method)
