@@ -18,7 +18,7 @@ CORE_SOURCES = ["recorder.c", "recorder_buffer.c", "recorder_inputs.c", "recorde
                 "allocator.c", "recorder_rows.c", "recorder_table.c", "recorder_stacks.c", "recorder_tracer.c", "recorder_hook.c",
                 "recorder_monitoring.c", "recorder_lanes.c", "recorder_meeting.c",
                 "tensor.c", "call.c", "call_grad.c", "call_steps.c", "call_type.c", "engine.c",
-                "quiet.c"]
+                "guarded.c", "modes.c", "quiet.c"]
 NPU_SOURCES = ["npu_launch.c", "npu_memory.c", "npu_operands.c", "npu_plans.c", "npu_watch.c"]
 
 
@@ -41,7 +41,7 @@ setup(cmdclass={"build_ext": BuildWhatCompiles}, options=PARALLEL, ext_modules=[
               depends=sorted(glob(f"{NATIVE}/*.h") + glob(f"{NATIVE}/*.inc")),
               define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, extra_link_args=["-pthread"], optional=True),
     Extension("mindtorch_v2._native._core", [f"{NATIVE}/{name}" for name in CORE_SOURCES],
-              depends=[f"{NATIVE}/{name}.h" for name in ("recorder", "recorder_inline", "tensor", "call", "quiet")],
+              depends=[f"{NATIVE}/{name}.h" for name in ("recorder", "recorder_inline", "tensor", "call", "modes", "quiet")],
               define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, optional=True),
     Extension("mindtorch_v2._native._npu_launch", [f"{NATIVE}/{name}" for name in NPU_SOURCES],
               depends=[f"{NATIVE}/{name}" for name in ("npu.h", "launches.h", "tensor.h", "recorder.h")],

@@ -3,6 +3,9 @@ from __future__ import annotations
 
 import math as _math
 from functools import cache as _cache
+from importlib import import_module as _import_module
+from os import scandir as _scandir
+from os.path import exists as _exists
 from typing import Any
 
 import numpy as _np
@@ -95,16 +98,16 @@ _LAZY = {"install_as_torch": "_door", "save": "serialization", "load": "serializ
 @_cache
 def _submodules() -> frozenset[str]:
     """The public modules that are here, imported when asked for."""
-    from pkgutil import iter_modules
-    return frozenset(found.name for found in iter_modules(__spec__.submodule_search_locations) if not found.name.startswith("_")) | {"_C"}
+    found = [entry for path in __spec__.submodule_search_locations or () for entry in _scandir(path)]
+    names = {entry.name.removesuffix(".py") for entry in found if entry.name.endswith(".py") or _exists(f"{entry.path}/__init__.py")}
+    return frozenset(name for name in names if not name.startswith("_"))
 
 
 def __getattr__(name: str) -> Any:
-    import importlib
     if name in _submodules():
-        return importlib.import_module(f"{__name__}.{name}")
+        return _import_module(f"{__name__}.{name}")
     if name in _LAZY:
-        made = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+        made = getattr(_import_module(f"{__name__}.{_LAZY[name]}"), name)
     else:
         made = _public_function(name)
     globals()[name] = made

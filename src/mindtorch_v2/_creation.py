@@ -166,15 +166,16 @@ def _finish(t: Tensor, device: Any, requires_grad: bool, pin_memory: bool = Fals
 def _observed_copy(array: np.ndarray, keep: bool) -> Tensor:
     """Makes the tensor in the steps that PyTorch shows: empty, to, lift_fresh, and detach_ unless `keep`. Only the last of them
     is a call that autograd could record."""
-    before = modes.set_grad(False)
-    try:
-        made = aten.empty(array.shape, dtype=dt.from_numpy(array.dtype), device=_device.CPU)
-        made._a[...] = array
-        made = _to(made, made.dtype)
-        aten.lift_fresh(made)
-    finally:
-        modes.set_grad(before)
+    made = modes.call_with_grad(False, _copied_in_steps, array)
     return made if keep else aten.detach_(made)
+
+
+def _copied_in_steps(array: np.ndarray) -> Tensor:
+    made = aten.empty(array.shape, dtype=dt.from_numpy(array.dtype), device=_device.CPU)
+    made._a[...] = array
+    made = _to(made, made.dtype)
+    aten.lift_fresh(made)
+    return made
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:

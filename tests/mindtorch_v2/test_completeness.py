@@ -8,12 +8,12 @@ import re
 import pytest
 
 import mindtorch_v2 as torch  # noqa: F401 - declares all ops
-from mindtorch_v2._dispatch import registry
+from mindtorch_v2._dispatch import families, registry
 from mindtorch_v2._ops import table
 
 OPS = [op for op in table.all_ops() if op.inplace_of is None]
 for _op in OPS:
-    registry.load_family(_op.family)
+    families.load_family(_op.family)
 
 
 def _differentiable_output(op) -> bool:

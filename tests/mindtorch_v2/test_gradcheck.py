@@ -15,7 +15,7 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2._autograd.inplace import CopySlices
-from mindtorch_v2._dispatch import aten, registry
+from mindtorch_v2._dispatch import aten, families
 from mindtorch_v2._ops import table
 from mindtorch_v2.autograd import GradcheckError, gradcheck, gradgradcheck
 
@@ -144,7 +144,7 @@ def _rows_behind(tensors: list[Any]) -> set[str]:
 def test_every_derivative_is_reached() -> None:
     ops = [op for op in table.all_ops() if op.inplace_of is None]
     for op in ops:
-        registry.load_family(op.family)
+        families.load_family(op.family)
     missing = {op.name for op in ops if op.derivative is not None} - REFUSED - DRAWN
     for _, case in CASES:
         function, inputs = _function_of(case)

@@ -42,3 +42,9 @@ def test_layers_import_only_what_stands_before_them():
 
 def test_the_observer_slot_imports_nothing_of_the_package():
     assert not list(_module_level_imports(ROOT / "_observer.py"))
+
+
+def test_gradients_are_switched_off_only_where_that_is_certain_to_be_undone():
+    """`set_grad` beside `modes` and the user's own switch could be interrupted before it is undone: `call_with_grad` cannot."""
+    users = {path.name for path in ROOT.rglob("*.py") if "modes.set_grad(" in path.read_text()}
+    assert users == {"grad_mode.py"}

@@ -6,7 +6,8 @@ from typing import Any
 
 from .. import _observer
 from .._dispatch import aten, modes
-from .._dispatch.registry import KERNELS, load_family
+from .._dispatch.families import load_family
+from .._dispatch.registry import KERNELS
 from .._ops.table import find
 from .._tensor import Tensor, wrap
 from .accumulate import owns_memory

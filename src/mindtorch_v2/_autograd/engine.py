@@ -243,44 +243,34 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
     work.count(targets)
     if inputs:
         work.restrict(targets)
-    before = modes.grad_enabled()
-    try:                            # from the first, so that an interrupt cannot come in between
-        modes.set_grad(create_graph)
-        for root, grad in zip(roots, grads):
-            work.deliver(root, grad)
-        del grad, grads
-        for target in dict.fromkeys(targets):
-            if not work.waiting.get(target):
-                work.ready(target)
-        if not captures and _observer.active is None and not modes.state.anomaly:
-            run_plain(work)
-        else:
-            work.run()
-    finally:
-        modes.set_grad(before)
+    modes.call_with_grad(create_graph, _run_pass, work, roots, list(grads), targets)
     return _collect(work, inputs, capture_only)
+
+
+def _run_pass(work: Pass, roots: list[Any], grads: list[Tensor], targets: list[Any]) -> None:
+    """Takes the gradients out of `grads`, so that nothing but the pass holds them."""
+    for root in roots:
+        work.deliver(root, grads.pop(0))
+    for target in dict.fromkeys(targets):
+        if not work.waiting.get(target):
+            work.ready(target)
+    if not work.captures and _observer.active is None and not modes.state.anomaly:
+        run_plain(work)
+    else:
+        work.run()
 
 
 def _run_from_one(tensor: Tensor, grads: list[Tensor], keep_graph: bool, create_graph: bool) -> None:
     """`run_backward` from a single tensor, with nothing to capture. Takes the gradient out of `grads`. Of the two loops only the
     native one reports to an observer."""
-    root = edge_of(tensor)
-    before = modes.grad_enabled()
-    try:                            # from the first, so that an interrupt cannot come in between
-        modes.set_grad(create_graph)
-        if _native is not None:
-            _native.run_backward(root, grads, keep_graph, create_graph)
-        else:
-            _run_in_python(root, grads.pop(), keep_graph, create_graph)
-    finally:
-        modes.set_grad(before)
+    loop = _run_in_python if _native is None else _native.run_backward
+    modes.call_with_grad(create_graph, loop, edge_of(tensor), grads, keep_graph, create_graph)
 
 
-def _run_in_python(root: Any, grad: Tensor, keep_graph: bool, create_graph: bool) -> None:
+def _run_in_python(root: Any, grads: list[Tensor], keep_graph: bool, create_graph: bool) -> None:
     work = Pass(keep_graph, create_graph, {}, False)
     target = target_of(root)
-    work.deliver(root, grad)
-    del grad
+    work.deliver(root, grads.pop())
     work.count((target,))
     work.heap.append((0, 0, target))
     run_plain(work)

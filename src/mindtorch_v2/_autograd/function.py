@@ -134,20 +134,20 @@ class Function(metaclass=_FunctionMeta):
             observer.leave()
 
 
+def _forward(cls: Any, ctx: FunctionCtx, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if cls.setup_context is Function.setup_context:
+        return cls.forward(ctx, *args, **kwargs)
+    out = cls.forward(*args, **kwargs)
+    cls.setup_context(ctx, args, out)
+    return out
+
+
 def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     ctx = FunctionCtx()
     edges = tuple(edge_of(a) if isinstance(a, Tensor) else None for a in args)
     recording = modes.state.grad and any(e is not None for e in edges)
     ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
-    before = modes.set_grad(False)
-    try:
-        if cls.setup_context is not Function.setup_context:
-            out = cls.forward(*args, **kwargs)
-            cls.setup_context(ctx, args, out)
-        else:
-            out = cls.forward(ctx, *args, **kwargs)
-    finally:
-        modes.set_grad(before)
+    out = modes.call_with_grad(False, _forward, cls, ctx, args, kwargs)
     if not recording:
         return out
     single = isinstance(out, Tensor)
@@ -202,11 +202,7 @@ def once_differentiable(function: Any) -> Any:
     @functools.wraps(function)
     def inner(ctx: Any, *grads: Any) -> Any:
         recording = modes.state.grad and any(isinstance(g, Tensor) and g.requires_grad for g in grads)
-        before = modes.set_grad(False)
-        try:
-            made = function(ctx, *grads)
-        finally:
-            modes.set_grad(before)
+        made = modes.call_with_grad(False, function, ctx, *grads)
         if not recording:
             return made
         outputs = made if isinstance(made, tuple) else (made,)

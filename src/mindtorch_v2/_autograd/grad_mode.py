@@ -12,30 +12,32 @@ from .._dispatch import modes
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Mode:
+class _Mode(modes.Switch):
     """A context manager that is a decorator too; a decorated generator runs in the mode, its caller does not."""
+
+    _changes: dict[str, Any]
+    _special = False
 
     def __call__(self, function: F) -> F:
         if inspect.isgeneratorfunction(function):
             return self._generator(function)
+        made = self.clone()
 
         @functools.wraps(function)
         def inner(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
-                return function(*args, **kwargs)
+            return made.run(function, *args, **kwargs)
         return inner  # type: ignore[return-value]
 
     def _generator(self, function: F) -> F:
         @functools.wraps(function)
         def inner(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
-                generator = function(*args, **kwargs)
+            inside = self.clone()
+            generator = inside.run(function, *args, **kwargs)
             sent: Any = None
             failed: Any = None
             while True:
                 try:
-                    with self.clone():
-                        made = generator.throw(failed) if failed is not None else generator.send(sent)
+                    made = inside.run(generator.throw, failed) if failed is not None else inside.run(generator.send, sent)
                 except StopIteration as stop:
                     return stop.value
                 failed = None
@@ -51,41 +53,41 @@ class _Mode:
     def clone(self) -> Any:
         return type(self)()
 
-    def __enter__(self) -> None:
-        raise NotImplementedError
-
-    def __exit__(self, *exc: object) -> None:
-        raise NotImplementedError
+    @property
+    def prev(self) -> bool:
+        """Whether gradients were recorded when the block was entered."""
+        return bool(self.before["grad"])
 
 
 class no_grad(_Mode):
     """Operations inside record no gradients."""
 
+    _changes = {"grad": False}
+
     def __new__(cls, orig_func: Any = None) -> Any:
-        return object.__new__(cls) if orig_func is None else object.__new__(cls)(orig_func)
-
-    def __enter__(self) -> None:
-        self.prev = modes.set_grad(False)
-
-    def __exit__(self, *exc: object) -> None:
-        modes.set_grad(self.prev)
+        return super().__new__(cls) if orig_func is None else super().__new__(cls)(orig_func)
 
 
 class enable_grad(_Mode):
     """Operations inside record gradients, also within `no_grad`."""
 
+    _changes = {"grad": True}
+
     def __new__(cls, orig_func: Any = None) -> Any:
-        return object.__new__(cls) if orig_func is None else object.__new__(cls)(orig_func)
+        return super().__new__(cls) if orig_func is None else super().__new__(cls)(orig_func)
 
-    def __enter__(self) -> None:
-        self.prev = modes.set_grad(True)
 
-    def __exit__(self, *exc: object) -> None:
-        modes.set_grad(self.prev)
+class _GradSwitch(_Mode):
+    """What a decorator of `set_grad_enabled` puts around its function."""
+
+    def __init__(self, mode: bool) -> None:
+        self._changes = {"grad": mode}
 
 
 class set_grad_enabled(_Mode):
     """Switches recording on or off, as a function call or for a block."""
+
+    prev = True
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
@@ -96,7 +98,7 @@ class set_grad_enabled(_Mode):
         return super().__call__(function)
 
     def clone(self) -> Any:
-        return set_grad_enabled(self.mode)
+        return _GradSwitch(self.mode)
 
     def __enter__(self) -> None:
         modes.set_grad(self.mode)
@@ -108,29 +110,21 @@ class set_grad_enabled(_Mode):
 class inference_mode(_Mode):
     """No gradients, and the tensors made inside can never take part in autograd."""
 
+    _special = True
+
     def __new__(cls, mode: Any = True) -> Any:
         if callable(mode) and not isinstance(mode, bool):
-            made = object.__new__(cls)
-            made.mode = True
+            made = super().__new__(cls)
+            inference_mode.__init__(made)
             return made(mode)
-        return object.__new__(cls)
+        return super().__new__(cls)
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = bool(mode)
+        self._changes = {"inference": self.mode, "grad": not self.mode}
 
     def clone(self) -> Any:
         return inference_mode(self.mode)
-
-    def __enter__(self) -> None:
-        self.prev = modes.state.inference, modes.state.grad
-        modes.state.inference = self.mode
-        modes.set_grad(not self.mode)
-        modes.use_special(True)
-
-    def __exit__(self, *exc: object) -> None:
-        modes.use_special(False)
-        modes.state.inference = self.prev[0]
-        modes.set_grad(self.prev[1])
 
 
 def is_grad_enabled() -> bool:

@@ -140,6 +140,14 @@ def save(node: Node, derivative: Derivative, op: Op, args: tuple[Any, ...], outp
     store(node, values)
 
 
+class _Packing(modes.Switch):
+    _changes = {"saved_hooks": (), "grad": False}
+    _special = False
+
+
+_packing = _Packing()
+
+
 def store(node: Node, values: list[Any]) -> None:
     """Puts saved values into a node, through the pack hooks in force. Hooks run without gradients, as in PyTorch."""
     versions = tuple(v._st.version if isinstance(v, Tensor) and v._st is not None else 0 for v in values)
@@ -148,14 +156,7 @@ def store(node: Node, values: list[Any]) -> None:
         pack, unpack = hooks[-1]
         if pack is None:
             raise RuntimeError(unpack)
-        before = modes.state.saved_hooks
-        modes.state.saved_hooks = ()
-        had_grad = modes.set_grad(False)
-        try:
-            values = [Packed(pack(v), unpack, edge_of(v)) if isinstance(v, Tensor) else v for v in values]
-        finally:
-            modes.set_grad(had_grad)
-            modes.state.saved_hooks = before
+        values = _packing.run(lambda: [Packed(pack(v), unpack, edge_of(v)) if isinstance(v, Tensor) else v for v in values])
     node.saved = tuple(values)
     if any(versions):
         node.versions = versions

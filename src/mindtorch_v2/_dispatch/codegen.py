@@ -21,8 +21,9 @@ from .._storage import Storage
 from .._tensor import Parameter, Tensor, _new, shallow_alias, wrap
 from . import modes
 from .dispatcher import dispatch_below_autograd, dispatch_with_keyset
+from .families import load_family
 from .out_form import call_with_out, make_into
-from .registry import COMPOSITES, DIRECT, INPLACE, KERNELS, SHOWN, UFUNCS, load_family
+from .registry import COMPOSITES, DIRECT, INPLACE, KERNELS, SHOWN, UFUNCS
 from .resolve import check_writable, explain, key_of_device, return_type, settle
 
 if TYPE_CHECKING:

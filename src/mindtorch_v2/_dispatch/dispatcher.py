@@ -47,11 +47,7 @@ def dispatch_with_keyset(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
 def dispatch_below_autograd(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     """Runs a factory that a program calls by its public name. PyTorch's Python functions enter those below autograd, so neither the
     call nor its steps carry a sequence number; called from within other operators they do."""
-    before = modes.set_grad(False)
-    try:
-        return dispatch_with_keyset(op, keyset | NO_GRAD, args)
-    finally:
-        modes.set_grad(before)
+    return modes.call_with_grad(False, dispatch_with_keyset, op, keyset | NO_GRAD, args)
 
 
 def _are_inference(op: Op, args: tuple[Any, ...]) -> bool:
@@ -81,8 +77,4 @@ def _run_kernel(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
 
 def run_below_autograd(kernel: Any, args: tuple[Any, ...]) -> Any:
     """Runs an op that is made of others but has a derivative of its own: its parts do not record."""
-    before = modes.set_grad(False)
-    try:
-        return kernel(*args)
-    finally:
-        modes.set_grad(before)
+    return modes.call_with_grad(False, kernel, *args)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _observer
 from .._storage import native
@@ -19,8 +19,6 @@ from .keys import NO_GRAD, OBSERVED, OUTPUTS, SPECIAL
 SPACE: dict[str, Any] = {"_mode": 0, "_obs": None, "_watch": None}
 sequence: list[int] = [0]  # the number that the next autograd node gets
 _lock = threading.RLock()  # a finaliser may change modes while its thread does
-_no_grad_threads = 0
-_special_users = 0
 
 
 class _ThreadState(threading.local):
@@ -43,49 +41,162 @@ def grad_enabled() -> bool:
     return state.grad
 
 
+# --- changes that last for a call or a block -----------------------------------------------------------------------------
+# An interrupt may come anywhere, also between the lines that put things back. In C nothing comes between; here, everything can be done
+# twice, and is: whatever one interrupt prevents is done by the second attempt.
+_threads_without_grad: set[int] = set()
+_special_users: list[object] = []       # whoever is in a special mode (inference mode, anomaly mode, saved-tensor hooks)
+
+
+def _settle() -> None:
+    """Makes the mode word say what the registers say."""
+    call_locked(_lock, _settle_locked)
+
+
+def _settle_locked() -> None:
+    _set_bit(NO_GRAD, bool(_threads_without_grad))
+    _set_bit(SPECIAL, bool(_special_users))
+
+
 def set_grad(enabled: bool) -> bool:
     """Sets the calling thread's gradient mode and returns the one before."""
-    global _no_grad_threads
     before = state.grad
-    if before is not enabled:
-        state.grad = enabled
-        with _lock:
-            _no_grad_threads += -1 if enabled else 1
-            _set_bit(NO_GRAD, _no_grad_threads > 0)
+    _set_state({"grad": enabled})
     return before
 
 
-if native is not None:              # the same, but nothing can interrupt it
+def _set_state(values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        setattr(state, name, value)
+    thread = threading.get_ident()
+    (_threads_without_grad.discard if state.grad else _threads_without_grad.add)(thread)
+    if state.anomaly and ("anomaly", thread) not in _special_users:
+        _special_users.append(("anomaly", thread))
+    elif not state.anomaly and ("anomaly", thread) in _special_users:
+        _special_users.remove(("anomaly", thread))
+    _settle()
+
+
+def call_with_grad(enabled: bool, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls a function while the thread records gradients or does not; afterwards it is as before, whatever happened."""
+    before = state.grad
+    if before is enabled:
+        return function(*args, **kwargs)
+    try:
+        try:
+            _set_state({"grad": enabled})
+            return function(*args, **kwargs)
+        finally:
+            _set_state({"grad": before})
+    finally:
+        _set_state({"grad": before})
+
+
+def call_in_scope(observer: _observer.Observer, name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls a function inside a scope that the observer sees."""
+    observer.enter_scope(name, None)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        observer.leave()
+
+
+def call_locked(lock: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls a function while a lock is held."""
+    held: list[bool] = []
+    try:
+        try:
+            held.append(lock.acquire())
+            return function(*args, **kwargs)
+        finally:
+            if held: held.pop(), lock.release()     # noqa: E701, B018 - on one line, so that no interrupt comes between
+    finally:
+        if held: held.pop(), lock.release()         # noqa: E701, B018
+
+
+class _Switch:
+    """A block in which attributes of the thread's state differ: `_changes` says which, `_special` whether calls take the general path
+    meanwhile. Hooks for saved tensors are added to those in force, unless the change is to none."""
+
+    _changes: Mapping[str, Any]
+    _special: bool
+    before: dict[str, Any] = {}
+
+    def _begin(self, token: object) -> None:
+        _set_state({n: (*state.saved_hooks, *v) if n == "saved_hooks" and v else v for n, v in self._changes.items()})
+        if self._special:
+            _special_users.append(token)
+        _settle()
+
+    @staticmethod
+    def _end(before: Mapping[str, Any], token: object) -> None:
+        if token in _special_users:
+            _special_users.remove(token)
+        _set_state(before)
+
+    def __enter__(self) -> None:
+        before, token = {n: getattr(state, n) for n in self._changes}, object()
+        try:
+            self.before, self._token = before, token
+            self._begin(token)
+        except BaseException:
+            self._end(before, token)
+            raise
+
+    def __exit__(self, *exc: object) -> None:
+        try:
+            self._end(self.before, self._token)
+        finally:
+            self._end(self.before, self._token)
+
+    def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Calls a function inside."""
+        before, token = {n: getattr(state, n) for n in self._changes}, object()
+        try:
+            try:
+                self._begin(token)
+                return function(*args, **kwargs)
+            finally:
+                self._end(before, token)
+        finally:
+            self._end(before, token)
+
+
+if TYPE_CHECKING or native is None:
+    Switch = _Switch
+else:                               # the same, but nothing can interrupt it
     native.keep_modes(SPACE, state)
     _set_bit, set_grad = native.set_bit, native.swap_grad
+    call_with_grad, call_in_scope, call_locked = native.call_with_grad, native.call_in_scope, native.call_locked
+    Switch = native.Switch
 
 
-def use_special(on: bool) -> None:
-    """Counts users of the modes that need the general path (inference mode, anomaly mode, saved-tensor hooks)."""
-    global _special_users
-    with _lock:
-        _special_users += 1 if on else -1
-        _set_bit(SPECIAL, _special_users > 0)
-
-
+# --- the observer --------------------------------------------------------------------------------------------------------
 def install_observer(observer: _observer.Observer) -> None:
     """Puts an observer into the slot; from now on every call reports to it. Called again when what it watches changes."""
-    with _lock:
-        _observer.active = observer
-        SPACE["_obs"] = _seen(observer)
-        SPACE["_watch"] = _memory_watch(observer) if observer.watches_memory else None
-        if native is not None:
-            native.observe(observer, SPACE["_obs"])
-        _set_bit(OUTPUTS, bool(observer.watches_outputs))
-        _set_bit(OBSERVED, True)
+    _observe(observer, _seen(observer), _memory_watch(observer) if observer.watches_memory else None)
 
 
 def remove_observer() -> None:
-    with _lock:
-        _observer.active = SPACE["_obs"] = SPACE["_watch"] = None
+    """Empties the slot."""
+    _observe(None, None, None)
+
+
+def _observe(observer: _observer.Observer | None, seen: Seen | None, watch: Any) -> None:
+    """Can be done again where it was interrupted; the bit is raised last and lowered first."""
+    call_locked(_lock, _observe_locked, observer, seen, watch)
+
+
+def _observe_locked(observer: _observer.Observer | None, seen: Seen | None, watch: Any) -> None:
+    if observer is None:
         _set_bit(OBSERVED | OUTPUTS, False)
-        if native is not None:
-            native.observe(None, None)
+    SPACE.update(_obs=seen, _watch=watch)
+    if native is not None:
+        native.observe(observer, seen)
+    _observer.active = observer
+    if observer is not None:
+        _set_bit(OUTPUTS, bool(observer.watches_outputs))
+        _set_bit(OBSERVED, True)
 
 
 class Seen(NamedTuple):

@@ -1,14 +1,11 @@
 """Who implements what: kernels, composites and derivatives, registered by the families that hold them.
 
-A family's modules are imported when one of its ops is first resolved, so that importing the package does not
+A family's modules are imported when one of its ops is first resolved (families.py), so that importing the package does not
 pay for kernels nobody calls.
 """
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable
-from importlib import import_module, util
 from typing import Any, TypeVar
 
 from .._native import accelerate
@@ -27,9 +24,6 @@ STEPWISE: dict[str, Callable[..., Any]] = {}                # op name -> functio
 SHOWN: dict[str, Callable[..., Any]] = {}                   # op name -> function on (seen, sequence nr, kernel, *tensors)
 NATIVE_STEPS: dict[str, Any] = {}                           # op name -> the same steps as data (see _native/call.h)
 ALLOCATES_INSIDE: set[str] = set()                          # those of SHOWN where a step allocates the result
-_loaded: set[str] = set()
-_begun: set[str] = set()
-_loading = threading.RLock()
 
 
 def kernel(*names: str, ufunc: Any = None, direct: Any = None) -> Callable[[F], F]:
@@ -121,38 +115,3 @@ def node_inside(name: str) -> tuple[Any, ...]:
 def resolved_operands(resolve: Any, first: int, shows_result: bool, expand: Any = None) -> tuple[Any, ...]:
     """Of a matrix product: its operands (from argument `first` on) are shown resolved before it, its result after it."""
     return 3, resolve, "", (), -1, first, shows_result, expand
-
-
-def load_family(family: str) -> None:
-    """Imports what implements and differentiates a family, once. Another thread waits until that is done; the importing
-    thread itself, which comes back here when the family uses its own ops, does not."""
-    if family in _loaded:
-        return
-    with _loading:
-        if family in _begun:
-            return
-        _begun.add(family)
-        try:
-            _import_family(family)
-            _loaded.add(family)
-        except BaseException:
-            _begun.discard(family)
-            raise
-
-
-def _import_family(family: str) -> None:
-    root = __name__.rpartition("._dispatch")[0]
-    for layer in ("_backends.cpu", "_backends.composite", "_autograd.derivatives"):
-        name = f"{root}.{layer}.{family}"
-        if util.find_spec(name) is not None:
-            import_module(name)
-
-
-def _after_fork_in_child() -> None:
-    """A thread that held the lock does not exist here."""
-    global _loading
-    _loading = threading.RLock()
-    _begun.intersection_update(_loaded)
-
-
-os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -18,8 +18,9 @@ from .._shape import broadcast_shapes, contiguous_strides
 from .._storage import Storage
 from .._tensor import Tensor, bump_version, wrap
 from . import modes
+from .families import load_family
 from .keys import BACKEND_NAMES, CPU, DEVICES, INFERENCE, META, NPU
-from .registry import CHECKS, COMPOSITES, INPLACE, KERNELS, STEPWISE, UFUNCS, load_family
+from .registry import CHECKS, COMPOSITES, INPLACE, KERNELS, STEPWISE, UFUNCS
 
 Boxed = Callable[..., Any]
 device_boxers: dict[int, Callable[[Op], Boxed]] = {}  # key of a further device -> its way of boxing an op
@@ -57,11 +58,7 @@ def _in_steps(steps: Boxed, kernel: Boxed, always: bool) -> Boxed:
     def boxed(*args: Any) -> Any:
         if _observer.active is None and not always:
             return kernel(*args)
-        before = modes.set_grad(False)
-        try:
-            return steps(kernel, *args)
-        finally:
-            modes.set_grad(before)
+        return modes.call_with_grad(False, steps, kernel, *args)
     return boxed
 
 

@@ -4,6 +4,7 @@
  * the kernel on the arrays as they are, with or without a gradient to record, with or without an event to report. Whatever else
  * is given (other classes, devices and types, names that are not known, anything wrong) goes to the Python function as it came. */
 #include "call.h"
+#include "modes.h"
 #include "recorder_inline.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ static bool overridden;                             /* whether a subclass of Ten
 
 /* --- the thread's and the process's state ------------------------------------------------------------------------------ */
 /* The modes change in C, in one go: an interrupt in the midst of a change would leave the thread without gradients for good. */
-static int change_mode(long bit, bool on)
+int modes_set_bit(long bit, bool on)
 {
     mode = on ? mode | bit : mode & ~bit;
     PyObject *value = PyLong_FromLong(mode);
@@ -46,7 +47,7 @@ PyObject *calls_keep_modes(PyObject *module, PyObject *args)
     s_grad = PyUnicode_InternFromString("grad");
     space = Py_NewRef(given);                       /* for the life of the process */
     thread_state = Py_NewRef(state);
-    return s_mode && s_grad && change_mode(0, false) == 0 ? Py_NewRef(Py_None) : NULL;
+    return s_mode && s_grad && modes_set_bit(0, false) == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
 PyObject *calls_set_bit(PyObject *module, PyObject *args)
@@ -54,7 +55,33 @@ PyObject *calls_set_bit(PyObject *module, PyObject *args)
     long bit;
     int on;
     (void)module;
-    return PyArg_ParseTuple(args, "lp", &bit, &on) && change_mode(bit, on) == 0 ? Py_NewRef(Py_None) : NULL;
+    return PyArg_ParseTuple(args, "lp", &bit, &on) && modes_set_bit(bit, on) == 0 ? Py_NewRef(Py_None) : NULL;
+}
+
+PyObject *modes_thread_state(void)
+{
+    return thread_state;
+}
+
+PyObject *modes_grad_name(void)
+{
+    return s_grad;
+}
+
+int modes_swap_grad(bool on)
+{
+    PyObject *now = PyObject_GetAttr(thread_state, s_grad);
+    if (!now)
+        return -1;
+    bool before = now == Py_True;
+    Py_DECREF(now);
+    if (before == on)
+        return before;
+    if (PyObject_SetAttr(thread_state, s_grad, on ? Py_True : Py_False) < 0)
+        return -1;
+    grad_is_off = !on;
+    threads_without_grad += on ? -1 : 1;
+    return modes_set_bit(NO_GRAD_BIT, threads_without_grad > 0) < 0 ? -1 : before;
 }
 
 PyObject *calls_set_overridden(PyObject *module, PyObject *on)
@@ -67,18 +94,8 @@ PyObject *calls_set_overridden(PyObject *module, PyObject *on)
 PyObject *calls_swap_grad(PyObject *module, PyObject *enabled)
 {
     (void)module;
-    int on = PyObject_IsTrue(enabled);
-    PyObject *before = on < 0 ? NULL : PyObject_GetAttr(thread_state, s_grad);
-    if (!before || (before == Py_True) == on)
-        return before;
-    if (PyObject_SetAttr(thread_state, s_grad, on ? Py_True : Py_False) == 0) {
-        grad_is_off = !on;
-        threads_without_grad += on ? -1 : 1;
-        if (change_mode(NO_GRAD_BIT, threads_without_grad > 0) == 0)
-            return before;
-    }
-    Py_DECREF(before);
-    return NULL;
+    int on = PyObject_IsTrue(enabled), before = on < 0 ? -1 : modes_swap_grad(on);
+    return before < 0 ? NULL : PyBool_FromLong(before);
 }
 
 PyObject *calls_observe(PyObject *module, PyObject *args)

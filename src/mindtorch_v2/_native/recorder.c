@@ -4,6 +4,7 @@
  * Only one thread at a time runs here, and nothing between finding a row's place and filling it runs Python code. */
 #include "recorder_inline.h"
 #include "tensor.h"
+#include "modes.h"
 #include "quiet.h"
 
 #include <string.h>
@@ -689,18 +690,19 @@ static int intern_names(void)
 
 PyMODINIT_FUNC PyInit__core(void)
 {
-    if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || PyType_Ready(&Call_Type) < 0 || PyType_Ready(&Quiet_Type) < 0
+    if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || modes_setup() < 0 || PyType_Ready(&Call_Type) < 0 || PyType_Ready(&Quiet_Type) < 0
             || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0
             || PyType_Ready(&Core_Type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
-    if (!module || PyModule_AddFunctions(module, monitoring_functions) < 0) {
+    if (!module || PyModule_AddFunctions(module, monitoring_functions) < 0 || PyModule_AddFunctions(module, modes_functions) < 0) {
         Py_XDECREF(module);
         return NULL;
     }
     struct { const char *name; PyTypeObject *type; } types[] = {
         {"Core", &Core_Type}, {"Buffer", &Buffer_Type}, {"Stacks", &Stacks_Type}, {"Storage", &Storage_Type},
         {"TensorFields", &TensorFields_Type}, {"NodeFields", &NodeFields_Type}, {"Call", &Call_Type}, {"Quiet", &Quiet_Type},
+        {"Switch", &Switch_Type}, {"Guarded", &Guarded_Type},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         Py_INCREF(types[i].type);

@@ -8,33 +8,25 @@ from .._dispatch import modes
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
-class set_detect_anomaly:
+class set_detect_anomaly(modes.Switch):
     """Switches anomaly detection: nodes remember their forward traceback, and a NaN gradient is an error."""
 
-    def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.prev = modes.state.anomaly, modes.state.check_nan
-        self._set(mode, check_nan)
+    _special = False
 
-    def _set(self, mode: bool, check_nan: bool) -> None:
-        if modes.state.anomaly != mode:
-            modes.use_special(mode)
-        modes.state.anomaly, modes.state.check_nan = mode, check_nan
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._changes = {"anomaly": mode, "check_nan": check_nan}
+        super().__enter__()
 
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exc: object) -> None:
-        self._set(*self.prev)
 
-
-class detect_anomaly(set_detect_anomaly):
+class detect_anomaly(modes.Switch):
     """Anomaly detection for a block. It slows the run and is meant for debugging."""
+
+    _special = False
 
     def __init__(self, check_nan: bool = True) -> None:
         warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
                       stacklevel=2)
-        self.prev = modes.state.anomaly, modes.state.check_nan
-        self.check_nan = check_nan
-
-    def __enter__(self) -> None:
-        self._set(True, self.check_nan)
+        self._changes = {"anomaly": True, "check_nan": check_nan}

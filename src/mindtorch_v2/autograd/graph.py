@@ -10,19 +10,14 @@ from .._tensor import Tensor
 __all__ = ["Node", "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks"]
 
 
-class saved_tensors_hooks:
+class saved_tensors_hooks(modes.Switch):
     """While active, every tensor saved for the backward pass goes through `pack_hook`, and comes back through `unpack_hook`."""
+
+    _special = True
 
     def __init__(self, pack_hook: Any, unpack_hook: Any) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
-
-    def __enter__(self) -> None:
-        modes.state.saved_hooks = (*modes.state.saved_hooks, (self.pack_hook, self.unpack_hook))
-        modes.use_special(True)
-
-    def __exit__(self, *exc: object) -> None:
-        modes.use_special(False)
-        modes.state.saved_hooks = modes.state.saved_hooks[:-1]
+        self._changes = {"saved_hooks": ((pack_hook, unpack_hook),)}
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -38,15 +33,11 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
-class disable_saved_tensors_hooks:
+class disable_saved_tensors_hooks(modes.Switch):
     """Within this block, saving a tensor through hooks is an error with the given message."""
+
+    _changes = {"saved_hooks": ()}
+    _special = False
 
     def __init__(self, error_message: str) -> None:
         self.message = error_message
-
-    def __enter__(self) -> None:
-        self.before = modes.state.saved_hooks
-        modes.state.saved_hooks = ()
-
-    def __exit__(self, *exc: object) -> None:
-        modes.state.saved_hooks = self.before

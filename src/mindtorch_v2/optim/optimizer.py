@@ -10,7 +10,6 @@ from itertools import chain
 from typing import Any
 
 from .. import _observer, _owners
-from .._autograd.grad_mode import enable_grad
 from .._autograd.hooks import RemovableHandle
 from .._creation import tensor
 from .._dispatch import aten, modes
@@ -48,27 +47,30 @@ def _scope(optimizer: str, method: str) -> str:
     return f"Optimizer.{method}#{optimizer}.{method}"
 
 
+def _in_scope(optimizer: Any, method: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Calls a function inside the scope that a profile shows for a method of the optimizer."""
+    observer = _observer.active
+    if observer is None:
+        return function(*args)
+    return modes.call_in_scope(observer, _scope(type(optimizer).__name__, method), function, *args)
+
+
 def _with_scope_and_hooks(step: Any) -> Any:
     """Wraps a subclass's `step`: no gradients are recorded (unless it is differentiable), hooks run, and a profile shows
     `Optimizer.step#<class>.step`."""
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        observer = _observer.active
-        if observer is not None:
-            observer.enter_scope(_scope(type(self).__name__, "step"), None)
-        before = modes.set_grad(self.defaults.get("differentiable") is True)
-        try:
-            if _global_pre_hooks or self._optimizer_step_pre_hooks:
-                args, kwargs = _run_pre_hooks(self, args, kwargs)
-            out = step(self, *args, **kwargs)
-            if _global_post_hooks or self._optimizer_step_post_hooks:
-                for hook in chain(list(self._optimizer_step_post_hooks.values()), list(_global_post_hooks.values())):
-                    hook(self, args, kwargs)
-            return out
-        finally:
-            modes.set_grad(before)
-            if observer is not None:
-                observer.leave()
+        return _in_scope(self, "step", modes.call_with_grad, self.defaults.get("differentiable") is True, hooked, self, args, kwargs)
+
+    def hooked(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if _global_pre_hooks or self._optimizer_step_pre_hooks:
+            args, kwargs = _run_pre_hooks(self, args, kwargs)
+        out = step(self, *args, **kwargs)
+        if _global_post_hooks or self._optimizer_step_post_hooks:
+            for hook in chain(list(self._optimizer_step_post_hooks.values()), list(_global_post_hooks.values())):
+                hook(self, args, kwargs)
+        return out
+
     wrapper.hooked = True  # type: ignore[attr-defined]
     return wrapper
 
@@ -181,22 +183,18 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets all gradients, or (set_to_none=False) sets them to zero in place."""
-        observer = _observer.active
-        if observer is not None:
-            observer.enter_scope(_scope(type(self).__name__, "zero_grad"), None)
-        try:
-            for group in self.param_groups:
-                for p in group["params"]:
-                    grad = p._grad
-                    if grad is None:
-                        continue
-                    if set_to_none:
-                        p._grad = None
-                    else:
-                        _reset(grad)
-        finally:
-            if observer is not None:
-                observer.leave()
+        _in_scope(self, "zero_grad", self._zero_grad, set_to_none)
+
+    def _zero_grad(self, set_to_none: bool) -> None:
+        for group in self.param_groups:
+            for p in group["params"]:
+                grad = p._grad
+                if grad is None:
+                    continue
+                if set_to_none:
+                    p._grad = None
+                else:
+                    _reset(grad)
 
     def step(self, closure: Closure | None = None) -> Any:
         """Updates the parameters once; `closure` recomputes and returns the loss where the method needs it."""
@@ -206,8 +204,7 @@ class Optimizer:
     def _evaluate(closure: Closure | None) -> Any:
         if closure is None:
             return None
-        with enable_grad():
-            return closure()
+        return modes.call_with_grad(True, closure)
 
     # --- hooks --------------------------------------------------------------------------------------------------------
     def register_step_pre_hook(self, hook: Any) -> RemovableHandle:

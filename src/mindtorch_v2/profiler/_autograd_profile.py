@@ -12,6 +12,8 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
+from .._dispatch.modes import call_locked
+from .._guarded import guarded
 from . import _switches
 from ._config import _ExperimentalConfig, check_filters, npu_available, warn_caller
 from ._enums import ProfilerActivity, ProfilerState
@@ -159,6 +161,7 @@ class profile:
         """A new id, from the callback where one was given."""
         return self.custom_trace_id_callback() if self.custom_trace_id_callback else self.default_trace_id()
 
+    @guarded("_end_sessions")
     def __enter__(self) -> profile | None:
         if not self.enabled:
             return None
@@ -182,9 +185,15 @@ class profile:
         self._warming.start()
 
     def _end_warm_up(self) -> None:
-        session, self._warming = self._warming, None
-        if session is not None:
-            session.discard()
+        if self._warming is not None:
+            self._warming.discard()
+            self._warming = None
+
+    def _end_sessions(self) -> None:
+        """Ends all recording, after an interrupt perhaps; may be called again. What an open window holds is kept for `_stop_trace`."""
+        if self._session is not None:
+            self._session.end()
+        self._end_warm_up()
 
     def _start_trace(self, step: int = 0, record_function_base: int | None = None) -> None:
         """Begins to record; events get `step` as their step number until it changes."""
@@ -201,33 +210,37 @@ class profile:
         self.profiling_start_time_ns = self._session.start_ns
         self._stats.profiler_enable_call_duration_us = _microseconds_since(started)
 
+    @guarded("_end_sessions")
     def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None,
                  exc_tb: TracebackType | None) -> None:
         if self.enabled:
             self._stop_trace()
 
     def _stop_trace(self) -> bool:
-        """Ends the window; False where none is open."""
+        """Ends the window; False where none is open. Where it was interrupted, the next call does the rest."""
         self._end_warm_up()
-        session, self._session = self._session, None
+        session = self._session
         if session is None:
             return False
         started = time.perf_counter_ns()
         made = session.finish(self.trace_id, self._metadata, self.use_device, self._record_function_base)
-        with _building:
-            if self.acc_events and self.has_results:
-                before: Any = self._unbuilt
-                kept: Any = self._store
-                self._unbuilt = lambda: concat([before() if before is not None else kept, made()])
-            else:
-                self._unbuilt = made
-            self._store = None
-        self._events = None
+        call_locked(_building, self._take, made)
         self.profiling_end_time_ns = session.stop_ns
         stats = self._stats
         stats.profiler_disable_call_duration_us = _microseconds_since(started)
         stats.profiling_window_duration_sec = (session.stop_ns - session.start_ns) / 1e9
         return True
+
+    def _take(self, made: Callable[[], EventStore]) -> None:
+        """Makes a window's events the results, in one go."""
+        before: Any = self._unbuilt
+        kept: Any = self._store
+
+        def joined() -> EventStore:
+            return concat([before() if before is not None else kept, made()])
+
+        unbuilt = joined if self.acc_events and self.has_results else made
+        self._session, self._events, self._unbuilt, self._store = None, None, unbuilt, None
 
     def __del__(self) -> None:
         """Whoever drops a running profile has no use for it; the process need not go on paying."""
@@ -251,15 +264,17 @@ class profile:
     def store(self) -> EventStore | None:
         """What has been recorded, made when first asked for; None until a window has ended."""
         if self._unbuilt is not None:
-            with _building:
-                if self._unbuilt is not None:
-                    self._store, self._unbuilt = self._unbuilt(), None
-                    self._returned = ReturnsMemory.of(self._store)
+            call_locked(_building, self._build)
         return self._store
 
     @store.setter
     def store(self, store: EventStore | None) -> None:
         self._store, self._unbuilt = store, None
+
+    def _build(self) -> None:
+        if self._unbuilt is not None:
+            self._store, self._unbuilt = self._unbuilt(), None
+            self._returned = ReturnsMemory.of(self._store)
 
     @property
     def has_results(self) -> bool:

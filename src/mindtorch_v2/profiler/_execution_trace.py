@@ -13,6 +13,7 @@ from typing import Any
 
 from .._device import device as Device
 from .._dtype import dtype as Dtype
+from .._guarded import guarded
 from .._storage import root_array
 from .._tensor import Tensor
 from ._fields import Kind
@@ -222,17 +223,23 @@ class ExecutionTraceObserver:
     def _execution_trace_running(self) -> bool:
         return self._running
 
+    @guarded("stop")
     def start(self) -> None:
         """Records from now on; does nothing without a file."""
         if self._recording is not None and not self._running:
             self._running = True
             add_listener(self._recording)
 
+    @guarded("_stop")
     def stop(self) -> None:
+        """Records no more."""
+        self._stop()
+
+    def _stop(self) -> None:
         if self._running and self._recording is not None:
-            self._running = False
             remove_listener(self._recording)
             self._recording.forget_open()
+            self._running = False
 
     def unregister_callback(self) -> None:
         """Stops, and writes the file."""

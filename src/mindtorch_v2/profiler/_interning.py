@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._device import device as Device
+from .._dispatch.modes import call_locked
 from .._dtype import dtype as Dtype
 from .._tensor import Tensor, layout
 from ._fields import Kind
@@ -24,16 +25,19 @@ class Label(NamedTuple):
 
 _op_labels: list[Label] = []         # for the life of the process: there are only as many as operators
 op_numbers: dict[Any, int] = {}      # operator -> number of its label
-_op_lock = threading.Lock()
+_op_lock = threading.RLock()      # a signal handler may come here while its thread is here
 
 
 def op_label(op: Any) -> int:
     """The number of an operator's label, found in `op_numbers` from now on. Numbers of operators are not negative."""
-    with _op_lock:
-        if op not in op_numbers:
-            _op_labels.append(Label(op.event, Kind.OP, op.overload))
-            op_numbers[op] = len(_op_labels) - 1
-        return op_numbers[op]
+    call_locked(_op_lock, _number_op, op)
+    return op_numbers[op]
+
+
+def _number_op(op: Any) -> None:
+    if op not in op_numbers:
+        _op_labels.append(Label(op.event, Kind.OP, op.overload))
+        op_numbers[op] = len(_op_labels) - 1
 
 
 class Labels:

@@ -17,17 +17,21 @@ class Meeting:
         self._meet = meet
         self._newcomers = False
         self._previous: Any = None
+
+    def start(self) -> None:
+        """Meets the threads that run already; may be called again."""
         if _native is not None:
             here = threading.get_ident()
             idents = [t.ident for t in threading.enumerate() if t.ident != here and not isinstance(t, threading._DummyThread)]
-            _native.meet_threads(idents, meet)
+            _native.meet_threads(idents, self._meet)
 
     def expect(self, newcomers: bool) -> None:
         """Whether threads that start from now on are met."""
         if newcomers and not self._newcomers:
-            self._previous = threading.getprofile()
+            if threading.getprofile() != self._begin:       # an interrupt may have come before this was noted
+                self._previous = threading.getprofile()
             threading.setprofile(self._begin)
-        elif self._newcomers and not newcomers and threading.getprofile() == self._begin:
+        elif not newcomers and threading.getprofile() == self._begin:
             threading.setprofile(self._previous)
         self._newcomers = newcomers
 

@@ -153,6 +153,7 @@ class _Monitoring:
     last, because cProfile knows no other."""
 
     NUMBERS = (4, 3, 2, 5)
+    NAME = "mindtorch_v2.profiler"
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -170,9 +171,10 @@ class _Monitoring:
         tools: Any = getattr(sys, "monitoring", None)
         for number in cls.NUMBERS if tools is not None else ():
             try:
-                tools.use_tool_id(number, "mindtorch_v2.profiler")
-            except ValueError:          # somebody else's
-                continue
+                tools.use_tool_id(number, cls.NAME)
+            except ValueError:          # somebody else's, or ours that an interrupt left behind
+                if tools.get_tool(number) != cls.NAME:
+                    continue
             return cls(number)
         return None
 
@@ -185,11 +187,17 @@ class _Monitoring:
         # C_RETURN and C_RAISE come with CALL and cannot be asked for by themselves
         self._tools.set_events(self.number, wanted & ~(self._tools.events.C_RETURN | self._tools.events.C_RAISE))
 
-    def stop(self) -> None:
-        self._tools.set_events(self.number, 0)
-        for event in self._callbacks:
-            self._tools.register_callback(self.number, event, None)
-        self._tools.free_tool_id(self.number)
+    @classmethod
+    def stop_all(cls) -> None:
+        """Gives back every number that is ours."""
+        tools: Any = getattr(sys, "monitoring", None)
+        for number in cls.NUMBERS if tools is not None else ():
+            if tools.get_tool(number) == cls.NAME:
+                made = cls(number)
+                tools.set_events(number, 0)
+                for event in made._callbacks:
+                    tools.register_callback(number, event, None)
+                tools.free_tool_id(number)
 
 
 class NativeTracer:
@@ -198,7 +206,12 @@ class NativeTracer:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder: Any = recorder
         self._threads: set[int] = set()      # those with a profile function of ours
-        self._monitoring = _Monitoring.claim()
+        self._monitoring: _Monitoring | None = None
+
+    def start(self) -> None:
+        """Makes ready to trace; may be called again."""
+        if self._monitoring is None:
+            self._monitoring = _Monitoring.claim()
         if self._monitoring is not None:
             self._monitoring.start()
 
@@ -231,9 +244,8 @@ class NativeTracer:
 
     def stop(self, buffers: list[Any]) -> None:
         """Ends tracing and closes the rows of all frames. Other threads notice at their next call."""
-        if self._monitoring is not None:
-            self._monitoring.stop()
-            self._monitoring = None
+        _Monitoring.stop_all()
+        self._monitoring = None
         for buffer in buffers:
             buffer.end_trace()
 

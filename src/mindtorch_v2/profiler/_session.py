@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from .. import _observer
-from .._dispatch.modes import install_observer, remove_observer
+from .._dispatch.modes import call_locked, install_observer, remove_observer
+from .._guarded import guarded
 from . import _clock
 from ._build import Span, Window, build_store, recorded, stray_memory
 from ._devices import described, watch_of
@@ -30,6 +30,7 @@ _sessions: list[Session] = []
 _tracer: PythonTracer | NativeTracer | None = None
 _garbage: GarbageWatch | None = None
 _meeting: Meeting | None = None
+_is_tracing = False           # whether all is done that tracing needs
 _numbers = itertools.count(1)
 _DISPLACED = ("Python calls are missing from this profile: sys.setprofile or cProfile was begun inside it, and before Python 3.12 a thread "
               "has one profile function only. Begin it before the profile (then both see everything), or use another version of Python.")
@@ -56,31 +57,26 @@ class Session:
         self._stray_at = self._dropped_at = 0
         self._steps: list[tuple[int, int]] = []
         self._held: list[tuple[int, bool, list[Held]]] = []
+        self._is_ending = False
+        self._recorded: Window | None = None
 
+    @guarded("_give_up")
     def start(self, step: int = 0) -> None:
-        """Begins to record."""
-        with _lock:
-            if not _sessions and not recorder.listeners:
-                recorder.reset()
-            _sessions.append(self)
-            self.running = True
-            try:
-                self._begin(step)
-            except BaseException:       # an interrupt, a clock or a device that fails: nothing stays half begun
-                self.running = False
-                self._let_go()
-                _forget_unused()
-                raise
+        """Begins to record. Where that fails or is interrupted, nothing stays half begun."""
+        call_locked(_lock, self._begin, step)
 
     def _begin(self, step: int) -> None:
-        _apply_options()
+        if not _sessions and not recorder.listeners:
+            recorder.reset()
+        _sessions.append(self)
+        self.running = True
+        _settle()
         self.epoch_offset_ns = _clock.current().epoch_offset()
         self.thread = recorder.adopt().info.number
         self._stray_at, self._dropped_at = recorder.stray_count, recorder.dropped
         self._watch = watch_of(self.use_device)
         if self._watch is not None:
             self._first_launch = self._watch.start()
-        install_observer(recorder)
         self._open_spans()
         held = self._look(new=True)
         self.start_ns = recorder.now()
@@ -111,13 +107,15 @@ class Session:
 
     def toggle(self, on: bool) -> None:
         """Leaves events out from now on, or takes them in again."""
-        with _lock:
-            if self.running and on != self._collecting:
-                if on:
-                    self._open_spans()
-                    self._held.append((recorder.now(), False, self._look(new=True)))
-                else:
-                    self._close_spans()
+        call_locked(_lock, self._toggle, on)
+
+    def _toggle(self, on: bool) -> None:
+        if self.running and on != self._collecting:
+            if on:
+                self._open_spans()
+                self._held.append((recorder.now(), False, self._look(new=True)))
+            else:
+                self._close_spans()
 
     def mark_step(self, step: int) -> None:
         """Events from now on belong to this step."""
@@ -135,21 +133,17 @@ class Session:
         """Ends the window and gives its events. In a forked child, where nothing was recorded, they are none."""
         return self.finish(trace_id, user, use_device, record_function_base)()
 
+    @guarded("end")
     def finish(self, trace_id: str = "", user: Mapping[str, str] | None = None, use_device: str | None = None,
                record_function_base: int | None = None) -> Callable[[], EventStore]:
-        """Ends the window. What it gives makes the events when called: nothing is done per event before."""
-        with _lock:
-            metadata = partial(self._metadata, trace_id, user, use_device, record_function_base)
-            if not self.running:
-                return lambda: EventStore(metadata=metadata())
-            try:
-                self._end()
-                if self._displaced:
-                    warnings.warn(_DISPLACED, stacklevel=2)
-                return partial(build_store, self._window(), metadata())
-            finally:
-                self._spans = {}
-                _forget_unused()
+        """Ends the window. What it gives makes the events when called: nothing is done per event before. Where it was interrupted, the
+        window has ended too, and another call gives its events."""
+        call_locked(_lock, self._end)
+        if self._displaced:
+            self._displaced = False
+            warnings.warn(_DISPLACED, stacklevel=2)
+        metadata = partial(self._metadata, trace_id, user, use_device, record_function_base)
+        return (lambda: EventStore(metadata=metadata())) if self._recorded is None else partial(build_store, self._recorded, metadata())
 
     def _window(self) -> Window:
         threads = [recorded(buffer, [s for s in spans if s.stop is not None],
@@ -159,38 +153,56 @@ class Session:
                       recorder.labels, recorder.inputs, recorder.modules, recorder.stacks, recorder.dropped - self._dropped_at,
                       self._steps, self._device, self._held)
 
+    @guarded("_give_up")
     def discard(self) -> None:
         """Ends the window without making anything of it."""
-        with _lock:
-            if self.running:
-                try:
-                    self._end()
-                finally:
-                    self._spans = {}
-                    _forget_unused()
+        self._give_up()
+
+    def end(self) -> None:
+        """Ends the window and keeps what it recorded; even where the clock or the device fails."""
+        try:
+            call_locked(_lock, self._end)
+        except Exception:  # noqa: BLE001 - then nothing is kept
+            self._give_up()
 
     def _end(self) -> None:
-        """Stops recording for this window, even where the clock or the device fails."""
+        """Ends the window, once. Where that was interrupted, the next call goes on with it."""
+        if self not in _sessions and not self._is_ending:
+            return
+        self._is_ending = True
         self.running = False
         try:
-            self.stop_ns = recorder.now()
+            self.stop_ns = self.stop_ns or recorder.now()
             self._close_spans()
             self._displaced = self.options.with_stack and _tracer is not None and _tracer.is_displaced()
-            self._held.append((self.stop_ns, True, self._look()))
+            if not any(is_end for _, is_end, _ in self._held):
+                self._held.append((self.stop_ns, True, self._look()))
+            self._stop_watch()
         finally:
-            self._let_go()
+            self._leave()
+        self._recorded = self._recorded or self._window()
+        self._spans = {}
+        self._is_ending = False
+        _forget_unused()
 
-    def _let_go(self) -> None:
-        """Ends what was begun for this session alone."""
+    def _give_up(self) -> None:
+        """Ends the window, whatever state it is in, and forgets what it recorded."""
+        self.running = self._is_ending = False
+        call_locked(_lock, self._leave)
+        self._spans = {}
+        self._stop_watch()
+        call_locked(_lock, _forget_unused)
+
+    def _stop_watch(self) -> None:
         watch, self._watch = self._watch, None
-        try:
-            if watch is not None:
-                self._device = watch.stop(self._first_launch)
-        finally:
+        if watch is not None:
+            self._device = watch.stop(self._first_launch)
+
+    def _leave(self) -> None:
+        """Takes the session off the register."""
+        while self in _sessions:
             _sessions.remove(self)
-            if not _sessions and not recorder.listeners:
-                remove_observer()
-            _apply_options()
+        _settle()
 
     def _metadata(self, trace_id: str, user: Mapping[str, str] | None, use_device: str | None,
                   record_function_base: int | None) -> Metadata:
@@ -214,22 +226,25 @@ def is_recording() -> bool:
 
 def add_listener(listener: Listener) -> None:
     """Shows every call to `listener` from now on."""
-    with _lock:
-        if not _sessions and not recorder.listeners:
-            recorder.reset()
-        recorder.listeners = (*recorder.listeners, listener)
-        _apply_options()
-        install_observer(recorder)
+    call_locked(_lock, _add_listener, listener)
+
+
+def _add_listener(listener: Listener) -> None:
+    if not _sessions and not recorder.listeners:
+        recorder.reset()
+    recorder.listeners = (*recorder.listeners, listener)
+    _settle()
 
 
 def remove_listener(listener: Listener) -> None:
     """Stops showing calls to `listener`; harmless if it was not there."""
-    with _lock:
-        recorder.listeners = tuple(x for x in recorder.listeners if x is not listener)
-        if not _sessions and not recorder.listeners:
-            remove_observer()
-        _apply_options()
-        _forget_unused()
+    call_locked(_lock, _remove_listener, listener)
+
+
+def _remove_listener(listener: Listener) -> None:
+    recorder.listeners = tuple(x for x in recorder.listeners if x is not listener)
+    _settle()
+    _forget_unused()
 
 
 def _process_name() -> str:
@@ -241,9 +256,10 @@ def _open_frames(buffer: ThreadBuffer) -> tuple[int, ...]:
     return tuple(row for row, label in buffer.open_rows() if recorder.labels.label(label).kind in PYTHON_KINDS)
 
 
-def _apply_options() -> None:
-    """Makes the recorder record what any of the sessions asks for."""
-    global _tracer, _garbage, _meeting
+def _settle() -> None:
+    """Makes the recorder, its hooks and the observer's slot what the registered sessions and listeners ask for. What it does depends on
+    them alone, so that a call that was interrupted is made good by the next."""
+    global _tracer, _garbage, _meeting, _is_tracing
     asked = [s.options for s in _sessions]
     stacks, modules = any(o.with_stack for o in asked), any(o.with_modules for o in asked)
     recorder.set_details((SHAPES if any(o.describes_inputs for o in asked) else 0) | (STACKS if stacks else 0)
@@ -251,28 +267,34 @@ def _apply_options() -> None:
     recorder.all_threads = any(o.profile_all_threads for o in asked)
     recorder.watch_memory(any(o.profile_memory for o in asked))
     _bound(asked)
-    if _observer.active is recorder:
-        install_observer(recorder)      # what it watches may have changed
-    if stacks and _tracer is None:
-        _tracer = NativeTracer(recorder) if isinstance(recorder, NativeRecorder) else PythonTracer(recorder)
+    if _sessions or recorder.listeners:
+        install_observer(recorder)
+    else:
+        remove_observer()
+    if stacks and not _is_tracing:
+        if _tracer is None:
+            _tracer = NativeTracer(recorder) if isinstance(recorder, NativeRecorder) else PythonTracer(recorder)
+        _tracer.start()
         recorder.on_adopt = _tracer.trace_thread
         recorder.meet_again()
-        _meeting = Meeting(recorder.adopt_calls)
+        _meeting = _meeting or Meeting(recorder.adopt_calls)
+        _meeting.start()
+        _is_tracing = True
     elif not stacks and _tracer is not None:
-        recorder.on_adopt = None
+        _is_tracing, recorder.on_adopt = False, None
         if _meeting is not None:
             _meeting.stop()
             _meeting = None
-        ended, _tracer = _tracer, None
-        ended.stop(list(recorder.buffers.values()))
+        _tracer.stop(list(recorder.buffers.values()))
+        _tracer = None
     if _meeting is not None:
         _meeting.expect(any(o.with_stack for o in asked) and recorder.all_threads)
     garbage = any(o.with_stack and o.record_python_gc_info for o in asked)
     if garbage and _garbage is None:
         _garbage = GarbageWatch(recorder)
-    elif not garbage and _garbage is not None:
-        _garbage.stop()
-        _garbage = None
+    if _garbage is not None:
+        (_garbage.start if garbage else _garbage.stop)()
+        _garbage = _garbage if garbage else None
 
 
 def _bound(asked: list[Options]) -> None:
@@ -294,7 +316,7 @@ def _forget_unused() -> None:
 
 def _after_fork_in_child() -> None:
     """The child's calls are its own business: the parent's profile goes on in the parent only."""
-    global _lock, _tracer, _garbage, _meeting
+    global _lock, _tracer, _garbage, _meeting, _is_tracing
     _lock = threading.RLock()
     for session in _sessions:
         session.running = False
@@ -306,6 +328,7 @@ def _after_fork_in_child() -> None:
     if _meeting is not None:
         _meeting.stop()
     _tracer = _garbage = _meeting = None
+    _is_tracing = False
     recorder.listeners = ()
     recorder.watch_memory(False)
     recorder.watches_modules = recorder.watches_outputs = False

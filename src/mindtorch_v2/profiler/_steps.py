@@ -1,7 +1,7 @@
 """The event of a step: `ProfilerStep#N`, seen only by the profile whose step it is."""
 from __future__ import annotations
 
-from ._recorder import recorder
+from ._recorder import Handle, recorder
 from ._session import Session
 from .record_function import record_function
 
@@ -12,6 +12,7 @@ class StepScope(record_function):
     def __init__(self, session: Session, step: int) -> None:
         super().__init__(f"ProfilerStep#{step}")
         self._session, self._step = session, step
+        self._handle: Handle | None = None
 
     def __enter__(self) -> StepScope:
         self._handle = self._session.open_step(self._step)

@@ -33,6 +33,9 @@ class PythonTracer:
         self._functions: list[Any] = []
         self._threads: set[int] = set()      # those with a profile function of ours
 
+    def start(self) -> None:
+        """Nothing is to be done before a thread is traced."""
+
     def trace_thread(self, buffer: ThreadBuffer) -> None:
         """Traces the calling thread, whose buffer is given. Frames that already run become open rows."""
         if buffer.traced:
@@ -154,10 +157,16 @@ class GarbageWatch:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._rows: list[tuple[ThreadBuffer, int]] = []
-        gc.callbacks.append(self._note)
+
+    def start(self) -> None:
+        """Watches from now on; may be called again."""
+        if self._note not in gc.callbacks:
+            gc.callbacks.append(self._note)
 
     def stop(self) -> None:
-        gc.callbacks.remove(self._note)
+        """Watches no more; may be called again."""
+        while self._note in gc.callbacks:
+            gc.callbacks.remove(self._note)
 
     def _note(self, phase: str, info: dict[str, int]) -> None:
         if phase == "start":

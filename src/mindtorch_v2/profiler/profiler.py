@@ -8,6 +8,7 @@ from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from .._guarded import guarded
 from . import _autograd_profile, _storefile
 from ._actions import TRANSITIONS, WARNINGS
 from ._config import _ExperimentalConfig, device_of, parse_activities, supported_activities, warn_caller
@@ -88,12 +89,23 @@ class _KinetoProfile:
         self._warned_of_clearing = False
 
     # --- recording --------------------------------------------------------------------------------------------------
+    @guarded("_end_recording")
     def start(self) -> None:
         self.prepare_trace()
         self.start_trace()
 
+    @guarded("_end_recording")
     def stop(self) -> None:
         self.stop_trace()
+
+    def _end_recording(self) -> None:
+        """Ends all recording, after an interrupt perhaps; may be called again. What was recorded is kept for the next `stop`."""
+        try:
+            if self.profiler is not None:
+                self.profiler._end_sessions()
+        finally:
+            if self.execution_trace_observer is not None:
+                self.execution_trace_observer.stop()
 
     def prepare_trace(self) -> None:
         """Makes ready to record. The last finished cycle is replaced when the new one is recorded, not before."""
@@ -121,6 +133,7 @@ class _KinetoProfile:
         """Whether the cycle that is about to be replaced has been shown to nobody."""
         return True
 
+    @guarded("_end_recording")
     def start_trace(self) -> None:
         """Begins to record."""
         inner = self._inner("starting trace")
@@ -132,12 +145,14 @@ class _KinetoProfile:
         for key, text in self.preset_metadata.items():
             inner._add_metadata_json(key, text)
 
+    @guarded("_end_recording")
     def stop_trace(self) -> None:
         """Ends recording; a second call changes nothing."""
         inner = self._inner("stopping trace")
         if self.execution_trace_observer is not None:
             self.execution_trace_observer.stop()
-        self._unread = inner._stop_trace() or self._unread
+        self._unread = inner._session is not None or self._unread
+        inner._stop_trace()
 
     def _cancel_trace(self) -> None:
         """Leaves the warm-up without recording: an earlier cycle stays readable, else the result is empty."""
@@ -284,6 +299,7 @@ class profile(_KinetoProfile):
         self.step_rec_fn: StepScope | None = None
         self.current_action = self._action_of(0)
         self._running = False
+        self._is_moving = False        # in the midst of a move from one action to the next, or such a move was interrupted
         KinetoStepTracker.init_step_count(_STEP_REQUESTER)
 
     @property
@@ -292,10 +308,12 @@ class profile(_KinetoProfile):
         to itself."""
         return {pair: [getattr(self, name) for name in names] for pair, names in TRANSITIONS.items()}
 
+    @guarded("_end_recording")
     def __enter__(self) -> profile:
         self.start()
         return self
 
+    @guarded("_end_recording")
     def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None,
                  exc_tb: TracebackType | None) -> None:
         try:
@@ -304,29 +322,36 @@ class profile(_KinetoProfile):
             if self.execution_trace_observer is not None:
                 self.execution_trace_observer.cleanup()
 
+    @guarded("_give_up_start")
     def start(self) -> None:
-        """Begins the current step as the schedule says."""
+        """Begins the current step as the schedule says. Where that fails or is interrupted, nothing is recorded."""
         self._close_step()
         self._running = True
-        try:
-            self._move(ProfilerAction.NONE, self.current_action)
-        except BaseException:
-            self._running = False
-            raise
+        self._move(ProfilerAction.NONE, self.current_action)
         self._open_step()
 
+    @guarded("_end_recording")
     def stop(self) -> None:
-        """Ends the profile. A second call, and one from another thread, changes nothing and loses nothing."""
+        """Ends the profile. A second call, and one from another thread, changes nothing and loses nothing. An interrupt ends the
+        recording too; then a second call gives the results."""
         self._close_step()
         KinetoStepTracker.erase_step_count(_STEP_REQUESTER)
-        if self._running or self.profiler is None:
-            self._running = False
+        if self._is_moving:             # a move that an interrupt ended: what was recorded is kept, nothing else is begun
+            if self.profiler is not None:
+                self.stop_trace()
+                self._trace_ready()
+            self.current_action = ProfilerAction.NONE
+            self._running = self._is_moving = False
+        elif self._running or self.profiler is None:
             self._move(self.current_action, None)
+            self._running = False
 
+    @guarded("_end_interrupted_move")
     def step(self) -> None:
         """Ends the current step of the loop and begins the next."""
         next_action = self._action_of(self.step_num + 1)
         self._close_step()
+        self._is_moving = True
         previous, self.current_action = self.current_action, next_action
         self.step_num += 1
         if self.profiler is not None and self.profiler._session is not None:
@@ -335,6 +360,14 @@ class profile(_KinetoProfile):
         if os.environ.get("KINETO_USE_DAEMON"):
             KinetoStepTracker.increment_step(_STEP_REQUESTER)
         self._open_step()
+
+    def _give_up_start(self) -> None:
+        self._is_moving = True
+        self._end_recording()
+
+    def _end_interrupted_move(self) -> None:
+        if self._is_moving:
+            self._end_recording()
 
     def _action_of(self, step: int) -> ProfilerAction:
         action = self.schedule(step)
@@ -345,12 +378,14 @@ class profile(_KinetoProfile):
 
     def _move(self, previous: ProfilerAction, following: ProfilerAction | None) -> None:
         """Does what the transition asks for. Unknown ones ask for nothing."""
+        self._is_moving = True
         if (previous, following) in WARNINGS:
             warn_caller(WARNINGS[previous, following])
         for name in TRANSITIONS.get((previous, following), ()):
             getattr(self, name)()
         if following is ProfilerAction.WARMUP and self.profiler is not None:
             self.profiler._warm_up()
+        self._is_moving = False
 
     def _open_step(self) -> None:
         if self.record_steps and self.profiler is not None and self.profiler._session is not None:

@@ -123,11 +123,8 @@ class _Frame:
                 raise _AllSaved
             return again[-1]
 
-        try:
-            with enable_grad(), saved_tensors_hooks(keep, lambda t: t):
-                self.run()
-        except _AllSaved:
-            pass
+        with contextlib.suppress(_AllSaved):
+            enable_grad().run(saved_tensors_hooks(keep, lambda t: t).run, self.run)
         self._compare(again)
         for ref, value in zip(self.holders, again):
             holder = ref()
@@ -161,8 +158,11 @@ def _checkpoint_without_reentrant(function: Callable[..., Any], preserve_rng_sta
             function(*args, **kwargs)
 
     frame = _Frame(again, check, early_stop)
-    with saved_tensors_hooks(frame.pack, frame.unpack), first:
-        return function(*args, **kwargs)
+    def forward() -> Any:
+        with first:
+            return function(*args, **kwargs)
+
+    return saved_tensors_hooks(frame.pack, frame.unpack).run(forward)
 
 
 # --- with re-entering ----------------------------------------------------------------------------------------------------
@@ -177,8 +177,7 @@ class CheckpointFunction(Function):
         ctx.positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.arguments = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[a for a in args if isinstance(a, Tensor)])
-        with no_grad():
-            return run_function(*args)
+        return no_grad().run(run_function, *args)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -186,8 +185,8 @@ class CheckpointFunction(Function):
         for i, t in zip(ctx.positions, ctx.saved_tensors):
             arguments[i] = t
         inputs = detach_variable(tuple(arguments))
-        with _random_state(ctx.random), enable_grad():
-            outputs = ctx.run_function(*inputs)
+        with _random_state(ctx.random):
+            outputs = enable_grad().run(ctx.run_function, *inputs)
         if isinstance(outputs, Tensor):
             outputs = (outputs,)
         wanted = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad]

@@ -12,7 +12,8 @@ import pytest
 import mindtorch_v2 as torch
 from mindtorch_v2 import _native
 from mindtorch_v2._backends.cpu import attention, conv_arrays, foreach, movement_elements, pool_arrays, sums
-from mindtorch_v2._dispatch.registry import INPLACE, KERNELS, load_family
+from mindtorch_v2._dispatch.families import load_family
+from mindtorch_v2._dispatch.registry import INPLACE, KERNELS
 from mindtorch_v2._ops.pooling_shapes import pool_windows
 
 for _family in ("elementwise", "activation", "normalization", "reduction", "embedding", "loss", "movement"):

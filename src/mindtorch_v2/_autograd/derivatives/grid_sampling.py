@@ -74,18 +74,18 @@ def _sample(input: Any, grid: Any, mode: int, padding: int, corners: bool) -> An
 def second_derivatives(g: Any, needs: Sequence[bool], grad_output: Any, input: Any, grid: Any, interpolation_mode: int,
                        padding_mode: int, align_corners: bool) -> Sequence[Any]:
     """Gradients of the first derivatives (weighted by `g`) with respect to what they were made of."""
+    return modes.call_with_grad(True, _second_derivatives, modes.grad_enabled(), g, needs, (grad_output, input, grid),
+                                (interpolation_mode, padding_mode, align_corners))
+
+
+def _second_derivatives(again: bool, g: Any, needs: Sequence[bool], tensors: tuple[Any, ...], options: tuple[Any, ...]) -> Sequence[Any]:
     from ...autograd import grad
-    again = modes.grad_enabled()
-    before = modes.set_grad(True)
-    try:
-        given = [t if t.requires_grad else t.detach().requires_grad_() for t in (grad_output, input, grid)]
-        out = _sample(given[1], given[2], interpolation_mode, padding_mode, align_corners)
-        first = grad([out], given[1:], [given[0]], create_graph=True, allow_unused=True)
-        pairs = [(f, w) for f, w in zip(first, g) if f is not None and w is not None and f.requires_grad]
-        wanted = [t for t, needed in zip(given, needs) if needed]
-        if not pairs:
-            return (None, None, None)
-        found = iter(grad([f for f, _ in pairs], wanted, [w for _, w in pairs], create_graph=again, allow_unused=True))
-    finally:
-        modes.set_grad(before)
+    given = [t if t.requires_grad else t.detach().requires_grad_() for t in tensors]
+    out = _sample(given[1], given[2], *options)
+    first = grad([out], given[1:], [given[0]], create_graph=True, allow_unused=True)
+    pairs = [(f, w) for f, w in zip(first, g) if f is not None and w is not None and f.requires_grad]
+    wanted = [t for t, needed in zip(given, needs) if needed]
+    if not pairs:
+        return (None, None, None)
+    found = iter(grad([f for f, _ in pairs], wanted, [w for _, w in pairs], create_graph=again, allow_unused=True))
     return [next(found) if needed else None for needed in needs]

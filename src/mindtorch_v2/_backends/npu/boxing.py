@@ -11,7 +11,8 @@ import numpy as np
 from ... import _device
 from ... import _dtype as dt
 from ..._dispatch import resolve
-from ..._dispatch.registry import KERNELS, load_family
+from ..._dispatch.families import load_family
+from ..._dispatch.registry import KERNELS
 from ..._ops.creation_sizes import counted_sizes, explain_sizes
 from ..._ops.movement_shapes import ordered_strides, storage_extent
 from ..._ops.rules import Spec, as_float, check_factor, result_type
