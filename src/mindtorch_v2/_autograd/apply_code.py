@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._dispatch import modes
+from .._dispatch.loading import shown_as_loading
 from .._tensor import Parameter, Tensor
 from .node import Node, Packed, unpack
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 def lazy_apply(derivative: Derivative) -> Any:
     """An `apply` that replaces itself on its class by compiled code."""
     def apply(self: Node, g: Any) -> Any:
-        made = compile_apply(derivative)
+        made = shown_as_loading(f"derivative of {derivative.op.event}", compile_apply, derivative)
         type(self).apply = made  # type: ignore[method-assign]
         return made(self, g)
     return apply

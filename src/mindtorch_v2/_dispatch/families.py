@@ -13,6 +13,8 @@ import threading
 from importlib import import_module, util
 from typing import Any
 
+from .loading import shown_as_loading
+
 _LAYERS = ("_backends.cpu", "_backends.composite", "_autograd.derivatives")
 _loaded: set[str] = set()
 _under_way: dict[str, _Load] = {}
@@ -23,6 +25,10 @@ def load_family(family: str) -> None:
     """Imports a family, once. A family that uses its own operators while it is imported comes back here and goes on."""
     if family in _loaded or (threading.get_ident(), family) in _inside:
         return
+    shown_as_loading(family, _load, family)
+
+
+def _load(family: str) -> None:
     if _is_importing():
         _import_here(family)
     else:

@@ -5,6 +5,7 @@ from typing import Any
 
 from .._ops import table
 from .codegen import make_call
+from .loading import shown_as_loading
 from .overloads import resolver
 
 _functions: dict[str, Any] = {}
@@ -20,8 +21,12 @@ def function_of(name: str, form: str) -> Any:
     overloads = table.OVERLOADS.get(name)
     if not overloads:
         raise AttributeError(f"no operator is called {name!r}")
-    made = make_call(overloads[0], form) if len(overloads) == 1 else resolver(name, overloads, form)
+    made = shown_as_loading(overloads[0].event, _make, name, overloads, form)
     return _functions.setdefault(name, made) if form == "function" else made
+
+
+def _make(name: str, overloads: Any, form: str) -> Any:
+    return make_call(overloads[0], form) if len(overloads) == 1 else resolver(name, overloads, form)
 
 
 class Aten:
@@ -41,7 +46,8 @@ class Aten:
         """The call function of one overload, by its full name ("sum.dim_IntList")."""
         key = f"overload {name}"
         if key not in self.__dict__:
-            self.__dict__[key] = make_call(table.find(name), "method")
+            op = table.find(name)
+            self.__dict__[key] = shown_as_loading(op.event, make_call, op, "method")
         return self.__dict__[key]
 
 

@@ -20,6 +20,7 @@ from .._tensor import Tensor, bump_version, wrap
 from . import modes
 from .families import load_family
 from .keys import BACKEND_NAMES, CPU, DEVICES, INFERENCE, META, NPU
+from .loading import shown_as_loading
 from .registry import CHECKS, COMPOSITES, INPLACE, KERNELS, STEPWISE, UFUNCS
 
 Boxed = Callable[..., Any]
@@ -30,6 +31,11 @@ _HOST_OPERANDS = ("_pack_padded_sequence", "_pack_padded_sequence_backward")   #
 
 def backend_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     """The boxed kernel of `op` for the device bits `key`; remembered for the next call."""
+    boxed: Boxed = shown_as_loading(op.event, _find_kernel, op, key, args)
+    return boxed
+
+
+def _find_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     load_family(op.family)
     op.is_composite = op.name in COMPOSITES
     if op.is_composite:

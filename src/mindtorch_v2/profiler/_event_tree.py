@@ -18,7 +18,7 @@ from .._dtype import dtype
 from .._tensor import layout, strided
 from ._enums import DeviceType, RecordScope, _EventType
 from ._fields import DEVICE_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, Flag, Kind
-from ._store import EventStore, InputDescription
+from ._store import EventStore, InputDescription, kept_ancestors
 from .analysis.function_event import as_lists
 from .analysis.tree import EventTree
 
@@ -246,11 +246,15 @@ class Tree:
         self._classes: dict[str, int] = {}
         rows = [_ProfilerEvent(self, row, -1) for row in range(len(store))]
         records = [_ProfilerEvent(self, -1, record) for record in range(len(store.memory))]
-        owners = np.concatenate([store.parent, store.memory.row]).tolist()
+        loads = store.kind == Kind.LOADING              # PyTorch has no such nodes: what is below them stands in their place
+        above = np.append(kept_ancestors(store.parent, ~loads), -1)
+        owners = above[np.concatenate([store.parent, store.memory.row])].tolist()
         times = np.concatenate([store.start_ns, store.memory.time_ns])
         nodes = rows + records
         self.roots: list[_ProfilerEvent] = []
         for place in np.argsort(times, kind="stable").tolist():     # rows of equal start stand before their children already
+            if place < len(rows) and loads[place]:
+                continue
             node, owner = nodes[place], owners[place]
             node.parent = rows[owner] if owner >= 0 else None
             (self.roots if owner < 0 else rows[owner]._children).append(node)

@@ -32,8 +32,10 @@ class Kind(IntEnum):
     SYNC = 17        # on a device: something waits for it; no work
     RANGE = 18       # on a device: counters of a kernel; no time of its own
     OTHER = 19       # a slice of a category that is none of these; only in loaded traces
+    LOADING = 20     # what is done once, when something is first used: imports, code made from declarations
 
 
+LOADING_PREFIX = "loading: "     # of the names of such rows
 PYTHON_KINDS = (Kind.PYTHON, Kind.BUILTIN, Kind.MODULE, Kind.GC)
 ANNOTATION_KINDS = (Kind.SCOPE, Kind.STEP, Kind.DEVICE_SCOPE)
 LAUNCHING_KINDS = (Kind.RUNTIME, Kind.DRIVER)
@@ -46,7 +48,7 @@ PLACED_KINDS = (*WORK_KINDS, Kind.SYNC)                # whose device and stream
 # PyTorch's name for what a row is ("cat" in a trace, `activity_type` of an event); all others are "cpu_op".
 ACTIVITY_NAMES: dict[int, str] = {
     Kind.SCOPE: "user_annotation", Kind.STEP: "user_annotation", **dict.fromkeys(PYTHON_KINDS, "python_function"),
-    Kind.RUNTIME: "cuda_runtime", Kind.DRIVER: "cuda_driver", Kind.OVERHEAD: "overhead", Kind.KERNEL: "kernel",
+    Kind.RUNTIME: "cuda_runtime", Kind.DRIVER: "cuda_driver", Kind.OVERHEAD: "overhead", Kind.LOADING: "overhead", Kind.KERNEL: "kernel",
     Kind.MEMCPY: "gpu_memcpy", Kind.MEMSET: "gpu_memset", Kind.DEVICE_SCOPE: "gpu_user_annotation", Kind.SYNC: "cuda_sync",
     Kind.RANGE: "cuda_profiler_range", Kind.OTHER: "other"}
 

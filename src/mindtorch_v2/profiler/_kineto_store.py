@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._enums import DeviceType
-from ._fields import DEVICE_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, Flag, Kind
+from ._fields import DEVICE_KINDS, LAUNCHING_KINDS, LOADING_PREFIX, PYTHON_KINDS, Flag, Kind
 from ._kineto_foreign import resolve_categories, with_addresses
 from ._kineto_inputs import InputTable
 from ._kineto_nesting import nest
@@ -83,6 +83,8 @@ def build(raw: Collected) -> EventStore:
     memory = _memory(raw, columns, thread_of_track)
     columns, memory["row"] = in_order(columns, memory["row"])   # ends that were cut off may have changed the order
     modules = [ModuleInfo(0, path, "", -1) for path in raw.modules]
+    loads = np.array([text.startswith(LOADING_PREFIX) for text in raw.strings] or [False])
+    columns["kind"][(columns["kind"] == Kind.OVERHEAD) & loads[columns["name"]]] = Kind.LOADING
     return EventStore(columns, strings=list(raw.strings), inputs=raw.inputs.descriptions, threads=threads, modules=modules,
                       stacks=stacks, memory=MemoryTable(memory) if len(raw.memory_time) else None,
                       metadata=_metadata(raw, columns, process, use_device, len(stacks) > 0))

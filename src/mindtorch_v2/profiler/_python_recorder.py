@@ -584,6 +584,16 @@ class Recorder:
         else:
             handle.buffer.end_elsewhere(handle.row, now, identity.info.number)
 
+    # --- loading ------------------------------------------------------------------------------------------------------
+    def begin_loading(self, name: str) -> Any:
+        """Something that is done once begins; `end_loading` takes what this gives. Listeners are not told."""
+        buffer = self.thread_buffer()
+        return None if buffer is None else (self.generation, buffer, self.push_python(buffer, self.labels.number(name, Kind.LOADING)))
+
+    def end_loading(self, begun: Any) -> None:
+        if begun is not None and begun[0] == self.generation:
+            begun[1].end(begun[2], self.now())
+
     # --- results, memory, modules -----------------------------------------------------------------------------------
     def outputs(self, result: Any) -> None:
         """What the innermost operator returned; asked for while `watches_outputs`."""

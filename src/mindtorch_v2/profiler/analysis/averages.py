@@ -76,7 +76,7 @@ def _blocks(count: int) -> Iterator[slice]:
 def _cpu_sums(tree: EventTree, entries: np.ndarray | None, group: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Nanoseconds on the CPU of each group: with what is below its entries, and without. Sums stay exact below 2**53."""
     total, own = np.zeros(groups), np.zeros(groups)
-    if entries is not None or tree.has_device_entries or tree.has_tasks or not tree.nests.all():
+    if entries is not None or tree.has_device_entries or tree.has_tasks or tree.has_loading or not tree.nests.all():
         for block in _blocks(len(group)):
             chosen = block if entries is None else entries[block]
             total += np.bincount(group[block], weights=tree.total_ns[chosen], minlength=groups)
@@ -197,7 +197,8 @@ class Covered:
         if not tree.nests.all():
             counts &= tree.nests
         for block in _blocks(len(group)):
-            elapsed = np.where(counts[block], tree.end_ns[block] - tree.start_ns[block], 0)      # what nests ran on the CPU
+            elapsed = tree.total_ns[block] if tree.has_loading else tree.end_ns[block] - tree.start_ns[block]
+            elapsed = np.where(counts[block], elapsed, 0)      # what nests ran on the CPU
             total += np.bincount(group[block], weights=elapsed, minlength=len(total))
         return (total[:-1] / 1000).tolist()
 

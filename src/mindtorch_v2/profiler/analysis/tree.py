@@ -102,7 +102,38 @@ class EventTree:
     def _hidden(self) -> np.ndarray | None:
         """The mask of rows that are no entries, or None when all are: the common case, which then costs nothing."""
         hidden = self.is_python | self.taken_in
+        if self._loads is not None:
+            hidden = hidden | self._loads
         return hidden if hidden.any() else None
+
+    @cached_property
+    def _loads(self) -> np.ndarray | None:
+        """The mask of rows that are loading, or part of it; None when there are none: the common case."""
+        loads = self.store.kind == Kind.LOADING
+        if not loads.any():
+            return None
+        parent = self.store.parent
+        while (inside := ~loads & np.append(loads, False)[parent]).any():
+            loads = loads | inside
+        return loads
+
+    @property
+    def loading_rows(self) -> np.ndarray:
+        """The rows of what was loaded when it was first used: in traces, but no entries."""
+        return np.flatnonzero(self.store.kind == Kind.LOADING)
+
+    @cached_property
+    def _loading_ns(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Per entry: the time of what was loaded right below it, and anywhere below it."""
+        if self._loads is None:
+            return None
+        parent = np.append(self.store.parent, -1)
+        rows = np.flatnonzero(self._loads & ~np.append(self._loads, False)[self.store.parent])
+        entry = self.entry_of_row[np.append(self.shown_row, -1)[parent[rows]]]
+        rows, entry = rows[entry >= 0], entry[entry >= 0]
+        own = np.bincount(entry, weights=self.store.end_ns[rows] - self.store.start_ns[rows], minlength=len(self)).astype(np.int64)
+        own = np.where(self.nests, own, 0)
+        return own, self.sum_to_ancestors(own)
 
     @cached_property
     def shown_row(self) -> np.ndarray:
@@ -226,6 +257,11 @@ class EventTree:
         return np.where(self.nests & np.append(self.nests, False)[found], found, -1)
 
     @property
+    def has_loading(self) -> bool:
+        """Whether something was loaded meanwhile, which counts to no entry."""
+        return self._loads is not None
+
+    @property
     def has_tasks(self) -> bool:
         """Whether several tasks took turns on a thread."""
         return any(thread.task for thread in self.store.threads)
@@ -239,12 +275,16 @@ class EventTree:
         threads = np.array([thread.number for thread in self.store.threads])
         thread = np.where(self.nests & (self.kind != MEMORY_KIND), threads[self.column(self.store.thread, 0)], -1)
         own = running_times(self.start_ns, self.end_ns, self.parent, thread)
+        if self._loading_ns is not None:
+            own = own - self._loading_ns[0]
         return own, np.where(self.nests, self.sum_to_ancestors(own), self.end_ns - self.start_ns)
 
     @cached_property
     def total_ns(self) -> np.ndarray:
-        """Elapsed time on the CPU, without that of other tasks meanwhile; zero for what ran elsewhere."""
+        """Elapsed time on the CPU, without that of other tasks meanwhile and of what was loaded; zero for what ran elsewhere."""
         elapsed = self.end_ns - self.start_ns if self._running_ns is None else self._running_ns[1]
+        if self._loading_ns is not None and self._running_ns is None:
+            elapsed = elapsed - self._loading_ns[1]
         return elapsed if not self.device_type.any() else np.where(self.device_type == 0, elapsed, 0)
 
     # ---- devices --------------------------------------------------------------------------------------------

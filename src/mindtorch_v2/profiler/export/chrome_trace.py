@@ -113,6 +113,8 @@ class _Trace:
                 yield len(records), format_rows(self._counter(device, records), len(records))
         for rows in _parts(np.flatnonzero(self.tree.is_python)):
             yield len(rows), format_rows(self._python(rows), len(rows))
+        for rows in _parts(self.tree.loading_rows):
+            yield len(rows), format_rows(self._loading(rows), len(rows))
         yield _joined(self._frame())
 
     def _time(self, times_ns: np.ndarray) -> Micro:
@@ -211,6 +213,13 @@ class _Trace:
             threads = np.array([thread.number for thread in store.threads])
             segments += [b',"Python thread":', Number(threads[store.thread[rows]])]
         return [*segments, b',"Ev Idx":', self._numbers(len(rows)), b"}}"]
+
+    def _loading(self, rows: np.ndarray) -> list[Segment]:
+        """What was loaded when it was first used: overhead, which lists leave out."""
+        store, start = self.store, self.store.start_ns[rows]
+        return [b'{"ph":"X","cat":"overhead","name":"', Pick(self.slices.names, store.name[rows]), b'","pid":' + self.pid + b',"tid":',
+                Number(self.tracks.tids(rows)), b',"ts":', self._time(start), b',"dur":', Micro(store.end_ns[rows] - start),
+                b',"args":{"Ev Idx":', self._numbers(len(rows)), b"}}"]
 
     def _frame(self) -> list[str]:
         """The span of the whole window and the marks of its start and end."""

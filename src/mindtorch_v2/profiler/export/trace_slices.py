@@ -110,7 +110,7 @@ class Slices:
     @cached_property
     def _recorded_order(self) -> np.ndarray:
         """Per row: the number under which an ExecutionTraceObserver counted the call."""
-        return np.cumsum(~self.tree.is_python)
+        return np.cumsum(~self.tree.is_python & (self.store.kind != Kind.LOADING))
 
     def _arguments_of(self, rows: np.ndarray, follow: np.ndarray | None = None) -> list[Segment]:
         """The descriptions of arguments; with a comma first where they follow something."""
