@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -28,8 +29,10 @@ class Interrupt(BaseException):
 
 def interrupted(moment: int, operation: Callable[[], Any], opcodes: bool = False) -> bool:
     """Runs an operation that is interrupted at the n-th line of the package (or the n-th instruction); whether it came so far. In a
-    finaliser the interpreter drops the interrupt, and the operation goes on."""
+    finaliser the interpreter drops the interrupt, and the operation goes on. Of a line that runs often, in a loop over all
+    objects perhaps, the first two times count."""
     seen = 0
+    visits: Counter[tuple[Any, int]] = Counter()
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
         nonlocal seen
@@ -38,6 +41,10 @@ def interrupted(moment: int, operation: Callable[[], Any], opcodes: bool = False
                 return None
             frame.f_trace_opcodes = opcodes
         elif event == ("opcode" if opcodes else "line"):
+            place = (frame.f_code, frame.f_lasti if opcodes else frame.f_lineno)
+            visits[place] += 1
+            if visits[place] > 2:
+                return trace
             seen += 1
             if seen == moment + 1:
                 places.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")

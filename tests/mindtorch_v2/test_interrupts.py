@@ -44,9 +44,9 @@ def _work(prof=None):
 @pytest.mark.parametrize("flags", FLAGS.values(), ids=FLAGS)
 def test_start(flags):
     def run(moment):
-        prof = profile(**flags)
-        came = interrupted(moment, prof.start)
-        if not came:
+        prof, begun = profile(**flags), []
+        came = interrupted(moment, lambda: begun.append(prof.start()))
+        if begun:               # an interrupt in a finaliser, or in what the native part asks of Python, may be dropped
             prof.stop()
         assert_nothing_is_left()
         if prof._running or prof._is_moving:
@@ -68,7 +68,7 @@ def test_stop_ends_the_recording_and_a_second_one_gives_the_results(flags):
         assert_nothing_is_left()
         assert "aten::add" in [e.name for e in prof.events()]
         return came
-    assert _every_moment(run) > 50
+    assert _every_moment(run, 1 if native is not None or not flags else 11) > 50
 
 
 @pytest.mark.parametrize("flags", FLAGS.values(), ids=FLAGS)
@@ -83,7 +83,7 @@ def test_a_block(flags):
         return came
 
     _work()
-    assert _every_moment(run, 1 if flags == {} else 5) > 100
+    assert _every_moment(run, 1 if flags == {} else 5 if native is not None else 31) > 100
 
 
 def test_steps_of_a_schedule():

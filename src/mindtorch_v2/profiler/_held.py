@@ -46,9 +46,9 @@ def held_blocks(new_recording: bool) -> list[Held]:
 
 
 def _tensors() -> list[Tensor]:
-    if native is not None:
-        return list(native.tensors_alive())
-    return [value for value in gc.get_objects() if isinstance(value, Tensor)]
+    """All that live, without those that are only being made, or that an interrupt left unmade."""
+    found = native.tensors_alive() if native is not None else [value for value in gc.get_objects() if isinstance(value, Tensor)]
+    return [tensor for tensor in found if getattr(tensor, "_ks", None) is not None]
 
 
 def _root(tensor: Any) -> np.ndarray | None:
