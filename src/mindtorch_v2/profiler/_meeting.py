@@ -22,7 +22,8 @@ class Meeting:
         """Meets the threads that run already; may be called again."""
         if _native is not None:
             here = threading.get_ident()
-            idents = [t.ident for t in threading.enumerate() if t.ident != here and not isinstance(t, threading._DummyThread)]
+            idents = [t.ident for t in threading.enumerate()       # None: it is about to start
+                      if t.ident not in (None, here) and not isinstance(t, threading._DummyThread)]
             _native.meet_threads(idents, self._meet)
 
     def expect(self, newcomers: bool) -> None:

@@ -99,10 +99,15 @@ class Session:
             self._spans.setdefault(buffer.info.number, (buffer, []))[1].append(span)
 
     def _close_spans(self) -> None:
-        for buffer in self._covered() if self._collecting else []:
+        if not self._collecting:
+            return
+        for buffer in self._covered():
             if buffer.info.number not in self._spans:      # a thread that came later: all it did is inside
                 self._spans[buffer.info.number] = (buffer, [Span(Position(0, 0, 0, 0, 0, 0, 0))])
-            self._spans[buffer.info.number][1][-1].stop = buffer.position()
+        # Other sessions may have released some of the buffers since; what they hold is still there.
+        for buffer, spans in self._spans.values():
+            if spans[-1].stop is None:
+                spans[-1].stop = buffer.position()
         self._collecting = False
 
     def toggle(self, on: bool) -> None:
