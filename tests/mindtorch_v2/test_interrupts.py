@@ -120,7 +120,7 @@ def test_a_step_that_is_interrupted_in_the_midst_of_a_move_ends_the_recording():
 
 def test_an_execution_trace(tmp_path):
     def run(moment):
-        observer = ExecutionTraceObserver().register_callback(str(tmp_path / "trace.json"))
+        observer = ExecutionTraceObserver().register_callback(str(tmp_path / f"{moment}.json"))
         prof = profile(execution_trace_observer=observer)
 
         def block():

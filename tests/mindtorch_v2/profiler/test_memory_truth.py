@@ -17,9 +17,24 @@ from mindtorch_v2.profiler.analysis.memory import Blocks, find_blocks
 from mindtorch_v2.utils.checkpoint import checkpoint
 
 
+EXISTING: list[torch.Tensor] = []       # tensors of other tests' making, which live throughout
+
+
+@pytest.fixture(autouse=True, scope="module")
+def only_what_these_tests_make():
+    """Sets aside what is there already: walking through the objects of a whole test run at every look would take minutes."""
+    gc.collect()
+    EXISTING.extend(t for t in gc.get_objects() if isinstance(t, torch.Tensor))
+    gc.freeze()
+    yield
+    gc.unfreeze()
+    EXISTING.clear()
+
+
 def live_bytes() -> int:
     """The bytes of all tensors that the garbage collector knows, each memory counted once: nothing of the profiler is used."""
-    roots = {id(root): root for root in (root_array(t._a) for t in gc.get_objects() if isinstance(t, torch.Tensor) and not t._ks & 2)}
+    tensors = [*EXISTING, *(t for t in gc.get_objects() if isinstance(t, torch.Tensor))]
+    roots = {id(root): root for root in (root_array(t._a) for t in tensors if not t._ks & 2)}
     return sum(root.nbytes for root in roots.values())
 
 
