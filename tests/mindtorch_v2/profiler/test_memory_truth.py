@@ -16,7 +16,6 @@ from mindtorch_v2.profiler._recorder import recorder
 from mindtorch_v2.profiler.analysis.memory import Blocks, find_blocks
 from mindtorch_v2.utils.checkpoint import checkpoint
 
-
 EXISTING: list[torch.Tensor] = []       # tensors of other tests' making, which live throughout
 
 
