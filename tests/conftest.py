@@ -1,6 +1,7 @@
 """What all tests share."""
 from __future__ import annotations
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -20,3 +21,11 @@ settings.load_profile("everywhere")
 # Which operators a test is the first to use depends on those that ran before it: no test sees events of loading but those that put this back.
 begin_loading = Recorder.begin_loading
 del Recorder.begin_loading
+
+
+def pytest_collection_finish() -> None:
+    """Without the native part a profile of memory looks through all objects that the garbage collector knows. Those of thousands of
+    collected cases would make every such profile take most of a second."""
+    if not _native.available():
+        gc.collect()
+        gc.freeze()

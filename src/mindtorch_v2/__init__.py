@@ -100,7 +100,7 @@ def _submodules() -> frozenset[str]:
     """The public modules that are here, imported when asked for."""
     found = [entry for path in __spec__.submodule_search_locations or () for entry in _scandir(path)]
     names = {entry.name.removesuffix(".py") for entry in found if entry.name.endswith(".py") or _exists(f"{entry.path}/__init__.py")}
-    return frozenset(name for name in names if not name.startswith("_"))
+    return frozenset(name for name in names if not name.startswith("_")) | {"_C"}     # which programs ask for, too
 
 
 def __getattr__(name: str) -> Any:

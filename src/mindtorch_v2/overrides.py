@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ._dispatch.overrides import DisableTorchFunctionSubclass, _instances, ask, asking, asks, no_answer
+from ._dispatch.modes import state
+from ._dispatch.overrides import DisableTorchFunctionSubclass, _instances, ask, asks, no_answer
 from ._tensor import Tensor
 
 __all__ = ["DisableTorchFunctionSubclass", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
@@ -47,7 +48,7 @@ def resolve_name(f: Any) -> str | None:
 
 
 def _is_torch_function_enabled() -> bool:
-    return not asking.off
+    return not state.subclasses_are_plain
 
 
 def _overloaded_args(relevant_args: Iterable[Any]) -> list[Any]:

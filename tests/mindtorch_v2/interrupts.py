@@ -85,7 +85,7 @@ def assert_nothing_is_left() -> None:
     tools = getattr(sys, "monitoring", None)
     assert tools is None or not [n for n in range(6) if "mindtorch" in str(tools.get_tool(n))]
     assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
-    assert (modes.state.saved_hooks, modes.state.anomaly) == ((), False)
+    assert (modes.state.saved_hooks, modes.state.anomaly, modes.state.subclasses_are_plain) == ((), False, False)
     assert torch.ones(1, requires_grad=True).mul(2).requires_grad
     assert all(_is_free(lock) for lock in (_session._lock, modes._lock))
 

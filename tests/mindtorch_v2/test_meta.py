@@ -157,6 +157,13 @@ class _Comparing:
         return run
 
 
+class _GeneralPath(modes.Switch):
+    """Calls take the general path inside."""
+
+    _changes: dict[str, Any] = {}
+    _special = True
+
+
 @pytest.fixture
 def comparing(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Comparing]:
     """All calls take the general path, through kernels that are compared."""
@@ -165,11 +172,10 @@ def comparing(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Comparing]:
     ops = table.all_ops()
     for op in ops:
         op.backends.clear()
-    modes.use_special(True)
     try:
-        yield found
+        with _GeneralPath():
+            yield found
     finally:
-        modes.use_special(False)
         for op in ops:
             op.backends.clear()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _observer
 from .._dispatch import aten, modes
-from .._dispatch.overrides import DisableTorchFunctionSubclass, asking
+from .._dispatch.overrides import DisableTorchFunctionSubclass
 from .._ops.table import find
 from .._storage import native as _native
 from .._tensor import Parameter, Tensor
@@ -225,9 +225,8 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
                  inputs: Sequence[Tensor] = (), capture_only: bool = False) -> list[Tensor | None]:
     """Runs a backward pass from `tensors`. With `inputs`, only what leads to them is computed; with `capture_only` their
     gradients are returned (None where unused) instead of accumulated."""
-    if modes.SPACE["_overridden"] and not asking.off:   # gradients are plain tensors, whatever the graph saved
-        with DisableTorchFunctionSubclass():
-            return run_backward(tensors, grads, keep_graph, create_graph, inputs, capture_only)
+    if modes.SPACE["_overridden"] and not modes.state.subclasses_are_plain:   # gradients are plain tensors, whatever the graph saved
+        return DisableTorchFunctionSubclass().run(run_backward, tensors, grads, keep_graph, create_graph, inputs, capture_only)
     if len(tensors) == 1 and not inputs and (_native is not None or _observer.active is None) and not modes.state.anomaly:
         only = list(grads)
         del grads

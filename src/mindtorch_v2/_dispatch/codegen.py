@@ -301,7 +301,7 @@ class Writer:
     def ask_subclasses(self) -> None:
         """Behind the fast paths: instances of subclasses are asked, or taken as plain tensors."""
         self.lines += ["    if _ks & 512:",
-                       f"        if not _asking.off: return _override(_OP, _FORM, ({self.args()}))",
+                       f"        if not _state.subclasses_are_plain: return _override(_OP, _FORM, ({self.args()}))",
                        "        _ks &= ~512"]
 
     def composite_body(self) -> None:

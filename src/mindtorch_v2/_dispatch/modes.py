@@ -27,6 +27,7 @@ class _ThreadState(threading.local):
     anomaly = False
     check_nan = True
     saved_hooks: tuple[Any, ...] = ()   # stack of (pack, unpack)
+    subclasses_are_plain = False    # subclasses of Tensor are not asked: see overrides.py
 
 
 state = _ThreadState()

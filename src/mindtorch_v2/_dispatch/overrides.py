@@ -6,7 +6,6 @@ nothing more. Operators that are nothing but steps do not look at keys; they loo
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,27 +15,14 @@ from .._ops.table import Op
 from .._storage import native
 from .._tensor import Parameter, Tensor
 from .keys import SUBCLASS
-from .modes import SPACE
+from .modes import SPACE, Switch, state
 
 
-class _Asking(threading.local):
-    """Whether classes are asked in this thread."""
-
-    off = False
-
-
-asking = _Asking()
-
-
-class DisableTorchFunctionSubclass:
+class DisableTorchFunctionSubclass(Switch):
     """Inside, operators run on instances of subclasses as on plain tensors, and give plain tensors."""
 
-    def __enter__(self) -> None:
-        self._before = asking.off
-        asking.off = True
-
-    def __exit__(self, *error: Any) -> None:
-        asking.off = self._before
+    _changes: dict[str, Any] = {"subclasses_are_plain": True}  # noqa: RUF012 - read, never written
+    _special = False
 
 
 def disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -84,7 +70,7 @@ def _instances(values: Any) -> Iterator[Any]:
 
 def asks(args: tuple[Any, ...]) -> bool:
     """Whether a class is to be asked about a call with these arguments."""
-    return not asking.off and next(_instances(args), None) is not None
+    return not state.subclasses_are_plain and next(_instances(args), None) is not None
 
 
 def _in_order(args: Any) -> list[Any]:
@@ -179,7 +165,7 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     return made.requires_grad_() if require_grad else made
 
 
-SPACE.update(_overridden=False, _asks=asks, _asking=asking, _override=override)
+SPACE.update(_overridden=False, _asks=asks, _override=override)
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[attr-defined]
 Tensor.as_subclass = as_subclass  # type: ignore[attr-defined]
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]

@@ -47,6 +47,7 @@ class Session:
         self._first_launch = 0
         self._device: Any = None         # what ran on devices, once the window has ended
         self._displaced = False          # another profile function took the place of the one that records Python calls
+        self._told = False               # whether that was said
         self.warming = warming
         self.number = next(_numbers)
         self.running = False
@@ -144,8 +145,8 @@ class Session:
         """Ends the window. What it gives makes the events when called: nothing is done per event before. Where it was interrupted, the
         window has ended too, and another call gives its events."""
         call_locked(_lock, self._end)
-        if self._displaced:
-            self._displaced = False
+        if self._displaced and not self._told:
+            self._told = True
             warnings.warn(_DISPLACED, stacklevel=2)
         metadata = partial(self._metadata, trace_id, user, use_device, record_function_base)
         return (lambda: EventStore(metadata=metadata())) if self._recorded is None else partial(build_store, self._recorded, metadata())

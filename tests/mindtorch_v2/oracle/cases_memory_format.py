@@ -65,7 +65,7 @@ def _mixtures() -> list[Case]:
              "column": "[p * y[0, :, :1], y[0, :, :1] * p]", "types": "[p.double() + y, y + p.double(), (p * 9).long() * y]",
              "extremes": "[torch.maximum(p, y), torch.minimum(y, p)]", "expanded": "[p[0] + y[0, 0, 0].expand(5, 6), y[0, 0, 0].expand(5, 6) * p[0]]",
              "losses": "[F.mse_loss(p, y, reduction='none'), F.smooth_l1_loss(p, y, reduction='none'), F.mse_loss(y, p)]",
-             "parts": "[torch.complex(p, y), torch.polar(y, p)]", "masked_fill": "[p.masked_fill(y > 0, 1.), y.masked_fill(p > 1, 2.)]",
+             "parts": "[torch.complex(p, y), torch.polar(y.abs(), p)]", "masked_fill": "[p.masked_fill(y > 0, 1.), y.masked_fill(p > 1, 2.)]",
              "every_second": "[p[:, ::2] + y[:, ::2], y[:, ::2] - p[:, ::2]]"}
     cases = [Case(f"mixed_{name}", f"{moved}; {code}", x=In((5, 6, 2), low=0.5), y=plain) for name, code in codes.items()]
     cases.append(Case("dropout_of_a_mixture", f"{moved}; torch.manual_seed(4); (F.dropout(p + y) != 0)", x=In((5, 6, 2), low=0.5), y=In((2, 5, 6), low=0.5),

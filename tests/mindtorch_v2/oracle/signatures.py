@@ -30,6 +30,6 @@ def signatures(root: str) -> dict[str, list[list[Any]]]:
     for name, thing in things.items():
         found[name] = _parameters(thing)
         if inspect.isclass(thing):
-            found |= {f"{name}.{n}": _parameters(m) for n, m in inspect.getmembers(thing, inspect.isfunction)
+            found |= {f"{name}.{n}": _parameters(m) for n, m in inspect.getmembers(thing, lambda m: inspect.isfunction(inspect.unwrap(m) if callable(m) else m))
                       if not n.startswith("_") or n in ("__enter__", "__exit__")}
     return {name: parameters for name, parameters in found.items() if parameters is not None}
