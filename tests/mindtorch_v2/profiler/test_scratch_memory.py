@@ -70,6 +70,18 @@ CASES = {
 }
 
 
+def sorting_workspace() -> int:
+    """What numpy takes beside the result to sort as many elements. It asks for that outside its allocator of arrays, where only tracemalloc sees
+    it, and only in some of its versions."""
+    a = np.random.default_rng(0).random(SQUARE, dtype=np.float32).ravel()
+    tracemalloc.start()
+    try:
+        order = a.argsort(kind="stable")
+        return max(0, tracemalloc.get_traced_memory()[1] - order.nbytes)
+    finally:
+        tracemalloc.stop()
+
+
 @needs_native
 @pytest.mark.parametrize("name", CASES)
 def test_the_peak_is_the_true_one(name):
@@ -92,7 +104,9 @@ def test_the_peak_is_the_true_one(name):
             true = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-    assert peak(blocks_of(prof)) == pytest.approx(true, rel=0.02, abs=65536)
+    shown = peak(blocks_of(prof))
+    unseen = sorting_workspace() if name in ("sort", "argsort", "topk", "unique", "quantile") else 0
+    assert true - 0.02 * true - 65536 - unseen <= shown <= true + 0.02 * true + 65536
 
 
 @needs_native
