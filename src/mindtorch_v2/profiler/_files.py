@@ -42,7 +42,7 @@ class ProfileFileError(ValueError):
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """Readers make no cycles, so looking for them would only take time."""
+    """Making many objects that all stay alive sets off collections that find nothing and take most of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

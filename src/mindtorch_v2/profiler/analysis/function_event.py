@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .._enums import DeviceType
 from .._fields import Kind
+from .._files import collector_paused
 from .source import KIND_NAMES, EventSource
 from .values import EventMetadata, FormattedTimesMixin, Interval, Kernel, deprecated
 
@@ -93,25 +93,13 @@ def views_of(source: EventSource, entries: Sequence[int]) -> list[FunctionEvent]
     """New views of entries."""
     made: list[FunctionEvent] = []
     append, new = made.append, object.__new__
-    with _gc_paused() if len(entries) > _GC_PAUSE_FROM else contextlib.nullcontext():
+    with collector_paused() if len(entries) > _GC_PAUSE_FROM else contextlib.nullcontext():
         for entry in entries:
             event = new(FunctionEvent)
             event._source = source
             event._index = entry
             append(event)
     return made
-
-
-@contextlib.contextmanager
-def _gc_paused() -> Iterator[None]:
-    """Making many objects that all stay alive sets off collections that find nothing and take most of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 _ATTRIBUTES: list[str] = []
