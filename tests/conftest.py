@@ -7,7 +7,7 @@ import os
 from hypothesis import HealthCheck, settings
 
 from mindtorch_v2 import _native
-from mindtorch_v2.profiler._python_recorder import Recorder
+from mindtorch_v2.profiler.record.python_recorder import Recorder
 
 if not _native.available():
     # Every process that imports the package says that it lacks its native part. Tests start many, and look at what they say.

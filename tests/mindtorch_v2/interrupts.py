@@ -13,7 +13,7 @@ from typing import Any
 import mindtorch_v2 as torch
 from mindtorch_v2 import _guarded, _observer
 from mindtorch_v2._dispatch import modes
-from mindtorch_v2.profiler import _session
+from mindtorch_v2.profiler.record import session
 
 places: list[str] = []      # where interrupts came, for whoever looks for the cause of a failure
 PACKAGE = os.path.dirname(torch.__file__)
@@ -79,15 +79,15 @@ def assert_nothing_is_left() -> None:
     assert _observer.active is None, places[-1:]
     assert (modes.SPACE["_mode"], modes.SPACE["_obs"], modes.SPACE["_watch"]) == (0, None, None), places[-1:]
     assert sys.getprofile() is None
-    assert not _session._sessions and not _session.recorder.listeners
-    assert _session._tracer is None and _session._garbage is None
+    assert not session._sessions and not session.recorder.listeners
+    assert session._tracer is None and session._garbage is None
     assert not [call for call in gc.callbacks if "GarbageWatch" in repr(call)]
     tools = getattr(sys, "monitoring", None)
     assert tools is None or not [n for n in range(6) if "mindtorch" in str(tools.get_tool(n))]
     assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
     assert (modes.state.saved_hooks, modes.state.anomaly, modes.state.subclasses_are_plain) == ((), False, False)
     assert torch.ones(1, requires_grad=True).mul(2).requires_grad
-    assert all(_is_free(lock) for lock in (_session._lock, modes._lock))
+    assert all(_is_free(lock) for lock in (session._lock, modes._lock))
 
 
 def _is_free(lock: Any) -> bool:

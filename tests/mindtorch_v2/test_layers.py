@@ -48,3 +48,40 @@ def test_gradients_are_switched_off_only_where_that_is_certain_to_be_undone():
     """`set_grad` beside `modes` and the user's own switch could be interrupted before it is undone: `call_with_grad` cannot."""
     users = {path.name for path in ROOT.rglob("*.py") if "modes.set_grad(" in path.read_text()}
     assert users == {"grad_mode.py"}
+
+
+# The profiler's rooms: each imports itself and what stands before it. Modules that carry PyTorch's names belong to the room named here.
+ROOMS = ["record", "store", "load", "analysis", "export", "report", "results", "cli", "profiler"]
+ROOM_OF_MODULE = {"itt": "record", "record_function": "record", "schedule": "record", "_memory_profiler": "results",
+                  "_pattern_matcher": "results", "_utils": "results", "profiler": "profiler", "__init__": "profiler"}
+
+
+def _room(parts: tuple[str, ...]) -> str:
+    """The room of a module of the profiler, given by its path below profiler/."""
+    return parts[0] if parts[0] in ROOMS and parts[0] != "profiler" else ROOM_OF_MODULE[parts[0]]
+
+
+def _imported_from_the_profiler(path: pathlib.Path):
+    """What a module of the profiler imports from the profiler, as paths below profiler/: at module level and inside functions.
+    Imports that only type checkers see do not count."""
+    here = path.relative_to(ROOT / "profiler").with_suffix("").parts
+    package = here[:-1]
+    tree = ast.parse(path.read_text())
+    typing_only = {id(node) for block in ast.walk(tree) if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+                   for node in ast.walk(block)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level and id(node) not in typing_only:
+            depth = len(package) - node.level + 1
+            if depth < 0:
+                continue      # another part of mindtorch_v2
+            module = (*package[:depth], *(node.module.split(".") if node.module else ()))
+            yield from ((*module, alias.name) for alias in node.names)
+
+
+def test_rooms_of_the_profiler_import_only_what_stands_before_them():
+    wrong = []
+    for path in (ROOT / "profiler").rglob("*.py"):
+        room = _room(path.relative_to(ROOT / "profiler").with_suffix("").parts)
+        wrong += [f"{path.relative_to(ROOT)} ({room}) imports {'.'.join(target)}" for target in _imported_from_the_profiler(path)
+                  if ROOMS.index(_room(target)) > ROOMS.index(room)]
+    assert not wrong, "\n".join(wrong)

@@ -1,9 +1,10 @@
 """`torch._C._profiler`: the profiler's types and switches under the names of PyTorch's compiled module."""
 from __future__ import annotations
 
-from ..profiler._config import _ExperimentalConfig
-from ..profiler._enums import ActiveProfilerType, ProfilerActivity, ProfilerState, RecordScope, _EventType
-from ..profiler._event_tree import (
+from ..profiler.record.config import _ExperimentalConfig
+from ..profiler.record.enums import ActiveProfilerType, ProfilerActivity, ProfilerState, RecordScope, _EventType
+from ..profiler.record_function import _RecordFunctionFast
+from ..profiler.results.event_tree import (
     _ExtraFields_Allocation,
     _ExtraFields_Backend,
     _ExtraFields_Kineto,
@@ -18,8 +19,8 @@ from ..profiler._event_tree import (
     _PyFrameState,
     _TensorMetadata,
 )
-from ..profiler._low_level import ProfilerConfig, _get_approximate_time
-from ..profiler._switches import (
+from ..profiler.results.low_level import ProfilerConfig, _get_approximate_time
+from ..profiler.results.settings import (
     _add_execution_trace_observer,
     _disable_execution_trace_observer,
     _enable_execution_trace_observer,
@@ -28,8 +29,7 @@ from ..profiler._switches import (
     _set_fwd_bwd_enabled_val,
     _set_record_concrete_inputs_enabled_val,
 )
-from ..profiler._tracebacks import CapturedTraceback, gather_traceback, symbolize_tracebacks
-from ..profiler.record_function import _RecordFunctionFast
+from ..profiler.results.tracebacks import CapturedTraceback, gather_traceback, symbolize_tracebacks
 
 __all__ = [
     "ActiveProfilerType", "CapturedTraceback", "ProfilerActivity", "ProfilerConfig", "ProfilerState", "RecordScope", "_EventType",

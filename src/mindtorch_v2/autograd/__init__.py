@@ -9,18 +9,10 @@ import numpy as _np
 from .. import _autograd as _autograd
 from .._autograd.engine import run_backward as _run_backward
 from .._autograd.function import Function as Function
-from .._autograd.grad_mode import (
-    enable_grad as enable_grad,
-)
-from .._autograd.grad_mode import (
-    inference_mode as inference_mode,
-)
-from .._autograd.grad_mode import (
-    no_grad as no_grad,
-)
-from .._autograd.grad_mode import (
-    set_grad_enabled as set_grad_enabled,
-)
+from .._autograd.grad_mode import enable_grad as enable_grad
+from .._autograd.grad_mode import inference_mode as inference_mode
+from .._autograd.grad_mode import no_grad as no_grad
+from .._autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from .._backends.composite.shown_steps import ones_like as _ones_like
 from .._dispatch.modes import SPACE as _SPACE
 from .._dispatch.namespace import public as _public
@@ -117,13 +109,13 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
 
 _PROFILER_NAMES = {  # names of torch.autograd that belong to the profiler: where they are defined
-    **dict.fromkeys(("kineto_available", "_supported_activities"), "profiler._config"),
-    **dict.fromkeys(("ProfilerActivity", "ProfilerState", "DeviceType"), "profiler._enums"),
+    **dict.fromkeys(("kineto_available", "_supported_activities"), "profiler.record.config"),
+    **dict.fromkeys(("ProfilerActivity", "ProfilerState", "DeviceType"), "profiler.record.enums"),
     **dict.fromkeys(("ProfilerConfig", "_add_metadata_json", "_disable_profiler", "_disable_profiler_legacy", "_enable_profiler",
                      "_enable_profiler_legacy", "_is_kineto_stopped", "_kineto_step", "_prepare_profiler",
                      "_record_function_with_args_enter", "_record_function_with_args_exit", "_toggle_collection_dynamic"),
-                    "profiler._low_level"),
-    **dict.fromkeys(("_KinetoEvent", "_ProfilerResult"), "profiler._results"), "_profiler_enabled": "profiler._session",
+                    "profiler.results.low_level"),
+    **dict.fromkeys(("_KinetoEvent", "_ProfilerResult"), "profiler.results.kineto"), "_profiler_enabled": "profiler.record.session",
 }
 _RENAMED = {"_supported_activities": "supported_activities", "_profiler_enabled": "is_recording", "_KinetoEvent": "KinetoEvent",
             "_ProfilerResult": "ProfilerResult"}

@@ -8,23 +8,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..profiler._autograd_profile import profile
-from ..profiler._config import _ExperimentalConfig, kineto_available  # noqa: F401
-from ..profiler._enums import DeviceType, ProfilerActivity, ProfilerState  # noqa: F401
-from ..profiler._low_level import ProfilerConfig, _disable_profiler, _enable_profiler, _kineto_step, _prepare_profiler  # noqa: F401
-from ..profiler._session import any_running
-from ..profiler._step_tracker import KinetoStepTracker
-from ..profiler.analysis.events import EventList
-from ..profiler.analysis.function_event import FunctionEvent
 from ..profiler.analysis.values import MemRecordsAcc
+from ..profiler.record.config import _ExperimentalConfig, kineto_available  # noqa: F401
+from ..profiler.record.enums import DeviceType, ProfilerActivity, ProfilerState  # noqa: F401
+from ..profiler.record.session import any_running
+from ..profiler.record.step_tracker import KinetoStepTracker
 from ..profiler.record_function import record_function
-from .profiler_util import (  # noqa: F401
-    MEMORY_EVENT_NAME,
-    OUT_OF_MEMORY_EVENT_NAME,
-    _filter_name,
-    _filter_stack_entry,
-    _rewrite_name,
-)
+from ..profiler.results.autograd_profile import profile
+from ..profiler.results.event_list import EventList
+from ..profiler.results.function_event import FunctionEvent
+from ..profiler.results.low_level import ProfilerConfig, _disable_profiler, _enable_profiler, _kineto_step, _prepare_profiler  # noqa: F401
+from .profiler_util import MEMORY_EVENT_NAME, OUT_OF_MEMORY_EVENT_NAME, _filter_name, _filter_stack_entry, _rewrite_name  # noqa: F401
 
 __all__ = ["profile", "record_function", "emit_itt", "emit_nvtx", "load_nvprof", "EnforceUnique", "parse_nvprof_trace",
            "KinetoStepTracker", "EventList", "FunctionEvent", "MemRecordsAcc"]

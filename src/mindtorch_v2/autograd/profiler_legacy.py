@@ -5,9 +5,9 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
-from ..profiler import _autograd_profile
-from ..profiler._low_level import mark_legacy
-from ..profiler.analysis.events import EventList
+from ..profiler.results import autograd_profile
+from ..profiler.results.event_list import EventList
+from ..profiler.results.low_level import mark_legacy
 
 __all__ = ["profile"]
 
@@ -20,7 +20,7 @@ class profile:
                  with_modules: bool = False) -> None:
         self.enabled = enabled
         if enabled:
-            self._inner = _autograd_profile.profile(
+            self._inner = autograd_profile.profile(
                 use_cuda=use_cuda, record_shapes=record_shapes, with_flops=with_flops, profile_memory=profile_memory,
                 with_stack=with_stack, with_modules=with_modules)
 
@@ -53,7 +53,7 @@ class profile:
     def __str__(self) -> str:
         return "<unfinished profile.profiler_legacy.profile>" if self._inner.store is None else self._inner.table()
 
-    def _finished(self) -> _autograd_profile.profile:
+    def _finished(self) -> autograd_profile.profile:
         if self._inner.store is None:
             raise RuntimeError("Profiler didn't finish running")
         return self._inner

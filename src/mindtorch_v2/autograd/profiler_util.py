@@ -1,18 +1,13 @@
 """`torch.autograd.profiler_util`: events, their averages and what they are made of."""
 from __future__ import annotations
 
-from ..profiler._enums import DeviceType  # noqa: F401
-from ..profiler.analysis.events import EventList
-from ..profiler.analysis.formatting import (  # noqa: F401
-    _attr_formatter,
-    _format_memory,
-    _format_time,
-    _format_time_share,
-)
-from ..profiler.analysis.function_event import FunctionEvent
-from ..profiler.analysis.function_event_avg import FunctionEventAvg
+from ..profiler.analysis.formatting import _attr_formatter, _format_memory, _format_time, _format_time_share  # noqa: F401
 from ..profiler.analysis.tree import MEMORY_NAME, STEP_NAME, STEP_PREFIX, UNLISTED_NAMES
 from ..profiler.analysis.values import EventMetadata, FormattedTimesMixin, Interval, Kernel, MemRecordsAcc, StringTable
+from ..profiler.record.enums import DeviceType  # noqa: F401
+from ..profiler.results.event_list import EventList
+from ..profiler.results.function_event import FunctionEvent
+from ..profiler.results.function_event_avg import FunctionEventAvg
 
 __all__ = ["EventList", "EventMetadata", "FormattedTimesMixin", "Interval", "Kernel", "FunctionEvent", "FunctionEventAvg",
            "StringTable", "MemRecordsAcc"]

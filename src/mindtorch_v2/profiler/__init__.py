@@ -2,27 +2,27 @@
 import os as _os
 from typing import Any as _Any
 
-from . import _step_tracker
 from . import itt as itt
 from . import profiler as profiler
-from ._config import _ExperimentalConfig as _ExperimentalConfig
-from ._config import kineto_available, supported_activities
-from ._enums import DeviceType, ProfilerAction, ProfilerActivity
-from ._enums import RecordScope as RecordScope
-from ._execution_trace import ExecutionTraceObserver
-from ._files import ProfileFileError as ProfileFileError
-from ._handlers import tensorboard_trace_handler
-from ._loaded import LoadedProfile as LoadedProfile
-from ._loaded import load as load
-from ._step_tracker import KinetoStepTracker as KinetoStepTracker
 from .profiler import _KinetoProfile as _KinetoProfile
 from .profiler import profile
+from .record import step_tracker
+from .record.config import _ExperimentalConfig as _ExperimentalConfig
+from .record.config import kineto_available, supported_activities
+from .record.enums import DeviceType, ProfilerAction, ProfilerActivity
+from .record.enums import RecordScope as RecordScope
+from .record.step_tracker import KinetoStepTracker as KinetoStepTracker
 from .record_function import _RecordFunctionFast as _RecordFunctionFast
 from .record_function import record_function
+from .results.execution_trace import ExecutionTraceObserver
+from .results.handlers import tensorboard_trace_handler
+from .results.loaded import LoadedProfile as LoadedProfile
+from .results.loaded import load as load
 from .schedule import schedule
+from .store.files import ProfileFileError as ProfileFileError
 
 if _os.environ.get("KINETO_USE_DAEMON"):      # a daemon counts steps: those of optimizers too
-    _step_tracker.count_optimizer_steps()
+    step_tracker.count_optimizer_steps()
 
 __all__ = ["profile", "schedule", "supported_activities", "tensorboard_trace_handler", "ProfilerAction",
            "ProfilerActivity", "kineto_available", "DeviceType", "record_function", "ExecutionTraceObserver"]

@@ -9,23 +9,24 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .._guarded import guarded
-from . import _autograd_profile, _storefile
-from ._actions import TRANSITIONS, WARNINGS
-from ._config import _ExperimentalConfig, device_of, parse_activities, supported_activities, warn_caller
-from ._enums import ProfilerAction, ProfilerActivity
-from ._execution_trace import ExecutionTraceObserver
-from ._handlers import tensorboard_trace_handler
-from ._step_tracker import KinetoStepTracker
-from ._steps import StepScope
-from ._store import EventStore
 from .analysis import validate as _validate
-from .analysis.events import EventList
 from .analysis.modules import ModuleReport, module_report
 from .export import memory_timeline
+from .record.config import _ExperimentalConfig, device_of, parse_activities, supported_activities, warn_caller
+from .record.enums import ProfilerAction, ProfilerActivity
+from .record.step_tracker import KinetoStepTracker
+from .record.steps import StepScope
+from .results import autograd_profile
+from .results.event_list import EventList
+from .results.execution_trace import ExecutionTraceObserver
+from .results.handlers import tensorboard_trace_handler
+from .results.transitions import TRANSITIONS, WARNINGS
 from .schedule import always_record, schedule
+from .store import storefile
+from .store.event_store import EventStore
 
 if TYPE_CHECKING:
-    from . import _memory_profiler
+    from .results import memory_profiler
 
 __all__ = ["supported_activities", "ProfilerAction", "schedule", "tensorboard_trace_handler", "profile",
            "ExecutionTraceObserver"]
@@ -79,12 +80,12 @@ class _KinetoProfile:
         self.acc_events = acc_events
         self.custom_trace_id_callback = custom_trace_id_callback
         self.post_processing_timeout_s = post_processing_timeout_s
-        self.profiler: _autograd_profile.profile | None = None
+        self.profiler: autograd_profile.profile | None = None
         self.has_cudagraphs = False
         self.mem_tl: Any = None
         self.use_device = device_of(self.activities)
         self.preset_metadata: dict[str, str] = {}
-        self._finished: _autograd_profile.profile | None = None
+        self._finished: autograd_profile.profile | None = None
         self._unread = False           # a recorded cycle that nobody has been told of
         self._warned_of_clearing = False
 
@@ -120,7 +121,7 @@ class _KinetoProfile:
             inner._stop_trace()
             if inner.has_results:
                 self._finished = inner
-        self.profiler = _autograd_profile.profile(
+        self.profiler = autograd_profile.profile(
             use_cpu=ProfilerActivity.CPU in self.activities, use_device=self.use_device, record_shapes=self.record_shapes,
             with_flops=self.with_flops, profile_memory=self.profile_memory, with_stack=self.with_stack,
             with_modules=self.with_modules, use_kineto=self.use_device not in ("mtia", None),
@@ -168,7 +169,7 @@ class _KinetoProfile:
         if self.profiler is not None:
             self.profiler.toggle_collection_dynamic(enable, list(activities))
 
-    def _inner(self, purpose: str) -> _autograd_profile.profile:
+    def _inner(self, purpose: str) -> autograd_profile.profile:
         if self.profiler is None:
             raise AssertionError(f"Profiler must be initialized before {purpose}")
         return self.profiler
@@ -228,7 +229,7 @@ class _KinetoProfile:
         """Writes collapsed stacks, one `frame;frame value` per line, for flamegraph.pl and speedscope."""
         self._inner("exporting stacks").export_stacks(path, metric)
 
-    def _memory_profile(self) -> _memory_profiler.MemoryProfile:
+    def _memory_profile(self) -> memory_profiler.MemoryProfile:
         """The memory of a profile that recorded all that a memory timeline needs: its `timeline` and `categories`."""
         needed = ("record_shapes", "profile_memory", "with_stack")
         missing = ", ".join(f"{name}=True" for name in needed if not getattr(self, name))
@@ -236,7 +237,7 @@ class _KinetoProfile:
             raise ValueError(f"{missing} required for memory profiling.")
         if self.profiler is None or self.profiler.store is None:
             raise AssertionError("Profiler and kineto_results must be initialized for memory profiling")
-        from ._memory_profiler import MemoryProfile
+        from .results.memory_profiler import MemoryProfile
         return MemoryProfile(self.profiler.store)
 
     def export_memory_timeline(self, path: str | PathLike[str], device: str | None = None) -> None:
@@ -256,7 +257,7 @@ class _KinetoProfile:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the recorded events to a compact file that `profiler.load` reads at once."""
-        _storefile.save(self._store("saving"), path)
+        storefile.save(self._store("saving"), path)
 
 
 def _check_json(key: str, text: str) -> None:

@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any
 
 from .. import _observer
-from ._fields import Kind
-from ._recorder import Handle, recorder
+from .record.kinds import Kind
+from .record.recorder import Handle, recorder
 
 
 class _Entry:

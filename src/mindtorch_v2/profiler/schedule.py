@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from ._enums import ProfilerAction
+from .record.enums import ProfilerAction
 
 
 class _InvalidSchedule(AssertionError, ValueError):

@@ -22,8 +22,8 @@ from .._ops import table as _table
 from .._tensor import Tensor
 from ..nn.modules.module import Module, register_module_forward_hook, register_module_forward_pre_hook
 from ..ops import OpOverloadPacket, aten
-from ..profiler._fields import Kind
-from ..profiler._session import add_listener, remove_listener
+from ..profiler.record.kinds import Kind
+from ..profiler.record.session import add_listener, remove_listener
 
 __all__ = ["FlopCounterMode", "register_flop_formula"]
 

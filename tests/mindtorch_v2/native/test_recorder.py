@@ -20,13 +20,16 @@ import mindtorch_v2 as torch
 from mindtorch_v2._dispatch.native_call import samples as array_samples
 from mindtorch_v2._ops.table import find
 from mindtorch_v2._storage import native
-from mindtorch_v2.profiler import _clock, _ExperimentalConfig, profile, record_function
-from mindtorch_v2.profiler._build import Span, Window, build_store, recorded, stray_memory
-from mindtorch_v2.profiler._fields import Kind
-from mindtorch_v2.profiler._native_recorder import NativeRecorder
-from mindtorch_v2.profiler._native_rows import ROW, split_rows
-from mindtorch_v2.profiler._python_recorder import SHAPES, Recorder
-from mindtorch_v2.profiler._store import EventStore, Metadata, Options
+from mindtorch_v2.profiler import _ExperimentalConfig, profile, record_function
+from mindtorch_v2.profiler.record import clock as clocks
+from mindtorch_v2.profiler.record.descriptions import Metadata, Options
+from mindtorch_v2.profiler.record.kinds import Kind
+from mindtorch_v2.profiler.record.native_recorder import NativeRecorder
+from mindtorch_v2.profiler.record.native_rows import ROW, split_rows
+from mindtorch_v2.profiler.record.python_recorder import SHAPES, Recorder
+from mindtorch_v2.profiler.record.window import Recording, Span, Window, recorded, stray_memory
+from mindtorch_v2.profiler.store.build import build_store
+from mindtorch_v2.profiler.store.event_store import EventStore
 
 from ..profiler.helpers import names, store_of
 
@@ -46,7 +49,7 @@ class TickingClock:
 def record(kind: Any, work: Callable[[Any], None], options: Options | None = None) -> EventStore:
     """What a recorder of this kind makes of `work(recorder)`, as a store."""
     options = options or Options(record_shapes=True, profile_memory=True)
-    with _clock.use(TickingClock()):
+    with clocks.use(TickingClock()):
         recorder = kind()
         recorder.reset()
         recorder.bound(options.max_events, options.keep == "newest")
@@ -60,7 +63,7 @@ def record(kind: Any, work: Callable[[Any], None], options: Options | None = Non
         span.stop = buffer.position()
         window = Window(1, start, stop, options, [recorded(buffer, [span])], stray_memory(recorder, 0), recorder.labels,
                         recorder.inputs, recorder.modules, recorder.stacks, recorder.dropped)
-        store = build_store(window, Metadata(start, stop, options=options))
+        store = build_store(Recording(Metadata(start, stop, options=options), window))
         recorder.watches_memory = False
     return store
 

@@ -20,8 +20,10 @@ import pytest
 import mindtorch_v2 as torch
 from mindtorch_v2 import _observer, nn
 from mindtorch_v2._storage import native
-from mindtorch_v2.profiler import _clock, _ExperimentalConfig, _session, profile, record_function
-from mindtorch_v2.profiler._store import EventStore
+from mindtorch_v2.profiler import _ExperimentalConfig, profile, record_function
+from mindtorch_v2.profiler.record import clock as clocks
+from mindtorch_v2.profiler.record import session
+from mindtorch_v2.profiler.store.event_store import EventStore
 
 from ..profiler.helpers import assert_sound, names, store_of
 
@@ -292,7 +294,7 @@ def test_a_clock_that_fails_fails_one_call(flags, x):
     ended = 0
     for fails_at in itertools.count(1):
         clock, prof = FailingClock(fails_at, _raise), profile(**flags)
-        with _clock.use(clock):
+        with clocks.use(clock):
             try:
                 with prof, record_function("scope"):
                     (w * x).sum().backward()
@@ -314,7 +316,7 @@ def test_a_clock_that_ends_the_profile(flags, x):
     for reading in itertools.count(1):
         prof = profile(**flags)
         clock = FailingClock(0, prof.stop)
-        with _clock.use(clock):
+        with clocks.use(clock):
             prof.start()
             ends_at = clock.fails_at = clock.readings + reading
             with record_function("scope"):
@@ -340,7 +342,7 @@ def test_a_clock_that_ends_the_profile_between_an_operators_steps(name):
     for reading in itertools.count(1):
         prof = profile(record_shapes=True, profile_memory=True)
         clock = FailingClock(0, prof.stop)
-        with _clock.use(clock):
+        with clocks.use(clock):
             prof.start()
             ends_at = clock.fails_at = clock.readings + reading
             assert SHOWN_IN_STEPS[name](m).tolist() == expected
@@ -370,14 +372,14 @@ def test_a_listener_that_ends_the_profile(x):
     for at in itertools.count(1):
         prof = profile(**EVERYTHING)
         stopper = Stopper(prof, at)
-        _session.add_listener(stopper)
+        session.add_listener(stopper)
         prof.start()
         with record_function("scope"):
             (w * x).sum().backward()
         left = stopper.left
         if left > 0:
             prof.stop()
-        _session.remove_listener(stopper)
+        session.remove_listener(stopper)
         assert_sound(store_of(prof))
         if left > 0:
             break

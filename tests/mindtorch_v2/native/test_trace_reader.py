@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2.profiler import ProfileFileError, _kineto_native, _kineto_nesting, load
-from mindtorch_v2.profiler._fields import Kind
-from mindtorch_v2.profiler._kineto_reader import load_trace
+from mindtorch_v2.profiler import ProfileFileError, load
+from mindtorch_v2.profiler.load import native_reader, nesting
+from mindtorch_v2.profiler.load.reader import load_trace
+from mindtorch_v2.profiler.record.kinds import Kind
 
-from ..profiler.damage import damaged
-from ..profiler.test_load_kineto import arrow, gpu_events, write, x
+from ..profiler.load.damage import damaged
+from ..profiler.load.test_reader import arrow, gpu_events, write, x
 
-pytestmark = pytest.mark.skipif(_kineto_native._native is None, reason="not built, or switched off")
+pytestmark = pytest.mark.skipif(native_reader._native is None, reason="not built, or switched off")
 TABLES = ("strings", "inputs", "threads", "modules", "metadata")
 
 
@@ -24,8 +25,8 @@ def outcome(path, monkeypatch, native: bool):
     """The store as it compares, or what was said."""
     with monkeypatch.context() as patch:
         if not native:
-            patch.setattr(_kineto_native, "_native", None)
-            patch.setattr(_kineto_nesting, "_native", None)
+            patch.setattr(native_reader, "_native", None)
+            patch.setattr(nesting, "_native", None)
         try:
             store = load_trace(path)
         except ProfileFileError as error:
@@ -84,8 +85,8 @@ def test_texts(tmp_path, monkeypatch, text):
 def test_pieces_of_any_size(tmp_path, monkeypatch, piece):
     path = write(tmp_path / "t.json", [*gpu_events(), *ODD_EVENTS[:3]])
     whole = outcome(path, monkeypatch, True)
-    monkeypatch.setattr(_kineto_native, "_PIECE", piece)
-    assert _kineto_native.read(path) is not None and outcome(path, monkeypatch, True) == whole
+    monkeypatch.setattr(native_reader, "_PIECE", piece)
+    assert native_reader.read(path) is not None and outcome(path, monkeypatch, True) == whole
 
 
 def test_two_thousand_damaged_traces(tmp_path, monkeypatch):
@@ -104,8 +105,8 @@ def test_most_events_never_reach_python(tmp_path, monkeypatch):
             torch.ones(3, requires_grad=True).sum().backward()
     prof.export_chrome_trace(tmp_path / "t.json")
     by_python = []
-    take = _kineto_native.NativeCollector.take
-    monkeypatch.setattr(_kineto_native.NativeCollector, "take", lambda self, event: (by_python.append(event["ph"] + event.get("cat", "")), take(self, event)))
+    take = native_reader.NativeCollector.take
+    monkeypatch.setattr(native_reader.NativeCollector, "take", lambda self, event: (by_python.append(event["ph"] + event.get("cat", "")), take(self, event)))
     assert len(load(tmp_path / "t.json").store) > 100 and set(by_python) <= {"M", "i", "XTrace"} and assert_alike(tmp_path / "t.json", monkeypatch)
 
 
@@ -119,12 +120,12 @@ def test_nesting(monkeypatch):
             columns = {"start_ns": start[order], "end_ns": end[order], "track": rng.integers(0, 3, 40),
                        "kind": np.where(rng.random(40) < 0.2, int(Kind.STEP), 0)}
             nests = rng.random(40) < 0.8
-            for native, python in zip(_kineto_nesting.nest(columns, nests, slack), _kineto_nesting._nest(columns, nests, slack)):
+            for native, python in zip(nesting.nest(columns, nests, slack), nesting._nest(columns, nests, slack)):
                 assert native.tolist() == python.tolist()
 
 
 def test_what_makes_no_sense_is_an_error():
-    native = _kineto_native._native
+    native = native_reader._native
     with pytest.raises(ValueError, match="different lengths"):
         native.nest(bytes(8), bytearray(16), bytes(4), bytes(1), bytes(1), bytearray(4), bytearray(1), 1, 0)
     with pytest.raises(ValueError, match="a track that is not there"):

@@ -14,8 +14,9 @@ from typing import Any
 import mindtorch_v2 as torch
 from mindtorch_v2 import nn
 from mindtorch_v2._dispatch import modes
-from mindtorch_v2.profiler import _clock, profile, record_function
-from mindtorch_v2.profiler._store import EventStore
+from mindtorch_v2.profiler import profile, record_function
+from mindtorch_v2.profiler.record import clock as clocks
+from mindtorch_v2.profiler.store.event_store import EventStore
 
 Program = list[Any]
 
@@ -114,7 +115,7 @@ def described(store: EventStore) -> list[Any]:
 
 
 def record(program: Program, options: dict[str, bool]) -> list[Any]:
-    with _clock.use(TickingClock()):
+    with clocks.use(TickingClock()):
         prof = profile(**options)
         state = State(prof)
         modes.sequence[0] = 0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mindtorch_v2.profiler import _clock
+from mindtorch_v2.profiler.record import clock as clocks
 
 
 class TickingClock:
@@ -21,5 +21,5 @@ class TickingClock:
 
 @pytest.fixture
 def clock() -> Iterator[TickingClock]:
-    with _clock.use(TickingClock()) as made:
+    with clocks.use(TickingClock()) as made:
         yield made

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mindtorch_v2.profiler._fields import Flag, Kind
-from mindtorch_v2.profiler._store import EventStore, InputDescription, MemoryTable, Metadata, ModuleInfo, Options, StackTable, ThreadInfo
+from mindtorch_v2.profiler.record.descriptions import InputDescription, Metadata, ModuleInfo, Options, ThreadInfo
+from mindtorch_v2.profiler.record.kinds import Flag, Kind
+from mindtorch_v2.profiler.store.event_store import EventStore, MemoryTable, StackTable
 
 NO_PARENT = -1
 

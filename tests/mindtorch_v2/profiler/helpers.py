@@ -5,7 +5,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from mindtorch_v2.profiler._store import EventStore
+from mindtorch_v2.profiler.store.event_store import EventStore
 
 
 def store_of(prof: Any) -> EventStore:

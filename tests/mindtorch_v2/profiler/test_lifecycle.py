@@ -14,7 +14,7 @@ import pytest
 import mindtorch_v2 as torch
 from mindtorch_v2 import _observer
 from mindtorch_v2.profiler import ProfilerAction, ProfilerActivity, _ExperimentalConfig, profile, record_function, schedule
-from mindtorch_v2.profiler._step_tracker import KinetoStepTracker
+from mindtorch_v2.profiler.record.step_tracker import KinetoStepTracker
 
 NONE, WARMUP, RECORD, SAVE = (ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerAction.RECORD,
                               ProfilerAction.RECORD_AND_SAVE)

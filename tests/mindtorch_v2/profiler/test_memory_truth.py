@@ -11,9 +11,9 @@ import mindtorch_v2.nn as nn
 import mindtorch_v2.nn.functional as F
 from mindtorch_v2._storage import root_array
 from mindtorch_v2.profiler import profile, record_function
-from mindtorch_v2.profiler._lives import FOREVER
-from mindtorch_v2.profiler._recorder import recorder
 from mindtorch_v2.profiler.analysis.memory import Blocks, find_blocks
+from mindtorch_v2.profiler.record.recorder import recorder
+from mindtorch_v2.profiler.store.lifetimes import FOREVER
 from mindtorch_v2.utils.checkpoint import checkpoint
 
 EXISTING: list[torch.Tensor] = []       # tensors of other tests' making, which live throughout

@@ -15,12 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mindtorch_v2 as torch
-from mindtorch_v2.profiler import _clock, _ExperimentalConfig, profile, record_function
-from mindtorch_v2.profiler._fields import Flag
-from mindtorch_v2.profiler._loaded import load
-from mindtorch_v2.profiler._store import EventStore
+from mindtorch_v2.profiler import _ExperimentalConfig, profile, record_function
 from mindtorch_v2.profiler.analysis.tree import EventTree
 from mindtorch_v2.profiler.analysis.validate import validate
+from mindtorch_v2.profiler.record import clock as clocks
+from mindtorch_v2.profiler.record.kinds import Flag
+from mindtorch_v2.profiler.results.loaded import load
+from mindtorch_v2.profiler.store.event_store import EventStore
 
 from .conftest import TickingClock
 from .helpers import assert_tracks_nest, store_of
@@ -260,7 +261,7 @@ def assert_as_opened(prof: Any, machine: Machine) -> None:
 @given(program=programs, flags=flags, all_threads=st.booleans())
 def test_the_tree_is_what_was_open(program, flags, all_threads, tmp_path_factory):
     machine = Machine(all_threads)
-    with _clock.use(TickingClock()), profile(
+    with clocks.use(TickingClock()), profile(
             **flags, experimental_config=_ExperimentalConfig(profile_all_threads=all_threads)) as prof:
         machine.run(program)
     check(prof, machine, tmp_path_factory.getbasetemp() / "random.json")

@@ -7,7 +7,7 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2.profiler import _RecordFunctionFast, profile, record_function
-from mindtorch_v2.profiler._fields import Flag, Kind
+from mindtorch_v2.profiler.record.kinds import Flag, Kind
 
 from .helpers import assert_sound, names, store_of, tree
 

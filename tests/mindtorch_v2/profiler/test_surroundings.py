@@ -14,10 +14,10 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2.profiler import load, profile, record_function, tensorboard_trace_handler
-from mindtorch_v2.profiler.analysis.events import build_events
 from mindtorch_v2.profiler.analysis.formatting import printable
 from mindtorch_v2.profiler.analysis.modules import module_report
 from mindtorch_v2.profiler.export import memory_timeline
+from mindtorch_v2.profiler.results.event_list import build_events
 
 from .hand_made import E, M, ModuleInfo, make_store
 

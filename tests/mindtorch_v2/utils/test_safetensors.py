@@ -11,7 +11,7 @@ import pytest
 import mindtorch_v2 as torch
 from mindtorch_v2.utils import safetensors as st
 
-from ..profiler.damage import damaged
+from ..profiler.load.damage import damaged
 
 safetensors = pytest.importorskip("safetensors")
 library = pytest.importorskip("safetensors.numpy")

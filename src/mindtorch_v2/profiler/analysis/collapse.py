@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._store import constant, is_constant
+from ..record.columns import constant, is_constant
 
 # Names that PyTorch does not list: they are how its own bookkeeping is called.
 UNLISTED_NAMES = frozenset({

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._fields import WORK_KINDS, Kind
-from .._store import EventStore
+from ..record.kinds import WORK_KINDS, Kind
+from ..store.event_store import EventStore
 from .tree import EventTree
 
 _SUPPLIED_ENOUGH = 0.5   # the device is the slower one if it had work to do for at least this part of the time

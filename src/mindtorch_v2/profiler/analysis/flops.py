@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._store import EventStore, InputDescription
+from ..record.descriptions import InputDescription
+from ..store.event_store import EventStore
 
 
 def _matrix_product(inputs: InputDescription, first: int, second: int) -> int:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._fields import Kind
+from ..record.kinds import Kind
 from .tree import EventTree
 
 

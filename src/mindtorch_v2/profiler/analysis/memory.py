@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._fields import WORKING_KINDS, Category, Kind
-from .._lives import FOREVER as _FOREVER
-from .._lives import Lives, lives
-from .._store import EventStore, HeldTable, MemoryTable
+from ..record.kinds import WORKING_KINDS, Category, Kind
+from ..store.event_store import EventStore, HeldTable, MemoryTable
+from ..store.lifetimes import FOREVER as _FOREVER
+from ..store.lifetimes import Lives, lives
 from .tree import EventTree
 
 __all__ = ["Action", "Blocks", "Category", "Change", "changes", "find_blocks", "running_totals"]

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._fields import Kind
-from .._store import EventStore
+from ..record.kinds import Kind
+from ..store.event_store import EventStore
 from .memory import Blocks, Category, _outermost
 
 _PACKAGE = __package__.partition(".")[0] + "/"

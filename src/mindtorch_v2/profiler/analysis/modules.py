@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._fields import Kind
-from .._store import EventStore
+from ..record.kinds import Kind
+from ..store.event_store import EventStore
 from .flows import forward_of
 from .formatting import _format_memory, _format_time, printable
 from .tree import EventTree

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .._enums import DeviceType
-from .._fields import ACTIVITY_NAMES, Flag, Kind
-from .._store import InputDescription
+from ..record.descriptions import InputDescription
+from ..record.enums import DeviceType
+from ..record.kinds import ACTIVITY_NAMES, Flag, Kind
 from .flows import Flows, find_flows
 from .tree import MEMORY_KIND, EventTree
 from .values import Kernel

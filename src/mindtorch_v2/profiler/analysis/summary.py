@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .formatting import printable
-from .function_event import plain_shapes
 from .source import EventSource
 from .tree import EventTree
+from .values import plain_shapes
 
 Row = Any  # FunctionEvent or FunctionEventAvg: only their common attributes are needed
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._fields import ANNOTATION_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, SINGLE_KINDS, WORK_KINDS, Flag, Kind
-from .._store import EventStore, is_constant, kept_ancestors
+from ..record.columns import is_constant
+from ..record.kinds import ANNOTATION_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, SINGLE_KINDS, WORK_KINDS, Flag, Kind
+from ..store.event_store import EventStore, kept_ancestors
 from .collapse import UNLISTED_NAMES, looked_up, repeats_its_parent
 from .flops import flops_of_rows
 from .tasks import running_times

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._fields import Flag
-from .._store import EventStore
-from .averages import average_entries
+from ..record.kinds import Flag
+from ..store.event_store import EventStore
 from .collapse import BLOCK
-from .source import EventSource
+from .grouping import group_entries, sum_groups
 from .tree import EventTree
 
 
@@ -150,15 +149,17 @@ def _asynchronous(tree: EventTree) -> Iterator[Finding]:
 
 
 def _averages(tree: EventTree) -> Iterator[Finding]:
-    rows = average_entries(EventSource(tree), None)
-    if sum(row.count for row in rows) != len(tree):
-        yield Finding("counts", f"{len(tree)} events, but the averages count {sum(row.count for row in rows)}")
+    columns, covered = sum_groups(tree, None, *group_entries(tree, None, False, 0, False))
+    counted = sum(columns["count"])
+    if counted != len(tree):
+        yield Finding("counts", f"{len(tree)} events, but the averages count {counted}")
     whole = float(tree.self_ns.sum()) / 1000
-    for row in rows:
-        if max(row.covered_us, row.self_cpu_time_total) > whole * (1 + 1e-9) + 1e-6:
-            yield Finding("share", f"{row.key} takes {row.covered_us} us of {whole} us")
-        if row.self_cpu_time_total > row.cpu_time_total + 1e-6:
-            yield Finding("share", f"{row.key} has more self time than time")
+    rows = zip(columns["key"], covered.microseconds, columns["self_cpu_time_total"], columns["cpu_time_total"])
+    for key, covered_us, self_us, total_us in rows:
+        if max(covered_us, self_us) > whole * (1 + 1e-9) + 1e-6:
+            yield Finding("share", f"{key} takes {covered_us} us of {whole} us")
+        if self_us > total_us + 1e-6:
+            yield Finding("share", f"{key} has more self time than time")
 
 
 def _memory(tree: EventTree) -> Iterator[Finding]:

@@ -132,3 +132,13 @@ class FormattedTimesMixin:
     def cuda_time(self) -> float:
         deprecated("`cuda_time` is deprecated, please use `device_time` instead.")
         return self.device_time
+
+
+def as_lists(value: Any) -> Any:
+    """Tuples as lists, all the way down: what PyTorch returns and JSON writes."""
+    return [as_lists(item) for item in value] if isinstance(value, (tuple, list)) else value
+
+
+def plain_shapes(shapes: tuple[Any, ...]) -> list[list[int]]:
+    """Dimensions per argument; a list of tensors counts as no tensor."""
+    return [list(shape) if not shape or isinstance(shape[0], int) else [] for shape in shapes]

@@ -4,7 +4,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .._store import EventStore, InputDescription
+from ..record.descriptions import InputDescription
+from ..store.event_store import EventStore
 
 _RESERVED = frozenset({"External id", "Record function id", "Sequence number", "Fwd thread id", "Ev Idx", "Input Dims",
                        "Input Strides", "Input type", "Concrete Inputs", "Call stack", "Module Hierarchy", "finished"})

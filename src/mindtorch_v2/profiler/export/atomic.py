@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import IO, Protocol
 
 from ..._files import atomic_file
-from .behind import Blocks, GzipBlocks
+from .threaded_writer import Blocks, GzipBlocks
 
 
 class TextOut(Protocol):

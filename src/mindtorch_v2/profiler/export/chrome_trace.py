@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .._fields import Kind
-from .._store import EventStore, kept_ancestors
 from ..analysis.tree import EventTree
+from ..record.kinds import Kind
+from ..store.event_store import EventStore, kept_ancestors
 from .arguments import compact, quoted
 from .atomic import atomic_writer
 from .progress import Progress

@@ -4,9 +4,9 @@ from __future__ import annotations
 import html
 import json
 
-from .._fields import Category
 from ..analysis.formatting import _format_memory, printable
 from ..analysis.memory_peak import Holder
+from ..record.kinds import Category
 
 _MAX_POINTS = 20_000
 _MAX_HOLDERS = 25

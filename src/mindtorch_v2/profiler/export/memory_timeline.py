@@ -5,11 +5,11 @@ import json
 import os
 
 from ..._device import FOREIGN, TYPES
-from .._enums import DeviceType
-from .._store import EventStore
 from ..analysis.memory import Change, changes, find_blocks, in_pytorchs_terms, running_totals
 from ..analysis.memory_peak import Holder, held_at_peak
 from ..analysis.tree import EventTree
+from ..record.enums import DeviceType
+from ..store.event_store import EventStore
 from .atomic import atomic_writer
 from .memory_page import page
 

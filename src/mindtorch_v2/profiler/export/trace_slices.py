@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._fields import ACTIVITY_NAMES, LAUNCHING_KINDS, PLACED_KINDS, Flag, Kind
 from ..analysis.flows import find_flows
 from ..analysis.tree import EventTree
+from ..record.kinds import ACTIVITY_NAMES, LAUNCHING_KINDS, PLACED_KINDS, Flag, Kind
 from .arguments import described_arguments, module_text, quoted, stack_text
 from .rows import Micro, Number, Pick, Segment, Texts, When
 from .tracks import Tracks

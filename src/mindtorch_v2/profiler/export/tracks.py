@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._fields import DEVICE_KINDS, Flag
-from .._store import ThreadInfo
 from ..analysis.tree import MEMORY_KIND, EventTree
+from ..record.descriptions import ThreadInfo
+from ..record.kinds import DEVICE_KINDS, Flag
 
 FIRST_EXTRA_TID = 0x70000000  # above the thread ids of operating systems; viewers keep no more than 32 bits
 _ON_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import pytest
 
-from mindtorch_v2.profiler._fields import Kind
-from mindtorch_v2.profiler._store import ModuleInfo
-from mindtorch_v2.profiler.analysis.events import build_events
 from mindtorch_v2.profiler.analysis.flops import flops_of
 from mindtorch_v2.profiler.analysis.memory import find_blocks
 from mindtorch_v2.profiler.analysis.modules import module_report
+from mindtorch_v2.profiler.record.descriptions import ModuleInfo
+from mindtorch_v2.profiler.record.kinds import Kind
+from mindtorch_v2.profiler.results.event_list import build_events
 
 from ..hand_made import E, M, make_store, tensors
 

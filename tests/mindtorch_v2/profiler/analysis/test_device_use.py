@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from mindtorch_v2._backends.device_work import KERNEL, MEMCPY, Work
-from mindtorch_v2.profiler._devices import add_device_rows
-from mindtorch_v2.profiler._fields import Kind
-from mindtorch_v2.profiler._store import EventStore, Metadata, Options, ThreadInfo
 from mindtorch_v2.profiler.analysis.device import device_use
-from mindtorch_v2.profiler.analysis.events import build_events, key_averages
+from mindtorch_v2.profiler.record.descriptions import Metadata, Options, ThreadInfo
+from mindtorch_v2.profiler.record.kinds import Kind
+from mindtorch_v2.profiler.results.event_list import build_events, key_averages
+from mindtorch_v2.profiler.store.device_rows import add_device_rows
+from mindtorch_v2.profiler.store.event_store import EventStore
 
 MS = 1_000_000
 

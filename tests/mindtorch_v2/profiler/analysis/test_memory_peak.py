@@ -1,10 +1,10 @@
 """Who held memory at the peak, from stores made by hand."""
 from __future__ import annotations
 
-from mindtorch_v2.profiler._fields import Kind
-from mindtorch_v2.profiler._store import ModuleInfo
 from mindtorch_v2.profiler.analysis.memory import Category, find_blocks
 from mindtorch_v2.profiler.analysis.memory_peak import Holder, held_at_peak, users_line
+from mindtorch_v2.profiler.record.descriptions import ModuleInfo
+from mindtorch_v2.profiler.record.kinds import Kind
 
 from ..hand_made import E, M, make_store
 

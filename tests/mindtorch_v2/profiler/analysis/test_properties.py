@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mindtorch_v2 as torch
-from mindtorch_v2.profiler import _clock
-from mindtorch_v2.profiler._fields import Kind
-from mindtorch_v2.profiler.analysis.events import build_events, key_averages
 from mindtorch_v2.profiler.analysis.validate import validate
 from mindtorch_v2.profiler.export import chrome_trace
+from mindtorch_v2.profiler.record import clock as clocks
+from mindtorch_v2.profiler.record.kinds import Kind
+from mindtorch_v2.profiler.results.event_list import build_events, key_averages
 
 from ..conftest import TickingClock
 from ..export.trace_rules import assert_trace_is_sound, load
@@ -129,7 +129,7 @@ def run_inside(program: tuple[str, list[Any]], prof: Any, kept: list[Any]) -> No
 @given(st.lists(PROGRAMS, max_size=5), st.booleans(), st.booleans())
 def test_random_programs(programs, all_threads, with_stack):
     config = torch.profiler._ExperimentalConfig(profile_all_threads=all_threads)
-    with _clock.use(TickingClock(7)):
+    with clocks.use(TickingClock(7)):
         with torch.profiler.profile(record_shapes=True, profile_memory=True, with_stack=with_stack, with_modules=True,
                                     experimental_config=config) as prof:
             kept: list[Any] = []

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mindtorch_v2.profiler._fields import Flag, Kind
-from mindtorch_v2.profiler.analysis.events import build_events, key_averages
 from mindtorch_v2.profiler.analysis.tree import EventTree
+from mindtorch_v2.profiler.record.kinds import Flag, Kind
+from mindtorch_v2.profiler.results.event_list import build_events, key_averages
 
 from ..hand_made import E, M, make_store
 

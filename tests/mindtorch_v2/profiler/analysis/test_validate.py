@@ -4,9 +4,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mindtorch_v2.profiler._fields import Flag, Kind
-from mindtorch_v2.profiler._store import EventStore, MemoryTable
 from mindtorch_v2.profiler.analysis.validate import Finding, validate
+from mindtorch_v2.profiler.record.kinds import Flag, Kind
+from mindtorch_v2.profiler.store.event_store import EventStore, MemoryTable
 
 from ..hand_made import E, M, make_store
 

@@ -8,12 +8,12 @@ from decimal import Decimal
 
 import pytest
 
-from mindtorch_v2.profiler._fields import Flag, Kind
-from mindtorch_v2.profiler._store import InputDescription, ModuleInfo
-from mindtorch_v2.profiler.analysis.events import build_events, key_averages
 from mindtorch_v2.profiler.export import chrome_trace
 from mindtorch_v2.profiler.export.chrome_trace import _span
 from mindtorch_v2.profiler.export.rows import microseconds
+from mindtorch_v2.profiler.record.descriptions import InputDescription, ModuleInfo
+from mindtorch_v2.profiler.record.kinds import Flag, Kind
+from mindtorch_v2.profiler.results.event_list import build_events, key_averages
 
 from ..hand_made import E, M, make_store, tensors
 from .trace_rules import assert_trace_is_sound, load

@@ -10,12 +10,12 @@ import re
 
 import pytest
 
-from mindtorch_v2.profiler._fields import Kind
-from mindtorch_v2.profiler._store import ModuleInfo
-from mindtorch_v2.profiler.analysis.events import build_events, key_averages
 from mindtorch_v2.profiler.analysis.memory import Action, Category
 from mindtorch_v2.profiler.export import chrome_trace, memory_timeline
 from mindtorch_v2.profiler.export.atomic import atomic_writer
+from mindtorch_v2.profiler.record.descriptions import ModuleInfo
+from mindtorch_v2.profiler.record.kinds import Kind
+from mindtorch_v2.profiler.results.event_list import build_events, key_averages
 
 from ..hand_made import E, M, make_store
 

@@ -17,9 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mindtorch_v2.profiler._store import EventStore, ThreadInfo
-from mindtorch_v2.profiler.export import behind, chrome_trace, progress, rows
+from mindtorch_v2.profiler.export import chrome_trace, progress, rows, threaded_writer
 from mindtorch_v2.profiler.export.rows import Micro, Number, Pick, Texts, When
+from mindtorch_v2.profiler.record.descriptions import ThreadInfo
+from mindtorch_v2.profiler.store.event_store import EventStore
 
 from ..hand_made import E, M, make_store
 
@@ -142,7 +143,7 @@ def test_memory_does_not_grow_with_the_trace(tmp_path, name):
 
 
 def test_blocks_are_one_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(behind, "_BLOCK", 1000)
+    monkeypatch.setattr(threaded_writer, "_BLOCK", 1000)
     store = flat_store(3_000)
     chrome_trace.write(store, tmp_path / "t.json")
     chrome_trace.write(store, tmp_path / "t.json.gz")
@@ -155,10 +156,10 @@ def test_blocks_are_one_file(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["t.json", "t.json.gz"])
 def test_an_error_of_a_thread_is_that_of_the_export(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(behind, "_BLOCK", 1000)
+    monkeypatch.setattr(threaded_writer, "_BLOCK", 1000)
     for place in ("_work", "_finish"):
         with monkeypatch.context() as patch:
-            patch.setattr(behind.GzipBlocks if name.endswith("gz") else behind.Blocks, place, _fails if place == "_finish" else lambda *args: _fails)
+            patch.setattr(threaded_writer.GzipBlocks if name.endswith("gz") else threaded_writer.Blocks, place, _fails if place == "_finish" else lambda *args: _fails)
             before = threading.active_count()
             with pytest.raises(OSError) as caught:
                 chrome_trace.write(flat_store(9_000), tmp_path / name)

@@ -6,9 +6,9 @@ import pathlib
 
 import pytest
 
-from mindtorch_v2.profiler._enums import DeviceType
-from mindtorch_v2.profiler.analysis.events import EventList, build_events, key_averages
-from mindtorch_v2.profiler.analysis.function_event import FunctionEvent
+from mindtorch_v2.profiler.record.enums import DeviceType
+from mindtorch_v2.profiler.results.event_list import EventList, build_events, key_averages
+from mindtorch_v2.profiler.results.function_event import FunctionEvent
 
 from ..hand_made import E, M, make_store, tensors
 

@@ -1,0 +1,1 @@
+"""Loading traces that PyTorch or this profiler wrote, as stores."""

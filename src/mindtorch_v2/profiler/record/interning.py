@@ -1,0 +1,258 @@
+"""Tables that turn repeated things (names, argument descriptions, modules) into small numbers while recording."""
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._device import device as Device
+from ..._dispatch.modes import call_locked
+from ..._dtype import dtype as Dtype
+from ..._tensor import Tensor, layout
+from .descriptions import InputDescription, ModuleInfo
+from .kinds import Kind
+
+
+class Label(NamedTuple):
+    """What all events of one kind and name share."""
+
+    name: str
+    kind: Kind
+    overload: str | None = None
+
+
+_op_labels: list[Label] = []         # for the life of the process: there are only as many as operators
+op_numbers: dict[Any, int] = {}      # operator -> number of its label
+_op_lock = threading.RLock()      # a signal handler may come here while its thread is here
+
+
+def op_label(op: Any) -> int:
+    """The number of an operator's label, found in `op_numbers` from now on. Numbers of operators are not negative."""
+    call_locked(_op_lock, _number_op, op)
+    return op_numbers[op]
+
+
+def _number_op(op: Any) -> None:
+    if op not in op_numbers:
+        _op_labels.append(Label(op.event, Kind.OP, op.overload))
+        op_numbers[op] = len(_op_labels) - 1
+
+
+class Labels:
+    """Numbers for names that are not operators; they live as long as one recorder. They are negative."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, Kind], int] = {}
+        self._labels: list[Label] = []
+
+    def number(self, name: str, kind: Kind) -> int:
+        found = self._numbers.get((name, kind))
+        if found is None:
+            self._labels.append(Label(name, kind))
+            # A thread that came here at the same time made its own number for the name; both stay valid.
+            found = self._numbers[name, kind] = -len(self._labels)
+        return found
+
+    def label(self, number: int) -> Label:
+        return _op_labels[number] if number >= 0 else self._labels[-1 - number]
+
+
+_SCALARS = (bool, int, float, complex, str)
+_LAYOUT_CODES = {"contiguous_format": 0, "preserve_format": 1, "channels_last": 2, "channels_last_3d": 3, "strided": 0}
+_INT64_CODE = 4
+_NUMBER_TYPES = {bool: "bool", int: "long int", float: "double", complex: "c10::complex<double>"}
+
+
+def _key_of(value: Any) -> Any:
+    """Something hashable that stands for an argument's description; equal keys have equal descriptions. The type is
+    part of it because 1, 1.0 and True are equal."""
+    if isinstance(value, Tensor):
+        array = value._a
+        return (Tensor, array.shape, array.strides, value.dtype)
+    if isinstance(value, (list, tuple)):
+        return (list, *map(_key_of, value))
+    kind = type(value)
+    if value is None or kind in _SCALARS:
+        return (kind, value)
+    if isinstance(value, Dtype):
+        return (Dtype, value.code)
+    number = number_of(value)
+    return (kind, number)
+
+
+def number_of(value: Any) -> Any:
+    """What PyTorch shows of an object argument: layouts and memory formats by number, numpy scalars by value,
+    anything else not at all."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return _LAYOUT_CODES.get(value.name) if isinstance(value, layout) else None
+
+
+class _Argument(NamedTuple):
+    shape: tuple[Any, ...]
+    stride: tuple[Any, ...]
+    type: str
+    value: Any
+
+
+def _describe(value: Any, wants_tensor: bool) -> _Argument:
+    """One argument. A number given for a tensor counts as the 0-dim tensor that it becomes."""
+    if isinstance(value, Tensor):
+        return _Argument(tuple(value.shape), tuple(value.stride()), value.dtype.cpp_name, None)
+    if isinstance(value, (list, tuple)):
+        return _describe_list(value)
+    if wants_tensor and type(value) in _NUMBER_TYPES:
+        return _Argument((), (), _NUMBER_TYPES[type(value)], None)
+    if isinstance(value, str):
+        return _Argument((), (), "", value)
+    if isinstance(value, _SCALARS):
+        return _Argument((), (), "Scalar", value)
+    if isinstance(value, Dtype):
+        return _Argument((), (), "Scalar", value.code)
+    number = None if value is None or isinstance(value, Device) else number_of(value)
+    return _Argument((), (), "" if number is None else "Scalar", number)
+
+
+def _describe_list(values: Any) -> _Argument:
+    if values and all(isinstance(v, Tensor) for v in values):
+        return _Argument(tuple(tuple(v.shape) for v in values), tuple(tuple(v.stride()) for v in values), "TensorList", None)
+    if all(isinstance(v, (bool, int, float)) for v in values):
+        return _Argument((), (), "ScalarList", tuple(values))
+    return _Argument((), (), "", None)   # lists of optional tensors (indices) and of other objects
+
+
+# What PyTorch's Python functions pass on where the caller said nothing and the schema has None: shown values by op and argument.
+_FILLED_IN = {("randint", "dtype"): _INT64_CODE, ("randperm", "dtype"): _INT64_CODE, ("contiguous", "memory_format"): 0,
+              ("empty_strided", "layout"): 0}
+
+
+def _of_schema(op: Any, args: tuple[Any, ...]) -> list[_Argument]:
+    """The arguments of an operator as PyTorch shows them: with what its Python functions fill in, without the generator
+    that was not given (it has overloads without one), lists of optional tensors without their contents."""
+    base, found = op.name.partition(".")[0], []
+    for param, value in zip(op.schema.params, args, strict=False):
+        if value is None and param.type == "Generator" and "generator" in op.name:
+            continue
+        if value is None:
+            value = False if param.name == "pin_memory" and base != "_to_copy" else _FILLED_IN.get((base, param.name))
+        elif param.type == "float" and type(value) is int:
+            value = float(value)
+        hidden = f"Tensor?[] {param.name}" in op.schema.text
+        found.append(_Argument((), (), "", None) if hidden else _describe(value, param.is_tensor))
+    return found
+
+
+class InputTable:
+    """Descriptions of arguments, each kept once. No tensor is kept."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._descriptions: list[InputDescription] = []
+
+    def __getitem__(self, number: int) -> InputDescription:
+        return self._descriptions[number]
+
+    def of_op(self, op: Any, args: tuple[Any, ...]) -> int:
+        """The arguments of an operator, in schema order."""
+        key = (op, *map(_key_of, args))
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._add(key, _of_schema(op, args), ())
+        return found
+
+    def of_values(self, values: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:
+        """Arguments without a schema: a node's gradients, what `_RecordFunctionFast` was given; -1 for none."""
+        if not values and not keywords:
+            return -1
+        pairs = tuple((keywords or {}).items())
+        key = (None, *map(_key_of, values), tuple((n, _key_of(v)) for n, v in pairs))
+        found = self._numbers.get(key)
+        if found is None:
+            shown = tuple((n, _shown(v)) for n, v in pairs)
+            found = self._add(key, [_describe(v, False) for v in values], shown)
+        return found
+
+    def of_text(self, text: str) -> int:
+        """The `args` of a user scope."""
+        found = self._numbers.get(text)
+        if found is None:
+            found = self._add(text, [_Argument((), (), "", text)], ())
+        return found
+
+    def _add(self, key: Any, arguments: list[_Argument], keywords: tuple[tuple[str, Any], ...]) -> int:
+        shapes, strides, types, values = zip(*arguments, strict=True) if arguments else ((), (), (), ())
+        self._descriptions.append(InputDescription(shapes, strides, types, values, keywords))
+        self._numbers[key] = len(self._descriptions) - 1
+        return len(self._descriptions) - 1
+
+
+def _shown(value: Any) -> Any:
+    """A keyword's value as it may be kept: numbers, strings and lists of them; a tensor as its description."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_shown, value))
+    if value is None or isinstance(value, _SCALARS):
+        return value
+    described = _describe(value, False)
+    return described.shape if isinstance(value, Tensor) else described.value
+
+
+class _Root(NamedTuple):
+    """An outermost module: who it is and where each module inside it stands."""
+
+    module: weakref.ref[Any]
+    number: int
+    paths: dict[int, tuple[weakref.ref[Any], str]]
+
+
+class ModuleTable:
+    """Numbers and paths of nn.Modules. Modules are held weakly and told apart even where an address is used again."""
+
+    def __init__(self) -> None:
+        self.infos: list[ModuleInfo] = []
+        self._info_numbers: dict[ModuleInfo, int] = {}
+        self._roots: dict[int, _Root] = {}
+        self._root_count = 0
+        self._instances: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._class_counts: dict[str, int] = {}
+        # (module, root, caller's number) by address -> the two, the module's number and the label of its calls
+        self.calls: dict[tuple[int, int, int], tuple[weakref.ref[Any], weakref.ref[Any], int, int]] = {}
+
+    def meet(self, module: Any, root: Any, parent: int, labels: Labels) -> tuple[weakref.ref[Any], weakref.ref[Any], int, int]:
+        """What `calls` holds for a module that is called inside `root` by the module numbered `parent`."""
+        name = f"nn.Module: {type(module).__name__}_{self.instance_number(module)}"
+        made = weakref.ref(module), weakref.ref(root), self.enter(module, root, parent), labels.number(name, Kind.MODULE)
+        self.calls[id(module), id(root), parent] = made
+        return made
+
+    def instance_number(self, module: Any) -> int:
+        """0 for the first instance of its class that was called, 1 for the next ..."""
+        known = self._instances.get(id(module))
+        if known is not None and known[0]() is module:
+            return known[1]
+        name = type(module).__name__
+        number = self._class_counts.get(name, 0)
+        self._class_counts[name] = number + 1
+        self._instances[id(module)] = (weakref.ref(module), number)
+        return number
+
+    def enter(self, module: Any, root: Any, parent: int) -> int:
+        """The number of `module`, called (perhaps deep) inside `root` by the module numbered `parent`."""
+        paths = self._root(root)
+        known = paths.paths.get(id(module))
+        path = known[1] if known is not None and known[0]() is module else type(module).__name__
+        info = ModuleInfo(paths.number, path, type(module).__name__, parent)
+        number = self._info_numbers.get(info)
+        if number is None:
+            self.infos.append(info)
+            number = self._info_numbers[info] = len(self.infos) - 1
+        return number
+
+    def _root(self, module: Any) -> _Root:
+        known = self._roots.get(id(module))
+        if known is None or known.module() is not module:
+            paths = {id(m): (weakref.ref(m), path) for path, m in module.named_modules()}
+            known = self._roots[id(module)] = _Root(weakref.ref(module), self._root_count, paths)
+            self._root_count += 1
+        return known

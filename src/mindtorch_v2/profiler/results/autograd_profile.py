@@ -1,0 +1,381 @@
+"""`autograd.profiler.profile`: one recorded window and its results. `profiler.profile` drives one of these per cycle."""
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from types import TracebackType
+from typing import Any
+
+from ..._dispatch.modes import call_locked
+from ..._guarded import guarded
+from ..export import chrome_trace
+from ..record.config import _ExperimentalConfig, check_filters, npu_available, warn_caller
+from ..record.descriptions import Options
+from ..record.enums import ProfilerActivity, ProfilerState
+from ..record.session import Session
+from ..store.build import build_store
+from ..store.event_store import EventStore, concat
+from ..store.filters import shown_in_trace
+from . import settings
+from .event_list import EventList, build_events, key_averages
+from .function_event_avg import FunctionEventAvg
+from .kineto import ProfilerResult
+from .trim import ReturnsMemory
+
+logger = logging.getLogger("mindtorch_v2.autograd.profiler")
+_building = threading.RLock()     # held while a store is made, so that it is made once
+_windows: weakref.WeakSet[profile] = weakref.WeakSet()      # those that have been started
+
+
+def open_windows() -> list[profile]:
+    """The windows that are being recorded."""
+    return [window for window in list(_windows) if window._session is not None]
+
+
+@dataclass
+class _ProfilerStats:
+    """What profiling itself cost."""
+
+    profiling_window_duration_sec: float = 0
+    number_of_events: int = 0
+    profiler_prepare_call_duration_us: int = 0
+    profiler_enable_call_duration_us: int = 0
+    profiler_disable_call_duration_us: int = 0
+    parse_kineto_call_duration_us: int = 0
+    function_events_build_tree_call_duration_us: int = 0
+
+
+def _microseconds_since(start: int) -> int:
+    """Rounded up: what took any time is not 0."""
+    return (time.perf_counter_ns() - start + 999) // 1000
+
+
+_UNAVAILABLE = {"cuda": "CUDA is not available, disabling CUDA profiling",
+                "xpu": "XPU is not available, disabling XPU profiling",
+                "hpu": "HPU is not available, disabling HPU profiling",
+                "npu": "NPU is not available, disabling NPU profiling"}
+
+
+class profile:
+    """Records what runs inside a `with` block, once. Results are made when first asked for.
+
+    Times, shapes, memory, stacks and modules are recorded as the flags say; see `torch.profiler.profile`, which adds
+    schedules and exports.
+    """
+
+    def __init__(self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None,
+                 record_shapes: bool = False, with_flops: bool = False, profile_memory: bool = False,
+                 with_stack: bool = False, with_modules: bool = False, use_kineto: bool = False, use_cpu: bool = True,
+                 experimental_config: _ExperimentalConfig | None = None, acc_events: bool = False,
+                 custom_trace_id_callback: Callable[[], str] | None = None,
+                 post_processing_timeout_s: float | None = None,
+                 activity_filters: Mapping[ProfilerActivity, Sequence[str]] | None = None) -> None:
+        self.enabled = enabled
+        if not enabled:
+            return
+        self.use_cuda = use_cuda
+        if use_cuda:
+            warn_caller("The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead.",
+                          FutureWarning)
+            use_device = "cuda"
+        if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
+            raise ValueError("post_processing_timeout_s must be non-negative")
+        self.use_device = self._usable_device(use_device, use_kineto)
+        self.entered = False
+        self.record_shapes = record_shapes or with_flops
+        self.with_flops, self.profile_memory = with_flops, profile_memory
+        self.with_stack, self.with_modules = with_stack, with_modules
+        self.use_cpu, self.acc_events = use_cpu, acc_events
+        self.experimental_config = experimental_config or _ExperimentalConfig()
+        self.custom_trace_id_callback = custom_trace_id_callback
+        self.post_processing_timeout_s = post_processing_timeout_s
+        self.activity_filters = dict(activity_filters or {})
+        check_filters(self.activity_filters)
+        self.kineto_activities = self._activities(use_cpu, use_kineto)
+        self.profiler_kind = ProfilerState.KINETO
+        self.profiling_start_time_ns = self.profiling_end_time_ns = 0
+        self.trace_id = ""
+        self._store: EventStore | None = None
+        self._unbuilt: Callable[[], EventStore] | None = None     # makes the store of the last window
+        self._options = self._make_options(record_shapes)
+        self._session: Session | None = None
+        self._warming: Session | None = None
+        self._events: EventList | None = None
+        self._result: ProfilerResult | None = None
+        self._metadata: dict[str, str] = {}
+        self._record_function_base: int | None = None
+        self._stats = _ProfilerStats()
+
+    @staticmethod
+    def _usable_device(name: str | None, use_kineto: bool) -> str | None:
+        if name is None or (name == "npu" and npu_available()):
+            return name
+        if name == "mtia" and not use_kineto:
+            raise AssertionError("Legacy MTIA profiling is not supported. Requires use_kineto=True on MTIA devices.")
+        warn_caller(_UNAVAILABLE.get(name, f"The {name} is not a valid device option."))
+        return None
+
+    def _activities(self, use_cpu: bool, use_kineto: bool) -> set[ProfilerActivity]:
+        if not use_cpu and not use_kineto:
+            raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
+        found = {ProfilerActivity.CPU} if use_cpu else set()
+        if self.use_device == "npu":
+            found.add(ProfilerActivity.NPU)
+        if not found:
+            raise AssertionError("No activities specified for the profiler")
+        return found
+
+    def _make_options(self, record_shapes: bool) -> Options:
+        config = self.experimental_config
+        trace_only = config.trace_only
+        if trace_only and self.with_stack:
+            warn_caller("trace_only=True is incompatible with with_stack=True (stack traces require event post-processing). "
+                          "Disabling trace_only.")
+            trace_only = False
+        return Options(record_shapes=record_shapes, profile_memory=self.profile_memory, with_stack=self.with_stack,
+                       with_flops=self.with_flops, with_modules=self.with_modules, verbose=config.verbose,
+                       profile_all_threads=config.profile_all_threads,
+                       capture_overload_names=config.capture_overload_names,
+                       record_python_gc_info=config.record_python_gc_info, trace_only=trace_only,
+                       max_events=config.max_events or 0, keep=config.keep,
+                       event_metadata=config.expose_kineto_event_metadata, concrete_inputs=settings.concrete_inputs,
+                       forward_backward=settings.forward_backward,
+                       activity_filters={a.name: tuple(n) for a, n in self.activity_filters.items()})
+
+    # --- the window -------------------------------------------------------------------------------------------------
+    def config(self, create_trace_id: bool = False) -> Options:
+        """What will be recorded. With `create_trace_id`, the window gets a new id."""
+        if create_trace_id:
+            self.trace_id = self.create_trace_id()
+        return self._options
+
+    def default_trace_id(self) -> str:
+        """A new id: 32 hexadecimal digits."""
+        return uuid.uuid4().hex.upper()
+
+    def create_trace_id(self) -> str:
+        """A new id, from the callback where one was given."""
+        return self.custom_trace_id_callback() if self.custom_trace_id_callback else self.default_trace_id()
+
+    @guarded("_end_sessions")
+    def __enter__(self) -> profile | None:
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self._prepare_trace()
+        self._start_trace()
+        return self
+
+    def _prepare_trace(self) -> None:
+        started = time.perf_counter_ns()
+        self.entered = True
+        self.config(create_trace_id=True)
+        self._stats.profiler_prepare_call_duration_us = _microseconds_since(started)
+
+    def _warm_up(self) -> None:
+        """Records without keeping anything. The first observed call of an operator also prepares later ones; that time
+        would otherwise be charged to the first recorded step. Called at every step, so that no more than one is held."""
+        self._end_warm_up()
+        self._warming = Session(self._options, warming=True)
+        self._warming.start()
+
+    def _end_warm_up(self) -> None:
+        if self._warming is not None:
+            self._warming.discard()
+            self._warming = None
+
+    def _end_sessions(self) -> None:
+        """Ends all recording, after an interrupt perhaps; may be called again. What an open window holds is kept for `_stop_trace`."""
+        if self._session is not None:
+            self._session.end()
+        self._end_warm_up()
+
+    def _start_trace(self, step: int = 0, record_function_base: int | None = None) -> None:
+        """Begins to record; events get `step` as their step number until it changes."""
+        self._end_warm_up()
+        if self._session is not None:
+            self._session.discard()      # started again without a stop: the earlier window is given up
+        started = time.perf_counter_ns()
+        self.entered = True
+        self._metadata = {}
+        self._record_function_base = record_function_base
+        self._session = Session(self._options, use_device=self.use_device)
+        self._session.start(step)
+        _windows.add(self)
+        self.profiling_start_time_ns = self._session.start_ns
+        self._stats.profiler_enable_call_duration_us = _microseconds_since(started)
+
+    @guarded("_end_sessions")
+    def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None,
+                 exc_tb: TracebackType | None) -> None:
+        if self.enabled:
+            self._stop_trace()
+
+    def _stop_trace(self) -> bool:
+        """Ends the window; False where none is open. Where it was interrupted, the next call does the rest."""
+        self._end_warm_up()
+        session = self._session
+        if session is None:
+            return False
+        started = time.perf_counter_ns()
+        recording = session.finish(self.trace_id, self._metadata, self.use_device, self._record_function_base)
+        call_locked(_building, self._take, partial(build_store, recording))
+        self.profiling_end_time_ns = session.stop_ns
+        stats = self._stats
+        stats.profiler_disable_call_duration_us = _microseconds_since(started)
+        stats.profiling_window_duration_sec = (session.stop_ns - session.start_ns) / 1e9
+        return True
+
+    def _take(self, made: Callable[[], EventStore]) -> None:
+        """Makes a window's events the results, in one go."""
+        before: Any = self._unbuilt
+        kept: Any = self._store
+
+        def joined() -> EventStore:
+            return concat([before() if before is not None else kept, made()])
+
+        unbuilt = joined if self.acc_events and self.has_results else made
+        self._session, self._events, self._unbuilt, self._store = None, None, unbuilt, None
+
+    def __del__(self) -> None:
+        """Whoever drops a running profile has no use for it; the process need not go on paying."""
+        for session in (getattr(self, "_session", None), getattr(self, "_warming", None)):
+            if session is not None:
+                session.discard()
+
+    def toggle_collection_dynamic(self, enabled: bool, activities: Sequence[Any]) -> None:
+        """Leaves out what the activities do from now on, or takes it in again."""
+        if ProfilerActivity.CPU in set(activities) and self._session is not None:
+            self._session.toggle(enabled)
+
+    def _add_metadata_json(self, key: str, text: str) -> bool:
+        """Adds to the open window's metadata; False where none is open."""
+        if self._session is not None:
+            self._metadata[key] = text
+        return self._session is not None
+
+    # --- results ----------------------------------------------------------------------------------------------------
+    @property
+    def store(self) -> EventStore | None:
+        """What has been recorded, made when first asked for; None until a window has ended."""
+        if self._unbuilt is not None:
+            call_locked(_building, self._build)
+        return self._store
+
+    @store.setter
+    def store(self, store: EventStore | None) -> None:
+        self._store, self._unbuilt = store, None
+
+    def _build(self) -> None:
+        if self._unbuilt is not None:
+            self._store, self._unbuilt = self._unbuilt(), None
+            self._returned = ReturnsMemory.of(self._store)
+
+    @property
+    def has_results(self) -> bool:
+        """Whether a window has ended."""
+        return self._store is not None or self._unbuilt is not None
+
+    @property
+    def kineto_results(self) -> ProfilerResult | None:
+        """Low-level access to the events of a finished window."""
+        store = self.store
+        if store is None:
+            return None
+        if self._result is None or self._result.store is not store:
+            self._result = ProfilerResult(store)
+        return self._result
+
+    @property
+    def function_events(self) -> EventList:
+        """The events, in the order of their start. Made when first asked for."""
+        if self._options.trace_only:
+            raise RuntimeError("events() is not available when trace_only=True in ExperimentalConfig. "
+                               "Use export_chrome_trace() instead.")
+        if self.store is None:
+            return build_events(EventStore())
+        if self._events is None:
+            self._events = self._parsed(self.store)
+        return self._events
+
+    def _parsed(self, store: EventStore) -> EventList:
+        if self.post_processing_timeout_s == 0:
+            return self._without_time(store)
+        started = time.perf_counter_ns()
+        events = build_events(store)
+        self._stats.parse_kineto_call_duration_us = _microseconds_since(started)
+        self._stats.number_of_events = len(events)
+        started = time.perf_counter_ns()
+        if events:
+            len(events[0]._source.parent)     # makes the links of all events, which otherwise come when one is asked for its parent
+        self._stats.function_events_build_tree_call_duration_us = _microseconds_since(started)
+        return events
+
+    def _parse_kineto_results(self, result: ProfilerResult, timeout_s: float | None = None) -> EventList:
+        """The events of a result. They are made at once, so of all limits only 0 leaves any out."""
+        if timeout_s is not None and timeout_s < 0:
+            raise ValueError("timeout_s must be non-negative")
+        return self._without_time(result.store) if timeout_s == 0 else build_events(result.store)
+
+    @staticmethod
+    def _without_time(store: EventStore) -> EventList:
+        logger.warning("Profiler _parse_kineto_results timed out after 0.000 seconds, returning partial results with 0 events")
+        return build_events(EventStore(metadata=store.metadata))
+
+    def __repr__(self) -> str:
+        return "<unfinished torch.autograd.profile>" if self.store is None else repr(self.function_events)
+
+    def __str__(self) -> str:
+        return "<unfinished torch.autograd.profile>" if self.store is None else self.function_events.table()
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
+              max_name_column_width: int = 55, max_shapes_column_width: int = 80, header: str | None = None,
+              top_level_events_only: bool = False) -> str:
+        """All events as a table, not summed up."""
+        return self.function_events.table(
+            sort_by=sort_by, row_limit=row_limit, max_src_column_width=max_src_column_width,
+            max_name_column_width=max_name_column_width, max_shapes_column_width=max_shapes_column_width, header=header,
+            top_level_events_only=top_level_events_only)
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> EventList:
+        """The events summed up by name, and by what else is asked for."""
+        by = (group_by_input_shape, group_by_stack_n, group_by_overload_name)
+        if self._events is None and self.store is not None and not self._options.trace_only and self.post_processing_timeout_s != 0:
+            return key_averages(self.store, *by)   # straight from the columns: nobody has asked for the events themselves
+        return self.function_events.key_averages(*by)
+
+    def total_average(self) -> FunctionEventAvg:
+        return self.function_events.total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Time spent in events on the CPU, in microseconds."""
+        return self.function_events.self_cpu_time_total
+
+    def export_chrome_trace(self, path: str | PathLike[str], metadata: Mapping[str, str] | None = None,
+                            use_python_export: bool = False) -> None:
+        """Writes a trace for Perfetto, chrome://tracing or TensorBoard. `metadata` adds keys with JSON texts."""
+        if self.store is None:
+            missing = "trace_activities" if use_python_export else "save"
+            raise AttributeError(f"'NoneType' object has no attribute '{missing}'")
+        store = self.store
+        if metadata:
+            store = store.with_metadata(user={**store.metadata.user, **metadata})
+        chrome_trace.write(shown_in_trace(store), path)
+
+    def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
+        """Writes collapsed stacks for flame graphs."""
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        self.function_events.export_stacks(path, metric)
+
+
