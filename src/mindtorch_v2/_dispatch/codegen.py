@@ -14,6 +14,7 @@ import numpy as np
 from .. import _device
 from .. import _dtype as dt
 from .._errors import wrong_argument
+from .._ops.documentation import docstring
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._quiet import copyto, quiet
@@ -425,7 +426,7 @@ def make_call(op: Op, form: str) -> Any:
     exec(compile(text, f"<mindtorch_v2 op {op.name}>", "exec"), SPACE, local)
     call = local["_make"](**constants)
     publish(call, op, form)
-    call.__doc__ = op.text
+    call.__doc__ = docstring(op.base, form)
     return native_call(writer, call)
 
 

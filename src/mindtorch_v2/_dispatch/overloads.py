@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import _device
 from .. import _dtype as dt
+from .._ops.documentation import docstring
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._tensor import Tensor
@@ -132,7 +133,7 @@ def resolver(name: str, overloads: list[Op], form: str) -> Any:
 
     call.__name__ = name
     publish(call, overloads[0], form)
-    call.__doc__ = "\n".join(op.text for op in overloads)
+    call.__doc__ = docstring(name, form)
     return call
 
 
