@@ -9,9 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .._guarded import guarded
-from .analysis import validate as _validate
-from .analysis.modules import ModuleReport, module_report
-from .export import memory_timeline
+from .analysis.modules import ModuleReport
 from .record.config import _ExperimentalConfig, device_of, parse_activities, supported_activities, warn_caller
 from .record.enums import ProfilerAction, ProfilerActivity
 from .record.step_tracker import KinetoStepTracker
@@ -20,13 +18,12 @@ from .results import autograd_profile
 from .results.event_list import EventList
 from .results.execution_trace import ExecutionTraceObserver
 from .results.handlers import tensorboard_trace_handler
+from .results.results import Results
 from .results.transitions import TRANSITIONS, WARNINGS
 from .schedule import always_record, schedule
-from .store import storefile
-from .store.event_store import EventStore
 
 if TYPE_CHECKING:
-    from .results import memory_profiler
+    from .results.memory_profiler import MemoryProfile
 
 __all__ = ["supported_activities", "ProfilerAction", "schedule", "tensorboard_trace_handler", "profile",
            "ExecutionTraceObserver"]
@@ -152,7 +149,7 @@ class _KinetoProfile:
         inner = self._inner("stopping trace")
         if self.execution_trace_observer is not None:
             self.execution_trace_observer.stop()
-        self._unread = inner._session is not None or self._unread
+        self._unread = inner.is_recording or self._unread
         inner._stop_trace()
 
     def _cancel_trace(self) -> None:
@@ -198,17 +195,17 @@ class _KinetoProfile:
         """None: there is no process group."""
 
     # --- results ----------------------------------------------------------------------------------------------------
-    def _store(self, purpose: str) -> EventStore:
-        """The recorded events, for those who read stores."""
-        store = self._inner(purpose).store
-        if store is None:
+    def _results(self, purpose: str) -> Results:
+        """What was recorded; `purpose` is for the message where nothing was."""
+        results = self._inner(purpose).results
+        if results is None:
             raise AssertionError(f"Profiler must have recorded something before {purpose}")
-        return store
+        return results
 
     @property
     def dropped_events(self) -> int:
         """How many events the bound of `_ExperimentalConfig(max_events=...)` kept out of the profile."""
-        return self._store("counting dropped events").metadata.dropped_events
+        return self._results("counting dropped events").dropped_events
 
     def events(self) -> EventList:
         """The recorded events; the same list at every call. Empty while recording."""
@@ -229,35 +226,39 @@ class _KinetoProfile:
         """Writes collapsed stacks, one `frame;frame value` per line, for flamegraph.pl and speedscope."""
         self._inner("exporting stacks").export_stacks(path, metric)
 
-    def _memory_profile(self) -> memory_profiler.MemoryProfile:
-        """The memory of a profile that recorded all that a memory timeline needs: its `timeline` and `categories`."""
+    def _memory_results(self) -> Results:
+        """What was recorded, where that is all that a memory timeline needs."""
         needed = ("record_shapes", "profile_memory", "with_stack")
         missing = ", ".join(f"{name}=True" for name in needed if not getattr(self, name))
         if missing:
             raise ValueError(f"{missing} required for memory profiling.")
-        if self.profiler is None or self.profiler.store is None:
+        results = None if self.profiler is None else self.profiler.results
+        if results is None:
             raise AssertionError("Profiler and kineto_results must be initialized for memory profiling")
-        from .results.memory_profiler import MemoryProfile
-        return MemoryProfile(self.profiler.store)
+        return results
+
+    def _memory_profile(self) -> MemoryProfile:
+        """The memory of a profile: its `timeline` and `categories`."""
+        return self._memory_results().memory_profile()
 
     def export_memory_timeline(self, path: str | PathLike[str], device: str | None = None) -> None:
         """Writes the memory in use over time by category: JSON, ".json.gz", "raw.json.gz" or a self-contained ".html"."""
         warn_caller(_DEPRECATED_TIMELINE, _SilentDeprecation)
-        self.mem_tl = memory_timeline.write(self._memory_profile()._tree, path, device)
+        self.mem_tl = self._memory_results().export_memory_timeline(path, device)
 
     def module_report(self) -> ModuleReport:
         """What each nn.Module cost, forward and backward, as a tree; `print(prof.module_report().table())` shows it."""
         if not self.with_modules:
             raise ValueError("with_modules=True required for a report by modules.")
-        return module_report(self._store("reporting modules"))
+        return self._results("reporting modules").module_report()
 
     def validate(self) -> list[Any]:
         """Checks that the recorded numbers hold together; returns what does not."""
-        return _validate.validate(self._store("validating"))
+        return self._results("validating").validate()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the recorded events to a compact file that `profiler.load` reads at once."""
-        storefile.save(self._store("saving"), path)
+        self._results("saving").save(path)
 
 
 def _check_json(key: str, text: str) -> None:
@@ -355,8 +356,8 @@ class profile(_KinetoProfile):
         self._is_moving = True
         previous, self.current_action = self.current_action, next_action
         self.step_num += 1
-        if self.profiler is not None and self.profiler._session is not None:
-            self.profiler._session.mark_step(self.step_num)
+        if self.profiler is not None:
+            self.profiler.mark_step(self.step_num)
         self._move(previous, next_action)
         if os.environ.get("KINETO_USE_DAEMON"):
             KinetoStepTracker.increment_step(_STEP_REQUESTER)
@@ -389,9 +390,10 @@ class profile(_KinetoProfile):
         self._is_moving = False
 
     def _open_step(self) -> None:
-        if self.record_steps and self.profiler is not None and self.profiler._session is not None:
-            self.step_rec_fn = StepScope(self.profiler._session, self.step_num)
-            self.step_rec_fn.__enter__()
+        if self.record_steps and self.profiler is not None:
+            self.step_rec_fn = self.profiler.step_scope(self.step_num)
+            if self.step_rec_fn is not None:
+                self.step_rec_fn.__enter__()
 
     def _close_step(self) -> None:
         scope, self.step_rec_fn = self.step_rec_fn, None

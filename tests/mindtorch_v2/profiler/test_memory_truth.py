@@ -42,7 +42,7 @@ def live_at(blocks: Blocks, time: int) -> int:
 
 
 def blocks_of(prof: profile) -> Blocks:
-    return find_blocks(prof._store("test"))
+    return find_blocks(prof.profiler.store)
 
 
 class Watched:

@@ -15,22 +15,21 @@ from typing import Any
 
 from ..._dispatch.modes import call_locked
 from ..._guarded import guarded
-from ..export import chrome_trace
 from ..record.config import _ExperimentalConfig, check_filters, npu_available, warn_caller
 from ..record.descriptions import Options
 from ..record.enums import ProfilerActivity, ProfilerState
 from ..record.session import Session
+from ..record.steps import StepScope
 from ..store.build import build_store
 from ..store.event_store import EventStore, concat
-from ..store.filters import shown_in_trace
 from . import settings
-from .event_list import EventList, build_events, key_averages
+from .event_list import EventList, build_events
 from .function_event_avg import FunctionEventAvg
 from .kineto import ProfilerResult
-from .trim import ReturnsMemory
+from .results import Results
 
 logger = logging.getLogger("mindtorch_v2.autograd.profiler")
-_building = threading.RLock()     # held while a store is made, so that it is made once
+_stopping = threading.RLock()     # held while a window becomes results, so that it does once
 _windows: weakref.WeakSet[profile] = weakref.WeakSet()      # those that have been started
 
 
@@ -102,8 +101,7 @@ class profile:
         self.profiler_kind = ProfilerState.KINETO
         self.profiling_start_time_ns = self.profiling_end_time_ns = 0
         self.trace_id = ""
-        self._store: EventStore | None = None
-        self._unbuilt: Callable[[], EventStore] | None = None     # makes the store of the last window
+        self._results: Results | None = None
         self._options = self._make_options(record_shapes)
         self._session: Session | None = None
         self._warming: Session | None = None
@@ -227,7 +225,7 @@ class profile:
             return False
         started = time.perf_counter_ns()
         recording = session.finish(self.trace_id, self._metadata, self.use_device, self._record_function_base)
-        call_locked(_building, self._take, partial(build_store, recording))
+        call_locked(_stopping, self._take, partial(build_store, recording))
         self.profiling_end_time_ns = session.stop_ns
         stats = self._stats
         stats.profiler_disable_call_duration_us = _microseconds_since(started)
@@ -236,20 +234,34 @@ class profile:
 
     def _take(self, made: Callable[[], EventStore]) -> None:
         """Makes a window's events the results, in one go."""
-        before: Any = self._unbuilt
-        kept: Any = self._store
+        before = self._results
 
         def joined() -> EventStore:
-            return concat([before() if before is not None else kept, made()])
+            assert before is not None
+            return concat([before.store, made()])
 
-        unbuilt = joined if self.acc_events and self.has_results else made
-        self._session, self._events, self._unbuilt, self._store = None, None, unbuilt, None
+        accumulates = self.acc_events and before is not None
+        self._session, self._events, self._results = None, None, Results(joined if accumulates else made)
 
     def __del__(self) -> None:
         """Whoever drops a running profile has no use for it; the process need not go on paying."""
         for session in (getattr(self, "_session", None), getattr(self, "_warming", None)):
             if session is not None:
                 session.discard()
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether a window is open."""
+        return self._session is not None
+
+    def mark_step(self, step: int) -> None:
+        """Events from now on belong to this step."""
+        if self._session is not None:
+            self._session.mark_step(step)
+
+    def step_scope(self, step: int) -> StepScope | None:
+        """The event of a step, to be entered; None where no window is open."""
+        return None if self._session is None else StepScope(self._session, step)
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Sequence[Any]) -> None:
         """Leaves out what the activities do from now on, or takes it in again."""
@@ -264,34 +276,27 @@ class profile:
 
     # --- results ----------------------------------------------------------------------------------------------------
     @property
+    def results(self) -> Results | None:
+        """What has been recorded; None until a window has ended."""
+        return self._results
+
+    @property
     def store(self) -> EventStore | None:
-        """What has been recorded, made when first asked for; None until a window has ended."""
-        if self._unbuilt is not None:
-            call_locked(_building, self._build)
-        return self._store
-
-    @store.setter
-    def store(self, store: EventStore | None) -> None:
-        self._store, self._unbuilt = store, None
-
-    def _build(self) -> None:
-        if self._unbuilt is not None:
-            self._store, self._unbuilt = self._unbuilt(), None
-            self._returned = ReturnsMemory.of(self._store)
+        """The recorded events as columns, made when first asked for; None until a window has ended."""
+        return None if self._results is None else self._results.store
 
     @property
     def has_results(self) -> bool:
         """Whether a window has ended."""
-        return self._store is not None or self._unbuilt is not None
+        return self._results is not None
 
     @property
     def kineto_results(self) -> ProfilerResult | None:
         """Low-level access to the events of a finished window."""
-        store = self.store
-        if store is None:
+        if self._results is None:
             return None
-        if self._result is None or self._result.store is not store:
-            self._result = ProfilerResult(store)
+        if self._result is None or self._result.results is not self._results:
+            self._result = ProfilerResult(self._results)
         return self._result
 
     @property
@@ -300,17 +305,17 @@ class profile:
         if self._options.trace_only:
             raise RuntimeError("events() is not available when trace_only=True in ExperimentalConfig. "
                                "Use export_chrome_trace() instead.")
-        if self.store is None:
+        if self._results is None:
             return build_events(EventStore())
         if self._events is None:
-            self._events = self._parsed(self.store)
+            self._events = self._parsed(self._results)
         return self._events
 
-    def _parsed(self, store: EventStore) -> EventList:
+    def _parsed(self, results: Results) -> EventList:
         if self.post_processing_timeout_s == 0:
-            return self._without_time(store)
+            return self._without_time(results.store)
         started = time.perf_counter_ns()
-        events = build_events(store)
+        events = results.events()
         self._stats.parse_kineto_call_duration_us = _microseconds_since(started)
         self._stats.number_of_events = len(events)
         started = time.perf_counter_ns()
@@ -331,10 +336,10 @@ class profile:
         return build_events(EventStore(metadata=store.metadata))
 
     def __repr__(self) -> str:
-        return "<unfinished torch.autograd.profile>" if self.store is None else repr(self.function_events)
+        return "<unfinished torch.autograd.profile>" if self._results is None else repr(self.function_events)
 
     def __str__(self) -> str:
-        return "<unfinished torch.autograd.profile>" if self.store is None else self.function_events.table()
+        return "<unfinished torch.autograd.profile>" if self._results is None else self.function_events.table()
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
               max_name_column_width: int = 55, max_shapes_column_width: int = 80, header: str | None = None,
@@ -349,9 +354,9 @@ class profile:
                      group_by_overload_name: bool = False) -> EventList:
         """The events summed up by name, and by what else is asked for."""
         by = (group_by_input_shape, group_by_stack_n, group_by_overload_name)
-        if self._events is None and self.store is not None and not self._options.trace_only and self.post_processing_timeout_s != 0:
-            return key_averages(self.store, *by)   # straight from the columns: nobody has asked for the events themselves
-        return self.function_events.key_averages(*by)
+        if self._results is None or self._options.trace_only or self.post_processing_timeout_s == 0:
+            return self.function_events.key_averages(*by)
+        return self._results.key_averages(*by)
 
     def total_average(self) -> FunctionEventAvg:
         return self.function_events.total_average()
@@ -364,18 +369,13 @@ class profile:
     def export_chrome_trace(self, path: str | PathLike[str], metadata: Mapping[str, str] | None = None,
                             use_python_export: bool = False) -> None:
         """Writes a trace for Perfetto, chrome://tracing or TensorBoard. `metadata` adds keys with JSON texts."""
-        if self.store is None:
+        if self._results is None:
             missing = "trace_activities" if use_python_export else "save"
             raise AttributeError(f"'NoneType' object has no attribute '{missing}'")
-        store = self.store
-        if metadata:
-            store = store.with_metadata(user={**store.metadata.user, **metadata})
-        chrome_trace.write(shown_in_trace(store), path)
+        self._results.export_chrome_trace(path, metadata=metadata)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Writes collapsed stacks for flame graphs."""
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
         self.function_events.export_stacks(path, metric)
-
-

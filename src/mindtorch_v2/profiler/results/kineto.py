@@ -1,17 +1,14 @@
 """Low-level access to a finished window, in the shape of PyTorch's `_ProfilerResult`."""
 from __future__ import annotations
 
-from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from ..export import chrome_trace
 from ..store.event_store import EventStore
-from ..store.filters import shown_in_trace
-from .event_list import build_events
+from .results import Results
 
 if TYPE_CHECKING:
-    from .event_tree import Tree, _ProfilerEvent
+    from .event_tree import _ProfilerEvent
 
 # Methods of a low-level event that read an attribute of the same event in `events()`.
 _ATTRIBUTES = {
@@ -76,28 +73,28 @@ class KinetoEvent:
 
 
 class ProfilerResult:
-    """The events of a window below the level of `events()`."""
+    """The events of a window below the level of `events()`: PyTorch's names for what `Results` answers."""
 
-    def __init__(self, store: EventStore) -> None:
-        self.store = store
+    def __init__(self, results: Results) -> None:
+        self.results = results
+
+    @property
+    def store(self) -> EventStore:
+        return self.results.store
 
     def events(self) -> list[KinetoEvent]:
         """The events as objects whose facts are methods."""
-        return [KinetoEvent(event, self.trace_start_ns()) for event in build_events(self.store)]
-
-    @cached_property
-    def _tree(self) -> Tree:
-        from .event_tree import Tree  # few programs ask for it
-        return Tree(self.store)
+        origin = self.results.start_ns()
+        return [KinetoEvent(event, origin) for event in self.results.events()]
 
     def experimental_event_tree(self) -> list[_ProfilerEvent]:
         """The roots of the tree of everything recorded: operators, annotations, Python calls and allocations."""
-        return list(self._tree.roots)
+        return list(self.results.event_tree.roots)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the trace."""
-        chrome_trace.write(shown_in_trace(self.store), path)
+        self.results.export_chrome_trace(path)
 
     def trace_start_ns(self) -> int:
         """When the window began, since 1970."""
-        return self.store.metadata.start_ns + self.store.metadata.epoch_offset_ns
+        return self.results.start_ns()

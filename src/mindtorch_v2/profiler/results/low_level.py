@@ -23,6 +23,7 @@ from ..store.event_store import EventStore
 from .autograd_profile import logger, open_windows, profile
 from .event_tree import _SCOPES
 from .kineto import ProfilerResult
+from .results import Results
 
 _KINETO_STATES = (ProfilerState.KINETO, ProfilerState.KINETO_GPU_FALLBACK, ProfilerState.KINETO_PRIVATEUSE1_FALLBACK,
                   ProfilerState.KINETO_PRIVATEUSE1)
@@ -85,14 +86,14 @@ def _disable_profiler() -> ProfilerResult:
     if window is None or not window._stop_trace():
         logger.warning("disableProfiler called but no active profiling session found. This can happen if profiling was cancelled "
                        "during warmup.")
-        return ProfilerResult(EventStore())
-    assert window.store is not None
-    return ProfilerResult(_of_scopes(window.store, _thread.scopes))
+        return ProfilerResult(Results(EventStore()))
+    assert window.results is not None
+    store = window.results.store
+    return ProfilerResult(window.results if not _thread.scopes else Results(_of_scopes(store, _thread.scopes)))
 
 
 def _of_scopes(store: EventStore, scopes: frozenset[RecordScope]) -> EventStore:
-    if not scopes:
-        return store
+    """The events of these scopes."""
     kept = [kind for kind in Kind if _SCOPES.get(kind, RecordScope.FUNCTION) in scopes]
     return store.select(np.isin(store.kind, kept))
 

@@ -8,8 +8,8 @@ from typing import Any
 _LARGE = 1 << 17        # events: below, there is too little to ask for
 
 
-class ReturnsMemory:
-    """Asks the allocator for what is free, when this object goes: to be the last attribute of what holds a store."""
+class TrimAtDeath:
+    """Has the allocator give free memory back to the system when this object is deleted: to be deleted after a store."""
 
     __slots__ = ("_trim",)
 
@@ -20,7 +20,7 @@ class ReturnsMemory:
             self._trim = None
 
     @classmethod
-    def of(cls, store: Sized) -> ReturnsMemory | None:
+    def of(cls, store: Sized) -> TrimAtDeath | None:
         """One for a large store, None for others."""
         return cls() if len(store) >= _LARGE else None
 

@@ -37,7 +37,7 @@ def test_a_block_begins_once_however_it_is_shared(call):
         y = call(x)
         size = y.untyped_storage().nbytes() if hasattr(y, "untyped_storage") else y.nelement() * 4
         del y
-    memory = prof._store("test").memory
+    memory = prof.profiler.store.memory
     births, deaths = memory.block[memory.nbytes > 0].tolist(), memory.block[memory.nbytes < 0].tolist()
     assert len(set(births)) == len(births) and sorted(deaths) == sorted(births) and 0 not in births
     assert size in memory.nbytes.tolist() and memory.nbytes.sum() == 0
@@ -48,7 +48,7 @@ def test_an_address_that_comes_again_is_another_block():
     with profile(profile_memory=True) as prof:
         for _ in range(20):
             torch.ones(64)
-    memory = prof._store("test").memory
+    memory = prof.profiler.store.memory
     assert len(np.unique(memory.block)) == 20 > len(np.unique(memory.address))
 
 
@@ -123,7 +123,7 @@ def test_frees_after_the_window_and_in_the_next():
     blocks = blocks_of(second)
     freed = blocks.existed & (blocks.died_ns < FOREVER)
     assert blocks.nbytes[freed].tolist() == [4000]
-    assert second._store("test").memory.nbytes.tolist() == [-4000]
+    assert second.profiler.store.memory.nbytes.tolist() == [-4000]
 
 
 def test_cycles_of_a_schedule_add_up():
@@ -131,7 +131,7 @@ def test_cycles_of_a_schedule_add_up():
     kept, joined = [], []
 
     def ready(prof):
-        joined.append(find_blocks(prof._store("test")))
+        joined.append(find_blocks(prof.profiler.store))
     with profile(profile_memory=True, schedule=schedule(wait=1, warmup=1, active=1, repeat=2), on_trace_ready=ready) as prof:
         for step in range(6):
             kept.append(torch.ones(1001 + step))
@@ -162,7 +162,7 @@ def test_another_thread_frees():
         thread = threading.Thread(target=box.clear)
         thread.start()
         thread.join()
-    memory = prof._store("test").memory
+    memory = prof.profiler.store.memory
     assert memory.nbytes.tolist() == [2000, -2000] and memory.block[0] == memory.block[1]
 
 
@@ -193,7 +193,7 @@ def test_users_own_arrays_are_not_tensors_memory():
     with profile(profile_memory=True) as prof, record_function("users"):
         mine = np.ones(10_000)
         torch.ones(3) + 1
-    store = prof._store("test")
+    store = prof.profiler.store
     assert 80_000 not in np.abs(np.append(store.memory.nbytes, store.scratch.nbytes)) and mine.sum() == 10_000
 
 
@@ -201,4 +201,4 @@ def test_empty_tensors_have_no_memory():
     with profile(profile_memory=True) as prof:
         x = torch.empty(0) + 1
         del x
-    assert len(prof._store("test").memory) == 0
+    assert len(prof.profiler.store.memory) == 0

@@ -82,7 +82,7 @@ for _ in range(2):
     layer.zero_grad()
     with profile() as prof:
         layer(x).softmax(-1).sum().backward()
-    stores.append(prof._store("reading"))
+    stores.append(prof.profiler.store)
 cold, warm = stores
 rows = (cold.kind == Kind.LOADING).nonzero()[0]
 print(json.dumps({

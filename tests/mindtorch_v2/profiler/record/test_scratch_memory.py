@@ -115,7 +115,7 @@ def test_scratch_is_a_category_and_not_a_tensors_memory():
     torch.sort(x)
     with profile(profile_memory=True) as prof:
         values, order = torch.sort(x)
-    store = prof._store("test")
+    store = prof.profiler.store
     blocks = find_blocks(store)
     scratch = blocks.category == Category.SCRATCH
     assert scratch.any() and (blocks.died_ns[scratch] <= store.end_ns[blocks.row[scratch]]).all()
@@ -136,7 +136,7 @@ def test_what_a_first_call_loads_is_neither():
         observer.enter_op(find("relu"), (), -1)
         kept.append(np.empty(5000))
         observer.leave()
-    store = prof._store("test")
+    store = prof.profiler.store
     assert len(store.memory) == len(store.scratch) == 0 and len(store) == 1
 
 
@@ -157,7 +157,7 @@ def test_somebody_elses_allocator_is_left_alone():
             go.set()
             await task
         return prof
-    memory = asyncio.run(main())._store("test").memory
+    memory = asyncio.run(main()).profiler.store.memory
     assert sorted(memory.nbytes[np.abs(memory.nbytes) == 777 * 4].tolist()) == [-3108, -3108, 3108, 3108]
     assert len(np.unique(memory.block)) == 2
 

@@ -7,12 +7,13 @@ from mindtorch_v2.profiler import profile, record_function
 from mindtorch_v2.profiler._utils import traverse_bfs, traverse_dfs
 from mindtorch_v2.profiler.record.kinds import Kind
 from mindtorch_v2.profiler.results.kineto import ProfilerResult
+from mindtorch_v2.profiler.results.results import Results
 
 from ..hand_made import E, M, make_store, tensors
 
 
 def hand_made(*events, memory=(), **options):
-    return ProfilerResult(make_store(list(events), memory, **options)).experimental_event_tree()
+    return ProfilerResult(Results(make_store(list(events), memory, **options))).experimental_event_tree()
 
 
 def test_links_are_objects_not_copies():
