@@ -41,6 +41,8 @@ from ._errors import OutOfMemoryError
 from ._install import install as _install
 from ._install import public_function as _public_function
 from ._install import public_names as _public_names
+from ._lazy_names import LAZY as _LAZY
+from ._lazy_names import PRIVATE_MODULES as _PRIVATE_MODULES
 from ._ops.rules import result_type
 from ._shape import Size
 from ._tensor import (
@@ -58,6 +60,7 @@ from ._tensor import (
 # block (never touched, so it costs nothing) raises its threshold: a convolution step in a fresh process took half the time.
 _np.empty((1 << 25) - 65536, _np.uint8)
 _install()
+from . import _foreign_methods as _foreign  # noqa: E402
 from . import _functions, _tensor_methods  # noqa: E402 - properties and protocols, after the operators are in place
 from ._autograd.grad_mode import (  # noqa: E402
     enable_grad,
@@ -80,6 +83,7 @@ from ._random import (  # noqa: E402
 from ._tensor_str import set_printoptions  # noqa: E402
 from ._version import __version__  # noqa: E402
 
+_foreign.install()
 half = float16
 float = float32  # noqa: A001
 double = float64
@@ -92,15 +96,13 @@ inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
 globals().update(_TYPED)  # FloatTensor, LongTensor, ...
 
-_LAZY = {"install_as_torch": "_door", "save": "serialization", "load": "serialization", "to_dlpack": "utils.dlpack"}
-
 
 @_cache
 def _submodules() -> frozenset[str]:
     """The public modules that are here, imported when asked for."""
     found = [entry for path in __spec__.submodule_search_locations or () for entry in _scandir(path)]
     names = {entry.name.removesuffix(".py") for entry in found if entry.name.endswith(".py") or _exists(f"{entry.path}/__init__.py")}
-    return frozenset(name for name in names if not name.startswith("_")) | {"_C"}     # which programs ask for, too
+    return frozenset(name for name in names if not name.startswith("_")) | _PRIVATE_MODULES
 
 
 def __getattr__(name: str) -> Any:

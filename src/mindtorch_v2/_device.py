@@ -5,8 +5,9 @@ import threading
 from typing import Any
 
 TYPES = ("cpu", "meta", "npu")
-# PyTorch names many more; they are known only so that the error can say "not here" instead of "no such".
-FOREIGN = ("cuda", "xpu", "mps", "hpu", "mtia", "xla", "ipu", "hip", "vulkan", "privateuseone")
+# Devices that PyTorch names and that are not here: they can be named and compared; using one is refused in PyTorch's words.
+FOREIGN = ("cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan", "mps", "hpu",
+           "mtia", "privateuseone")
 
 
 class device:
@@ -33,9 +34,7 @@ class device:
             if not digits.isdigit():
                 raise RuntimeError(f"Invalid device string: '{type}:{digits}'")
             index = int(digits)
-        if type not in TYPES:
-            if type in FOREIGN:
-                raise RuntimeError(f"mindtorch_v2 has no {type!r} devices; it runs on: {', '.join(TYPES)}")
+        if type not in TYPES and type not in FOREIGN:
             if not type.replace("_", "").isalpha():
                 raise RuntimeError(f"Invalid device string: '{type}'")
             raise RuntimeError(f"Expected one of {', '.join(TYPES)} device type at start of device string: {type}")
@@ -98,7 +97,21 @@ def npu_index() -> int:
     return 0
 
 
+def refusal(type: str) -> Exception:
+    """The error for using a device that is not here, as in PyTorch built without it."""
+    if type in ("cuda", "xpu"):
+        return AssertionError(f"Torch not compiled with {type.upper()} enabled")
+    if type == "mtia":
+        return AssertionError("Torch not compiled with MTIA enabled. Ensure you have `import mtia.host_runtime.torch_mtia.dynamic_library` "
+                              "in your python src file and include `//mtia/host_runtime/torch_mtia:torch_mtia` as your target dependency!")
+    if type in ("hpu", "privateuseone"):
+        return ModuleNotFoundError(f"No module named 'torch.{type}'")
+    return RuntimeError(f"PyTorch is not linked with support for {type} devices")
+
+
 def resolve(d: Any) -> device:
     """A device from None, a string, an index or a device. An NPU without an index is the calling thread's."""
     found = get_default() if d is None else d if d.__class__ is device else device(d)
+    if found.type in FOREIGN:
+        raise refusal(found.type)
     return device("npu", npu_index()) if found.index is None and found.type == "npu" else found

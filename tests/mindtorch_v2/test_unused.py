@@ -7,13 +7,17 @@ import pathlib
 import re
 
 import mindtorch_v2
+from mindtorch_v2._lazy_names import PRIVATE_MODULES
 
 ROOT = pathlib.Path(mindtorch_v2.__file__).parent
 TESTS = pathlib.Path(__file__).parent
+WITHIN = {"_pytree", "_python_dispatch"}
 
 
 def _is_internal(path: pathlib.Path) -> bool:
-    return any(part.startswith("_") and part != "__init__.py" for part in path.relative_to(ROOT).parts)
+    parts = path.relative_to(ROOT).parts
+    pytorchs = {*PRIVATE_MODULES, *WITHIN}                # private by name, but programs import them
+    return any(part.startswith("_") and part != "__init__.py" for part in parts) and not any(p.removesuffix(".py") in pytorchs for p in parts)
 
 
 def _definitions(tree: ast.Module) -> list[str]:

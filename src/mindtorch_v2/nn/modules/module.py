@@ -188,6 +188,19 @@ class Module(RegistrationMixin, StateMixin):
         place = _device.device("npu", device) if isinstance(device, int) else _device.device(device or "npu")
         return self._apply(lambda t: t.to(place))
 
+    def cuda(self: T, device: int | str | None = None) -> T:
+        """Asks for a CUDA device, and is refused: there is none."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def xpu(self: T, device: int | str | None = None) -> T:
+        """Asks for an XPU, and is refused: there is none."""
+        return self._apply(lambda t: t.xpu(device))
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Checks the arguments of `torch.compile`; the module runs eagerly, as before."""
+        from ..._dynamo import eval_frame
+        eval_frame.compile(self.forward, *args, **kwargs)
+
     def type(self: T, dst_type: Any) -> T:
         """Casts everything, whatever its type is."""
         return self._apply(lambda t: t.type(dst_type))

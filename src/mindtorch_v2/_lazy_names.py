@@ -1,0 +1,22 @@
+"""Names of `torch` that are looked up when first used: which module has them."""
+from __future__ import annotations
+
+# Modules whose names begin with an underscore and that programs ask for all the same.
+PRIVATE_MODULES = frozenset({"_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_utils"})
+
+_BY_MODULE: dict[str, tuple[str, ...]] = {
+    "_door": ("install_as_torch",),
+    "serialization": ("save", "load"),
+    "utils.dlpack": ("to_dlpack",),
+    "_dynamo.eval_frame": ("compile",),
+    "backends._settings": ("get_float32_matmul_precision", "set_float32_matmul_precision"),
+    "_determinism": ("are_deterministic_algorithms_enabled", "get_deterministic_debug_mode",
+                     "is_deterministic_algorithms_warn_only_enabled", "set_deterministic_debug_mode", "use_deterministic_algorithms"),
+    "_checks": ("_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type",
+                "_check_value", "_check_with"),
+    "_symbolic": ("SymBool", "SymFloat", "SymInt", "sym_float", "sym_fresh_size", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
+                  "sym_sqrt", "sym_sum"),
+    "_defaults": ("get_device_module", "is_warn_always_enabled", "legacy_contiguous_format", "set_default_tensor_type",
+                  "set_flush_denormal", "set_num_interop_threads"),
+}
+LAZY: dict[str, str] = {name: module for module, names in _BY_MODULE.items() for name in names}

@@ -1,0 +1,41 @@
+"""`torch.types`: names for annotations."""
+# ruff: noqa: UP007 - these are values, read at run time by libraries on Python 3.10 too
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+from ._device import device as _device_class
+from ._dtype import dtype as _dtype_class
+from ._shape import Size
+from ._tensor import Tensor
+from ._tensor import layout as _layout_class
+
+if TYPE_CHECKING:
+    from .autograd.graph import GradientEdge
+
+__all__ = ["Device", "FileLike", "IntLikeType", "Number", "BoolLikeType", "FloatLikeType"]
+
+_int, _float, _bool, _complex = builtins.int, builtins.float, builtins.bool, builtins.complex
+_dtype, _device, _layout = _dtype_class, _device_class, _layout_class
+_size = Union[Size, list[int], tuple[int, ...]]
+_symsize = Union[Size, Sequence[int]]
+_dispatchkey = Union[str, Any]
+_TensorOrTensors = Union[Tensor, Sequence[Tensor]]
+_TensorOrTensorsOrGradEdge = Union[Tensor, Sequence[Tensor], "GradientEdge", Sequence["GradientEdge"]]
+Number = Union[int, float, bool]
+_Number = (int, float, bool)
+IntLikeType, FloatLikeType, BoolLikeType = int, float, bool
+py_sym_types: tuple[type, ...] = ()
+Device = Union[_device_class, str, int, None]
+FileLike = Union[str, os.PathLike[str], Any]
+PySymType = Union[int, float, bool]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Storage":
+        from ._tensor_methods import UntypedStorage
+        return UntypedStorage
+    raise AttributeError(f"module 'torch.types' has no attribute '{name}'")
