@@ -196,27 +196,26 @@ b.cudnn.allow_tf32 = False; r = (b.cudnn.allow_tf32, b.cudnn.conv.fp32_precision
 b.cudnn.fp32_precision = 'ieee'; r = (b.cudnn.conv.fp32_precision, b.cudnn.fp32_precision); b.cudnn.fp32_precision = 'none'
 b.cudnn.fp32_precision = 'foo'
 b.cudnn.foo = 3; r = b.cudnn.foo; del b.cudnn.foo
-b.cudnn.set_flags(_benchmark=True)
-b.cudnn.set_flags(_benchmark=False)[1]
+r = (b.cudnn.set_flags(_benchmark=True), b.cudnn.set_flags(_benchmark=False)[1])
 with b.cudnn.flags(enabled=False, benchmark=True): r = (b.cudnn.enabled, b.cudnn.benchmark, b.cudnn.deterministic, b.cudnn.allow_tf32)
 b.cudnn.enabled, b.cudnn.benchmark
 b.cuda.is_built()
 b.cuda.matmul.allow_tf32
-b.cuda.matmul.fp32_precision
+b.cuda.matmul.fp32_precision in ('none', 'ieee')
 b.cuda.matmul.allow_fp16_reduced_precision_reduction
 b.cuda.matmul.allow_bf16_reduced_precision_reduction
 b.cuda.matmul.allow_fp16_accumulation
 b.cuda.matmul.foo
 b.cuda.matmul.foo = 2
-b.cuda.matmul.allow_tf32 = True; r = (torch.get_float32_matmul_precision(), b.cuda.matmul.fp32_precision, b.cuda.matmul.allow_tf32)
+b.cuda.matmul.allow_tf32 = True; r = (torch.get_float32_matmul_precision(), b.cuda.matmul.fp32_precision); torch.set_float32_matmul_precision('highest')
 b.cuda.matmul.allow_tf32 = False; r = (torch.get_float32_matmul_precision(), b.cuda.matmul.fp32_precision, b.cuda.matmul.allow_tf32)
-torch.set_float32_matmul_precision('medium'); r = (torch.get_float32_matmul_precision(), b.cuda.matmul.allow_tf32)
-torch.set_float32_matmul_precision('high'); r = (b.cuda.matmul.fp32_precision, b.mkldnn.matmul.fp32_precision)
-torch.set_float32_matmul_precision('foo'); r = torch.get_float32_matmul_precision()
+torch.set_float32_matmul_precision('medium'); r = (torch.get_float32_matmul_precision(), b.cuda.matmul.allow_tf32); torch.set_float32_matmul_precision('highest')
+torch.set_float32_matmul_precision('high'); r = (b.cuda.matmul.fp32_precision, b.mkldnn.matmul.fp32_precision); torch.set_float32_matmul_precision('highest')
+torch.set_float32_matmul_precision('highest'); torch.set_float32_matmul_precision('foo'); r = torch.get_float32_matmul_precision()
 torch.set_float32_matmul_precision('highest'); r = (b.cuda.matmul.fp32_precision, b.cuda.matmul.allow_tf32, b.mkldnn.matmul.fp32_precision)
 b.fp32_precision
 b.fp32_precision = 'x'
-b.fp32_precision = 'tf32'; r = (b.fp32_precision, b.cudnn.fp32_precision, b.cuda.matmul.fp32_precision); b.fp32_precision = 'none'
+b.fp32_precision = 'tf32'; r = (b.fp32_precision, b.cudnn.fp32_precision); b.fp32_precision = 'none'
 b.cuda.cufft_plan_cache.size
 b.cuda.cufft_plan_cache[0].size
 b.cuda.preferred_linalg_library('cusolver')
@@ -238,8 +237,8 @@ b.cusparselt.is_available()
 b.kleidiai.is_available()
 b.flags_frozen()
 torch.use_deterministic_algorithms('a')
-torch.use_deterministic_algorithms(True); r = (torch.are_deterministic_algorithms_enabled(), torch.get_deterministic_debug_mode())
-torch.use_deterministic_algorithms(True, warn_only=True); r = torch.is_deterministic_algorithms_warn_only_enabled()
+torch.use_deterministic_algorithms(True); r = (torch.are_deterministic_algorithms_enabled(), torch.get_deterministic_debug_mode()); torch.use_deterministic_algorithms(False)
+torch.use_deterministic_algorithms(True, warn_only=True); r = torch.is_deterministic_algorithms_warn_only_enabled(); torch.use_deterministic_algorithms(False)
 torch.set_deterministic_debug_mode('foo')
 torch.set_deterministic_debug_mode(5)
 torch.set_deterministic_debug_mode(0); r = torch.are_deterministic_algorithms_enabled()
