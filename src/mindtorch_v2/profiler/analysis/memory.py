@@ -17,6 +17,7 @@ parameters, gradients, the state of optimizers, buffers of modules. What a block
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -122,17 +123,19 @@ def _is_scratch(store: EventStore, blocks: Blocks) -> np.ndarray:
 def _by_events(store: EventStore, blocks: Blocks, thread: np.ndarray) -> np.ndarray:
     """What blocks that were allocated in the window were for, by the events around them."""
     born, died, row = blocks.born_ns, blocks.died_ns, blocks.row
-    names = np.array(store.strings or [""], object)[store.name] if len(store) else np.zeros(0, object)
+    def named(test: Callable[[str], bool]) -> np.ndarray:
+        return np.array([test(text) for text in store.strings] or [False])[store.name]
+
     engine = (store.kind == Kind.NODE) | (store.kind == Kind.BACKWARD)
-    optimizer = _end_of_enclosing(store, np.array([name.startswith("Optimizer.step#") for name in names], bool), thread, born)
-    loader = _end_of_enclosing(store, np.array([name.startswith("enumerate(DataLoader)#") for name in names], bool), thread, born)
+    optimizer = _end_of_enclosing(store, named(lambda name: name.startswith("Optimizer.step#")), thread, born)
+    loader = _end_of_enclosing(store, named(lambda name: name.startswith("enumerate(DataLoader)#")), thread, born)
     node = _outermost(store, engine)
     operator = _outermost(store, store.kind == Kind.OP)
     ends = np.append(store.end_ns, _FOREVER)
     passes = _backward_passes(store, node[:-1] >= 0)
     next_pass = np.append(passes[0], _FOREVER)[np.searchsorted(passes[0], born, "left")]
     pass_end = np.append(0, passes[1])[np.searchsorted(passes[0], born, "right")]
-    creates = np.array([name in _CREATORS for name in names] + [False], bool)
+    creates = np.append(named(_CREATORS.__contains__), False)
     made_as_input = (loader >= 0) | (creates[operator[row]] & (np.append(store.module, -1)[row] < 0))
     until_backward = died > next_pass
     return np.select(

@@ -58,9 +58,18 @@ def _origin(store: EventStore, row: int, maker: np.ndarray) -> tuple[str, str, s
             users_line(store.stack_of(row)))
 
 
+def origins(store: EventStore, rows: np.ndarray) -> list[tuple[str, str, str]]:
+    """(call, module, line) of each of the events `rows`; empty where they are unknown."""
+    maker = _outermost(store, (store.kind == Kind.OP) | (store.kind == Kind.BACKWARD))
+    known: dict[int, tuple[str, str, str]] = {}
+    return [known[row] if row in known else known.setdefault(row, _origin(store, row, maker)) for row in rows.tolist()]
+
+
 def users_line(frames: list[str]) -> str:
     """The innermost frame outside this package, or the innermost of all, or nothing."""
-    for frame in frames:
-        if not frame.startswith((_PACKAGE, "<")):
-            return frame
-    return frames[0] if frames else ""
+    return next((frame for frame in frames if is_users_frame(frame)), frames[0] if frames else "")
+
+
+def is_users_frame(frame: str) -> bool:
+    """Whether a frame is neither this package's nor generated code."""
+    return not frame.startswith((_PACKAGE, "<"))

@@ -77,7 +77,7 @@ def module_report(source: EventStore | EventTree) -> ModuleReport:
     backward function, and what it calls, to the module of the operator that recorded it."""
     tree = EventTree.of(source)
     store = tree.store
-    module, is_backward = _assigned(tree)
+    module, is_backward = assigned_modules(tree)
     nodes = [ModuleNode(info.path, info.type_name) for info in store.modules]
     outside = ModuleNode("", "(outside modules)", calls=0)
     for target, values in (("forward_ns", np.where(is_backward, 0, tree.self_ns)), ("backward_ns", np.where(is_backward, tree.self_ns, 0)),
@@ -99,7 +99,7 @@ def module_report(source: EventStore | EventTree) -> ModuleReport:
     return ModuleReport(roots[::-1], outside)
 
 
-def _assigned(tree: EventTree) -> tuple[np.ndarray, np.ndarray]:
+def assigned_modules(tree: EventTree) -> tuple[np.ndarray, np.ndarray]:
     """(module, is it part of a backward pass?) per entry."""
     module = tree.column(tree.store.module, -1).astype(np.int64)
     engine = (tree.kind == Kind.NODE) | (tree.kind == Kind.BACKWARD)

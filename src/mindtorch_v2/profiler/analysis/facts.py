@@ -1,0 +1,87 @@
+"""What the rules of advice look at, and what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ..record.kinds import Kind
+from ..store.event_store import EventStore
+from .memory_use import MemoryUse, memory_use
+from .phases import LABELS, Phase, Phases, phases
+from .tree import EventTree
+
+MOST_ROWS = 20  # events that a finding names
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One finding.
+
+    rule       its short name; `title` says it in a sentence, `todo` what to do about it
+    evidence   the figures that it rests on
+    rows       events of the store that show it, longest first
+    gain_ns    upper bound of what can be won over the whole recording; gain_bytes likewise, of memory
+    share      gain_ns as part of the time of all steps
+    """
+
+    rule: str
+    title: str
+    evidence: list[str]
+    todo: str
+    rows: list[int] = field(default_factory=list)
+    gain_ns: int = 0
+    gain_bytes: int = 0
+    share: float = 0.0
+
+
+class Facts:
+    """What the rules look at, each computed when first asked for."""
+
+    def __init__(self, source: EventStore | EventTree) -> None:
+        self.tree = EventTree.of(source)
+        self.store = self.tree.store
+
+    @cached_property
+    def phases(self) -> Phases:
+        return phases(self.store)
+
+    @cached_property
+    def memory(self) -> list[MemoryUse]:
+        return memory_use(self.tree, steps=self.phases.steps)
+
+    @cached_property
+    def has_device(self) -> bool:
+        return bool((self.store.kind == Kind.KERNEL).any())
+
+    @cached_property
+    def whole_ns(self) -> int:
+        """The time of all steps."""
+        return max(int(self.phases.steps.duration_ns.sum()), 1)
+
+    @property
+    def steps(self) -> int:
+        return len(self.phases.steps.number)
+
+    def phase_ns(self, phase: Phase) -> int:
+        return self.phases.total()[LABELS[phase]]
+
+    def rows_named(self, test: Callable[[str], bool], kinds: tuple[int, ...] | None = None) -> np.ndarray:
+        """Rows of the host inside the steps whose name passes the test."""
+        names = [i for i, text in enumerate(self.store.strings) if test(text)]
+        store, steps = self.store, self.phases.steps
+        chosen = np.isin(store.name, names) & (store.device_type == 0)
+        chosen &= (store.start_ns >= steps.start_ns[0]) & (store.end_ns <= steps.end_ns[-1])
+        if kinds is not None:
+            chosen &= np.isin(store.kind, kinds)
+        return np.flatnonzero(chosen)
+
+    def length(self, rows: np.ndarray) -> int:
+        return int((self.store.end_ns[rows] - self.store.start_ns[rows]).sum())
+
+    def longest(self, rows: np.ndarray) -> list[int]:
+        order = np.argsort(-(self.store.end_ns[rows] - self.store.start_ns[rows]), kind="stable")
+        return rows[order[:MOST_ROWS]].tolist()

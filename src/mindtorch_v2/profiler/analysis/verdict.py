@@ -1,0 +1,46 @@
+"""What bounds a program: its input, its host or its device, with the figures that say so."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .device import DeviceUse
+from .phases import LABELS, Phase, Phases
+
+_INPUT_SHARE = 0.25  # of the steps' time spent waiting for data
+_PYTHON_SHARE = 0.4  # of the steps' time spent in Python between operators
+
+
+class Verdict(NamedTuple):
+    """`bound` is "input", "host", "device" or "compute" (a CPU that spends its time in operators); `shares` the phases, largest first."""
+
+    bound: str
+    sentence: str
+    evidence: list[str]
+    shares: list[tuple[str, float]]
+
+
+def verdict(found: Phases, devices: list[DeviceUse]) -> Verdict:
+    """The verdict on all steps together."""
+    total = found.total()
+    whole = max(sum(total.values()), 1)
+    shares = sorted(((label, total[label] / whole) for label in LABELS if total[label]), key=lambda item: -item[1])
+    data, python = total[LABELS[Phase.DATA]] / whole, total[LABELS[Phase.PYTHON]] / whole
+    evidence = [f"{label} takes {share:.1%} of the steps' time" for label, share in shares[:3]]
+    evidence += [
+        f"device {use.device} worked {use.busy_ns / max(use.busy_ns + use.idle_ns, 1):.1%} of the time from its first to its last "
+        f"piece of work, and had launched work to do {use.queued:.1%} of it"
+        for use in devices
+    ]
+    if data >= _INPUT_SHARE:
+        return Verdict("input", f"Input-bound: {data:.0%} of a step waits for the data loader.", evidence, shares)
+    if devices:
+        slowest = max(devices, key=lambda use: use.busy_ns)
+        if slowest.bound == "device":
+            return Verdict(
+                "device", "Device-bound: the device nearly always has launched work waiting.", evidence, shares
+            )
+        return Verdict("host", "Host-bound: the device mostly waits for the host to launch work.", evidence, shares)
+    if python >= _PYTHON_SHARE:
+        return Verdict("host", f"Host-bound: {python:.0%} of a step is Python between operators.", evidence, shares)
+    return Verdict("compute", "Compute-bound: most of a step is spent inside operators on the CPU.", evidence, shares)

@@ -1,0 +1,201 @@
+// Modules as a tree and as a treemap.
+SECTIONS.push({
+  id: "modules",
+  title: "Modules",
+  has: () => P.modules.length > 0,
+  render(root) {
+    const nodes = P.modules.map(([label, depth, calls, forward, backward, bytesUsed, flops], i) => ({
+      i,
+      label,
+      depth,
+      calls,
+      forward,
+      backward,
+      bytesUsed,
+      flops,
+      time: forward + backward,
+      children: [],
+      parent: null,
+    }));
+    const stack = [];
+    for (const node of nodes) {
+      stack.length = node.depth;
+      node.parent = stack[node.depth - 1] || null;
+      if (node.parent) node.parent.children.push(node);
+      stack.push(node);
+    }
+    const roots = nodes.filter((node) => !node.parent),
+      whole = roots.reduce((sum, node) => sum + node.time, 0);
+    root.append(
+      el("h2", {}, "Modules"),
+      el(
+        "p",
+        { class: "soft" },
+        "Times are those of operators; a backward function counts to the module of the operator that recorded it. Everything includes the modules inside.",
+      ),
+      this.treemap(roots, whole),
+      this.tree(roots, whole),
+    );
+  },
+  treemap(roots, whole) {
+    const box = el("div", { class: "treemap" }),
+      path = el("div", { class: "tools" });
+    const show = (parent) => {
+      const items = (parent ? parent.children : roots).filter((node) => node.time > 0).sort((a, b) => b.time - a.time);
+      const rest = parent ? parent.time - items.reduce((sum, node) => sum + node.time, 0) : 0;
+      const values = [
+        ...items.map((node) => ({ node, label: node.label, value: node.time })),
+        ...(rest > 0 && items.length ? [{ node: null, label: "its own operators", value: rest }] : []),
+      ];
+      path.replaceChildren(
+        ...(parent
+          ? [el("button", { type: "button", onclick: () => show(parent.parent) }, "↑ up"), el("span", {}, parent.label)]
+          : [el("span", { class: "soft" }, "Click a module to go inside.")]),
+      );
+      box.replaceChildren(
+        ...squares(values, 0, 0, 100, 100).map(({ item, x, y, w, h }) =>
+          el(
+            "button",
+            {
+              type: "button",
+              title: `${item.label}\n${time(item.value)}, ${percent(item.value, whole)}`,
+              style: {
+                left: x + "%",
+                top: y + "%",
+                width: w + "%",
+                height: h + "%",
+                background: hashColour(item.label),
+              },
+              onclick: () => {
+                if (item.node && item.node.children.length) show(item.node);
+              },
+            },
+            `${item.label} ${percent(item.value, whole)}`,
+          ),
+        ),
+      );
+    };
+    show(
+      roots.length === 1 || (roots[1] && roots[0].time > 0.9 * whole)
+        ? roots[0].children.length
+          ? roots[0]
+          : null
+        : null,
+    );
+    return el("div", {}, path, box);
+  },
+  tree(roots, whole) {
+    const body = el("tbody"),
+      open = new Set(roots.concat(roots.flatMap((node) => node.children))),
+      flops = P.modules.some((row) => row[6]),
+      memory = P.modules.some((row) => row[5]);
+    const titles = [
+      "Module",
+      "Calls",
+      "Forward",
+      "Backward",
+      "Share",
+      ...(memory ? ["Memory"] : []),
+      ...(flops ? ["FLOPs"] : []),
+    ];
+    const lines = (node) => [
+      el(
+        "tr",
+        {},
+        el(
+          "td",
+          { class: "name" },
+          "  ".repeat(node.depth),
+          node.children.length
+            ? el(
+                "button",
+                {
+                  type: "button",
+                  class: "toggle",
+                  "aria-expanded": String(open.has(node)),
+                  onclick: () => {
+                    if (!open.delete(node)) open.add(node);
+                    fill();
+                  },
+                },
+                open.has(node) ? "▾" : "▸",
+              )
+            : "  ",
+          node.label,
+        ),
+        el("td", { class: "n" }, count(node.calls)),
+        el("td", { class: "n" }, time(node.forward)),
+        el("td", { class: "n" }, time(node.backward)),
+        el(
+          "td",
+          { class: "n share", style: { "--part": (100 * node.time) / Math.max(whole, 1) + "%" } },
+          percent(node.time, whole),
+        ),
+        memory ? el("td", { class: "n" }, bytes(node.bytesUsed)) : null,
+        flops ? el("td", { class: "n" }, node.flops ? scaled(node.flops, "FLOP") : "–") : null,
+      ),
+      ...(open.has(node) ? node.children.flatMap(lines) : []),
+    ];
+    const fill = () => body.replaceChildren(...roots.flatMap(lines));
+    fill();
+    return el(
+      "div",
+      { class: "wide" },
+      el(
+        "table",
+        { class: "tree", "aria-label": "Modules" },
+        el(
+          "thead",
+          {},
+          el(
+            "tr",
+            {},
+            titles.map((t, i) => el("th", { class: i ? "n" : "", scope: "col" }, t)),
+          ),
+        ),
+        body,
+      ),
+    );
+  },
+});
+
+// A squarified treemap of items in the order of falling values: rows are filled while that makes their pieces squarer.
+function squares(items, x, y, w, h) {
+  const placed = [];
+  let left = items.slice(),
+    rest = left.reduce((sum, item) => sum + item.value, 0);
+  while (left.length && rest > 0) {
+    const across = w >= h,
+      side = across ? h : w,
+      area = (w * h) / rest;
+    let take = 1,
+      sum = left[0].value;
+    const worst = (n, total) => {
+      const thick = (total * area) / side;
+      return Math.max(
+        ...left.slice(0, n).map((item) => {
+          const long = (item.value * area) / thick;
+          return Math.max(thick / long, long / thick);
+        }),
+      );
+    };
+    while (take < left.length && worst(take + 1, sum + left[take].value) <= worst(take, sum)) sum += left[take++].value;
+    const thick = (sum * area) / side;
+    let at = 0;
+    for (const item of left.slice(0, take)) {
+      const long = (side * item.value) / sum;
+      placed.push(across ? { item, x, y: y + at, w: thick, h: long } : { item, x: x + at, y, w: long, h: thick });
+      at += long;
+    }
+    if (across) {
+      x += thick;
+      w -= thick;
+    } else {
+      y += thick;
+      h -= thick;
+    }
+    left = left.slice(take);
+    rest -= sum;
+  }
+  return placed;
+}

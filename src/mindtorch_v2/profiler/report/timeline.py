@@ -1,0 +1,282 @@
+"""The timeline of the page: every event that fits, packed into few bytes, and the rest merged where it lies.
+
+Events are drawn in lanes: a lane is one depth of one track, so that its events neither overlap nor nest. Lanes are
+stored one after another; inside a lane events are in the order of time and a start is the distance from the one
+before. Columns of whole numbers are stored as planes of bytes, lowest first, which deflate packs well.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..analysis.flows import find_flows
+from ..analysis.operators import users_lines
+from ..analysis.steps import Steps, window_of
+from ..analysis.tree import EventTree
+from ..analysis.values import plain_shapes
+from ..record.kinds import DEVICE_KINDS, Flag, Kind
+from ..store.event_store import EventStore, kept_ancestors
+
+MOST_EVENTS = 420_000
+MOST_FLOWS = 60_000
+_NAME_CHARACTERS, _TEXT_CHARACTERS = 600_000, 200_000  # of all names; of all shapes, and of all lines
+_SEEN = 4_000  # a gap of this part of the window, and shorter ones, cannot be seen
+_LONGEST_TEXT = 240
+_TIME_PLANES = 6  # 2**48 ns: three days
+_IS_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Rows in lanes: for each kept row its lane, and what each lane is."""
+
+    rows: np.ndarray  # row numbers of the store, in the order of the packed columns; -1 for merged events
+    start: np.ndarray
+    end: np.ndarray
+    name: np.ndarray
+    count: np.ndarray  # 0 for an event, n for n merged ones
+    lane_sizes: list[int]
+    lanes: list[tuple[int, int]]  # (track, depth)
+    tracks: list[dict[str, Any]]
+
+
+def timeline(
+    tree: EventTree, steps: Steps, wanted: list[int], most: int = MOST_EVENTS
+) -> tuple[dict[str, Any], dict[int, int]]:
+    """The timeline as JSON, and where each of the `wanted` rows stands in it (those are kept in any case)."""
+    store = tree.store
+    keep = _kept(store, steps, wanted, most)
+    placed = _placed(store, keep)
+    origin = min(window_of(store)[0], int(steps.start_ns[0]))
+    place = np.full(len(store) + 1, -1, np.int64)
+    is_event = placed.rows >= 0
+    place[placed.rows[is_event]] = np.flatnonzero(is_event)
+    data = {
+        "tracks": placed.tracks,
+        "lanes": [[t, d, n] for (t, d), n in zip(placed.lanes, placed.lane_sizes)],
+        "count": len(placed.rows),
+        "events": len(store),
+        "shown": int(is_event.sum()),
+        "columns": _columns(tree, placed, origin),
+        **_texts(tree, placed),
+        "flows": _flows(tree, place),
+    }
+    return data, {row: int(place[row]) for row in wanted if place[row] >= 0}
+
+
+def _kept(store: EventStore, steps: Steps, wanted: list[int], most: int) -> np.ndarray:
+    """Which rows are shown one by one: all where they fit; else the slowest and the median step wholly (if they fit), and of the others the
+    longest rows. What encloses a shown row is shown."""
+    if len(store) <= most:
+        return np.ones(len(store), bool)
+    keep = np.zeros(len(store), bool)
+    keep[wanted] = True
+    by_length = np.argsort(steps.duration_ns, kind="stable")
+    for step in {int(by_length[-1]), int(by_length[len(by_length) // 2])}:
+        inside = (store.start_ns < steps.end_ns[step]) & (store.end_ns > steps.start_ns[step])
+        if int((keep | inside).sum()) <= most * 2 // 3:
+            keep |= inside
+    length = store.end_ns - store.start_ns
+    rest = np.flatnonzero(~keep)
+    room = max(most - int(keep.sum()), 0)
+    if room < len(rest):
+        bound = np.partition(length[rest], len(rest) - room - 1)[len(rest) - room - 1]
+        rest = rest[length[rest] > bound]
+    keep[rest] = True
+    at = np.flatnonzero(keep)
+    while len(at := store.parent[at][(store.parent[at] >= 0)]) and not keep[at].all():
+        keep[at] = True
+    return keep
+
+
+def _placed(store: EventStore, keep: np.ndarray) -> Placed:
+    track, tracks = _tracks(store)
+    depth = _depths(store, track)
+    start, end, name, count, rows = (
+        store.start_ns,
+        store.end_ns,
+        store.name,
+        np.zeros(len(store), np.int64),
+        np.arange(len(store)),
+    )
+    if not keep.all():
+        extra = _merged(store, keep, track, depth)
+        start, end, name, count, rows, track, depth = (
+            np.concatenate([column[keep], more])
+            for column, more in zip((start, end, name, count, rows, track, depth), extra)
+        )
+    order = np.lexsort((start, depth, track))
+    lane = track[order].astype(np.int64) * 4096 + depth[order]
+    codes, begins = np.unique(lane, return_index=True)
+    sizes = np.diff(np.append(begins, len(order))).tolist()
+    for t, info in enumerate(tracks):
+        info["depth"] = int(depth[track == t].max(initial=0)) + 1 if (track == t).any() else 0
+    return Placed(
+        rows[order],
+        start[order],
+        end[order],
+        name[order],
+        count[order],
+        sizes,
+        [(int(c) // 4096, int(c) % 4096) for c in codes],
+        tracks,
+    )
+
+
+def _merged(store: EventStore, keep: np.ndarray, track: np.ndarray, depth: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Neighbours in a lane that are not shown, as one event each: (start, end, name, count, row, track, depth). They
+    merge until the next shown one or the next gap that can be seen; the count includes all that is below them."""
+    is_top = ~keep & np.append(keep, True)[store.parent]
+    below = np.bincount(kept_ancestors(store.parent, keep | is_top)[~keep], minlength=len(store))
+    members = np.flatnonzero(keep | is_top)
+    code = track[members].astype(np.int64) * 4096 + depth[members]
+    order = np.lexsort((store.start_ns[members], code))
+    members, code = members[order], code[order]
+    gap = np.append(0, store.start_ns[members][1:] - store.end_ns[members][:-1])
+    breaks = np.append(True, keep[members[:-1]] | (code[1:] != code[:-1])) | (
+        gap > (int(store.end_ns.max()) - int(store.start_ns[0])) // _SEEN
+    )
+    top = is_top[members]
+    group = np.cumsum(breaks & top)[top] - 1
+    members = members[top]
+    first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+    count = np.bincount(group, weights=below[members]).astype(np.int64)
+    end = np.maximum.reduceat(store.end_ns[members], first)
+    head = members[first]
+    return store.start_ns[head], end, store.name[head], count, np.full(len(head), -1), track[head], depth[head]
+
+
+# ---- tracks and depths ------------------------------------------------------------------------------------------------
+
+
+def _tracks(store: EventStore) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """The track of each row, and the tracks: one per thread, task and stream, and one for what does not nest on its thread."""
+    apart = (store.flags & np.uint8(Flag.ASYNC) != 0) & ~_IS_DEVICE[store.kind]
+    track = np.where(apart, len(store.threads), store.thread)
+    infos: list[dict[str, Any]] = []
+    for thread in store.threads:
+        if thread.device >= 0:
+            infos.append({"name": f"device {thread.device}: {thread.name}", "kind": "stream"})
+        else:
+            infos.append(
+                {
+                    "name": f"task {thread.name}" if thread.task else f"{thread.name or 'thread'} ({thread.os_id})",
+                    "kind": "task" if thread.task else "thread",
+                }
+            )
+    return track, [*infos, {"name": "asynchronous", "kind": "async"}]
+
+
+def _depths(store: EventStore, track: np.ndarray) -> np.ndarray:
+    """How deep each row lies on its track: as recorded where rows nest, else the first free place."""
+    parent = np.where((store.parent >= 0) & (np.append(track, -1)[store.parent] == track), store.parent, -1)
+    depth = np.zeros(len(store), np.int64)
+    inside = np.flatnonzero(parent >= 0)
+    at = parent[inside]
+    while len(inside):
+        depth[inside] += 1
+        at = parent[at]
+        still = at >= 0
+        inside, at = inside[still], at[still]
+    loose = _IS_DEVICE[store.kind] | (track == len(store.threads))
+    for one in np.unique(track[loose]).tolist() if len(track) else ():
+        rows = np.flatnonzero(loose & (track == one))
+        if (store.start_ns[rows][1:] < np.maximum.accumulate(store.end_ns[rows])[:-1]).any():
+            depth[rows] = _first_free(store.start_ns[rows].tolist(), store.end_ns[rows].tolist())
+    return np.minimum(depth, 4095)
+
+
+def _first_free(start: list[int], end: list[int]) -> list[int]:
+    """Greedy: each interval on the lowest level where nothing runs; for tracks with overlaps only."""
+    levels: list[int] = []
+    found = []
+    for begin, finish in zip(start, end):
+        level = next((i for i, until in enumerate(levels) if until <= begin), len(levels))
+        if level == len(levels):
+            levels.append(finish)
+        else:
+            levels[level] = finish
+        found.append(level)
+    return found
+
+
+# ---- packing ----------------------------------------------------------------------------------------------------------
+
+
+def _columns(tree: EventTree, placed: Placed, origin: int) -> dict[str, str]:
+    starts = placed.start - origin
+    begins = np.cumsum([0, *placed.lane_sizes])[:-1]
+    delta = np.diff(starts, prepend=0)
+    delta[begins] = starts[begins]
+    return {
+        "start": packed(delta, _TIME_PLANES),
+        "length": packed(placed.end - placed.start, _TIME_PLANES),
+        "merged": packed(placed.count, 3),
+        "kind": packed(np.where(placed.rows >= 0, tree.store.kind[placed.rows], 0), 1),
+    }
+
+
+def packed(values: np.ndarray, planes: int) -> str:
+    """Whole numbers from 0, as planes of bytes, deflated, in base64."""
+    raw = np.ascontiguousarray(values.astype("<i8")).view(np.uint8).reshape(-1, 8)[:, :planes]
+    compressor = zlib.compressobj(6, zlib.DEFLATED, -15)
+    return base64.b64encode(compressor.compress(np.ascontiguousarray(raw.T).tobytes()) + compressor.flush()).decode(
+        "ascii"
+    )
+
+
+def _texts(tree: EventTree, placed: Placed) -> dict[str, Any]:
+    """Names of events, and what a click on one tells besides its time: shapes and the user's line."""
+    store = tree.store
+    rows = placed.rows
+    made = _table("names", store.strings, placed.name, _NAME_CHARACTERS)
+    if store.inputs:
+        texts = [str(plain_shapes(inputs.shapes)) for inputs in store.inputs]
+        made |= _table("shapes", texts, np.where(rows >= 0, store.columns["inputs"][rows], -1), _TEXT_CHARACTERS)
+    if len(store.stacks):
+        lines, of_node = users_lines(store)
+        made |= _table("lines", lines, np.where(rows >= 0, of_node[store.stack[rows]], -1), _TEXT_CHARACTERS)
+    return made
+
+
+def _table(name: str, texts: Sequence[str], index: np.ndarray, characters: int) -> dict[str, Any]:
+    """The texts that events refer to most often, as many as fit into so many characters, and the references; 0 is none of them."""
+    counts = np.bincount(index[index >= 0], minlength=len(texts))
+    chosen = np.argsort(-counts, kind="stable")
+    chosen = chosen[counts[chosen] > 0]
+    fits = int(np.searchsorted(np.cumsum([min(len(texts[i]), _LONGEST_TEXT) + 3 for i in chosen.tolist()]), characters))
+    number = np.zeros(len(texts) + 1, np.int64)
+    number[chosen[:fits]] = 1 + np.arange(fits)
+    return {
+        name: [cut(texts[i]) for i in chosen[:fits].tolist()],
+        f"{name}_left_out": len(chosen) - fits,
+        f"{name}_index": packed(number[np.where(index >= 0, index, -1)], 3),
+    }
+
+
+def cut(text: str) -> str:
+    """A text that is not longer than the page needs."""
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+
+
+def _flows(tree: EventTree, place: np.ndarray) -> dict[str, Any]:
+    """Pairs of places: from a launching call to its work, and from a forward operator to its backward function."""
+    store = tree.store
+    launched = np.flatnonzero((store.launcher >= 0) & (store.kind != Kind.DEVICE_SCOPE))
+    pairs = find_flows(tree)
+    source = np.concatenate([place[store.launcher[launched]], place[tree.rows_of(pairs.forward)]])
+    target = np.concatenate([place[launched], place[tree.rows_of(pairs.backward)]])
+    both = np.flatnonzero((source >= 0) & (target >= 0))
+    shown = both[:MOST_FLOWS]
+    return {
+        "from": packed(source[shown], 3),
+        "to": packed(target[shown], 3),
+        "count": len(shown),
+        "left_out": len(source) - len(shown),
+    }
