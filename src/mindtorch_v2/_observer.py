@@ -45,4 +45,6 @@ class Observer(Protocol):
         """Memory is gone."""
 
 
+NODE_PREFIX = "autograd::engine::evaluate_function: "      # before the name of a node, in the name of the event of its evaluation
+
 active: Observer | None = None

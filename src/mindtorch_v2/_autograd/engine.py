@@ -9,19 +9,20 @@ from typing import Any
 from .. import _observer
 from .._dispatch import aten, modes
 from .._dispatch.overrides import DisableTorchFunctionSubclass
+from .._observer import NODE_PREFIX
 from .._ops.table import find
 from .._storage import native as _native
 from .._tensor import Parameter, Tensor
 from .accumulate import accumulate
 from .conform import add_gradients, conform
-from .evaluate import EVALUATE, apply_guarded, apply_post_hooks, apply_pre_hooks, names_of, run_hooked
+from .evaluate import apply_guarded, apply_post_hooks, apply_pre_hooks, names_of, run_hooked
 from .function import CustomNode
 from .hooks import run_hooks
 from .node import Node, Slot, edge_of
 
 _LEAF_PRIORITY = -(1 << 62)  # leaves run as soon as they are ready
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
-_EVALUATE_LEAF = EVALUATE + _ACCUMULATE
+_EVALUATE_LEAF = NODE_PREFIX + _ACCUMULATE
 
 
 def target_of(edge: Any) -> Any:

@@ -6,11 +6,11 @@ from typing import Any
 
 from .. import _observer
 from .._dispatch import aten, modes
+from .._observer import NODE_PREFIX
 from .._tensor import Tensor
 from .hooks import run_hooks
 from .node import Node
 
-EVALUATE = "autograd::engine::evaluate_function: "
 _names: dict[type, tuple[str, str]] = {}   # class of a node -> the names of its two events
 
 
@@ -93,7 +93,7 @@ def names_of(node: Node) -> tuple[str, str]:
     """The names of the events of a node's evaluation and of its application."""
     found = _names.get(node.__class__)
     if found is None:
-        found = _names[node.__class__] = EVALUATE + node.name(), node.name()
+        found = _names[node.__class__] = NODE_PREFIX + node.name(), node.name()
     return found
 
 

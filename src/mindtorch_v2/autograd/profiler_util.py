@@ -1,8 +1,9 @@
 """`torch.autograd.profiler_util`: events, their averages and what they are made of."""
 from __future__ import annotations
 
+from ..profiler.analysis.collapse import UNLISTED_NAMES
+from ..profiler.analysis.entries import MEMORY_NAME, STEP_NAME, STEP_PREFIX
 from ..profiler.analysis.formatting import _attr_formatter, _format_memory, _format_time, _format_time_share  # noqa: F401
-from ..profiler.analysis.tree import MEMORY_NAME, STEP_NAME, STEP_PREFIX, UNLISTED_NAMES
 from ..profiler.analysis.values import EventMetadata, FormattedTimesMixin, Interval, Kernel, MemRecordsAcc, StringTable
 from ..profiler.record.enums import DeviceType  # noqa: F401
 from ..profiler.results.event_list import EventList

@@ -26,7 +26,8 @@ from mindtorch_v2.profiler.record.descriptions import Metadata, Options
 from mindtorch_v2.profiler.record.kinds import Kind
 from mindtorch_v2.profiler.record.native_recorder import NativeRecorder
 from mindtorch_v2.profiler.record.native_rows import ROW, split_rows
-from mindtorch_v2.profiler.record.python_recorder import SHAPES, Recorder
+from mindtorch_v2.profiler.record.python_recorder import Recorder
+from mindtorch_v2.profiler.record.row_format import SHAPES
 from mindtorch_v2.profiler.record.window import Recording, Span, Window, recorded, stray_memory
 from mindtorch_v2.profiler.store.build import build_store
 from mindtorch_v2.profiler.store.event_store import EventStore

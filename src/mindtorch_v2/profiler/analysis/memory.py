@@ -26,7 +26,7 @@ import numpy as np
 from ..record.kinds import WORKING_KINDS, Category, Kind
 from ..store.event_store import EventStore, HeldTable, MemoryTable
 from ..store.lifetimes import FOREVER as _FOREVER
-from ..store.lifetimes import Lives, lives
+from ..store.lifetimes import Lifetimes, block_lifetimes
 from .tree import EventTree
 
 __all__ = ["Action", "Blocks", "Category", "Change", "changes", "find_blocks", "running_totals"]
@@ -77,9 +77,9 @@ def find_blocks(source: EventStore | EventTree, device_type: int = 0, device_ind
     """The blocks that lived on a device inside the window."""
     store = EventTree.of(source).store
     memory = _all_records(store)
-    known = lives(memory, store.held)
+    known = block_lifetimes(memory, store.held)
     mine = (known.device_type == device_type) & (known.device_index == device_index)
-    known = Lives(*(column[mine] for column in known))
+    known = Lifetimes(*(column[mine] for column in known))
     row = np.append(memory.row, -1)[known.record]
     thread = np.where(row >= 0, np.append(store.thread, -1)[row], np.append(memory.thread, -1)[known.record])
     blocks = Blocks(known.born_ns, known.died_ns, known.nbytes, row, np.zeros(len(row), np.int8), known.record < 0, known.block,

@@ -13,8 +13,9 @@ import numpy as np
 from ..record.descriptions import InputDescription
 from ..record.enums import DeviceType
 from ..record.kinds import ACTIVITY_NAMES, Flag, Kind
+from .entries import MEMORY_KIND
 from .flows import Flows, find_flows
-from .tree import MEMORY_KIND, EventTree
+from .tree import EventTree
 from .values import Kernel
 
 _DEVICE_NAMES = {Kind.RUNTIME: "runtime", Kind.DRIVER: "runtime", Kind.OVERHEAD: "overhead", Kind.KERNEL: "kernel",

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..analysis.tree import MEMORY_KIND, EventTree
+from ..analysis.entries import MEMORY_KIND
+from ..analysis.tree import EventTree
 from ..record.descriptions import ThreadInfo
 from ..record.kinds import DEVICE_KINDS, Flag
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._observer import NODE_PREFIX
 from ..record.descriptions import Metadata, ModuleInfo, Options, ThreadInfo
 from ..record.enums import DeviceType
 from ..record.kinds import DEVICE_KINDS, LAUNCHING_KINDS, LOADING_PREFIX, PYTHON_KINDS, Flag, Kind
@@ -191,7 +192,7 @@ def _process_name(raw: Collected, process: Any) -> str:
 def _with_backward(kinds: np.ndarray, columns: dict[str, np.ndarray], strings: list[str]) -> np.ndarray:
     """Functions right inside the engine's event for the same node are backward functions."""
     numbers = {text: i for i, text in enumerate(strings)}
-    inner = np.array([numbers.get(text.rpartition("evaluate_function: ")[2], -1) for text in strings] + [-1])
+    inner = np.array([numbers.get(text.removeprefix(NODE_PREFIX), -1) for text in strings] + [-1])
     parent = columns["parent"]
     above = np.append(kinds, -1)[parent]
     same = inner[np.append(columns["name"], -1)[parent]] == columns["name"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._observer import NODE_PREFIX
 from ..record.kinds import ACTIVITY_NAMES, DEVICE_KINDS, PYTHON_KINDS, Kind
 from .build import ROW, Collected
 from .dialects import KEPT, MISSING_ADDRESS
@@ -17,7 +18,6 @@ _BLOCK = 1 << 16
 _LIMIT = 1 << 62              # nanoseconds: beyond lies nothing that a trace could mean
 TRACE = "Trace"               # category of the slice that is the whole window
 _STEP_PREFIX = "ProfilerStep#"
-_NODE_PREFIX = "autograd::engine::evaluate_function: "
 DEVICES = frozenset(int(kind) for kind in DEVICE_KINDS)
 
 # Categories in lower case, as PyTorch has called them since 1.8.
@@ -187,7 +187,7 @@ def _refined(kind: Kind, name: Any) -> Kind:
     if kind is Kind.SCOPE:
         return Kind.STEP if name.startswith(_STEP_PREFIX) else kind
     if kind is Kind.OP:
-        return Kind.NODE if name.startswith(_NODE_PREFIX) else kind if "::" in name else Kind.FUNCTION
+        return Kind.NODE if name.startswith(NODE_PREFIX) else kind if "::" in name else Kind.FUNCTION
     if name.startswith("nn.Module: "):
         return Kind.MODULE
     return Kind.BUILTIN if name.startswith("<built-in") else Kind.GC if name == "Python GC" else kind

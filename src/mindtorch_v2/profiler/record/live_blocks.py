@@ -11,12 +11,12 @@ from ... import _owners
 from ..._storage import begin_recording, held_block, is_part, native, root_array
 from ..._tensor import Parameter, Tensor
 from .kinds import Category
-from .python_recorder import device_number
+from .row_format import device_number
 
 _META = 2
 
 
-class Held(NamedTuple):
+class LiveBlock(NamedTuple):
     """A block that a tensor holds: its number (0 for none, which says that someone looked), place, and what it is for."""
 
     block: int
@@ -26,21 +26,21 @@ class Held(NamedTuple):
     category: int
 
 
-def held_blocks(new_recording: bool) -> list[Held]:
+def find_live_blocks(new_recording: bool) -> list[LiveBlock]:
     """The blocks of all tensors that live. Takes a time proportional to their number. A `new_recording` begins with them: from
     now on only others are reported."""
     if new_recording:
         begin_recording()
     tensors = _tensors()
     purposes = _purposes(tensors)
-    found: dict[int, Held] = {0: Held(0, 0, 0, 0, Category.UNKNOWN)}
+    found: dict[int, LiveBlock] = {0: LiveBlock(0, 0, 0, 0, Category.UNKNOWN)}
     for tensor in tensors:
         root = _root(tensor)
         if root is not None and root.nbytes and id(root) not in found and not is_part(root):
             where = tensor.device
             number = held_block(root, where.type, where.index or 0)
             category = purposes.get(id(root), Category.INPUT)
-            found[id(root)] = Held(number, root.__array_interface__["data"][0], root.nbytes,
+            found[id(root)] = LiveBlock(number, root.__array_interface__["data"][0], root.nbytes,
                                    device_number(where.type, where.index or 0), category)
     return list(found.values())
 

@@ -18,8 +18,10 @@ from ..._storage import native as _native
 from .descriptions import ThreadInfo
 from .interning import op_label
 from .kinds import Kind
-from .python_recorder import Position, Recorder, ThreadBuffer, device_number
+from .python_recorder import Recorder
+from .row_format import Position, device_number
 from .stacks import INTERNAL, builtin_name, code_class, function_name, is_own_function, is_shown, line_of
+from .thread_buffer import ThreadBuffer
 
 _IMPORTS = 4      # bit that marks the import machinery, beside a code's class
 _HIDDEN_FUNCTION = -(1 << 31) + 1      # the label of functions in C that are not shown, as in recorder.h
@@ -116,12 +118,12 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
     def watch_memory(self, on: bool) -> None:
         if on and not self.watches_memory:
             self.watches_memory = True
-            self.meet_again()
+            self.rebind_threads()
         elif not on and self.watches_memory:
             self.watches_memory = False
             _native.remove_allocator()
 
-    def meet_again(self) -> None:
+    def rebind_threads(self) -> None:
         self.renew(self.buffers)
 
     # --- events -----------------------------------------------------------------------------------------------------

@@ -2,24 +2,9 @@
 from __future__ import annotations
 
 from .native_recorder import make
-from .python_recorder import (
-    DETAIL_FIELDS,
-    END_FIELDS,
-    LISTENERS,
-    MEMORY_FIELDS,
-    MODULES,
-    ROW_FIELDS,
-    SHAPES,
-    STACKS,
-    Handle,
-    Listener,
-    Position,
-    Recorder,
-    ThreadBuffer,
-    identity,
-)
+from .python_recorder import Handle, Recorder
+from .recorded_threads import Listener
 
-__all__ = ["DETAIL_FIELDS", "END_FIELDS", "LISTENERS", "MEMORY_FIELDS", "MODULES", "ROW_FIELDS", "SHAPES", "STACKS", "Handle",
-           "Listener", "Position", "Recorder", "ThreadBuffer", "identity", "recorder"]
+__all__ = ["Handle", "Listener", "Recorder", "recorder"]
 
 recorder: Recorder = make() or Recorder()

@@ -17,10 +17,12 @@ from . import clock
 from .descriptions import Metadata, Options
 from .devices import described, watch_of
 from .kinds import PYTHON_KINDS, Kind
-from .live_blocks import Held, held_blocks
+from .live_blocks import LiveBlock, find_live_blocks
 from .native_recorder import NativeRecorder, NativeTracer
-from .recorder import MODULES, SHAPES, STACKS, Handle, Listener, Position, ThreadBuffer, recorder
-from .thread_hooks import Meeting
+from .recorder import Handle, Listener, recorder
+from .row_format import MODULES, SHAPES, STACKS, Position
+from .thread_buffer import ThreadBuffer
+from .thread_hooks import ThreadHook
 from .tracer import GarbageWatch, PythonTracer
 from .window import Recording, Span, Window, recorded, stray_memory
 
@@ -28,7 +30,7 @@ _lock = threading.RLock()     # held while a session starts or stops, never whil
 _sessions: list[Session] = []
 _tracer: PythonTracer | NativeTracer | None = None
 _garbage: GarbageWatch | None = None
-_meeting: Meeting | None = None
+_thread_hook: ThreadHook | None = None
 _is_tracing = False           # whether all is done that tracing needs
 _numbers = itertools.count(1)
 _DISPLACED = ("Python calls are missing from this profile: sys.setprofile or cProfile was begun inside it, and before Python 3.12 a thread "
@@ -56,7 +58,7 @@ class Session:
         self._collecting = False
         self._stray_at = self._dropped_at = 0
         self._steps: list[tuple[int, int]] = []
-        self._held: list[tuple[int, bool, list[Held]]] = []
+        self._live_blocks: list[tuple[int, bool, list[LiveBlock]]] = []
         self._is_ending = False
         self._recorded: Window | None = None
 
@@ -80,16 +82,16 @@ class Session:
         self._open_spans()
         held = self._look(new=True)
         self.start_ns = recorder.now()
-        self._held.append((self.start_ns, False, held))
+        self._live_blocks.append((self.start_ns, False, held))
         self._steps.append((self.start_ns, step))
 
     def _covered(self) -> list[ThreadBuffer]:
         everyone = self.options.profile_all_threads or self.options.with_stack      # of others perhaps only Python calls
         return [b for n, b in list(recorder.buffers.items()) if everyone or n == self.thread]
 
-    def _look(self, new: bool = False) -> list[Held]:
+    def _look(self, new: bool = False) -> list[LiveBlock]:
         """The blocks that tensors hold, where memory is profiled."""
-        return held_blocks(new) if self.options.profile_memory and not self.warming else []
+        return find_live_blocks(new) if self.options.profile_memory and not self.warming else []
 
     def _open_spans(self) -> None:
         self._collecting = True
@@ -118,7 +120,7 @@ class Session:
         if self.running and on != self._collecting:
             if on:
                 self._open_spans()
-                self._held.append((recorder.now(), False, self._look(new=True)))
+                self._live_blocks.append((recorder.now(), False, self._look(new=True)))
             else:
                 self._close_spans()
 
@@ -150,7 +152,7 @@ class Session:
                    for number, (buffer, spans) in self._spans.items()]
         return Window(self.number, self.start_ns, self.stop_ns, self.options, threads, stray_memory(recorder, self._stray_at),
                       recorder.labels, recorder.inputs, recorder.modules, recorder.stacks, recorder.dropped - self._dropped_at,
-                      self._steps, self._device, self._held)
+                      self._steps, self._device, self._live_blocks)
 
     @guarded("_give_up")
     def discard(self) -> None:
@@ -174,8 +176,8 @@ class Session:
             self.stop_ns = self.stop_ns or recorder.now()
             self._close_spans()
             self._displaced = self.options.with_stack and _tracer is not None and _tracer.is_displaced()
-            if not any(is_end for _, is_end, _ in self._held):
-                self._held.append((self.stop_ns, True, self._look()))
+            if not any(is_end for _, is_end, _ in self._live_blocks):
+                self._live_blocks.append((self.stop_ns, True, self._look()))
             self._stop_watch()
         finally:
             self._leave()
@@ -258,7 +260,7 @@ def _open_frames(buffer: ThreadBuffer) -> tuple[int, ...]:
 def _settle() -> None:
     """Makes the recorder, its hooks and the observer's slot what the registered sessions and listeners ask for. What it does depends on
     them alone, so that a call that was interrupted is made good by the next."""
-    global _tracer, _garbage, _meeting, _is_tracing
+    global _tracer, _garbage, _thread_hook, _is_tracing
     asked = [s.options for s in _sessions]
     stacks, modules = any(o.with_stack for o in asked), any(o.with_modules for o in asked)
     recorder.set_details((SHAPES if any(o.describes_inputs for o in asked) else 0) | (STACKS if stacks else 0)
@@ -275,19 +277,19 @@ def _settle() -> None:
             _tracer = NativeTracer(recorder) if isinstance(recorder, NativeRecorder) else PythonTracer(recorder)
         _tracer.start()
         recorder.on_adopt = _tracer.trace_thread
-        recorder.meet_again()
-        _meeting = _meeting or Meeting(recorder.adopt_calls)
-        _meeting.start()
+        recorder.rebind_threads()
+        _thread_hook = _thread_hook or ThreadHook(recorder.adopt_calls)
+        _thread_hook.start()
         _is_tracing = True
     elif not stacks and _tracer is not None:
         _is_tracing, recorder.on_adopt = False, None
-        if _meeting is not None:
-            _meeting.stop()
-            _meeting = None
+        if _thread_hook is not None:
+            _thread_hook.stop()
+            _thread_hook = None
         _tracer.stop(list(recorder.buffers.values()))
         _tracer = None
-    if _meeting is not None:
-        _meeting.expect(any(o.with_stack for o in asked) and recorder.all_threads)
+    if _thread_hook is not None:
+        _thread_hook.watch_new_threads(any(o.with_stack for o in asked) and recorder.all_threads)
     garbage = any(o.with_stack and o.record_python_gc_info for o in asked)
     if garbage and _garbage is None:
         _garbage = GarbageWatch(recorder)
@@ -315,7 +317,7 @@ def _forget_unused() -> None:
 
 def _after_fork_in_child() -> None:
     """The child's calls are its own business: the parent's profile goes on in the parent only."""
-    global _lock, _tracer, _garbage, _meeting, _is_tracing
+    global _lock, _tracer, _garbage, _thread_hook, _is_tracing
     _lock = threading.RLock()
     for session in _sessions:
         session.running = False
@@ -324,9 +326,9 @@ def _after_fork_in_child() -> None:
         _tracer.stop(list(recorder.buffers.values()))
     if _garbage is not None:
         _garbage.stop()
-    if _meeting is not None:
-        _meeting.stop()
-    _tracer = _garbage = _meeting = None
+    if _thread_hook is not None:
+        _thread_hook.stop()
+    _tracer = _garbage = _thread_hook = None
     _is_tracing = False
     recorder.listeners = ()
     recorder.watch_memory(False)

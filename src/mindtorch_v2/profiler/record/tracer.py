@@ -10,8 +10,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .kinds import Kind
-from .python_recorder import Recorder, ThreadBuffer
+from .python_recorder import Recorder
 from .stacks import CLASSES, INTERNAL, builtin_name, function_name, is_own_function, is_shown
+from .thread_buffer import ThreadBuffer
 
 ProfileFunction = Callable[[FrameType, str, Any], Any]
 # Each thread's last profile function. Before the interpreter calls it, it may collect garbage, whose finalisers may end tracing: the

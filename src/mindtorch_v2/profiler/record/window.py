@@ -10,10 +10,11 @@ import numpy as np
 from .columns import constant, is_constant
 from .descriptions import Metadata, Options, ThreadInfo
 from .interning import InputTable, Labels, ModuleTable
-from .live_blocks import Held
+from .live_blocks import LiveBlock
 from .native_recorder import NativeBuffer, NativeRecorder, joined_memory
 from .native_rows import split_rows
-from .python_recorder import CUT_FIELDS, DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, TENSORS, Position, ThreadBuffer
+from .row_format import CUT_FIELDS, DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, TENSORS, Position
+from .thread_buffer import ThreadBuffer
 
 NO_END = np.iinfo(np.int64).min
 
@@ -58,7 +59,7 @@ class Window:
     refused: int = 0                     # rows and memory records that were not taken in
     steps: list[tuple[int, int]] = field(default_factory=list)   # (time, step number), ascending
     device: Any = None                   # what ran on devices, where that was asked for
-    held: list[tuple[int, bool, list[Held]]] = field(default_factory=list)    # (time, at the end, what tensors held then)
+    held: list[tuple[int, bool, list[LiveBlock]]] = field(default_factory=list)    # (time, at the end, what tensors held then)
 
 
 def _matrix(flat: Sequence[int], width: int) -> np.ndarray:

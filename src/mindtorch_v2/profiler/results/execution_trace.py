@@ -19,8 +19,8 @@ from ..._tensor import Tensor
 from ..export.atomic import atomic_writer
 from ..record.interning import number_of
 from ..record.kinds import Kind
-from ..record.recorder import identity
 from ..record.session import add_listener, remove_listener
+from ..record.thread_identity import identity
 
 SCHEMA = "1.1.1-chakra.0.0.4"
 PROCESS_NODE = "[pytorch|profiler|execution_trace|process]"

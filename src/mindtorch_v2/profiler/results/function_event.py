@@ -8,65 +8,10 @@ from typing import Any
 from ..analysis.source import KIND_NAMES, EventSource
 from ..analysis.values import EventMetadata, FormattedTimesMixin, Interval, Kernel, as_lists, deprecated, plain_shapes
 from ..record.enums import DeviceType
-from ..record.kinds import Kind
 from ..store.files import collector_paused
+from .event_attributes import STORED_ATTRIBUTES, OwnValues, concrete_inputs_of, keywords_of, looked_up, metadata_of, of_inputs, stored
 
 _GC_PAUSE_FROM = 10_000
-
-
-class OwnValues:
-    """The source of a single event that is no view: a list of one value per attribute."""
-
-    is_store = False
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.__dict__.update((name, [value]) for name, value in values.items())
-
-
-def _stored(name: str, read: Callable[[FunctionEvent], Any]) -> Any:
-    """An attribute that is read from the event's source. Assigning to it gives the event its own values."""
-    def assign(event: FunctionEvent, value: Any) -> None:
-        event._detach()
-        getattr(event._source, name)[0] = value
-    _ATTRIBUTES.append(name)
-    return property(read, assign)
-
-
-def _looked_up(name: str, find: Callable[[EventSource, int], Any]) -> Any:
-    """An attribute that has no list in a store's source because making it for all events would be wasteful."""
-    def read(event: FunctionEvent) -> Any:
-        source = event._source
-        return find(source, event._index) if source.is_store else getattr(source, name)[0]
-    return _stored(name, read)
-
-
-def _of_inputs(name: str, part: Callable[[Any], Any]) -> Any:
-    """A list made from the description of the arguments; empty where shapes were not asked for."""
-    def find(source: EventSource, entry: int) -> Any:
-        inputs = source.inputs(entry)
-        return [] if inputs is None or not source.tree.store.metadata.options.describes_inputs else part(inputs)
-    return _looked_up(name, find)
-
-
-def _concrete(source: EventSource, entry: int) -> list[Any]:
-    """The values of arguments. PyTorch gives numbers and lists of them; what a user gave to a scope is given as it is."""
-    inputs = source.inputs(entry)
-    if inputs is None or not source.tree.store.metadata.options.concrete_inputs:
-        return []
-    values = as_lists(inputs.values)
-    return [None if isinstance(value, str) else value for value in values] if source.kind[entry] == Kind.OP else values
-
-
-def _keywords(source: EventSource, entry: int) -> dict[str, Any]:
-    inputs = source.inputs(entry)
-    return {} if inputs is None else {key: as_lists(value) for key, value in inputs.keywords}
-
-
-def _shown_in_trace(source: EventSource, entry: int) -> str:
-    """What a trace shows of an event besides its arguments: its number there, which memory records and devices have none of."""
-    tree = source.tree
-    is_numbered = tree.store.metadata.options.event_metadata and tree.row[entry] >= 0 and tree.device_type[entry] == 0
-    return f'"Ev Idx": {int(tree.host_number[entry])}' if is_numbered else ""
 
 
 def event_of(source: EventSource, entry: int) -> FunctionEvent:
@@ -92,8 +37,7 @@ def views_of(source: EventSource, entries: Sequence[int]) -> list[FunctionEvent]
     return made
 
 
-_ATTRIBUTES: list[str] = []
-_SHOWN = (   # what `vars()` of an event shows: PyTorch's names, in its order
+VARS_NAMES = (   # what `vars()` of an event shows: PyTorch's names, in its order
     "id", "node_id", "name", "overload_name", "trace_name", "time_range", "thread", "fwd_thread", "kernels", "count", "cpu_children",
     "cpu_parent", "input_shapes", "concrete_inputs", "kwinputs", "stack", "scope", "use_device", "cpu_memory_usage",
     "device_memory_usage", "is_async", "is_remote", "sequence_nr", "device_type", "device_index", "device_resource_id", "is_legacy",
@@ -103,7 +47,7 @@ _SHOWN = (   # what `vars()` of an event shows: PyTorch's names, in its order
     "python_module_id")
 
 
-class _Held:
+class _Slots:
     """What an event really has; see `FunctionEvent.__dict__`."""
 
     __slots__ = ("_source", "_index", "__dict__")
@@ -111,10 +55,10 @@ class _Held:
     _index: int
 
 
-_own_attributes: Callable[[Any], dict[str, Any]] = vars(_Held)["__dict__"].__get__
+_own_attributes: Callable[[Any], dict[str, Any]] = vars(_Slots)["__dict__"].__get__
 
 
-class FunctionEvent(FormattedTimesMixin, _Held):
+class FunctionEvent(FormattedTimesMixin, _Slots):
     """An operator call, a node of the autograd engine, an annotation, or a memory record.
 
     It answers to PyTorch's attributes and, as a mapping, to the keys `name`, `kind` ("op", "scope" or "memory"),
@@ -132,53 +76,53 @@ class FunctionEvent(FormattedTimesMixin, _Held):
     total_cpu_percent: Any = -1
     total_device_percent: Any = -1
 
-    name = _stored("name", lambda event: event._source.name[event._index])
-    trace_name = _stored("trace_name", lambda event: event._source.trace_name[event._index])
-    overload_name = _stored("overload_name", lambda event: event._source.overload_name[event._index])
-    thread = _stored("thread", lambda event: event._source.thread[event._index])
-    fwd_thread = _stored("fwd_thread", lambda event: event._source.fwd_thread[event._index])
-    scope = _stored("scope", lambda event: event._source.scope[event._index])
-    sequence_nr = _stored("sequence_nr", lambda event: event._source.sequence_nr[event._index])
-    device_type = _stored("device_type", lambda event: event._source.device_type[event._index])
-    device_resource_id = _stored("device_resource_id", lambda event: event._source.device_resource_id[event._index])
-    is_async = _stored("is_async", lambda event: event._source.is_async[event._index])
-    is_user_annotation = _stored("is_user_annotation", lambda event: event._source.is_user_annotation[event._index])
-    flops = _stored("flops", lambda event: event._source.flops[event._index])
-    cpu_memory_usage = _stored("cpu_memory_usage", lambda event: event._source.cpu_memory_usage[event._index])
-    device_memory_usage = _stored("device_memory_usage", lambda event: event._source.device_memory_usage[event._index])
+    name = stored("name", lambda event: event._source.name[event._index])
+    trace_name = stored("trace_name", lambda event: event._source.trace_name[event._index])
+    overload_name = stored("overload_name", lambda event: event._source.overload_name[event._index])
+    thread = stored("thread", lambda event: event._source.thread[event._index])
+    fwd_thread = stored("fwd_thread", lambda event: event._source.fwd_thread[event._index])
+    scope = stored("scope", lambda event: event._source.scope[event._index])
+    sequence_nr = stored("sequence_nr", lambda event: event._source.sequence_nr[event._index])
+    device_type = stored("device_type", lambda event: event._source.device_type[event._index])
+    device_resource_id = stored("device_resource_id", lambda event: event._source.device_resource_id[event._index])
+    is_async = stored("is_async", lambda event: event._source.is_async[event._index])
+    is_user_annotation = stored("is_user_annotation", lambda event: event._source.is_user_annotation[event._index])
+    flops = stored("flops", lambda event: event._source.flops[event._index])
+    cpu_memory_usage = stored("cpu_memory_usage", lambda event: event._source.cpu_memory_usage[event._index])
+    device_memory_usage = stored("device_memory_usage", lambda event: event._source.device_memory_usage[event._index])
 
-    id = _looked_up("id", lambda source, entry: entry + 1)
-    external_id = _looked_up("external_id", lambda source, entry: entry + 1)
-    time_range = _looked_up("time_range", lambda source, entry: Interval(source.start_us[entry], source.end_us[entry]))
-    device_index = _looked_up("device_index", lambda source, entry: source.device_index(entry))
-    use_device = _looked_up("use_device", lambda source, entry: source.tree.store.metadata.use_device)
-    activity_type = _looked_up("activity_type", lambda source, entry: source.activity_type(entry))
-    stack = _looked_up("stack", lambda source, entry: source.stack(entry))
-    input_shapes = _of_inputs("input_shapes", lambda inputs: plain_shapes(inputs.shapes))
-    structured_input_shapes = _of_inputs("structured_input_shapes", lambda inputs: as_lists(inputs.shapes))
-    structured_input_strides = _of_inputs("structured_input_strides", lambda inputs: as_lists(inputs.strides))
-    input_dtypes = _of_inputs("input_dtypes", lambda inputs: list(inputs.types))
-    concrete_inputs = _looked_up("concrete_inputs", _concrete)
-    kwinputs = _looked_up("kwinputs", _keywords)
-    cpu_parent = _looked_up(
+    id = looked_up("id", lambda source, entry: entry + 1)
+    external_id = looked_up("external_id", lambda source, entry: entry + 1)
+    time_range = looked_up("time_range", lambda source, entry: Interval(source.start_us[entry], source.end_us[entry]))
+    device_index = looked_up("device_index", lambda source, entry: source.device_index(entry))
+    use_device = looked_up("use_device", lambda source, entry: source.tree.store.metadata.use_device)
+    activity_type = looked_up("activity_type", lambda source, entry: source.activity_type(entry))
+    stack = looked_up("stack", lambda source, entry: source.stack(entry))
+    input_shapes = of_inputs("input_shapes", lambda inputs: plain_shapes(inputs.shapes))
+    structured_input_shapes = of_inputs("structured_input_shapes", lambda inputs: as_lists(inputs.shapes))
+    structured_input_strides = of_inputs("structured_input_strides", lambda inputs: as_lists(inputs.strides))
+    input_dtypes = of_inputs("input_dtypes", lambda inputs: list(inputs.types))
+    concrete_inputs = looked_up("concrete_inputs", concrete_inputs_of)
+    kwinputs = looked_up("kwinputs", keywords_of)
+    cpu_parent = looked_up(
         "cpu_parent", lambda source, entry: event_of(source, source.parent[entry]) if source.parent[entry] >= 0 else None)
-    cpu_children = _looked_up("cpu_children", lambda source, entry: [event_of(source, c) for c in source.tree.children(entry)])
-    flow_id = _looked_up("flow_id", lambda source, entry: source.flow_of_entry.get(entry, (0, False))[0])
-    flow_type = _looked_up("flow_type", lambda source, entry: int(entry in source.flow_of_entry))
-    flow_start = _looked_up("flow_start", lambda source, entry: source.flow_of_entry.get(entry, (0, False))[1])
-    node_id = _looked_up("node_id", lambda source, entry: -1)
-    count = _looked_up("count", lambda source, entry: 1)
-    kernels = _looked_up("kernels", lambda source, entry: source.kernels(entry))
-    is_remote = _looked_up("is_remote", lambda source, entry: False)
-    is_legacy = _looked_up("is_legacy", lambda source, entry: False)
-    is_python_function = _looked_up("is_python_function", lambda source, entry: False)
-    linked_correlation_id = _looked_up("linked_correlation_id", lambda source, entry: int(source.tree.owner[entry]) + 1)
-    extra_meta = _looked_up("extra_meta", lambda source, entry: None)
-    event_metadata: EventMetadata | None = _looked_up("event_metadata", lambda source, entry: None)
-    _metadata_json = _looked_up("_metadata_json", _shown_in_trace)
-    python_id = _looked_up("python_id", lambda source, entry: -1)
-    python_parent_id = _looked_up("python_parent_id", lambda source, entry: -1)
-    python_module_id = _looked_up("python_module_id", lambda source, entry: -1)
+    cpu_children = looked_up("cpu_children", lambda source, entry: [event_of(source, c) for c in source.tree.children(entry)])
+    flow_id = looked_up("flow_id", lambda source, entry: source.flow_of_entry.get(entry, (0, False))[0])
+    flow_type = looked_up("flow_type", lambda source, entry: int(entry in source.flow_of_entry))
+    flow_start = looked_up("flow_start", lambda source, entry: source.flow_of_entry.get(entry, (0, False))[1])
+    node_id = looked_up("node_id", lambda source, entry: -1)
+    count = looked_up("count", lambda source, entry: 1)
+    kernels = looked_up("kernels", lambda source, entry: source.kernels(entry))
+    is_remote = looked_up("is_remote", lambda source, entry: False)
+    is_legacy = looked_up("is_legacy", lambda source, entry: False)
+    is_python_function = looked_up("is_python_function", lambda source, entry: False)
+    linked_correlation_id = looked_up("linked_correlation_id", lambda source, entry: int(source.tree.owner[entry]) + 1)
+    extra_meta = looked_up("extra_meta", lambda source, entry: None)
+    event_metadata: EventMetadata | None = looked_up("event_metadata", lambda source, entry: None)
+    _metadata_json = looked_up("_metadata_json", metadata_of)
+    python_id = looked_up("python_id", lambda source, entry: -1)
+    python_parent_id = looked_up("python_parent_id", lambda source, entry: -1)
+    python_module_id = looked_up("python_module_id", lambda source, entry: -1)
 
     def __init__(
         self, id: int, name: str, thread: int, start_us: float, end_us: float, overload_name: str | None = None,
@@ -205,7 +149,7 @@ class FunctionEvent(FormattedTimesMixin, _Held):
     def _detach(self) -> None:
         """Stop being a view."""
         if self._source.is_store:
-            self._source = OwnValues({name: getattr(self, name) for name in _ATTRIBUTES})
+            self._source = OwnValues({name: getattr(self, name) for name in STORED_ATTRIBUTES})
             self._index = 0
 
     def __getstate__(self) -> tuple[Any, ...]:
@@ -219,7 +163,7 @@ class FunctionEvent(FormattedTimesMixin, _Held):
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         """PyTorch's attributes and whatever else was assigned, as a new dictionary: what `vars(event)` gives. It is worked out
         when asked for; changing it does not change the event."""
-        return {name: getattr(self, name) for name in _SHOWN} | _own_attributes(self)
+        return {name: getattr(self, name) for name in VARS_NAMES} | _own_attributes(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FunctionEvent) and self._source is other._source and self._index == other._index

@@ -32,7 +32,7 @@ class _OfFirst:
         return None if row._first is None else getattr(row._first, self.name)
 
 
-class _Held:
+class _Slots:
     """What a group has besides PyTorch's attributes; see `FunctionEventAvg.__dict__`."""
 
     __slots__ = ("_first", "_covered", "_number", "__dict__")
@@ -41,10 +41,10 @@ class _Held:
     _number: int      # which of them this is
 
 
-_own_attributes: Callable[[Any], dict[str, Any]] = vars(_Held)["__dict__"].__get__
+_own_attributes: Callable[[Any], dict[str, Any]] = vars(_Slots)["__dict__"].__get__
 
 
-class FunctionEventAvg(FormattedTimesMixin, _Held):
+class FunctionEventAvg(FormattedTimesMixin, _Slots):
     """A group of events: times in microseconds, memory, FLOPs and `count` are sums, `cpu_time` and `device_time` means,
     everything else is that of its first event."""
 

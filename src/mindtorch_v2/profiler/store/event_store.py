@@ -15,7 +15,7 @@ from ..record.columns import constant, is_constant
 from ..record.descriptions import InputDescription, Metadata, ModuleInfo, ThreadInfo
 from ..record.kinds import Category
 from .fields import EVENT_FIELDS, HELD_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Field
-from .lifetimes import lives
+from .lifetimes import block_lifetimes
 
 _ROW_COLUMNS = tuple(f.name for f in EVENT_FIELDS if f.unit == "row")
 
@@ -184,7 +184,7 @@ class EventStore(Table):
         """What is known of the blocks of [start_ns, stop_ns): those that lived when it begins, and what was seen then and later."""
         if not len(self.held) or start_ns <= self.held.time_ns[0]:
             return self.held
-        known = lives(self.memory, self.held)
+        known = block_lifetimes(self.memory, self.held)
         there = (known.born_ns < start_ns) & (known.died_ns > start_ns) & (known.block > 0)
         numbers, first = np.unique(self.held.block, return_index=True)
         place = np.minimum(np.searchsorted(numbers, known.block[there]), len(numbers) - 1)

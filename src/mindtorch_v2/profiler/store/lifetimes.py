@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 FOREVER = np.iinfo(np.int64).max
 
 
-class Lives(NamedTuple):
+class Lifetimes(NamedTuple):
     """One block per place, in the order in which they began: columns of equal length.
 
     `died_ns` is FOREVER for what outlived the recording, `record` the memory record of the beginning, or -1 for what was there
@@ -29,7 +29,7 @@ class Lives(NamedTuple):
     end: np.ndarray
 
 
-def lives(memory: MemoryTable, held: HeldTable) -> Lives:
+def block_lifetimes(memory: MemoryTable, held: HeldTable) -> Lifetimes:
     """Beginnings and ends belong together by the number of the block, or where there is none by address: of the records of one
     address an end belongs to the beginning before it. What was held when a recording was resumed but had ended unseen, ended
     then."""
@@ -53,7 +53,7 @@ def lives(memory: MemoryTable, held: HeldTable) -> Lives:
     source = source[by_time]
     block, address, nbytes, device_type, device_index = [_either(memory.columns[n], held.columns[n], source) for n in (
         "block", "address", "nbytes", "device_type", "device_index")]
-    return Lives(block, address, nbytes, device_type, device_index, born[by_time], died[by_time], np.maximum(source, -1), end[by_time])
+    return Lifetimes(block, address, nbytes, device_type, device_index, born[by_time], died[by_time], np.maximum(source, -1), end[by_time])
 
 
 def _keys(memory: MemoryTable) -> np.ndarray:

@@ -1,0 +1,193 @@
+"""What one thread recorded, in the Python recorder: flat lists of rows, details, ends and memory records, and the stack of open rows."""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from .descriptions import ThreadInfo
+from .row_format import CUT_FIELDS, DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Position
+
+
+class Lane:
+    """What an asyncio task or a greenlet has open while another one runs; number 0 is the thread's own."""
+
+    __slots__ = ("number", "name", "inherited", "open", "calls", "module", "module_stack")
+
+    def __init__(self, number: int = 0, name: str = "", inherited: int = -1) -> None:
+        self.number, self.name, self.inherited = number, name, inherited
+        self.open: list[int] = []
+        self.calls: set[int] = set()
+        self.module = -1
+        self.module_stack: list[tuple[Any, int, int]] = []
+
+
+class ThreadBuffer:
+    """What one thread recorded. `open` is its stack of open rows: a row number, or -2 - number where the row was
+    opened with a handle and will be closed by it. Row numbers grow but may have gaps. Positions count what has been given
+    up (`gone`) too."""
+
+    __slots__ = ("info", "row_numbers", "marks", "rows", "details", "ends", "cuts", "open", "calls", "memory", "detached", "module",
+                 "module_stack", "op_stacks", "frames", "builtins", "traced", "paused_by_ops", "gone",
+                 "lanes", "lane", "task", "base", "switched", "calls_only")
+
+    def __init__(self, info: ThreadInfo) -> None:
+        self.info = info
+        self.row_numbers = itertools.count()
+        self.marks = 0                      # numbers that no row got
+        self.gone = [0, 0, 0, 0]            # entries given up of rows, details, ends, memory
+        self.rows: list[int] = []           # flat, ROW_FIELDS
+        self.details: list[int] = []        # flat, DETAIL_FIELDS
+        self.ends: list[int] = []           # flat, END_FIELDS
+        self.cuts: list[int] = []           # flat, CUT_FIELDS
+        self.open: list[int] = []
+        self.calls: set[int] = set()        # those of `open` that are Python calls
+        self.memory: list[int] = []         # flat, MEMORY_FIELDS
+        self.detached: dict[int, int] = {}  # rows closed by another thread -> that thread's number
+        self.module = -1
+        self.module_stack: list[tuple[Any, int, int]] = []   # (outermost module, module before, row)
+        self.op_stacks: dict[int, int] = {}         # open operator of the package -> its call stack
+        self.frames: dict[FrameType, int] = {}      # running Python function -> its row
+        self.builtins: dict[FrameType, int] = {}    # caller of a running function in C -> that function's row
+        self.traced = False
+        self.calls_only = False             # only its Python calls are recorded
+        self.paused_by_ops: Any = None      # the thread's profile function, where it need not run inside operators
+        self.lanes = [Lane()]               # the thread's own, and those of its tasks
+        self.lane = self.lanes[0]           # the current one: what it has open stands here
+        self.task: Any = None               # whose it is
+        self.base = -1                      # the parent (as in `open`) of rows that begin where the lane has nothing open
+        self.switched: list[tuple[int, int]] = []   # (row, lane): from which row on the thread ran in which lane
+
+    @property
+    def in_task(self) -> bool:
+        """Whether a task runs, not the thread itself."""
+        return self.lane.number != 0
+
+    def add_lane(self, number: int, name: str, is_greenlet: bool, inherited: int) -> Lane:
+        """A lane for a task. (Frames are found by what they are, so greenlets need no more.)"""
+        self.lanes.append(Lane(number, name, inherited))
+        return self.lanes[-1]
+
+    def switches(self) -> list[tuple[int, int]]:
+        """(row, lane): from which row on the thread ran in which lane."""
+        return list(self.switched)
+
+    def go_to(self, lane: Lane) -> None:
+        """Takes up what a task had open."""
+        before = self.lane
+        before.open, before.calls, before.module, before.module_stack = self.open, self.calls, self.module, self.module_stack
+        self.open, self.calls, self.module, self.module_stack = lane.open, lane.calls, lane.module, lane.module_stack
+        self.lane = lane
+
+    def switch(self, task: Any, lane: Lane) -> None:
+        """Another task runs now."""
+        number = next(self.row_numbers)
+        self.marks += 1
+        self.task = task
+        if lane is not self.lane:
+            self.switched.append((number, lane.number))
+            self.go_to(lane)
+        self.base = self._base_of(lane)
+
+    def _base_of(self, lane: Lane) -> int:
+        """What encloses the rows of a task beside its own: the scope that it began in while that is open, else what the thread has
+        open."""
+        if lane.number == 0:
+            return -1
+        inherited = -2 - lane.inherited
+        if lane.inherited >= 0 and any(inherited in other.open for other in self.lanes):
+            return inherited
+        root = self.lanes[0]
+        return next((row for row in reversed(root.open) if row not in root.calls), -1)
+
+    def position(self) -> Position:
+        """Where the next entries will stand."""
+        number = next(self.row_numbers)
+        rows, details, ends, memory = [len(flat) + gone for flat, gone in
+                                       zip((self.rows, self.details, self.ends, self.memory), self.gone)]
+        self.marks += 1
+        return Position(number, number - self.marks + 1, rows, details, ends, memory, memory // len(MEMORY_FIELDS))
+
+    def open_rows(self) -> list[tuple[int, int]]:
+        """(row, label) of what is open with a handle, outermost first."""
+        labels = dict(zip(self.rows[::len(ROW_FIELDS)], self.rows[2::len(ROW_FIELDS)]))
+        opened = [self.open, *(lane.open for lane in self.lanes if lane is not self.lane)]
+        return [(-2 - row, labels[-2 - row]) for rows in opened for row in rows if row < -1 and -2 - row in labels]
+
+    def forget(self, limit: int) -> None:
+        """Gives up the oldest rows and memory records, so that `limit` of each are left."""
+        width = len(ROW_FIELDS)
+        cut = max(0, len(self.rows) - limit * width)
+        del self.rows[:cut]
+        self.gone[0] += cut
+        first = self.rows[0] if self.rows else 0
+        for place, flat, size in ((1, self.details, len(DETAIL_FIELDS)), (2, self.ends, len(END_FIELDS))):
+            kept = [x for i in range(0, len(flat), size) if flat[i] >= first for x in flat[i:i + size]]
+            self.gone[place] += len(flat) - len(kept)
+            flat[:] = kept
+        size = len(CUT_FIELDS)
+        self.cuts[:] = [x for i in range(0, len(self.cuts), size) if self.cuts[i] >= first for x in self.cuts[i:i + size]]
+        cut = max(0, len(self.memory) - limit * len(MEMORY_FIELDS))
+        del self.memory[:cut]
+        self.gone[3] += cut
+
+    def end(self, row: int, now: int) -> None:
+        """Ends a row that was opened with a handle, wherever it stands."""
+        opened, number = self.open, -2 - row
+        if row < 0:                              # it was not kept
+            return
+        if opened and opened[-1] == number:
+            opened.pop()
+            self.calls.discard(number)
+            self.ends += (row, now)
+        elif number in self.calls:
+            self._end_call(number, now)
+        elif number in opened:
+            self.end_event(opened.index(number), now)
+        elif len(self.lanes) > 1:                # else it ended with the event that it began in
+            self._in_its_lane(number, lambda: self.end(row, now))
+
+    def _in_its_lane(self, number: int, end: Callable[[], None]) -> None:
+        """Ends a row that another lane than the current one has open."""
+        current = self.lane
+        for lane in self.lanes:
+            if lane is not current and number in lane.open:
+                self.go_to(lane)
+                end()
+                self.go_to(current)
+                return
+
+    def _end_call(self, number: int, now: int) -> None:
+        """Ends a Python call before an event that began in it: its row ends where that began, and what called it encloses the event."""
+        opened = self.open
+        place = opened.index(number)
+        del opened[place]
+        self.calls.remove(number)
+        self.ends += (-2 - number, now)
+        if opened[place] != -1:
+            self.cuts += (-2 - number, opened[place], opened[place - 1] if place else self.base)
+
+    def end_event(self, place: int, now: int) -> None:
+        """Ends the row at a place of the stack. Python calls that began in it and go on end with it."""
+        opened, calls = self.open, self.calls
+        ended = opened[place]
+        if place == len(opened) - 1:
+            opened.pop()
+        else:
+            inside = [row for row in opened[place + 1:] if row in calls]
+            opened[place:] = [row for row in opened[place + 1:] if row not in calls]
+            calls.difference_update(inside)
+            for row in inside:
+                self.ends += (-2 - row, now)
+        if ended != -1:
+            self.ends += (-2 - ended if ended < -1 else ended, now)
+
+    def end_elsewhere(self, row: int, now: int, thread: int) -> None:
+        """As `end`, on another thread, whose number is given: the row leaves the nesting."""
+        self.detached[row] = thread
+        if row >= 0 and -2 - row in self.open:
+            self.open.remove(-2 - row)
+            self.ends += (row, now)
+        elif row >= 0:
+            self._in_its_lane(-2 - row, lambda: self.end_elsewhere(row, now, thread))
