@@ -5,12 +5,12 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fallback test-narrow check wheel bench record abi oracle interop sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
+.PHONY: help demo test format test-fallback test-narrow check wheel bench record abi oracle interop sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-NATIVE := setup.py $(wildcard src/mindtorch_v2/_native/*.[ch]) $(wildcard src/mindtorch_v2/_native/*.inc)
+NATIVE := setup.py $(wildcard src/mindtorch_v2/_native/*/*.[ch]) $(wildcard src/mindtorch_v2/_native/*/*.inc)
 
 $(VENV)/.base: pyproject.toml $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
@@ -40,7 +40,12 @@ test-narrow: $(VENV)/.dev ## run numerical tests as on a processor without AVX, 
 
 check: $(VENV)/.dev ## lint (ruff) and type-check (mypy)
 	$(BIN)/ruff check src tests scripts benchmarks examples ascend_sim setup.py
+	@if command -v clang-format >/dev/null; then clang-format --dry-run --Werror $(filter-out setup.py,$(NATIVE)); \
+	else echo "clang-format is not installed: the style of the C files was not checked"; fi
 	$(BIN)/mypy
+
+format: ## give the C files their style (.clang-format)
+	clang-format -i $(filter-out setup.py,$(NATIVE))
 
 wheel: ## build a wheel and try it in an empty environment that has no compiler
 	rm -rf build/wheel && mkdir -p build/wheel
@@ -95,6 +100,8 @@ UNDER_TSAN = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libtsan.so)"
 SIMULATOR := $(CURDIR)/build/sanitize/simulator
 RACE := ascend_sim/tests/test_errors.py::test_a_workspace_written_by_others_while_its_kernel_runs_is_noticed
 VALGRIND := $(shell command -v valgrind)
+# what valgrind names: a frame by its source file, or the module where it has no line numbers
+RECORDER_FILES := $(subst $() ,|,$(basename $(notdir $(wildcard src/mindtorch_v2/_native/recorder/*.c))))
 UNDER_VALGRIND := not other_twin and not clock_agrees and not twins
 
 sanitize: sanitize-core sanitize-npu sanitize-threads sanitize-valgrind ## the native modules and the simulator under sanitizers and valgrind
@@ -130,7 +137,7 @@ else
 	mkdir -p build
 	PYTHONMALLOC=malloc PYTHONPATH=src $(VALGRIND) --log-file=build/valgrind.log --num-callers=30 \
 	  $(BIN)/python -m pytest -p no:cacheprovider -p no:xdist -k "$(UNDER_VALGRIND)" tests/mindtorch_v2/native/test_recorder.py
-	! grep -nE '\(recorder[a-z_]*\.c:|/_native/_' build/valgrind.log
+	! grep -nE '\(($(RECORDER_FILES))\.c:|/_native/_' build/valgrind.log
 endif
 
 clean: ## remove environments and caches

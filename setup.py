@@ -12,15 +12,22 @@ NATIVE = "src/mindtorch_v2/_native"
 # No -ffast-math, no contraction, no -march: results follow IEEE 754 and one build runs on every machine of its architecture.
 FLAGS = ["-O3", "-std=c11", "-Wall", "-Wextra", "-Wno-psabi", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
          "-fvisibility=hidden", "-pthread"]
-KERNEL_SOURCES = ["module.c", "arrays.c", "threads.c", "activations.c", "softmax.c", "layer_norm.c", "reductions.c", "copies.c",
-                  "optimizers.c", "losses.c", "pooling.c", "convolutions.c"]
-CORE_SOURCES = ["recorder.c", "recorder_buffer.c", "recorder_inputs.c", "recorder_launches.c", "recorder_maps.c", "recorder_memory.c",
-                "allocator.c", "recorder_rows.c", "recorder_table.c", "recorder_stacks.c", "recorder_tracer.c", "recorder_hook.c",
-                "recorder_monitoring.c", "recorder_lanes.c", "recorder_meeting.c",
-                "tensor.c", "call.c", "call_grad.c", "call_steps.c", "call_type.c", "engine.c",
-                "guarded.c", "modes.c", "quiet.c"]
-NPU_SOURCES = ["npu_launch.c", "npu_memory.c", "npu_operands.c", "npu_plans.c", "npu_watch.c"]
+# One extension each, of all C files in its folders; headers are found from _native ("core/tensor.h").
+EXTENSIONS = {"_kernels": ("kernels",), "_core": ("core", "recorder"), "_npu_launch": ("npu",)}
+TRACE = {"_trace_reader": ("reader", "nesting"), "_trace_writer": ("writer",)}
 
+
+def files(folder: str, *endings: str) -> list[str]:
+    """The files of a folder of the native part that end so, in an order that does not depend on the file system."""
+    return sorted(path for ending in endings for path in glob(f"{NATIVE}/{folder}/*{ending}"))
+
+
+HEADERS = files("*", ".h", ".inc")
+
+
+def extension(name: str, sources: list[str]) -> Extension:
+    return Extension(f"mindtorch_v2._native.{name}", sources, depends=HEADERS, include_dirs=[NATIVE],
+                     define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, extra_link_args=["-pthread"], optional=True)
 
 
 class BuildWhatCompiles(build_ext):
@@ -37,17 +44,6 @@ class BuildWhatCompiles(build_ext):
 PARALLEL = {"build_ext": {"parallel": 4}}       # an install takes a third less
 
 setup(cmdclass={"build_ext": BuildWhatCompiles}, options=PARALLEL, ext_modules=[
-    Extension("mindtorch_v2._native._kernels", [f"{NATIVE}/{name}" for name in KERNEL_SOURCES],
-              depends=sorted(glob(f"{NATIVE}/*.h") + glob(f"{NATIVE}/*.inc")),
-              define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, extra_link_args=["-pthread"], optional=True),
-    Extension("mindtorch_v2._native._core", [f"{NATIVE}/{name}" for name in CORE_SOURCES],
-              depends=[f"{NATIVE}/{name}.h" for name in ("recorder", "recorder_inline", "tensor", "call", "modes", "quiet")],
-              define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, optional=True),
-    Extension("mindtorch_v2._native._npu_launch", [f"{NATIVE}/{name}" for name in NPU_SOURCES],
-              depends=[f"{NATIVE}/{name}" for name in ("npu.h", "launches.h", "tensor.h", "recorder.h")],
-              define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, extra_link_args=["-pthread"], optional=True),
-    Extension("mindtorch_v2._native._trace_reader", [f"{NATIVE}/trace_reader.c", f"{NATIVE}/trace_nesting.c"],
-              depends=[f"{NATIVE}/{name}.h" for name in ("trace_json", "trace_columns", "trace_event")], extra_compile_args=FLAGS,
-              optional=True),
-    Extension("mindtorch_v2._native._trace_writer", [f"{NATIVE}/trace_writer.c"], extra_compile_args=FLAGS, optional=True),
+    *(extension(name, [path for folder in (*folders, "common") for path in files(folder, ".c")]) for name, folders in EXTENSIONS.items()),
+    *(extension(name, [f"{NATIVE}/trace/{part}.c" for part in parts]) for name, parts in TRACE.items()),
 ])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .fast_path import FastPath
 
 _MOST_PARAMS = 16
-# Numbers as in _native/call.h.
+# Numbers as in _native/core/call.h.
 _VALUE, _TENSOR, _OPTIONAL, _NUMBER, _REPEATED, _ELEMENT_TYPE, _REAL, _SPREAD = range(8)
 _TYPE_OF_LEAD, _TYPE_BOOL, _TYPE_OF_ARRAY = range(3)
 _ARGUMENT, _RESULT, _SHAPE, _DTYPE, _OTHER = range(5)

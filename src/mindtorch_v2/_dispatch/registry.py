@@ -22,7 +22,7 @@ COMPOSITES: dict[str, Callable[..., Any]] = {}              # op name -> functio
 CHECKS: dict[str, Callable[..., Any]] = {}                  # op name -> test of the tensors as they were given
 STEPWISE: dict[str, Callable[..., Any]] = {}                # op name -> function on (boxed kernel, *tensors)
 SHOWN: dict[str, Callable[..., Any]] = {}                   # op name -> function on (seen, sequence nr, kernel, *tensors)
-NATIVE_STEPS: dict[str, Any] = {}                           # op name -> the same steps as data (see _native/call.h)
+NATIVE_STEPS: dict[str, Any] = {}                           # op name -> the same steps as data (see _native/core/call.h)
 ALLOCATES_INSIDE: set[str] = set()                          # those of SHOWN where a step allocates the result
 
 

@@ -7,25 +7,19 @@ none, which the first import in a process says once. `available()` tells, MINDTO
 A native kernel stands before a numpy kernel and takes the same arguments. It does the common case (contiguous float32 and
 float64) and declines everything else, errors included, which the numpy kernel then does. `OPS` says which operators have one;
 helpers that several operators use carry `@accelerated(name)` where they are defined. Results follow IEEE 754 and do not depend
-on the number of threads. The C files, one a family:
+on the number of threads.
 
-    kernels.h          what they share: arrays, declining, loops
-    module.c           the Python module, `Kernel` objects
-    arrays.c           numpy arrays through the buffer protocol (numpy's headers are not needed)
-    threads.c          the threads that share long loops
-    each_type.h        compiles the .inc files for float and double, and again for machines with AVX2
-    vecmath.inc        exp and Phi as the compiler can vectorise them
-    rows.inc           sums and maxima of rows
-    activations, softmax, layer_norm, reductions, copies, optimizers, losses, pooling, convolutions
+The C files lie in a folder per part; they include each other's headers as "core/tensor.h".
 
-`_core` is what runs between the kernels, each part with a twin in Python:
-
-    tensor             the fields of tensors and nodes
-    call*              calls of operators: binding, kernel, result, gradient, steps, type
-    engine             the loop of a backward pass
-    recorder*          events, shapes, memory, stacks, tracing
-
-`_trace_writer` and `_trace_reader` do trace files, `_npu_launch` launches on NPUs.
+    core/       the fields of tensors and nodes, calls of operators (binding, kernel, result, gradient, steps), the loop of a
+                backward pass, modes; each with a twin in Python (`_core`)
+    recorder/   events, shapes, memory, stacks, tracing, with a twin in Python (`_core` as well)
+    kernels/    one file a family, their module (module.c), numpy arrays through the buffer protocol (arrays.c), the threads that
+                share long loops (threads.c); each_type.h compiles the .inc files for float and double, and again for machines
+                with AVX2 (`_kernels`)
+    trace/      trace files: the reader and the writer (`_trace_reader`, `_trace_writer`)
+    npu/        launches on NPUs (`_npu_launch`)
+    common/     what several of these use
 """
 from __future__ import annotations
 

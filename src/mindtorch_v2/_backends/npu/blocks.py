@@ -1,4 +1,4 @@
-"""Blocks of device memory at hand: the form in Python of what `_native/npu_memory.c` does."""
+"""Blocks of device memory at hand: the form in Python of what `_native/npu/memory.c` does."""
 from __future__ import annotations
 
 import ctypes

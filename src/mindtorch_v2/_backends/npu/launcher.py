@@ -1,7 +1,7 @@
 """The one way to a kernel: builds an operator's operands from tensors and numbers and runs its two phases on a stream.
 
-This is the form in ctypes, which works with any Python; `_native/npu_launch.c` does the same faster where it was built, and
-`_native/npu_plans.c` the whole call of an op (see plans.py).
+This is the form in ctypes, which works with any Python; `_native/npu/launch.c` does the same faster where it was built, and
+`_native/npu/plans.c` the whole call of an op (see plans.py).
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Plans of calls: what the launcher in C needs to do calls of an op by itself, for arguments like ones it has seen before.
 
 A plan says which operator is launched, where each of its operands comes from, and what the results look like. It holds for all
-calls with the same shapes, strides, types and further values (see `_native/npu_plans.c`, which keeps them). Numbers that are handed
+calls with the same shapes, strides, types and further values (see `_native/npu/plans.c`, which keeps them). Numbers that are handed
 on as they are count by their type only.
 """
 from __future__ import annotations

@@ -1,0 +1,92 @@
+/* Tensors and nodes as C sees them: the fields of the Python classes `Tensor` and `Node`, at fixed places. */
+#ifndef MINDTORCH_TENSOR_H
+#define MINDTORCH_TENSOR_H
+
+#include "recorder/recorder.h"
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *array, *keys, *dtype;                                       /* NULL until they are set */
+    PyObject *edge, *storage, *base, *grad, *hooks, *post_hooks, *device; /* None until they are set */
+    PyObject *view_version, *retain, *view_kind;                          /* 0, False and "" */
+    struct Links {
+        struct Links *next, *previous;
+    } links; /* all tensors that live, in a ring */
+} Tensor;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *next, *saved, *versions, *seq, *shape, *dtype, *forward_thread, *hooked;
+} Node;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *version; /* a slot, so that reading it is as quick as a Python object's */
+} Storage;
+
+/* numpy's published layout of arrays and element types. `inputs_setup` checks it against real arrays before it is used. */
+typedef struct {
+    PyObject_HEAD
+    char *data;
+    int nd;
+    Py_ssize_t *dimensions, *strides;
+    PyObject *base, *descr;
+    int flags;
+    PyObject *weak_references;
+    void *buffer_info;
+    PyObject *handler; /* who allocated the data, where the array owns it */
+} ArrayFields;
+
+typedef struct {
+    PyObject_HEAD
+    PyTypeObject *typeobj;
+    char kind, type, byteorder, former_flags;
+    int type_num;
+} DescrFields;
+
+extern PyTypeObject TensorFields_Type, NodeFields_Type, Call_Type;
+extern PyTypeObject *tensor_class, *parameter_class; /* the Python classes; NULL before calls_setup */
+
+int tensor_setup(void);
+Tensor *tensor_of(PyObject *array, PyObject *keys, PyObject *dtype); /* takes no references */
+Node *node_of(PyTypeObject *type);
+PyObject *storage_make(void);
+PyObject *tensors_alive(PyObject *module, PyObject *ignored);
+const ArrayFields *array_owner(PyObject *array); /* of its memory (borrowed); NULL for what is no array */
+
+/* allocator */
+int64_t block_next(void);                       /* a number that no block of the process has */
+bool allocator_watch(const ArrayFields *owner); /* notes it unless that was done; false where another allocated it */
+int allocator_set(void);                        /* in the calling context; -1 with a Python error set */
+PyObject *allocator_install(PyObject *module, PyObject *ignored);
+PyObject *allocator_remove(PyObject *module, PyObject *ignored);
+PyObject *allocator_block(PyObject *module, PyObject *args);
+PyObject *allocator_watch_owner(PyObject *module, PyObject *array);
+PyObject *allocator_next_block(PyObject *module, PyObject *ignored);
+
+PyObject *calls_setup(PyObject *module, PyObject *args);
+PyObject *calls_observe(PyObject *module, PyObject *args);
+PyObject *calls_keep_modes(PyObject *module, PyObject *args);
+PyObject *calls_set_bit(PyObject *module, PyObject *args);
+PyObject *calls_set_overridden(PyObject *module, PyObject *on);
+PyObject *calls_swap_grad(PyObject *module, PyObject *enabled);
+int node_set_default_type(PyObject *dtype);
+
+/* engine */
+extern const char engine_run_doc[], engine_configure_doc[];
+PyObject *engine_run(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *engine_configure(PyObject *module, PyObject *const *args, Py_ssize_t count);
+int engine_setup(void);
+
+static inline bool is_tensor(PyObject *value)
+{
+    return Py_TYPE(value) == tensor_class || Py_TYPE(value) == parameter_class;
+}
+
+static inline PyObject *held(PyObject *value)
+{
+    Py_INCREF(value);
+    return value;
+}
+
+#endif

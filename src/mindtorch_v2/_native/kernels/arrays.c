@@ -1,0 +1,152 @@
+/* Numpy arrays as the kernels see them, through the buffer protocol. */
+#include "kernels.h"
+
+static PyTypeObject *ndarray_type;
+static PyObject *numpy_empty, *numpy_zeros, *dtype_float, *dtype_double, *dtype_long;
+
+static char type_of(const char *format, Py_ssize_t itemsize)
+{
+    if (format == NULL || format[0] == '\0' || format[1] != '\0')
+        return 'x';
+    switch (format[0]) {
+    case 'f':
+    case 'd':
+        return format[0];
+    case 'l':
+    case 'q':
+    case 'i':
+        return itemsize == 8 ? 'l' : itemsize == 4 ? 'i' : 'x';
+    default:
+        return 'x';
+    }
+}
+
+void array_open(Arrays *all, Array *array, PyObject *object, bool writable)
+{
+    memset(array, 0, sizeof *array);
+    if (all->failed || all->count == MAX_ARRAYS || Py_TYPE(object) != ndarray_type) {
+        all->failed = true;
+        return;
+    }
+    Py_buffer *buffer = &all->buffers[all->count];
+    if (PyObject_GetBuffer(object, buffer, writable ? PyBUF_RECORDS : PyBUF_RECORDS_RO) < 0) {
+        PyErr_Clear();
+        all->failed = true;
+        return;
+    }
+    all->count++;
+    array->data = buffer->buf;
+    array->ndim = buffer->ndim;
+    array->shape = buffer->shape;
+    array->strides = buffer->strides;
+    array->itemsize = buffer->itemsize;
+    array->size = buffer->itemsize ? buffer->len / buffer->itemsize : 0;
+    array->type = type_of(buffer->format, buffer->itemsize);
+    bool aligned = buffer->itemsize && (uintptr_t)buffer->buf % (uintptr_t)buffer->itemsize == 0;
+    array->contiguous = aligned && PyBuffer_IsContiguous(buffer, 'C');
+}
+
+void arrays_close(Arrays *all)
+{
+    while (all->count > 0)
+        PyBuffer_Release(&all->buffers[--all->count]);
+}
+
+bool same_shape(const Array *a, const Array *b)
+{
+    return a->ndim == b->ndim && (a->ndim == 0 || memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0);
+}
+
+bool apart(const Array *a, const Array *b)
+{
+    return a->data == b->data || a->data + a->size * a->itemsize <= b->data
+           || b->data + b->size * b->itemsize <= a->data;
+}
+
+bool is_like(const Array *b, const Array *a)
+{
+    return b->contiguous && b->type == a->type && same_shape(b, a);
+}
+
+PyObject *array_new(Arrays *all, Array *array, int ndim, const Py_ssize_t *shape, char type, bool zeroed)
+{
+    PyObject *sizes = PyTuple_New(ndim);
+    if (sizes == NULL)
+        return NULL;
+    for (int i = 0; i < ndim; i++) {
+        PyObject *n = PyLong_FromSsize_t(shape[i]);
+        if (n == NULL) {
+            Py_DECREF(sizes);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(sizes, i, n);
+    }
+    PyObject *arguments[] = {sizes, type == 'f' ? dtype_float : type == 'd' ? dtype_double : dtype_long};
+    PyObject *made = PyObject_Vectorcall(zeroed ? numpy_zeros : numpy_empty, arguments, 2, NULL);
+    Py_DECREF(sizes);
+    if (made == NULL)
+        return NULL;
+    array_open(all, array, made, true);
+    if (all->failed) {
+        Py_DECREF(made);
+        PyErr_SetString(PyExc_RuntimeError, "numpy.empty made an array that cannot be written");
+        return NULL;
+    }
+    return made;
+}
+
+bool as_double(PyObject *object, double *value)
+{
+    if (PyFloat_CheckExact(object)) {
+        *value = PyFloat_AS_DOUBLE(object);
+        return true;
+    }
+    if (!PyLong_CheckExact(object))
+        return false;
+    *value = PyLong_AsDouble(object);
+    if (*value == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    return true;
+}
+
+bool as_index(PyObject *object, Py_ssize_t *value)
+{
+    if (!PyLong_CheckExact(object))
+        return false;
+    *value = PyLong_AsSsize_t(object);
+    if (*value == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    return true;
+}
+
+int as_indices(PyObject *object, Py_ssize_t *values, int limit)
+{
+    if (!PyTuple_Check(object) && !PyList_Check(object))
+        return -1;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
+    if (count > limit)
+        return -1;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!as_index(PySequence_Fast_GET_ITEM(object, i), &values[i]))
+            return -1;
+    return (int)count;
+}
+
+int arrays_init(void)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (numpy == NULL)
+        return -1;
+    ndarray_type = (PyTypeObject *)PyObject_GetAttrString(numpy, "ndarray");
+    numpy_empty = PyObject_GetAttrString(numpy, "empty");
+    numpy_zeros = PyObject_GetAttrString(numpy, "zeros");
+    dtype_float = PyObject_CallMethod(numpy, "dtype", "s", "float32");
+    dtype_double = PyObject_CallMethod(numpy, "dtype", "s", "float64");
+    dtype_long = PyObject_CallMethod(numpy, "dtype", "s", "int64");
+    Py_DECREF(numpy);
+    return ndarray_type && numpy_empty && numpy_zeros && dtype_float && dtype_double && dtype_long ? 0 : -1;
+}

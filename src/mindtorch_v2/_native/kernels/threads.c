@@ -1,0 +1,157 @@
+/* Sharing loops among threads: a handful of workers that wait for a job, started when the first long loop comes.
+
+   There is one job at a time; a second thread that comes with a loop meanwhile runs it alone. Whoever brings the job works on
+   it too and does not wait for workers that have not begun, so that a machine without idle processors loses nothing. After a
+   fork the child begins without workers. */
+#include "kernels.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#define MAX_THREADS 64
+#define RELEASE_NS 20e3 /* loops below this keep the interpreter lock */
+#define SHARE_NS 60e3   /* loops below this are not shared: waking a thread costs some microseconds */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
+static atomic_int wanted = 1; /* threads that may work, the caller's included */
+static int started;           /* workers that exist */
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+static struct {
+    loop_function loop;
+    const void *argument;
+    Py_ssize_t count, piece;
+    atomic_ptrdiff_t next;
+    unsigned long number; /* of the job, so that a worker takes part once */
+    bool open;
+    int active, places;
+} job;
+
+static void work(void)
+{
+    for (;;) {
+        Py_ssize_t begin = atomic_fetch_add(&job.next, job.piece);
+        if (begin >= job.count)
+            return;
+        Py_ssize_t end = begin + job.piece < job.count ? begin + job.piece : job.count;
+        job.loop(job.argument, begin, end);
+    }
+}
+
+static void *worker(void *unused)
+{
+    (void)unused;
+    unsigned long seen = 0;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (!job.open || job.number == seen || job.places == 0)
+            pthread_cond_wait(&wake, &lock);
+        seen = job.number;
+        job.places--;
+        job.active++;
+        pthread_mutex_unlock(&lock);
+        work();
+        pthread_mutex_lock(&lock);
+        if (--job.active == 0)
+            pthread_cond_signal(&done);
+    }
+    return NULL;
+}
+
+/* Starts workers until there are enough; where that fails there are fewer. Signals stay with Python's threads. */
+static void start_workers(int enough)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_t detached;
+    if (pthread_attr_init(&detached) == 0) {
+        pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+        pthread_t thread;
+        while (started < enough && pthread_create(&thread, &detached, worker, NULL) == 0)
+            started++;
+        pthread_attr_destroy(&detached);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void share(loop_function loop, const void *argument, Py_ssize_t count)
+{
+    int helpers = atomic_load(&wanted) - 1;
+    Py_ssize_t piece = count / (4 * (helpers + 1)) + 1;
+    if (piece > 64)
+        piece = (piece + 63) / 64 * 64;
+    pthread_mutex_lock(&lock);
+    if (started < helpers)
+        start_workers(helpers);
+    job.loop = loop;
+    job.argument = argument;
+    job.count = count;
+    job.piece = piece;
+    atomic_store(&job.next, 0);
+    job.number++;
+    job.places = helpers;
+    job.open = true;
+    pthread_cond_broadcast(&wake);
+    pthread_mutex_unlock(&lock);
+    work();
+    pthread_mutex_lock(&lock);
+    job.open = false;
+    while (job.active > 0)
+        pthread_cond_wait(&done, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+void run_loop(loop_function loop, const void *argument, Py_ssize_t count, double nanoseconds)
+{
+    double total = (double)count * nanoseconds;
+    if (count <= 0)
+        return;
+    if (total < RELEASE_NS) {
+        loop(argument, 0, count);
+        return;
+    }
+    Py_BEGIN_ALLOW_THREADS if (atomic_load(&wanted) > 1 && count > 1 && total >= SHARE_NS
+                               && !atomic_flag_test_and_set(&busy))
+    {
+        share(loop, argument, count);
+        atomic_flag_clear(&busy);
+    }
+    else
+    {
+        loop(argument, 0, count);
+    }
+    Py_END_ALLOW_THREADS
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&wake, NULL);
+    pthread_cond_init(&done, NULL);
+    atomic_flag_clear(&busy);
+    started = 0;
+    job.open = false;
+    job.active = 0;
+}
+
+int threads_init(void)
+{
+    if (pthread_atfork(NULL, NULL, after_fork) != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "cannot prepare threads for a fork");
+        return -1;
+    }
+    return 0;
+}
+
+int threads_get(void)
+{
+    return atomic_load(&wanted);
+}
+
+void threads_set(int count)
+{
+    atomic_store(&wanted, count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : count);
+}

@@ -1,0 +1,532 @@
+/* Events of traces in JSON, read into columns: what loading a trace spends its time on.
+
+   A Reader takes the events that traces mostly consist of (slices and memory records of the usual form) and skips those that say
+   nothing new (arrows, counters). It stops at every other event, which Python then reads. What is met for the first time (a name,
+   a thread, a set of arguments) is described by Python too, once, and known by its text from then on. The twin, which reads every
+   event in Python, stands in profiler/_kineto_collector.py; both give the same columns. */
+#include "columns.h"
+#include "event.h"
+
+PyObject *nest(PyObject *module, PyObject *args); /* nesting.c */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *describe[5]; /* slice, track, inputs, stack, module: see _kineto_native.py */
+    Map known[5];
+    Times start, duration, memory_time;
+    Column rows[ROW_COLUMNS], memory;
+    Column scratch; /* where keys are put together */
+    Py_ssize_t count;
+    char exact;       /* whether times become nanoseconds here */
+    char lost_digits; /* whether a double did not hold a time */
+} Reader;
+
+enum { OF_SLICE, OF_TRACK, OF_INPUTS, OF_STACK, OF_MODULE, DESCRIPTIONS };
+enum { HOST, PYTHON_CALL, DEVICE, BY_PYTHON }; /* how a slice is read: the last byte of its description */
+
+/* ---- values ----------------------------------------------------------------------------------------------------------- */
+/* Nanoseconds from microseconds with decimals, half to even. */
+static bool exact_time(Span text, Time *time)
+{
+    const uint64_t limit = (uint64_t)1 << 62;
+    uint64_t digits, scale = 1;
+    int decimals;
+    bool negative;
+    if (!decimal_number(text, &digits, &decimals, &negative))
+        return false;
+    for (int i = decimals; i < 3; i++) {
+        if (digits > limit / 10)
+            return false;
+        digits *= 10;
+    }
+    for (int i = 3; i < decimals; i++)
+        scale *= 10;
+    uint64_t whole = digits / scale, rest = digits % scale;
+    if (rest > scale / 2 || (scale > 1 && rest == scale / 2 && whole % 2))
+        whole++;
+    time->is_double = false;
+    time->whole = negative ? -(int64_t)whole : (int64_t)whole;
+    return whole < limit;
+}
+
+/* The double nearest to a number: digits below 2 ** 53 and a power of ten are exact, so their quotient is right. */
+static bool double_of(Span text, double *number)
+{
+    static const double power[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+                                   1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
+    uint64_t digits;
+    int decimals;
+    bool negative;
+    if (decimal_number(text, &digits, &decimals, &negative) && digits < (uint64_t)1 << 53) {
+        *number = (double)digits / power[decimals];
+        *number = negative ? -*number : *number;
+        return true;
+    }
+    char copy[64];
+    if ((size_t)text.size >= sizeof copy)
+        return false;
+    memcpy(copy, text.data, (size_t)text.size);
+    copy[text.size] = 0;
+    *number = PyOS_string_to_double(copy, NULL, NULL);
+    if (!PyErr_Occurred())
+        return true;
+    PyErr_Clear();
+    return false;
+}
+
+static bool time_of(const Reader *self, Span text, Time *time)
+{
+    if (!text.data || !(is_digit(*text.data) || *text.data == '-'))
+        return false;
+    if (self->exact)
+        return exact_time(text, time);
+    time->is_double = !whole_number(text, &time->whole);
+    if (!time->is_double)
+        return true;
+    if (!memchr(text.data, '.', (size_t)text.size) && !memchr(text.data, 'e', (size_t)text.size)
+        && !memchr(text.data, 'E', (size_t)text.size))
+        return false; /* a whole number of many digits */
+    return double_of(text, &time->number);
+}
+
+static bool put(Column *scratch, const char *data, size_t size)
+{
+    while (scratch->size + size > scratch->room) {
+        size_t room = scratch->room ? 2 * scratch->room : 1 << 10;
+        char *grown = realloc(scratch->data, room);
+        if (!grown)
+            return false;
+        scratch->data = grown;
+        scratch->room = room;
+    }
+    memcpy(scratch->data + scratch->size, data, size);
+    scratch->size += size;
+    return true;
+}
+
+static Status out_of_memory(void)
+{
+    PyErr_NoMemory();
+    return FAILED;
+}
+
+/* The number of the key in `scratch`: a byte that tells apart what is written alike, a text of `split` bytes, a zero, another
+   text. */
+static Status number_of(Reader *self, int what, size_t split, int64_t *number)
+{
+    Column *key = &self->scratch;
+    Map *known = &self->known[what];
+    Slot *slot = map_find(known, key->data, key->size);
+    if (!slot)
+        return out_of_memory();
+    if (!slot->key) {
+        const char *text = key->data + 1;
+        PyObject *made =
+            PyObject_CallFunction(self->describe[what], "iy#y#", (int)key->data[0], text, (Py_ssize_t)split,
+                                  text + split + 1, (Py_ssize_t)(key->size - split - 2));
+        int64_t value = made ? PyLong_AsLongLong(made) : -1;
+        Py_XDECREF(made);
+        if (PyErr_Occurred())
+            return FAILED;
+        if (!slot_set(known, slot, key->data, key->size, value))
+            return out_of_memory();
+    }
+    *number = slot->value;
+    return DONE;
+}
+
+static Status number_of_pair(Reader *self, int what, char mark, Span first, Span second, int64_t *number)
+{
+    self->scratch.size = 0;
+    if (!put(&self->scratch, &mark, 1) || !put(&self->scratch, first.data, (size_t)first.size)
+        || !put(&self->scratch, "", 1) || !put(&self->scratch, second.data, (size_t)second.size))
+        return out_of_memory();
+    return number_of(self, what, (size_t)first.size, number);
+}
+
+/* The number of a slice's own arguments, or -1 where it has none. Those up to `last_taken` are told elsewhere. */
+static Status own_arguments(Reader *self, const Event *event, int last_taken, bool is_operator, int64_t *number)
+{
+    const char head[2] = {(char)is_operator, 0};
+    self->scratch.size = 0;
+    bool ok = put(&self->scratch, head, sizeof head);
+    for (int i = 0; ok && i < event->members; i++) {
+        int key = event->member_key[i];
+        if (key >= 0 && key <= last_taken)
+            continue;
+        ok = (self->scratch.size == sizeof head || put(&self->scratch, ",", 1))
+             && put(&self->scratch, event->member[i].data, (size_t)event->member[i].size);
+    }
+    if (!ok)
+        return out_of_memory();
+    *number = -1;
+    return self->scratch.size == sizeof head ? DONE : number_of(self, OF_INPUTS, 0, number);
+}
+
+/* The number of a text among the arguments, or -1 where it is absent or empty. */
+static Status text_argument(Reader *self, const Event *event, int key, int what, int64_t *number)
+{
+    Span text = event->argument[key];
+    *number = -1;
+    if (!text.data || span_is(text, "\"\""))
+        return DONE;
+    return *text.data == '"' ? number_of_pair(self, what, 0, text, (Span){"", 0}, number) : ODD;
+}
+
+static bool whole_argument(const Event *event, int key, int64_t missing, int64_t *value)
+{
+    *value = missing;
+    return !event->argument[key].data || whole_number(event->argument[key], value);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------- */
+static bool add_row(Reader *self, Time start, Time duration, const int64_t value[ROW_COLUMNS])
+{
+    if (!self->exact && start.is_double && start.number > 8796093022208.0 && self->count < 1000)
+        self->lost_digits = 1; /* three decimals are exact in a double below 2 ** 43 */
+    if (!times_add(&self->start, start) || !times_add(&self->duration, duration))
+        return false;
+    for (int i = 0; i < ROW_COLUMNS; i++) {
+        char *place = column_add(&self->rows[i], (size_t)WIDTH[i]);
+        if (!place)
+            return false;
+        int32_t narrow = (int32_t)value[i];
+        if (WIDTH[i] == 8)
+            memcpy(place, &value[i], 8);
+        else if (WIDTH[i] == 4)
+            memcpy(place, &narrow, 4);
+        else
+            *place = (char)value[i];
+    }
+    self->count++;
+    return true;
+}
+
+static Status take_slice(Reader *self, const Event *event)
+{
+    Span category = event->value[E_CAT].data ? event->value[E_CAT] : (Span){"\"\"", 2}, name = event->value[E_NAME];
+    Span pid = event->value[E_PID], tid = event->value[E_TID], arguments = event->value[E_ARGS];
+    Time start, duration = {false, {0}};
+    int64_t described, value[ROW_COLUMNS];
+    if (!name.data || *name.data != '"' || *category.data != '"' || !pid.data || !tid.data
+        || (arguments.data && *arguments.data != '{') || !time_of(self, event->value[E_TS], &start)
+        || (event->value[E_DUR].data && !time_of(self, event->value[E_DUR], &duration)))
+        return ODD;
+    if (!whole_argument(event, A_EXTERNAL, -1, &value[EXTERNAL])
+        || !whole_argument(event, A_SEQUENCE, -1, &value[SEQUENCE])
+        || !whole_argument(event, A_CORRELATION, -1, &value[CORRELATION])
+        || !whole_argument(event, A_FORWARD, 0, &value[FORWARD]))
+        return ODD;
+    Status status = number_of_pair(self, OF_SLICE, 0, category, name, &described);
+    if (status != DONE)
+        return status;
+    int how = (int)(described & 0xFF);
+    if (how == BY_PYTHON)
+        return ODD;
+    value[KIND] = described >> 8 & 0xFF;
+    value[NAME] = described >> 16;
+    if (how == DEVICE && event->argument[A_DEVICE].data)
+        pid = event->argument[A_DEVICE];
+    Span stream = event->argument[A_STREAM];
+    int last_taken = how != DEVICE ? A_FINISHED : A_STREAM;
+    if (how == DEVICE && stream.data && *tid.data == '-'
+        && (stream.size != tid.size || memcmp(stream.data, tid.data, (size_t)tid.size)))
+        last_taken = A_DEVICE; /* "stream" is a number that stands for none: it stays among the arguments */
+    else if (how == DEVICE && stream.data)
+        tid = stream;
+    value[UNFINISHED] = event->argument[A_FINISHED].data && span_is(event->argument[A_FINISHED], "false");
+    value[INPUTS] = -1;
+    status = number_of_pair(self, OF_TRACK, how == DEVICE, pid, tid, &value[TRACK]);
+    if (status == DONE && how != PYTHON_CALL && event->members)
+        status = own_arguments(self, event, last_taken, value[KIND] == 0, &value[INPUTS]);
+    if (status == DONE)
+        status = text_argument(self, event, A_STACK, OF_STACK, &value[STACK]);
+    if (status == DONE)
+        status = text_argument(self, event, A_MODULE, OF_MODULE, &value[MODULE]);
+    return status == DONE && !add_row(self, start, duration, value) ? out_of_memory() : status;
+}
+
+static bool add_memory(Reader *self, Time time, const int64_t value[MEMORY_WIDTH])
+{
+    char *place = column_add(&self->memory, 8 * MEMORY_WIDTH);
+    if (place)
+        memcpy(place, value, 8 * MEMORY_WIDTH);
+    return place && times_add(&self->memory_time, time);
+}
+
+static Status take_instant(Reader *self, const Event *event)
+{
+    int64_t value[MEMORY_WIDTH];
+    Time time;
+    Span pid = event->value[E_PID], tid = event->value[E_TID];
+    const Span *given = event->argument;
+    if (!event->value[E_NAME].data || !span_is(event->value[E_NAME], "\"[memory]\"") || !pid.data || !tid.data
+        || !given[A_BYTES].data || !given[A_DEVICE_TYPE].data || !time_of(self, event->value[E_TS], &time))
+        return ODD;
+    if (!whole_argument(event, A_ADDRESS, INT64_MIN, &value[0]) || !whole_argument(event, A_BYTES, 0, &value[1])
+        || !whole_argument(event, A_TOTAL, -1, &value[2]) || !whole_argument(event, A_DEVICE_TYPE, 0, &value[3])
+        || !whole_argument(event, A_DEVICE_ID, -1, &value[4]))
+        return ODD;
+    Status status = number_of_pair(self, OF_TRACK, 2, pid, tid, &value[5]);
+    return status == DONE && !add_memory(self, time, value) ? out_of_memory() : status;
+}
+
+static Status take_event(Reader *self, const char **place, const char *end)
+{
+    Event event;
+    const char *at = *place;
+    Status status = read_event(&at, end, &event);
+    if (status != DONE)
+        return status;
+    Span phase = event.value[E_PH];
+    if (phase.size != 3 || *phase.data != '"')
+        return ODD;
+    switch (phase.data[1]) {
+    case 'X':
+        status = take_slice(self, &event);
+        break;
+    case 'i':
+    case 'I':
+        status = take_instant(self, &event);
+        break;
+    case 's': /* arrows and counters follow from the rest */
+    case 't':
+    case 'f':
+    case 'C':
+        break;
+    default:
+        return ODD;
+    }
+    if (status == DONE)
+        *place = at;
+    return status;
+}
+
+/* ---- the Python face -------------------------------------------------------------------------------------------------- */
+PyDoc_STRVAR(scan_doc,
+             "scan(data, at)\n--\n\nReads events of a list from a place in the data on. Where it stopped, and why: "
+             "\"end\" behind the list, \"more\" where\nthe data ends, \"odd\" at an event that Python is to read.");
+
+static PyObject *reader_scan(Reader *self, PyObject *args)
+{
+    Py_buffer data;
+    Py_ssize_t at;
+    if (!PyArg_ParseTuple(args, "y*n", &data, &at))
+        return NULL;
+    const char *begin = data.buf, *end = begin + data.len, *place = begin + at;
+    const char *why = "end";
+    Status status = at < 0 || at > data.len ? ODD : DONE;
+    while (status == DONE && !self->lost_digits) {
+        while (place < end && (*place == ',' || *place == ' ' || *place == '\n' || *place == '\r' || *place == '\t'))
+            place++;
+        if (place < end && *place == ']') {
+            place++;
+            break;
+        }
+        status = place == end ? MORE : take_event(self, &place, end);
+    }
+    if (status != DONE)
+        why = status == MORE ? "more" : "odd";
+    PyObject *made = status == FAILED ? NULL : Py_BuildValue("ns", (Py_ssize_t)(place - begin), why);
+    PyBuffer_Release(&data);
+    return made;
+}
+
+static bool time_from(PyObject *given, Time *time)
+{
+    time->is_double = PyFloat_CheckExact(given);
+    if (time->is_double)
+        time->number = PyFloat_AS_DOUBLE(given);
+    else
+        time->whole = PyLong_AsLongLong(given);
+    return !PyErr_Occurred();
+}
+
+static bool numbers_from(PyObject *given, int64_t *value, int count)
+{
+    if (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) != count) {
+        PyErr_Format(PyExc_TypeError, "expected a tuple of %d numbers", count);
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        value[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(given, i));
+        if (value[i] == -1 && PyErr_Occurred())
+            return false;
+    }
+    return true;
+}
+
+static PyObject *reader_add(Reader *self, PyObject *args)
+{
+    PyObject *start, *duration, *numbers;
+    int64_t value[ROW_COLUMNS];
+    Time first, second;
+    if (!PyArg_ParseTuple(args, "OOO", &start, &duration, &numbers) || !time_from(start, &first)
+        || !time_from(duration, &second) || !numbers_from(numbers, value, ROW_COLUMNS))
+        return NULL;
+    return add_row(self, first, second, value) ? Py_NewRef(Py_None) : PyErr_NoMemory();
+}
+
+static PyObject *reader_add_memory(Reader *self, PyObject *args)
+{
+    PyObject *time, *numbers;
+    int64_t value[MEMORY_WIDTH];
+    Time when;
+    if (!PyArg_ParseTuple(args, "OO", &time, &numbers) || !time_from(time, &when)
+        || !numbers_from(numbers, value, MEMORY_WIDTH))
+        return NULL;
+    return add_memory(self, when, value) ? Py_NewRef(Py_None) : PyErr_NoMemory();
+}
+
+static PyObject *times_taken(Times *times)
+{
+    PyObject *values = column_taken(&times->values);
+    return values ? Py_BuildValue("NO", values, times->are_doubles ? Py_True : Py_False) : NULL;
+}
+
+PyDoc_STRVAR(
+    take_doc,
+    "take()\n--\n\nHands over what was read: the times of slices, their durations and the times of memory "
+    "records, each as (values, are they\ndoubles?), then the columns of slices and the table of memory records.");
+
+static PyObject *reader_take(Reader *self, PyObject *Py_UNUSED(ignored))
+{
+    PyObject *made = PyTuple_New(ROW_COLUMNS + 4);
+    for (int i = 0; made && i < ROW_COLUMNS + 4; i++) {
+        PyObject *part = i == 0   ? times_taken(&self->start)
+                         : i == 1 ? times_taken(&self->duration)
+                         : i == 2 ? times_taken(&self->memory_time)
+                                  : column_taken(i == 3 ? &self->memory : &self->rows[i - 4]);
+        if (!part) {
+            Py_CLEAR(made);
+            break;
+        }
+        PyTuple_SET_ITEM(made, i, part);
+    }
+    self->count = 0;
+    return made;
+}
+
+static PyObject *reader_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    PyObject *given[DESCRIPTIONS];
+    int exact;
+    (void)keywords;
+    if (!PyArg_ParseTuple(args, "OOOOOp", &given[0], &given[1], &given[2], &given[3], &given[4], &exact))
+        return NULL;
+    Reader *self = (Reader *)type->tp_alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->exact = (char)exact;
+    for (int i = 0; i < DESCRIPTIONS; i++)
+        self->describe[i] = Py_NewRef(given[i]);
+    return (PyObject *)self;
+}
+
+static int reader_traverse(Reader *self, visitproc visit, void *arg)
+{
+    for (int i = 0; i < DESCRIPTIONS; i++)
+        Py_VISIT(self->describe[i]);
+    return 0;
+}
+
+static int reader_clear(Reader *self)
+{
+    for (int i = 0; i < DESCRIPTIONS; i++)
+        Py_CLEAR(self->describe[i]);
+    return 0;
+}
+
+static void reader_dealloc(Reader *self)
+{
+    PyObject_GC_UnTrack(self);
+    reader_clear(self);
+    for (int i = 0; i < DESCRIPTIONS; i++)
+        map_clear(&self->known[i]);
+    for (int i = 0; i < ROW_COLUMNS; i++)
+        free(self->rows[i].data);
+    free(self->start.values.data);
+    free(self->duration.values.data);
+    free(self->memory_time.values.data);
+    free(self->memory.data);
+    free(self->scratch.data);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyMethodDef reader_methods[] = {
+    {"scan", (PyCFunction)reader_scan, METH_VARARGS, scan_doc},
+    {"add", (PyCFunction)reader_add, METH_VARARGS, "add(time, duration, numbers): a slice that Python has read."},
+    {"add_memory", (PyCFunction)reader_add_memory, METH_VARARGS,
+     "add_memory(time, numbers): a memory record that Python has read."},
+    {"take", (PyCFunction)reader_take, METH_NOARGS, take_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyObject *get_lost_digits(Reader *self, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(self->lost_digits);
+}
+
+static PyGetSetDef reader_attributes[] = {
+    {"lost_digits", (getter)get_lost_digits, NULL,
+     "Whether there was a time that no double holds; scanning then stops.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject Reader_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._trace_reader.Reader",
+    .tp_doc = "Reader(slice, track, inputs, stack, module, exact): columns of a trace's events.",
+    .tp_basicsize = sizeof(Reader),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = reader_new,
+    .tp_traverse = (traverseproc)reader_traverse,
+    .tp_clear = (inquiry)reader_clear,
+    .tp_dealloc = (destructor)reader_dealloc,
+    .tp_methods = reader_methods,
+    .tp_getset = reader_attributes,
+};
+
+PyDoc_STRVAR(value_end_doc,
+             "value_end(data, at)\n--\n\nWhere the JSON value ends that begins at a place; -1 where the data ends "
+             "before it does, -2 for what is no usual value.");
+
+static PyObject *value_end(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    Py_buffer data;
+    Py_ssize_t at;
+    if (!PyArg_ParseTuple(args, "y*n", &data, &at))
+        return NULL;
+    const char *begin = data.buf, *place = begin + at;
+    Status status = at < 0 || at > data.len ? ODD : skip_value(&place, begin + data.len, MAX_DEPTH);
+    Py_ssize_t end = status == DONE ? place - begin : status == MORE ? -1 : -2;
+    PyBuffer_Release(&data);
+    return PyLong_FromSsize_t(end);
+}
+
+/* ---- the module ------------------------------------------------------------------------------------------------------- */
+static PyMethodDef methods[] = {
+    {"value_end", value_end, METH_VARARGS, value_end_doc},
+    {"nest", nest, METH_VARARGS,
+     "nest(start, end, track, is_step, nests, parent, loose, tracks, slack): sets the last columns."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_trace_reader",
+    .m_doc = "Events of traces in JSON, read into columns.",
+    .m_methods = methods,
+    .m_size = -1,
+};
+
+PyMODINIT_FUNC PyInit__trace_reader(void)
+{
+    for (int i = 0; i < EVENT_KEYS; i++)
+        EVENT_SIZE[i] = (unsigned char)strlen(EVENT_KEY[i]);
+    for (int i = 0; i < ARGUMENT_KEYS; i++)
+        ARGUMENT_SIZE[i] = (unsigned char)strlen(ARGUMENT_KEY[i]);
+    PyObject *made = PyModule_Create(&module);
+    if (made && (PyType_Ready(&Reader_Type) < 0 || PyModule_AddObjectRef(made, "Reader", (PyObject *)&Reader_Type) < 0))
+        Py_CLEAR(made);
+    return made;
+}
