@@ -172,7 +172,7 @@ def _observed_copy(array: np.ndarray, keep: bool) -> Tensor:
 
 def _copied_in_steps(array: np.ndarray) -> Tensor:
     made = aten.empty(array.shape, dtype=dt.from_numpy(array.dtype), device=_device.CPU)
-    made._a[...] = array
+    made._array[...] = array
     made = _to(made, made.dtype)
     aten.lift_fresh(made)
     return made

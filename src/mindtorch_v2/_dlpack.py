@@ -69,7 +69,7 @@ def pack(tensor: Tensor, stream: Any = None, **options: Any) -> Any:
     if not tensor.is_cpu:
         raise BufferError(f"Cannot pack tensors on {tensor.device}")
     assert stream is None, "stream should be None on cpu."
-    return tensor._a.__dlpack__(**options)
+    return tensor._array.__dlpack__(**options)
 
 
 def device_of(tensor: Tensor) -> tuple[DLDeviceType, int]:

@@ -20,7 +20,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     if key.__class__ is int:
         return select(self, 0, key)
     if key.__class__ is slice:
-        if not self._a.ndim:
+        if not self._array.ndim:
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         view = _slice(self, 0, key)
         return view if view is not self else aten.alias(self)
@@ -76,18 +76,18 @@ def _word(t: Tensor) -> str:
 
 def _fitted(value: Tensor, view: Tensor) -> Tensor:
     """The value without leading dimensions of size 1 that the view does not have; RuntimeError if it cannot be expanded."""
-    shape, wanted = value._a.shape, view._a.shape
+    shape, wanted = value._array.shape, view._array.shape
     if shape == wanted:
         return value
     start = next((i for i, n in enumerate(shape) if n != 1), len(shape))
     if start and len(shape) > len(wanted):
         value = value.reshape(shape[start:])
-    return value if value._a.shape == wanted else aten.expand(value, wanted)
+    return value if value._array.shape == wanted else aten.expand(value, wanted)
 
 
 def select(t: Tensor, dim: int, position: int) -> Tensor:
     """One slice along a dimension; IndexError as PyTorch words it."""
-    shape = t._a.shape
+    shape = t._array.shape
     if not shape:
         raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
                          "0-dim tensor to a number")
@@ -117,7 +117,7 @@ def _prepared(item: Any) -> Any:
     if isinstance(item, np.integer):
         return int(item)
     found = _index_tensor(item)
-    if found._a.ndim == 0 and found.dtype.name != "uint8":
+    if found._array.ndim == 0 and found.dtype.name != "uint8":
         return found.item() if not _is_mask(found) else bool(found)
     return found
 
@@ -175,7 +175,7 @@ def _whole(value: Any) -> int:
 
 def _slice(view: Tensor, dim: int, item: slice) -> Tensor:
     start, stop, step = item.start, item.stop, item.step
-    n = view._a.shape[dim]
+    n = view._array.shape[dim]
     if step is not None and (step.__class__ is not int or step < 1):
         step = _whole(step)
         if step <= 0:

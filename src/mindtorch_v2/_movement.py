@@ -85,7 +85,7 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if memory_format is None or memory_format is contiguous_format:
-        return input if input._a.flags.c_contiguous else _contiguous(input)
+        return input if input._array.flags.c_contiguous else _contiguous(input)
     return input if input.is_contiguous(memory_format) else _contiguous(input, memory_format=memory_format)
 
 

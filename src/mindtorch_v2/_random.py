@@ -58,7 +58,7 @@ class Generator:
         """Continues from a saved state."""
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
-        self._stream.set_state(new_state._a)
+        self._stream.set_state(new_state._array)
 
     def clone_state(self) -> Generator:
         """An independent generator that continues with the same numbers."""

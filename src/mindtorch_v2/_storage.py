@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _observer
+from ._keys import META
 from ._native import native_module
 
 native: Any = native_module("_core")   # tensors, calls, the backward pass and the recorder in C; None where they were not built
@@ -100,9 +101,9 @@ def held_block(root: np.ndarray, device_type: str, device_index: int) -> int:
 
 def watch(tensor: Any, observer: _observer.Observer) -> None:
     """Reports a tensor's memory to the observer unless it knows it. Memory without elements is not reported."""
-    if (tensor._ks & 2) == 0:            # meta tensors have no memory
+    if not tensor._keys & META:            # meta tensors have no memory
         where = tensor.device
-        watch_array(tensor._a, where.type, where.index or 0, observer)
+        watch_array(tensor._array, where.type, where.index or 0, observer)
 
 
 def taken(tensor: Any) -> Any:

@@ -1,8 +1,8 @@
 """The tensor: an array with a type, keys and autograd fields. No arithmetic lives here.
 
-`_a` is a numpy array with the tensor's shape and strides, on every device: on the CPU it is the data; on the meta device it
+`_array` is a numpy array with the tensor's shape and strides, on every device: on the CPU it is the data; on the meta device it
 is an array over a dummy buffer; on an asynchronous device its pointer is a device address. Views are therefore made alike
-everywhere, and the keys in `_ks` say who may read the memory.
+everywhere, and the keys in `_keys` say who may read the memory.
 """
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _device
 from . import _dtype as dt
+from ._device import CPU as CPU_DEVICE
+from ._device import META as META_DEVICE
+from ._device import device as Device
+from ._keys import CPU, DEVICES, GRAD, INFERENCE, META, NPU, SUBCLASS
 from ._shape import Size, contiguous_strides
 from ._storage import Storage, native
 
-GRAD = 8
-SUBCLASS = 512
-DEVICE_OF_KEY = {1: _device.CPU, 2: _device.META}
+DEVICE_OF_KEY = {CPU: CPU_DEVICE, META: META_DEVICE}
 legacy_constructor: Any = None  # torch.Tensor(2, 3): set by the creation layer
 announce: Any = None            # told about every class that derives from Tensor: set by the dispatch layer
 
@@ -42,19 +43,19 @@ if TYPE_CHECKING or native is None:
     class TensorFields:
         """What a tensor holds. The twin in C keeps these at fixed places, so that calls of operators can do without Python."""
 
-        _a: np.ndarray
-        _ks: int
+        _array: np.ndarray
+        _keys: int
         dtype: dt.dtype
         # Fields that most tensors never set live on the class, so that making a tensor stores three attributes only.
-        _gf: Any = None            # where its gradient goes: a node, a slot of a node, or None for leaves
-        _st: Storage | None = None
+        _edge: Any = None            # where its gradient goes: a node, a slot of a node, or None for leaves
+        _storage: Storage | None = None
         _base: Tensor | None = None
-        _attr_version: int = 0     # the storage's version when a view's _gf was made
+        _view_version: int = 0     # the storage's version when a view's _edge was made
         _grad: Tensor | None = None
         _hooks: Any = None         # hooks on a leaf's gradient
         _post_hooks: Any = None    # called after accumulation
         _retain: bool = False
-        _dev: _device.device | None = None
+        _device: Device | None = None
         _view_kind: str = ""       # "", "multi" (one of several views), "no_grad"
 
     _new = object.__new__
@@ -102,41 +103,41 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     # --- shape and layout -------------------------------------------------------------------------------------------
     @property
     def shape(self) -> Size:
-        return tuple.__new__(Size, self._a.shape)
+        return tuple.__new__(Size, self._array.shape)
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or one of its sizes."""
         if dim is None:
-            return tuple.__new__(Size, self._a.shape)
-        shape = self._a.shape
+            return tuple.__new__(Size, self._array.shape)
+        shape = self._array.shape
         if not -len(shape) <= dim < len(shape):
             raise self._no_dimension(dim)
         return shape[dim]
 
     def _no_dimension(self, dim: int) -> IndexError:
-        n = self._a.ndim
+        n = self._array.ndim
         if not n:
             return IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         return IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
 
     def dim(self) -> int:
-        return self._a.ndim
+        return self._array.ndim
 
     ndimension = dim
 
     @property
     def ndim(self) -> int:
-        return self._a.ndim
+        return self._array.ndim
 
     def numel(self) -> int:
-        return self._a.size
+        return self._array.size
 
     nelement = numel
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps in elements between neighbours along each dimension."""
-        item = self._a.itemsize
-        strides = tuple([s // item for s in self._a.strides]) if self._a.size else contiguous_strides(self._a.shape)
+        item = self._array.itemsize
+        strides = tuple([s // item for s in self._array.strides]) if self._array.size else contiguous_strides(self._array.shape)
         if dim is None:
             return strides
         if not -len(strides) <= dim < len(strides):
@@ -146,33 +147,33 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     def storage_offset(self) -> int:
         """The position of the first element in the storage, in elements."""
         from ._storage import root_array
-        root = root_array(self._a)
-        return (self._a.__array_interface__["data"][0] - root.__array_interface__["data"][0]) // self._a.itemsize
+        root = root_array(self._array)
+        return (self._array.__array_interface__["data"][0] - root.__array_interface__["data"][0]) // self._array.itemsize
 
     def data_ptr(self) -> int:
-        return self._a.__array_interface__["data"][0]
+        return self._array.__array_interface__["data"][0]
 
     def element_size(self) -> int:
-        return self._a.itemsize
+        return self._array.itemsize
 
     @property
     def itemsize(self) -> int:
-        return self._a.itemsize
+        return self._array.itemsize
 
     @property
     def nbytes(self) -> int:
-        return self._a.size * self._a.itemsize
+        return self._array.size * self._array.itemsize
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
         if memory_format is channels_last or memory_format is channels_last_3d:
-            last = self._a.ndim == (4 if memory_format is channels_last else 5)
-            return last and bool(np.moveaxis(self._a, 1, -1).flags.c_contiguous)
-        return bool(self._a.flags.c_contiguous)
+            last = self._array.ndim == (4 if memory_format is channels_last else 5)
+            return last and bool(np.moveaxis(self._array, 1, -1).flags.c_contiguous)
+        return bool(self._array.flags.c_contiguous)
 
     # --- type and place ---------------------------------------------------------------------------------------------
     @property
-    def device(self) -> _device.device:
-        return self._dev or DEVICE_OF_KEY[self._ks & 7]
+    def device(self) -> Device:
+        return self._device or DEVICE_OF_KEY[self._keys & DEVICES]
 
     @property
     def layout(self) -> Any:
@@ -189,35 +190,35 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
 
     @property
     def is_cpu(self) -> bool:
-        return bool(self._ks & 1)
+        return bool(self._keys & CPU)
 
     @property
     def is_meta(self) -> bool:
-        return bool(self._ks & 2)
+        return bool(self._keys & META)
 
     @property
     def is_npu(self) -> bool:
-        return bool(self._ks & 4)
+        return bool(self._keys & NPU)
 
     is_cuda = is_sparse = is_quantized = is_mkldnn = is_nested = False
 
     def get_device(self) -> int:
-        return -1 if self._ks & 3 else self.device.index or 0
+        return -1 if self._keys & (CPU | META) else self.device.index or 0
 
     # --- versions ---------------------------------------------------------------------------------------------------
     @property
     def _version(self) -> int:
-        return 0 if self._st is None else self._st.version
+        return 0 if self._storage is None else self._storage.version
 
     def is_inference(self) -> bool:
-        return bool(self._ks & 128)
+        return bool(self._keys & INFERENCE)
 
     __hash__ = object.__hash__
 
     def __len__(self) -> int:
-        if not self._a.ndim:
+        if not self._array.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self._a.shape[0]
+        return self._array.shape[0]
 
 
 class Parameter(Tensor):
@@ -251,33 +252,33 @@ channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 
 
-def wrap(array: Any, dtype: dt.dtype | None = None, key: int = 1, device: _device.device | None = None) -> Tensor:
+def wrap(array: Any, dtype: dt.dtype | None = None, key: int = CPU, device: Device | None = None) -> Tensor:
     """A tensor over an array (or a numpy scalar). The type is read from the array unless given."""
     if array.__class__ is not np.ndarray:
         array = np.asarray(array)
     t = _new(Tensor)
-    t._a = array
-    t._ks = key
+    t._array = array
+    t._keys = key
     t.dtype = dt.BY_NUM[array.dtype.num] if dtype is None else dtype
     if device is not None:
-        t._dev = device
+        t._device = device
     return t
 
 
 def shallow_alias(t: Tensor) -> Tensor:
     """A tensor over the same memory and version counter, with no place in any graph."""
-    if t._st is None:
-        t._st = Storage()
+    if t._storage is None:
+        t._storage = Storage()
     out = _new(Tensor)
-    out._a, out._ks, out.dtype, out._st = t._a, t._ks & ~(GRAD | SUBCLASS), t.dtype, t._st
-    if t._dev is not None:
-        out._dev = t._dev
+    out._array, out._keys, out.dtype, out._storage = t._array, t._keys & ~(GRAD | SUBCLASS), t.dtype, t._storage
+    if t._device is not None:
+        out._device = t._device
     return out
 
 
 def bump_version(t: Tensor) -> None:
     """Counts an in-place write."""
-    storage = t._st
+    storage = t._storage
     if storage is None:
-        storage = t._st = Storage()
+        storage = t._storage = Storage()
     storage.version += 1

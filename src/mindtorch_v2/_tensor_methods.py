@@ -17,9 +17,9 @@ from ._backends.composite.shown_steps import ones_like
 from ._constructors import TypedConstructor, make_legacy
 from ._creation import from_numpy
 from ._dispatch import aten, modes
-from ._dispatch.keys import GRAD, SUBCLASS
 from ._dispatch.overrides import become
 from ._dispatch.resolve import type_word
+from ._keys import CPU, DEVICES, GRAD, META, NPU, OBSERVED, SPECIAL, SUBCLASS
 from ._storage import Storage, root_array, taken
 from ._tensor import Parameter, Tensor, _new, shallow_alias, wrap
 
@@ -43,16 +43,16 @@ def getter(function: Any) -> Any:
 
 # --- autograd -----------------------------------------------------------------------------------------------------------
 def _get_requires_grad(self: Tensor) -> bool:
-    return bool(self._ks & GRAD)
+    return bool(self._keys & GRAD)
 
 
 def _set_requires_grad(self: Tensor, value: bool) -> None:
     if value and not self.dtype.inexact:
         raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-    if not value and self._gf is not None:
+    if not value and self._edge is not None:
         raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
                            "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
-    self._ks = self._ks | GRAD if value else self._ks & ~GRAD
+    self._keys = self._keys | GRAD if value else self._keys & ~GRAD
 
 
 Tensor.requires_grad = property(_get_requires_grad, _set_requires_grad)  # type: ignore[assignment, attr-defined, unused-ignore]
@@ -69,7 +69,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 @getter
 def is_leaf(self: Tensor) -> bool:
-    return not self._ks & GRAD or self._gf is None
+    return not self._keys & GRAD or self._edge is None
 
 
 @getter
@@ -82,7 +82,7 @@ def grad_fn(self: Tensor) -> Any:
 
 @getter
 def output_nr(self: Tensor) -> int:
-    return 0 if self._gf is None else node_and_nr(self)[1]
+    return 0 if self._edge is None else node_and_nr(self)[1]
 
 
 @getter
@@ -91,7 +91,7 @@ def retains_grad(self: Tensor) -> bool:
 
 
 def _get_grad(self: Tensor) -> Tensor | None:
-    if self._gf is not None and self._grad is None and not self._retain:
+    if self._edge is not None and self._grad is None and not self._retain:
         warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
     return self._grad
 
@@ -102,7 +102,7 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
         return
     if not isinstance(value, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
-    if value._a.shape != self._a.shape:
+    if value._array.shape != self._array.shape:
         raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. "
                            "Please ensure that the gradient and the tensor are the same size")
     if value.dtype is not self.dtype:
@@ -126,15 +126,15 @@ for _one in _SEEDS.values():
 
 def _seed(t: Tensor) -> Tensor:
     """The gradient of a single number with respect to itself."""
-    return wrap(_SEEDS[t.dtype] if t._a.ndim == 0 else np.ones(t._a.shape, t._a.dtype), t.dtype)
+    return wrap(_SEEDS[t.dtype] if t._array.ndim == 0 else np.ones(t._array.shape, t._array.dtype), t.dtype)
 
 
 @method
 def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
              inputs: Any = None) -> None:
     """Computes the gradients of the leaves that this tensor depends on, and adds them to their `grad`."""
-    if gradient is None and inputs is None and self._ks & 9 == 9 and self._a.size == 1 and self.dtype.is_floating_point \
-            and not modes.SPACE["_mode"] & 0x40:
+    if gradient is None and inputs is None and self._keys & (CPU | GRAD) == CPU | GRAD and self._array.size == 1 \
+            and self.dtype.is_floating_point and not modes.SPACE["_mode"] & SPECIAL:
         run_backward((self,), [_seed(self) if _observer.active is None else ones_like(self)],
                      create_graph if retain_graph is None else retain_graph, create_graph)
         return
@@ -145,9 +145,9 @@ def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = Non
 @method
 def register_hook(self: Tensor, hook: Any) -> RemovableHandle:
     """Calls `hook(grad)` whenever this tensor's gradient is computed; what it returns replaces the gradient."""
-    if not self._ks & GRAD:
+    if not self._keys & GRAD:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if self._gf is None:
+    if self._edge is None:
         if self._hooks is None:
             self._hooks = {}
         return RemovableHandle.add(self._hooks, hook)
@@ -161,7 +161,7 @@ def register_hook(self: Tensor, hook: Any) -> RemovableHandle:
 @method
 def register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> RemovableHandle:
     """Calls `hook(tensor)` after a gradient was added to this leaf."""
-    if self._gf is not None:
+    if self._edge is not None:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     if self._post_hooks is None:
         self._post_hooks = {}
@@ -171,9 +171,9 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> RemovableHand
 @method
 def retain_grad(self: Tensor) -> None:
     """Keeps the gradient of a non-leaf in its `grad`."""
-    if not self._ks & GRAD:
+    if not self._keys & GRAD:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if self._gf is None or self._retain:
+    if self._edge is None or self._retain:
         return
     node, nr = node_and_nr(self)
     node.hooked = True
@@ -190,16 +190,16 @@ def _backward_hooks(self: Tensor) -> Any:
 
 def _get_data(self: Tensor) -> Tensor:
     out = shallow_alias(self)
-    out._st = Storage()  # .data does not share the version counter
-    return become(out, type(self)) if self._ks & SUBCLASS else out
+    out._storage = Storage()  # .data does not share the version counter
+    return become(out, type(self)) if self._keys & SUBCLASS else out
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-    self._a, self.dtype = value._a, value.dtype
-    self._ks = (self._ks & ~7) | (value._ks & 7)
-    self._dev = value._dev
+    self._array, self.dtype = value._array, value.dtype
+    self._keys = (self._keys & ~DEVICES) | (value._keys & DEVICES)
+    self._device = value._device
 
 
 Tensor.data = property(_get_data, _set_data)  # type: ignore[attr-defined]
@@ -212,9 +212,9 @@ def _is_view(self: Tensor) -> bool:
 
 # --- conversion ---------------------------------------------------------------------------------------------------------
 def _host_array(self: Tensor) -> np.ndarray:
-    if self._ks & 2:
+    if self._keys & META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    return self._a if self._ks & 1 else self.cpu()._a
+    return self._array if self._keys & CPU else self.cpu()._array
 
 
 @method
@@ -222,12 +222,12 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """The data as a numpy array that shares memory with the tensor."""
     if force:
         return _host_array(self.detach()).view()
-    if self._ks & GRAD and modes.state.grad:
+    if self._keys & GRAD and modes.state.grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    if not self._ks & 1:
+    if not self._keys & CPU:
         raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
                         "first.")
-    return self._a.view()
+    return self._array.view()
 
 
 @method
@@ -270,16 +270,16 @@ def new(self: Tensor, *args: Any) -> Tensor:
 
 @method
 def __bool__(self: Tensor) -> bool:
-    a = self._a
+    a = self._array
     if a.size != 1:
         if a.size == 0:
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    return bool(aten.is_nonzero(self)) if modes.SPACE["_mode"] & 32 else bool(_host_array(self).item())
+    return bool(aten.is_nonzero(self)) if modes.SPACE["_mode"] & OBSERVED else bool(_host_array(self).item())
 
 
 def _number(self: Tensor) -> Any:
-    if self._a.size != 1:
+    if self._array.size != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
     return aten.item(self)
 
@@ -306,7 +306,7 @@ def __complex__(self: Tensor) -> complex:
 
 @method
 def __index__(self: Tensor) -> int:
-    if self.dtype.category > 1 or self._a.size != 1:
+    if self.dtype.category > 1 or self._array.size != 1:
         raise TypeError("only integer tensors of a single element can be converted to an index")
     return int(_host_array(self).item())
 
@@ -320,14 +320,14 @@ def __contains__(self: Tensor, element: Any) -> bool:
 
 @method
 def __iter__(self: Tensor) -> Any:
-    if self._a.ndim == 0:
+    if self._array.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(aten.unbind(self, 0))
 
 
 @method
 def __reversed__(self: Tensor) -> Tensor:
-    return self if self._a.ndim == 0 else aten.flip(self, [0])
+    return self if self._array.ndim == 0 else aten.flip(self, [0])
 
 
 @method
@@ -338,7 +338,7 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
 
 @method
 def __format__(self: Tensor, spec: str) -> str:
-    if self._a.ndim == 0 and not self._ks & 2:
+    if self._array.ndim == 0 and not self._keys & META:
         return self.item().__format__(spec)
     return object.__format__(self, spec)
 
@@ -356,15 +356,16 @@ def _copied_array(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
 
 @method
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    if self._gf is not None:
+    if self._edge is not None:
         raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
                            "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
                            "https://github.com/pytorch/pytorch/pull/103001")
     if id(self) in memo:
         return memo[id(self)]
     out = _new(type(self))
-    out._a, out._ks, out.dtype = (_copied_array(self._a, memo) if self._ks & 1 else self.detach().clone()._a), self._ks, self.dtype
-    out._dev = self._dev
+    out._array = _copied_array(self._array, memo) if self._keys & CPU else self.detach().clone()._array
+    out._keys, out.dtype = self._keys, self.dtype
+    out._device = self._device
     memo[id(self)] = taken(out)
     out._grad = copy.deepcopy(self._grad, memo)
     for name, value in self.__dict__.items():
@@ -373,8 +374,8 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     return out
 
 
-_FIELDS = {"_a", "_ks", "dtype", "_gf", "_st", "_base", "_attr_version", "_grad", "_hooks", "_post_hooks", "_retain", "_dev",
-           "_view_kind"}
+_FIELDS = {"_array", "_keys", "dtype", "_edge", "_storage", "_base", "_view_version", "_grad", "_hooks", "_post_hooks", "_retain",
+           "_device", "_view_kind"}
 
 
 def _rebuild_as(cls: type, attributes: dict[str, Any], *args: Any) -> Tensor:
@@ -411,7 +412,7 @@ def npu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_for
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """A copy in host memory that an NPU can reach directly; the tensor itself if it lies there already."""
     from . import npu as module
-    if not self._ks & 1:
+    if not self._keys & CPU:
         raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
     if not module.is_available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
@@ -420,15 +421,15 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 def _pinned(t: Tensor) -> Tensor:
     from ._backends.npu.copies import pinned_like
-    return taken(wrap(pinned_like(t._a), t.dtype))
+    return taken(wrap(pinned_like(t._array), t.dtype))
 
 
 def pinned_result(made: Tensor) -> Tensor:
     """The fresh tensor of a call with `pin_memory=True`, in pinned memory."""
     from . import npu as module
-    if made._ks & 2:
+    if made._keys & META:
         return made
-    if not made._ks & 1:
+    if not made._keys & CPU:
         raise RuntimeError("Only dense CPU tensors can be pinned")
     if not module.is_available():
         raise RuntimeError("pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this "
@@ -438,18 +439,18 @@ def pinned_result(made: Tensor) -> Tensor:
 
 @method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    base = self._a.base
+    base = self._array.base
     while isinstance(base, np.ndarray):
         base = base.base
-    return type(base).__name__ == "PinnedMemory" and bool(self._ks & 1)
+    return type(base).__name__ == "PinnedMemory" and bool(self._keys & CPU)
 
 
 @method
 def record_stream(self: Tensor, stream: Any) -> None:
     """Says that a stream uses the tensor's memory, so that it is not reused before the stream has passed."""
-    if self._ks & 4:
+    if self._keys & NPU:
         from ._backends.npu.allocator import record_use
-        record_use(self._a, stream)
+        record_use(self._array, stream)
 
 
 @method
@@ -460,7 +461,7 @@ def is_shared(self: Tensor) -> bool:
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The legacy type name, or a copy in another type."""
     if dtype is None:
-        return f"torch.{'npu.' if self._ks & 4 else ''}{type_word(self.dtype)}Tensor"
+        return f"torch.{'npu.' if self._keys & NPU else ''}{type_word(self.dtype)}Tensor"
     if isinstance(dtype, TypedConstructor):
         dtype = dtype.dtype
     elif isinstance(dtype, str):
@@ -479,7 +480,7 @@ class UntypedStorage:
 
     def __init__(self, tensor: Tensor) -> None:
         self._tensor = tensor
-        self._root = root_array(tensor._a)
+        self._root = root_array(tensor._array)
 
     def nbytes(self) -> int:
         return int(self._root.nbytes)

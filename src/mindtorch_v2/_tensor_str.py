@@ -206,7 +206,7 @@ def tensor_repr(t: Tensor, contents: str | None = None) -> str:
     kind = type(t)
     prefix = "tensor(" if kind is Tensor or kind is Parameter else f"{kind.__name__}("
     if contents is None:
-        contents = "..." if t.is_meta else _contents(t._a if t.is_cpu else t.detach().cpu()._a, len(prefix))
+        contents = "..." if t.is_meta else _contents(t._array if t.is_cpu else t.detach().cpu()._array, len(prefix))
     text = _joined(prefix + contents, _suffixes(t), len(prefix))
     if not isinstance(t, Parameter):
         return text

@@ -16,7 +16,7 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2._dispatch import aten, dispatcher, modes, registry, resolve
-from mindtorch_v2._dispatch.keys import META
+from mindtorch_v2._keys import META
 from mindtorch_v2._ops import table
 from mindtorch_v2._tensor import Tensor, wrap
 
@@ -112,7 +112,7 @@ CALLS = {
 def _twin(value: Any) -> Any:
     """The argument with its tensors on the meta device, of the same shapes, types and strides."""
     if isinstance(value, Tensor):
-        a = value._a
+        a = value._array
         return wrap(np.lib.stride_tricks.as_strided(np.zeros(1, a.dtype), a.shape, a.strides, writeable=False), value.dtype, META)
     return [_twin(v) for v in value] if isinstance(value, (list, tuple)) else value
 

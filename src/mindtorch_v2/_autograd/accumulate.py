@@ -7,6 +7,7 @@ import numpy as np
 
 from .._dispatch import aten
 from .._dispatch.modes import SPACE, Seen
+from .._keys import CPU, DEVICES, OUTPUTS, SPECIAL
 from .._ops.table import find
 from .._shape import contiguous_strides
 from .._tensor import Tensor, _new
@@ -33,12 +34,12 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool = Fals
 
 def owns_memory(grad: Tensor) -> bool:
     """Whether no other tensor or array can see this tensor's memory. Counts are those of the names below."""
-    a = grad._a
+    a = grad._array
     if sys.getrefcount(a) > 3 or not a.flags.writeable or 0 in a.strides:  # an expanded gradient repeats one element
         return False
     base = grad._base
     if base is not None:
-        return sys.getrefcount(base) <= 3 and sys.getrefcount(base._a) <= 3 + (a.base is base._a)
+        return sys.getrefcount(base) <= 3 and sys.getrefcount(base._array) <= 3 + (a.base is base._array)
     owner = a.base
     return owner is None or sys.getrefcount(owner) <= 3
 
@@ -49,27 +50,27 @@ def is_dense(a: np.ndarray) -> bool:
 
 
 def _first(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool) -> Tensor:
-    a = grad._a
+    a = grad._array
     if create_graph:
         return aten.clone(grad)
-    own = leaf._a
+    own = leaf._array
     fits = a.flags.c_contiguous and own.flags.c_contiguous or a.strides == own.strides
     dense = fits or is_dense(own)
     fits = fits or (a.flags.c_contiguous and not dense)
     del a
     if sole and fits and owns_memory(grad):
         seen = SPACE["_obs"]
-        if SPACE["_mode"] & 0x140 or not grad._ks & 1:
+        if SPACE["_mode"] & (OUTPUTS | SPECIAL) or not grad._keys & CPU:
             return aten.detach(grad)
         if seen is not None:
             _show_detach(seen, grad)
         out = _new(Tensor)
-        out._a, out._ks, out.dtype = grad._a, grad._ks & 7, grad.dtype
-        out._st = grad._st
-        if grad._dev is not None:
-            out._dev = grad._dev
+        out._array, out._keys, out.dtype = grad._array, grad._keys & DEVICES, grad.dtype
+        out._storage = grad._storage
+        if grad._device is not None:
+            out._device = grad._device
         return out
-    made = aten.new_empty_strided(grad, list(grad._a.shape), list(leaf.stride() if dense else contiguous_strides(grad._a.shape)))
+    made = aten.new_empty_strided(grad, list(grad._array.shape), list(leaf.stride() if dense else contiguous_strides(grad._array.shape)))
     return aten.copy_(made, grad)
 
 

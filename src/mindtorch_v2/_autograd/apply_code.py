@@ -58,7 +58,7 @@ def _load(derivative: Derivative, local: dict[str, str]) -> list[str]:
              f"        {values}= saved"]
     for v in checked:
         lines += [f"        if {v}.__class__ is Tensor or {v}.__class__ is Parameter:",
-                  f"            s = {v}._st",
+                  f"            s = {v}._storage",
                   f"            if s is not None and s.version: {values}= unpack(self)",
                   f"        elif {v}.__class__ is Packed: {values}= unpack(self)"]
     return lines

@@ -8,6 +8,7 @@ from .. import _observer
 from .._dispatch import aten, modes
 from .._dispatch.families import load_family
 from .._dispatch.registry import KERNELS
+from .._keys import CPU, OUTPUTS, SPECIAL
 from .._ops.table import find
 from .._tensor import Tensor, wrap
 from .accumulate import owns_memory
@@ -16,7 +17,7 @@ from .node import Node, Slot
 
 def add_gradients(old: Tensor, new: Tensor, create_graph: bool, sole: bool) -> Tensor:
     """The sum of two gradients; in place where only the engine holds the first (`sole`)."""
-    if sole and not create_graph and old._a.shape == new._a.shape and old.dtype is new.dtype and owns_memory(old):
+    if sole and not create_graph and old._array.shape == new._array.shape and old.dtype is new.dtype and owns_memory(old):
         return aten.add_(old, new)
     return aten.add(old, new)
 
@@ -26,13 +27,13 @@ def conform(node: Node, index: int, edge: Any, grad: Tensor) -> Tensor:
     if edge.__class__ is Slot:
         shape, dtype, _ = edge.node.specs[edge.nr]
     elif isinstance(edge, Tensor):
-        shape, dtype = edge._a.shape, edge.dtype
+        shape, dtype = edge._array.shape, edge.dtype
     else:
         shape, dtype = edge.shape, edge.dtype
     if not isinstance(grad, Tensor):
         raise TypeError(f"Function {node.name()} returned an invalid gradient at index {index} - expected a Tensor or None, got "
                         f"{type(grad).__name__}")
-    if grad._a.shape != shape:
+    if grad._array.shape != shape:
         grad = _unbroadcast(node, index, grad, shape)
     if grad.dtype is not dtype:
         if grad.dtype.is_complex and not dtype.is_complex:
@@ -43,14 +44,14 @@ def conform(node: Node, index: int, edge: Any, grad: Tensor) -> Tensor:
 
 
 def _unbroadcast(node: Node, index: int, grad: Tensor, shape: tuple[int, ...]) -> Tensor:
-    have = grad._a.shape
+    have = grad._array.shape
     lead = len(have) - len(shape)
     dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and have[i + lead] != 1)]
     fits = lead >= 0 and all(n in (1, have[i + lead]) for i, n in enumerate(shape))
     if not fits:
         raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {index} - got {list(have)} but expected "
                            f"shape compatible with {list(shape)}")
-    if grad._ks == 1 and not modes.SPACE["_mode"] & 0x140 and not modes.state.grad:
+    if grad._keys == CPU and not modes.SPACE["_mode"] & (OUTPUTS | SPECIAL) and not modes.state.grad:
         # Nothing is recorded for autograd: the kernel itself, without two calls through the dispatcher.
         return _sum_to(grad, dims, shape, lead)
     grad = aten.sum(grad, dims, True)
@@ -62,17 +63,17 @@ def _sum_to(grad: Tensor, dims: list[int], shape: tuple[int, ...], lead: int) ->
     kernel, sum_, view = _sum_kernel()
     observer = _observer.active
     if observer is None:
-        return wrap(kernel(grad._a, tuple(dims), True, None).reshape(shape), grad.dtype)
+        return wrap(kernel(grad._array, tuple(dims), True, None).reshape(shape), grad.dtype)
     observer.enter_op(sum_, (grad, dims, True, None), -1)
     try:
-        out = wrap(kernel(grad._a, tuple(dims), True, None), grad.dtype)
+        out = wrap(kernel(grad._array, tuple(dims), True, None), grad.dtype)
         if modes.SPACE["_watch"] is not None:
             modes.SPACE["_watch"](out)
     finally:
         observer.leave()
     if lead:
         observer.enter_op(view, (out, list(shape)), -1)
-        out._a = out._a.reshape(shape)
+        out._array = out._array.reshape(shape)
         observer.leave()
     return out
 

@@ -325,7 +325,7 @@ def run_plain(work: Pass) -> None:
                 if kind is Slot:
                     work.deliver(edge, conform(target, i, edge, grad))
                 else:
-                    if grad._a.shape != (edge._a.shape if leaf else edge.shape) or grad.dtype is not edge.dtype:
+                    if grad._array.shape != (edge._array.shape if leaf else edge.shape) or grad.dtype is not edge.dtype:
                         grad = conform(target, i, edge, grad)
                     if edge in buffers:
                         old = buffers.pop(edge)

@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import _observer
 from .._dispatch import aten, modes
-from .._dispatch.keys import GRAD
+from .._keys import GRAD
 from .._tensor import Tensor, shallow_alias
 from .node import Node, edge_of, unpack
 from .record import attach, finish_node, store
@@ -74,7 +74,7 @@ class CustomNode(Node):
             if nr >= 0 and modes.state.grad:
                 from .node import Slot
                 alias = shallow_alias(values[i])
-                alias._gf, alias._ks = Slot(self, nr), alias._ks | GRAD
+                alias._edge, alias._keys = Slot(self, nr), alias._keys | GRAD
                 values[i] = alias
         return tuple(values)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _dtype as dt
 from .._dispatch import aten
 from .._dispatch.dispatcher import run_below_autograd
-from .._dispatch.keys import GRAD
+from .._keys import GRAD
 from .._ops.table import Op
 from .._tensor import Tensor, shallow_alias
 from .node import Node, Slot, edge_of, function_name
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 def check_inplace(t: Tensor) -> None:
     """RuntimeError where writing would lose a gradient."""
-    if t._gf is None and t._ks & GRAD and t._base is None:
+    if t._edge is None and t._keys & GRAD and t._base is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     base = t._base
     if base is not None:
-        if base._gf is None and base._ks & GRAD:
+        if base._edge is None and base._keys & GRAD:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-        if t._view_kind == "multi" and base._ks & GRAD and t._gf is not None:
-            edge = t._gf
+        if t._view_kind == "multi" and base._keys & GRAD and t._edge is not None:
+            edge = t._edge
             node, nr = (edge.node, edge.nr) if edge.__class__ is Slot else (edge, 0)
             raise RuntimeError(f"Output {nr} of {function_name(node)} is a view and is being modified inplace. This view is the output of "
                                "a function "
@@ -60,23 +60,23 @@ def _before_write(target: Tensor) -> Tensor:
     kept = run_below_autograd(aten.clone, (shallow_alias(target),))
     edge = edge_of(target)
     if edge is not None and not isinstance(edge, Tensor):
-        kept._gf, kept._ks = edge, kept._ks | GRAD
+        kept._edge, kept._keys = edge, kept._keys | GRAD
     return kept
 
 
 def rebase(target: Tensor, node: Node) -> None:
     """Makes `node` the origin of a written tensor; the base of a written view gets a CopySlices node."""
     base = target._base
-    target._ks |= GRAD
+    target._keys |= GRAD
     if base is None:
-        target._gf = node
+        target._edge = node
         return
     copy = CopySlices()
     finish_node(copy, (edge_of(base), *node.next[1:]), [base], single=True)
     copy.inner = node
     copy.place = Place.of(target, base)
-    base._gf = copy
-    base._ks |= GRAD
+    base._edge = copy
+    base._keys |= GRAD
     regenerate_view(target, base)
 
 
@@ -94,8 +94,8 @@ class Place:
 
     @classmethod
     def of(cls, view: Tensor, base: Tensor) -> Place:
-        offset = (view.data_ptr() - base.data_ptr()) // view._a.itemsize
-        return cls(view._a.shape, view.stride(), offset, view.dtype, base._a.shape, base.stride(), base.dtype)
+        offset = (view.data_ptr() - base.data_ptr()) // view._array.itemsize
+        return cls(view._array.shape, view.stride(), offset, view.dtype, base._array.shape, base.stride(), base.dtype)
 
     def empty_base(self, like: Tensor) -> Tensor:
         """Memory laid out as the base's."""
@@ -124,10 +124,10 @@ def regenerate_view(view: Tensor, base: Tensor) -> None:
     node = AsStridedOfBase()
     node.place = Place.of(view, base)
     finish_node(node, (edge_of(base),), [view], single=True)
-    view._gf = node
-    view._ks |= GRAD
-    assert view._st is not None
-    view._attr_version = view._st.version
+    view._edge = node
+    view._keys |= GRAD
+    assert view._storage is not None
+    view._view_version = view._storage.version
 
 
 class CopySlices(Node):

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from .. import _dtype as dt
 from .._dispatch import modes
 from .._dispatch.resolve import type_word
+from .._keys import CPU, GRAD
 from .._storage import native
-from .._tensor import GRAD, Parameter, Tensor, shallow_alias
+from .._tensor import Parameter, Tensor, shallow_alias
 
 state = modes.state
 _FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -40,7 +41,7 @@ class Node(NodeFields):
     """One step of a backward pass. Subclasses are made from derivative rows; `apply` maps output to input gradients."""
 
     specs: Any = None   # (shape, dtype, key) of each output, None for one output
-    key: int = 1
+    key: int = CPU
     device: Any = None
     counts: tuple[int, ...] = ()        # how many edges each input of a list-taking op has
     saved_names: tuple[str, ...] = ()
@@ -147,16 +148,16 @@ def edge_of(t: Tensor) -> Any:
     """Where the gradient of `t` goes; None if it needs none."""
     if t._base is not None:
         return view_edge(t)
-    return t._gf or (t if t._ks & GRAD else None)
+    return t._edge or (t if t._keys & GRAD else None)
 
 
 def view_edge(t: Tensor) -> Any:
     """The edge of a view. If its base was written in place since, the view's history is made anew from the base's."""
-    base, storage = t._base, t._st
-    if base is not None and storage is not None and storage.version != t._attr_version and base._gf is not None:
+    base, storage = t._base, t._storage
+    if base is not None and storage is not None and storage.version != t._view_version and base._edge is not None:
         from .inplace import regenerate_view
         regenerate_view(t, base)
-    return t._gf or (t if t._ks & GRAD else None)
+    return t._edge or (t if t._keys & GRAD else None)
 
 
 def node_and_nr(t: Tensor) -> tuple[Any, int]:
@@ -167,7 +168,7 @@ def node_and_nr(t: Tensor) -> tuple[Any, int]:
 
 def versions_of(saved: tuple[Any, ...]) -> tuple[int, ...]:
     """The present versions of saved values; 0 for what is no tensor."""
-    return tuple([v._st.version if isinstance(v, Tensor) and v._st is not None else 0 for v in saved])
+    return tuple([v._storage.version if isinstance(v, Tensor) and v._storage is not None else 0 for v in saved])
 
 
 class Packed:
@@ -180,10 +181,10 @@ class Packed:
 
     def unpack(self) -> Any:
         out = self.hook(self.value)
-        if self.edge is None or not isinstance(out, Tensor) or not state.grad or out._ks & GRAD:
+        if self.edge is None or not isinstance(out, Tensor) or not state.grad or out._keys & GRAD:
             return out
         out = shallow_alias(out)
-        out._gf, out._ks = self.edge, out._ks | GRAD
+        out._edge, out._keys = self.edge, out._keys | GRAD
         return out
 
 
@@ -197,7 +198,7 @@ def unpack(node: Node) -> tuple[Any, ...]:
     for v in saved:
         kind = v.__class__
         if kind is Tensor or kind is Parameter:
-            storage = v._st
+            storage = v._storage
             if storage is not None and storage.version != (0 if versions is None else versions[i]):
                 raise _changed(node, i, storage.version, 0 if versions is None else versions[i])
         elif kind is Packed:
@@ -223,8 +224,8 @@ def _output_again(node: Node, alias: Tensor, name: str) -> Tensor:
     if not alias.dtype.inexact or number in node.derivative.constant:
         return alias
     out = shallow_alias(alias)
-    out._gf = node if node.specs is None else Slot(node, number)
-    out._ks |= GRAD
+    out._edge = node if node.specs is None else Slot(node, number)
+    out._keys |= GRAD
     return out
 
 
@@ -239,12 +240,12 @@ def _changed(node: Node, place: int, now: int, expected: int) -> RuntimeError:
     word = f"torch.{type_word(t.dtype)}Tensor"
     made = ""
     nr = node.output_of(place)
-    if t._gf is not None:
+    if t._edge is not None:
         where, nr = node_and_nr(t)
         made = f", which is output {nr} of {function_name(where)},"
     elif nr >= 0:
         made = f", which is output {nr} of {function_name(node)},"
     return RuntimeError(f"one of the variables needed for gradient computation has been modified by an inplace operation: [{word} "
-                        f"{list(t._a.shape)}]{made} is at version {now}; expected version {expected} instead. Hint: enable anomaly "
+                        f"{list(t._array.shape)}]{made} is at version {now}; expected version {expected} instead. Hint: enable anomaly "
                         "detection to find the operation that failed to compute its gradient, with "
                         "torch.autograd.set_detect_anomaly(True, check_nan=False).")

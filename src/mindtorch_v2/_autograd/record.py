@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _observer
 from .._dispatch import modes
 from .._dispatch.dispatcher import run_below_autograd
-from .._dispatch.keys import DEVICES, GRAD, INFERENCE
+from .._keys import DEVICES, GRAD, INFERENCE
 from .._ops.table import Op
 from .._tensor import Tensor, shallow_alias
 from .node import Node, Packed, Slot, edge_of
@@ -74,10 +74,10 @@ def tensor_fact(op: Op, args: tuple[Any, ...], name: str) -> Any:
         return value.storage_offset()
     of_tensor = what in ("dtype", "device")
     if isinstance(value, (list, tuple)):
-        return [getattr(t if of_tensor else t._a, what) for t in value]
+        return [getattr(t if of_tensor else t._array, what) for t in value]
     if not isinstance(value, Tensor):
         return None if of_tensor else ()
-    return getattr(value if of_tensor else value._a, what)
+    return getattr(value if of_tensor else value._array, what)
 
 
 def new_node(derivative: Derivative, edges: tuple[Any, ...], counts: tuple[int, ...], outputs: list[Tensor], single: bool) -> Node:
@@ -94,9 +94,9 @@ def finish_node(node: Node, edges: tuple[Any, ...], outputs: list[Tensor], singl
     modes.sequence[0] += 1
     if single:
         t = outputs[0]
-        node.shape, node.dtype, node.key, node.device = t._a.shape, t.dtype, t._ks & DEVICES, t._dev
+        node.shape, node.dtype, node.key, node.device = t._array.shape, t.dtype, t._keys & DEVICES, t._device
     else:
-        node.specs = tuple(None if t is None else (t._a.shape, t.dtype, t._ks & DEVICES) for t in outputs)
+        node.specs = tuple(None if t is None else (t._array.shape, t.dtype, t._keys & DEVICES) for t in outputs)
     if _observer.active is not None:
         node.forward_thread = threading.get_ident()
     if modes.state.anomaly:
@@ -108,8 +108,8 @@ def attach(node: Node, outputs: list[Tensor], single: bool, constant: frozenset[
     """Makes the node the origin of its floating outputs, except those that have no gradient."""
     for i, t in enumerate(outputs):
         if t is not None and t.dtype.inexact and i not in constant:
-            t._gf = node if single else Slot(node, i)
-            t._ks |= GRAD
+            t._edge = node if single else Slot(node, i)
+            t._keys |= GRAD
 
 
 def save(node: Node, derivative: Derivative, op: Op, args: tuple[Any, ...], outputs: list[Tensor],
@@ -133,7 +133,7 @@ def save(node: Node, derivative: Derivative, op: Op, args: tuple[Any, ...], outp
                 value = None
             values.append(value)
     for v in values:
-        if isinstance(v, Tensor) and v._ks & INFERENCE:
+        if isinstance(v, Tensor) and v._keys & INFERENCE:
             raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference "
                                "mode in computation tracked by autograd. To work around this, you can make a clone to get a "
                                "normal tensor and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.")
@@ -150,7 +150,7 @@ _packing = _Packing()
 
 def store(node: Node, values: list[Any]) -> None:
     """Puts saved values into a node, through the pack hooks in force. Hooks run without gradients, as in PyTorch."""
-    versions = tuple(v._st.version if isinstance(v, Tensor) and v._st is not None else 0 for v in values)
+    versions = tuple(v._storage.version if isinstance(v, Tensor) and v._storage is not None else 0 for v in values)
     hooks = modes.state.saved_hooks
     if hooks:
         pack, unpack = hooks[-1]

@@ -14,6 +14,7 @@ import numpy as np
 from .. import _device
 from .. import _dtype as dt
 from .._errors import wrong_argument
+from .._keys import CPU, DEVICES, GRAD, NO_GRAD, OBSERVED, OUTPUTS, SPECIAL, SUBCLASS
 from .._ops.documentation import docstring
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
@@ -40,7 +41,7 @@ def list_keys(tensors: Any) -> int:
     if isinstance(tensors, Tensor):
         raise AttributeError("a tensor stands where a list of tensors is wanted")
     for t in tensors:
-        keys |= t._ks
+        keys |= t._keys
     return keys
 
 
@@ -97,7 +98,7 @@ def missing_argument(op: Op, name: str) -> TypeError:
 
 def number_key(x: Any) -> int:
     """The keys of an argument that may be a number."""
-    return x._ks if isinstance(x, Tensor) else 0 if isinstance(x, (int, float, complex, np.number, np.bool_)) else x._ks
+    return x._keys if isinstance(x, Tensor) else 0 if isinstance(x, (int, float, complex, np.number, np.bool_)) else x._keys
 
 
 def as_number(x: Any) -> Any:
@@ -147,7 +148,7 @@ class Writer:
                                                    and op.name not in KERNELS)
         self.is_factory = op.is_factory
         # Public names of factories enter below autograd while they are watched; see `dispatch_below_autograd`.
-        self.dispatch = "(_below if _mode & 32 else _dispatch)" if form == "function" and op.is_factory and \
+        self.dispatch = f"(_below if _mode & {OBSERVED} else _dispatch)" if form == "function" and op.is_factory and \
             op.family in ("creation", "random") else "_dispatch"
 
     def python_name(self, i: int, p: Param) -> str:
@@ -238,9 +239,9 @@ class Writer:
             elif p.name in self.op.numbers:
                 parts.append(f"(0 if {n} is None else _number_key({n}))" if p.optional else f"_number_key({n})")
             elif p.optional:
-                parts.append(f"(0 if {n} is None else {n}._ks)")
+                parts.append(f"(0 if {n} is None else {n}._keys)")
             else:
-                parts.append(f"{n}._ks")
+                parts.append(f"{n}._keys")
         return " | ".join([*parts, "_mode"])
 
     def args(self) -> str:
@@ -283,33 +284,34 @@ class Writer:
     def factory_body(self) -> None:
         add = self.lines.append
         if not self.is_factory:
-            add("    _ks = 1 | _mode")
+            add(f"    _keys = {CPU} | _mode")
         else:
-            add("    _ks = (1 if device.type == 'cpu' else _device_key(device)) | _mode")
+            add(f"    _keys = ({CPU} if device.type == 'cpu' else _device_key(device)) | _mode")
         if self.composite:
-            add("    if not _mode & 0x60:")
+            add(f"    if not _mode & {OBSERVED | SPECIAL}:")
             add(f"        _t = _IMPL({self.args()})")
             add("    else:")
-            add(f"        _t = {self.dispatch}(_OP, _ks, ({self.args()}))")
+            add(f"        _t = {self.dispatch}(_OP, _keys, ({self.args()}))")
         elif self.op.name in KERNELS:
-            add(f"    _t = _wrap(_K({self.args()})) if (_ks & 0x67) == 1 else {self.dispatch}(_OP, _ks, ({self.args()}))")
+            add(f"    _t = _wrap(_K({self.args()})) if (_keys & {DEVICES | OBSERVED | SPECIAL}) == {CPU} else "
+                f"{self.dispatch}(_OP, _keys, ({self.args()}))")
         else:
-            add(f"    _t = {self.dispatch}(_OP, _ks, ({self.args()}))")
+            add(f"    _t = {self.dispatch}(_OP, _keys, ({self.args()}))")
         if self.is_factory:
             add("    if requires_grad: _want_grad(_t)")
         add("    return _t")
 
     def ask_subclasses(self) -> None:
         """Behind the fast paths: instances of subclasses are asked, or taken as plain tensors."""
-        self.lines += ["    if _ks & 512:",
+        self.lines += [f"    if _keys & {SUBCLASS}:",
                        f"        if not _state.subclasses_are_plain: return _override(_OP, _FORM, ({self.args()}))",
-                       "        _ks &= ~512"]
+                       f"        _keys &= ~{SUBCLASS}"]
 
     def composite_body(self) -> None:
         add = self.lines.append
         add(f"    if _overridden and _asks(({self.args()})): return _override(_OP, _FORM, ({self.args()}))")
         if self.op.derivative is None:
-            add("    if not _mode & 0x60:" if not self.is_factory else "    if not _mode & 0x60 and not requires_grad:")
+            add(f"    if not _mode & {OBSERVED | SPECIAL}" + (":" if not self.is_factory else " and not requires_grad:"))
             add("        try:")
             add(f"            return _IMPL({self.args()})")
             add("        except (AttributeError, TypeError):")
@@ -318,28 +320,29 @@ class Writer:
             self.observed_composite()
             self.only_steps = not self.is_factory and self.op.name in COMPOSITES
         add("    try:")
-        add(f"        _ks = {self.keys()}")
+        add(f"        _keys = {self.keys()}")
         add("    except AttributeError:")
         add(f"        raise _bad(_OP, ({self.args()})) from None")
-        add("    _ks &= ~512")
+        add(f"    _keys &= ~{SUBCLASS}")
         if self.op.derivative is not None:
-            add("    if _ks & 16: _ks = _ks & ~16 if _state.grad else _ks & ~24")
-            add("    if not _ks & 0x78:")
+            add(f"    if _keys & {NO_GRAD}: _keys = _keys & ~{NO_GRAD} if _state.grad else _keys & ~{NO_GRAD | GRAD}")
+            add(f"    if not _keys & {GRAD | NO_GRAD | OBSERVED | SPECIAL}:")
             add(f"        return _IMPL({self.args()})")
         if self.is_factory:
-            add(f"    _t = {self.dispatch}(_OP, _ks, ({self.args()}))")
+            add(f"    _t = {self.dispatch}(_OP, _keys, ({self.args()}))")
             add("    if requires_grad: _want_grad(_t)")
             add("    return _t")
         else:
-            add(f"    return {self.dispatch}(_OP, _ks, ({self.args()}))")
+            add(f"    return {self.dispatch}(_OP, _keys, ({self.args()}))")
 
     def observed_composite(self) -> None:
         """The steps of an op without a derivative of its own, inside its event."""
         add = self.lines.append
         if self.op.is_opaque:   # the dispatcher runs the steps below autograd
             return
-        add("    if (_mode & 0x160) == 32 and (_p := _obs) is not None" + (" and not requires_grad:" if self.is_factory else ":"))
-        add(f"        return _p[2](_OP, ({self.args()}), -1 if _mode & 16 and not _state.grad else _seq[0], _IMPL, {self.args()})")
+        add(f"    if (_mode & {OUTPUTS | OBSERVED | SPECIAL}) == {OBSERVED} and (_p := _obs) is not None"
+            + (" and not requires_grad:" if self.is_factory else ":"))
+        add(f"        return _p[2](_OP, ({self.args()}), -1 if _mode & {NO_GRAD} and not _state.grad else _seq[0], _IMPL, {self.args()})")
 
     def leaf_body(self) -> None:
         from .fast_path import FastPath
@@ -348,23 +351,23 @@ class Writer:
         fast = FastPath(self) if len(self.op.schema.returns) == 1 else FastPathOfSeveral(self)
         if not fast.possible:
             add("    try:")
-            add(f"        _ks = {self.keys()}")
+            add(f"        _keys = {self.keys()}")
             add("    except AttributeError:")
             add(f"        raise _bad(_OP, ({self.args()})) from None")
             if self.joins_a_list():
                 rest = "".join(f", {n}" for n in self.names[1:])
-                add("    if (_ks & 0x267) == 1 and not (_ks & 8 and _state.grad):")
-                add(f"        return _wrap(_K([_x._a for _x in {self.names[0]}]{rest}))")
+                add(f"    if (_keys & {SUBCLASS | DEVICES | OBSERVED | SPECIAL}) == {CPU} and not (_keys & {GRAD} and _state.grad):")
+                add(f"        return _wrap(_K([_x._array for _x in {self.names[0]}]{rest}))")
         else:
             fast.write()
             self.fast = fast if len(self.op.schema.returns) == 1 else None
         self.ask_subclasses()
         if self.is_factory:
-            add(f"    _t = {self.dispatch}(_OP, _ks, ({self.args()}))")
+            add(f"    _t = {self.dispatch}(_OP, _keys, ({self.args()}))")
             add("    if requires_grad: _want_grad(_t)")
             add("    return _t")
         else:
-            add(f"    return _dispatch(_OP, _ks, ({self.args()}))")
+            add(f"    return _dispatch(_OP, _keys, ({self.args()}))")
 
 
 _NONE = type("Missing", (), {"__repr__": lambda self: "<required>"})()

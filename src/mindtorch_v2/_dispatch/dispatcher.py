@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _observer
+from .._keys import DEVICES, GRAD, INFERENCE, NO_GRAD, OBSERVED, SPECIAL
 from .._ops.table import Op
 from . import modes
-from .keys import DEVICES, GRAD, INFERENCE, NO_GRAD, OBSERVED, SPECIAL
 from .resolve import backend_kernel, mark_inference, watch_outputs
 
 state = modes.state
@@ -53,8 +53,8 @@ def dispatch_below_autograd(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
 def _are_inference(op: Op, args: tuple[Any, ...]) -> bool:
     """Whether every tensor among the arguments was made in inference mode: such tensors have no place in a graph."""
     given = [args[i] for i, p in enumerate(op.schema.params) if p.is_tensor]
-    tensors = [t for x in given for t in (x if isinstance(x, (list, tuple)) else (x,)) if hasattr(t, "_ks")]
-    return all(t._ks & INFERENCE for t in tensors)
+    tensors = [t for x in given for t in (x if isinstance(x, (list, tuple)) else (x,)) if hasattr(t, "_keys")]
+    return all(t._keys & INFERENCE for t in tensors)
 
 
 def _run_kernel(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:

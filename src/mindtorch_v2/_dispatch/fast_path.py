@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .._keys import CPU, DEVICES, GRAD, NO_GRAD, OBSERVED
 from .registry import ALLOCATES_INSIDE, COMPOSITES, DIRECT, KERNELS, SHOWN, STEPWISE
 from .resolve import joins_layouts
 
@@ -48,14 +49,14 @@ class FastPath:
         self.write_keys()
         cond = " and _ok" if self.number else self.type_condition()
         add("    while 1:")
-        add(f"        if _ks == 1{cond}:")
+        add(f"        if _keys == {CPU}{cond}:")
         pad = " " * 12
         self.write_call(pad)
         if not self.inplace:
             self.write_wrap(pad, keys="1")
             add(f"{pad}return _t")
             if self.records():
-                add(f"        if _ks == 9{cond}:")
+                add(f"        if _keys == {CPU | GRAD}{cond}:")
                 self.write_call(pad)
                 self.write_wrap(pad, keys="9")
                 self.write_record(pad)
@@ -72,16 +73,16 @@ class FastPath:
         """Ends the loop over the plain cases: it runs again once the thread's gradient mode is settled. Then the same cases
         with an observer told about them. Comparing comes before masking, which takes three times as long."""
         add = self.w.lines.append
-        add("        _m = _ks & 48")
+        add(f"        _m = _keys & {NO_GRAD | OBSERVED}")
         add("        if _m != 16: break")
-        add("        _ks = _ks & ~16 if _state.grad else _ks & ~24")
+        add(f"        _keys = _keys & ~{NO_GRAD} if _state.grad else _keys & ~{NO_GRAD | GRAD}")
         if self.shows_steps() and self.op.name not in SHOWN:
             return
         add("    if _m > 16 and (_p := _obs) is not None:")
         add("        if _m == 32: _q = _seq[0]")
-        add("        elif _state.grad: _ks &= ~16; _q = _seq[0]")
-        add("        else: _ks &= ~24; _q = -1")
-        keys = "(_ks == 33 or _ks == 41)" if self.records() else "_ks == 33"
+        add(f"        elif _state.grad: _keys &= ~{NO_GRAD}; _q = _seq[0]")
+        add(f"        else: _keys &= ~{NO_GRAD | GRAD}; _q = -1")
+        keys = f"(_keys == {CPU | OBSERVED} or _keys == {CPU | GRAD | OBSERVED})" if self.records() else f"_keys == {CPU | OBSERVED}"
         steps = " and _watch is None" if self.op.name in ALLOCATES_INSIDE else ""
         add(f"        if {keys}{cond}{steps}:")
         self.write_observed(" " * 12)
@@ -96,8 +97,8 @@ class FastPath:
         if not self.inplace:
             self.write_wrap(inner, keys="1")
             if self.records():
-                add(f"{inner}if _ks == 41:")
-                add(f"{inner}    _t._ks = 9")
+                add(f"{inner}if _keys == {CPU | GRAD | OBSERVED}:")
+                add(f"{inner}    _t._keys = {CPU | GRAD}")
                 self.write_record(inner + "    ", observed=True)
             self.write_watch(inner)
             add(f"{inner}return _t")
@@ -142,33 +143,33 @@ class FastPath:
         args = self.w.args()
         if self.number is None:
             add("    try:")
-            add(f"        _ks = {self.w.keys()}")
+            add(f"        _keys = {self.w.keys()}")
             add("    except AttributeError:")
             add(f"        raise _bad(_OP, ({args})) from None")
             return
         n = self.number
-        others = [f"{m}._ks" if not p.optional else f"(0 if {m} is None else {m}._ks)" for p, m in self.tensors if m != n]
+        others = [f"{m}._keys" if not p.optional else f"(0 if {m} is None else {m}._keys)" for p, m in self.tensors if m != n]
         with_tensor = self.type_condition().removeprefix(" and ") or "True"
         lead = self.casting_tensors()[0] if self.casting_tensors() else self.first
         with_number = self.type_condition(skip=n).removeprefix(" and ") or "True"
         add("    try:")
         add(f"        _c = {n}.__class__")
         add("        if _c is _Tensor or _c is _Parameter:")
-        add(f"            _ks = {' | '.join([*others, f'{n}._ks', '_mode'])}")
-        add(f"            _b = {n}._a")
+        add(f"            _keys = {' | '.join([*others, f'{n}._keys', '_mode'])}")
+        add(f"            _b = {n}._array")
         add(f"            _ok = {with_tensor}")
         add("        elif _c is float or _c is int:")
-        add(f"            _ks = {' | '.join([*others, '_mode'])}")
+        add(f"            _keys = {' | '.join([*others, '_mode'])}")
         add(f"            _b = {n}")
         add(f"            _ok = {lead}.dtype.inexact and {with_number}")
         add("        else:")
-        add(f"            _ks = {' | '.join([*others, f'_number_key({n})', '_mode'])}")
+        add(f"            _keys = {' | '.join([*others, f'_number_key({n})', '_mode'])}")
         add("            _ok = False")
         add("    except AttributeError:")
         if self.w.params[0].name in self.op.numbers:
             add("        try:")
-            add(f"            _ks = {self.w.keys()}")
-            add("            if not _ks & 7: _ks |= 1")
+            add(f"            _keys = {self.w.keys()}")
+            add(f"            if not _keys & {DEVICES}: _keys |= {CPU}")
             add("            _ok = False")
             add("        except AttributeError:")
             add("    " + f"        raise _bad(_OP, ({args})) from None")
@@ -184,9 +185,9 @@ class FastPath:
             elif n == self.number:
                 out.append("_b")
             elif p.optional:
-                out.append(f"None if {n} is None else {n}._a")
+                out.append(f"None if {n} is None else {n}._array")
             else:
-                out.append(f"{n}._a")
+                out.append(f"{n}._array")
         return ", ".join(out)
 
     def kernel_call(self) -> str:
@@ -195,7 +196,7 @@ class FastPath:
         if self.op.name not in DIRECT:
             return plain
         others = [(p, n) for p, n in zip(self.w.params, self.w.names) if not p.is_tensor]
-        arrays = ", ".join("_b" if n == self.number else f"{n}._a" for _, n in self.tensors)
+        arrays = ", ".join("_b" if n == self.number else f"{n}._array" for _, n in self.tensors)
         unset = " and ".join(self.is_unset(p.default, n) for p, n in others)
         return f"_KD({arrays}) if {unset} else {plain}" if unset else f"_KD({arrays})"
 
@@ -209,7 +210,7 @@ class FastPath:
         add = self.w.lines.append
         args = self.w.args()
         if self.inplace:  # only memory that another array owns can be repeated or read-only
-            add(f"{pad}if {self.first}._a.base is not None: _check_writable({self.first})")
+            add(f"{pad}if {self.first}._array.base is not None: _check_writable({self.first})")
         add(f"{pad}try:")
         if observed and self.shows_steps():
             add(f"{pad}    _r = _SHOWN(_p, _q, {'_KI' if self.inplace else '_K'}, {args})")
@@ -220,14 +221,14 @@ class FastPath:
         add(f"{pad}except ValueError as _error:")
         add(f"{pad}    raise _explain(_OP, ({args}), _error) from None")
         if self.inplace:
-            add(f"{pad}_s = {self.first}._st")
-            add(f"{pad}if _s is None: _s = {self.first}._st = _Storage()")
+            add(f"{pad}_s = {self.first}._storage")
+            add(f"{pad}if _s is None: _s = {self.first}._storage = _Storage()")
             add(f"{pad}_s.version += 1")
             add(f"{pad}return {self.first}")
         elif not self.op.is_view:
             add(f"{pad}if _r.__class__ is not _nd: _r = _asarray(_r)")
             if joins_layouts(self.op):
-                add(f"{pad}if {self.first}._a.strides != _r.strides: _r = _settle(_r, ({self.array_args()},))")
+                add(f"{pad}if {self.first}._array.strides != _r.strides: _r = _settle(_r, ({self.array_args()},))")
 
     def result_type(self) -> str:
         rule = self.op.rule
@@ -242,19 +243,19 @@ class FastPath:
     def write_wrap(self, pad: str, keys: str) -> None:
         add = self.w.lines.append
         add(f"{pad}_t = _new(_Tensor)")
-        add(f"{pad}_t._a = _r")
-        add(f"{pad}_t._ks = {keys}")
+        add(f"{pad}_t._array = _r")
+        add(f"{pad}_t._keys = {keys}")
         add(f"{pad}_t.dtype = _d = {self.result_type()}")
         if self.op.is_view:
             f = self.first
-            add(f"{pad}_s = {f}._st")
-            add(f"{pad}if _s is None: _s = {f}._st = _Storage()")
-            add(f"{pad}_t._st = _s")
+            add(f"{pad}_s = {f}._storage")
+            add(f"{pad}if _s is None: _s = {f}._storage = _Storage()")
+            add(f"{pad}_t._storage = _s")
             if self.op.no_grad is None:  # what leaves the graph, as detach does, is no view for autograd
                 add(f"{pad}_t._base = {f} if {f}._base is None else {f}._base")
-                add(f"{pad}_t._attr_version = _s.version")
+                add(f"{pad}_t._view_version = _s.version")
         elif keys == "9":
-            add(f"{pad}_t._st = None")
+            add(f"{pad}_t._storage = None")
             add(f"{pad}_t._base = None")
 
     # --- recording ----------------------------------------------------------------------------------------------------
@@ -281,11 +282,11 @@ class FastPath:
         add(f"{pad}_seq[0] += 1")
         add(f"{pad}_n.shape = _r.shape")
         add(f"{pad}_n.dtype = _d")
-        add(f"{pad}_t._gf = _n")
+        add(f"{pad}_t._edge = _n")
 
     def write_constant(self, pad: str, observed: bool) -> None:
         """Returns the result as one that has no gradient."""
-        self.w.lines.append(f"{pad}_t._ks = 1")
+        self.w.lines.append(f"{pad}_t._keys = {CPU}")
         if observed:
             self.write_watch(pad)
         self.w.lines.append(f"{pad}return _t")
@@ -297,7 +298,7 @@ class FastPath:
         edges = {}
         for i, name in enumerate(self.op.derivative.inputs):
             n = by_name[name]
-            edge = f"({n}._gf or ({n} if {n}._ks & 8 else None)) if {n}._base is None else _view_edge({n})"
+            edge = f"({n}._edge or ({n} if {n}._keys & {GRAD} else None)) if {n}._base is None else _view_edge({n})"
             if name in optional:
                 guard = "_c is _Tensor or _c is _Parameter" if n == self.number else f"{n} is not None"
                 edge = f"({edge}) if {guard} else None"
@@ -315,19 +316,20 @@ class FastPath:
         for name in d.saved_names:
             if name == "result":
                 add(f"{pad}_o = _new(_Tensor)")
-                add(f"{pad}_o._a = _r; _o._ks = 1; _o.dtype = _d")
+                add(f"{pad}_o._array = _r; _o._keys = {CPU}; _o.dtype = _d")
                 if self.op.is_view:
-                    add(f"{pad}_o._st = _t._st")
+                    add(f"{pad}_o._storage = _t._storage")
                 else:
-                    add(f"{pad}_o._st = _t._st = _Storage()")
+                    add(f"{pad}_o._storage = _t._storage = _Storage()")
                 parts.append("_o")
                 continue
             if name in d.facts:
                 word, _, what = name.rpartition("_")
                 n = by_name[word]
-                fact = f"{n}.{what}" if what in ("dtype", "device") else f"{n}._a.{what}" if what != "offset" else f"{n}.storage_offset()"
+                fact = f"{n}.{what}" if what in ("dtype", "device") else f"{n}.storage_offset()" if what == "offset" \
+                    else f"{n}._array.{what}"
                 sure = word not in self.op.numbers and not next(p for p, _ in self.tensors if p.name == word).optional
-                parts.append(fact if sure else f"{fact} if hasattr({n}, '_a') else {None if what in ('dtype', 'device') else ()}")
+                parts.append(fact if sure else f"{fact} if hasattr({n}, '_array') else {None if what in ('dtype', 'device') else ()}")
                 continue
             n = by_name[name]
             users = [edges[i] for i in d.inputs if name in d.needs_of(i)]
@@ -335,9 +337,9 @@ class FastPath:
                 n = f"{n} if {' or '.join(f'{e} is not None' for e in users)} else None"
             parts.append(n)
             if name in tensor_names and name not in self.number_names and not next(p for p, _ in self.tensors if p.name == name).optional:
-                stores.append(f"{by_name[name]}._st is not None")
+                stores.append(f"{by_name[name]}._storage is not None")
             elif name in tensor_names:
-                stores.append(f"getattr({by_name[name]}, '_st', None) is not None")
+                stores.append(f"getattr({by_name[name]}, '_storage', None) is not None")
         add(f"{pad}_n.saved = ({''.join(f'{p}, ' for p in parts)})")
         if stores:
             add(f"{pad}if {' or '.join(stores)}: _n.versions = _versions(_n.saved)")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .._keys import CPU, GRAD, OBSERVED
 from .fast_path import FastPath
 from .registry import KERNELS
 
@@ -30,10 +31,10 @@ class FastPathOfSeveral(FastPath):
         add = self.w.lines.append
         self.write_keys()
         add("    while 1:")
-        add("        if _ks == 1" + (" or _ks == 9:" if self.records() else ":"))
+        add(f"        if _keys == {CPU}" + (f" or _keys == {CPU | GRAD}:" if self.records() else ":"))
         self.write_outputs(" " * 12)
         if self.records():
-            add("            if _ks == 9:")
+            add(f"            if _keys == {CPU | GRAD}:")
             self.write_record(" " * 16)
         add(f"            return _NT({self.made})")
         self.write_modes("")
@@ -54,7 +55,7 @@ class FastPathOfSeveral(FastPath):
         add(f"{pad}try:")
         self.write_outputs(pad + "    ")
         if self.records():
-            add(f"{pad}    if _ks == 41:")
+            add(f"{pad}    if _keys == {CPU | GRAD | OBSERVED}:")
             self.write_record(pad + "        ", observed=True)
         add(f"{pad}    if _watch is not None:")
         for i in range(self.count):
@@ -79,8 +80,8 @@ class FastPathOfSeveral(FastPath):
         self.write_saved(pad, {**by_name, **{name: f"_{name}" for name in d.results}}, edges)
         add(f"{pad}_n.seq = _seq[0]")
         add(f"{pad}_seq[0] += 1")
-        specs = "".join(f"None if _t{i} is None else (_t{i}._a.shape, _t{i}.dtype, 1), " for i in range(self.count))
+        specs = "".join(f"None if _t{i} is None else (_t{i}._array.shape, _t{i}.dtype, 1), " for i in range(self.count))
         add(f"{pad}_n.specs = ({specs})")
         for i in range(self.count):
             if i not in d.constant:
-                add(f"{pad}if _t{i} is not None and _t{i}.dtype.inexact: _t{i}._gf = _Slot(_n, {i}); _t{i}._ks = 9")
+                add(f"{pad}if _t{i} is not None and _t{i}.dtype.inexact: _t{i}._edge = _Slot(_n, {i}); _t{i}._keys = {CPU | GRAD}")

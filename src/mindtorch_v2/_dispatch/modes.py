@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _observer
+from .._keys import NO_GRAD, OBSERVED, OUTPUTS, SPECIAL
 from .._storage import native
-from .keys import NO_GRAD, OBSERVED, OUTPUTS, SPECIAL
 
 # _obs: how to report to the observer, see `Seen`; _watch: what reports a fresh tensor's memory. Both None without an observer.
 SPACE: dict[str, Any] = {"_mode": 0, "_obs": None, "_watch": None}

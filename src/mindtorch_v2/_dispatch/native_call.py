@@ -144,5 +144,5 @@ def _saved(fast: FastPath, name: str, places: dict[str, int]) -> tuple[Any, ...]
     return _ARGUMENT, places[name], needed, is_tensor, None, None
 
 
-_FACTS: dict[str, Any] = {"shape": None, "dtype": None, "strides": lambda t: t._a.strides, "device": lambda t: t.device,
+_FACTS: dict[str, Any] = {"shape": None, "dtype": None, "strides": lambda t: t._array.strides, "device": lambda t: t.device,
                           "offset": lambda t: t.storage_offset()}

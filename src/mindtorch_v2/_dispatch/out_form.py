@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from .. import _observer
+from .._keys import DEVICES, META, NPU
 from .._ops.rules import Spec
 from .._ops.table import OVERLOADS, Op, find
 from .._quiet import copyto
 from .._tensor import Tensor, bump_version
 from . import modes
-from .keys import DEVICES, META, NPU
 from .out_types import SILENT, check_factory, check_types
 from .resolve import check_writable, device_boxers, flat_tensors, meta_array
 
@@ -90,16 +90,16 @@ def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
 
 def _check_memory(op: Op, target: Tensor, args: tuple[Any, ...]) -> None:
     """RuntimeError where what is written shares memory with itself or, not being the same tensor, with what is read."""
-    if target._ks & META or op.base in COMPUTE_IN_OUT:
+    if target._keys & META or op.base in COMPUTE_IN_OUT:
         return
     check_writable(target)
     elementwise = op.rule is not None and op.rule.elementwise
-    if not (elementwise or op.base in READ_WHILE_WRITING) or not target._a.flags.forc:
+    if not (elementwise or op.base in READ_WHILE_WRITING) or not target._array.flags.forc:
         return
     for source in flat_tensors(args):
-        same = elementwise and source._a.strides == target._a.strides and source._a.shape == target._a.shape and \
-            source._a.__array_interface__["data"] == target._a.__array_interface__["data"]
-        if not same and source._a.flags.forc and np.may_share_memory(source._a, target._a):
+        same = elementwise and source._array.strides == target._array.strides and source._array.shape == target._array.shape and \
+            source._array.__array_interface__["data"] == target._array.__array_interface__["data"]
+        if not same and source._array.flags.forc and np.may_share_memory(source._array, target._array):
             raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                                "memory location. Please clone() the tensor before performing the operation.")
 
@@ -140,29 +140,29 @@ def make_into(op: Op, call: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
 
 def write_into(target: Tensor, result: Tensor, warns: bool = True) -> None:
     """Copies a result into a tensor, giving it memory of the right shape if it has another one, laid out as the result is."""
-    array = result._a
-    if target._ks & DEVICES != result._ks & DEVICES:
+    array = result._array
+    if target._keys & DEVICES != result._keys & DEVICES:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {target.device} instead")
-    if target._a.shape != array.shape:
-        if target._a.size and warns:
-            warnings.warn(f"An output with one or more elements was resized since it had shape {list(target._a.shape)}, which does "
+    if target._array.shape != array.shape:
+        if target._array.size and warns:
+            warnings.warn(f"An output with one or more elements was resized since it had shape {list(target._array.shape)}, which does "
                           f"not match the required output shape {list(array.shape)}. This behavior is deprecated, and in a "
                           "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
                           "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=4)
-        target._a = _memory(target, array, result.device)
-    if target._ks & NPU:
-        target._dev = result._dev
+        target._array = _memory(target, array, result.device)
+    if target._keys & NPU:
+        target._device = result._device
         device_boxers[NPU](find("copy_"))(target, result, False)
         return
-    if not target._ks & META:
-        copyto(target._a, array, casting="unsafe")
+    if not target._keys & META:
+        copyto(target._array, array, casting="unsafe")
     bump_version(target)
 
 
 def _memory(target: Tensor, array: np.ndarray, device: Any) -> np.ndarray:
     """Uninitialised memory in the shape and order of an array, of the kind that the target has."""
-    if target._ks & META:
+    if target._keys & META:
         return meta_array(Spec(array.shape, target.dtype))
-    if target._ks & NPU:
-        return device_boxers[NPU](find("empty.memory_format"))(array.shape, target.dtype, None, device, None, None)._a
+    if target._keys & NPU:
+        return device_boxers[NPU](find("empty.memory_format"))(array.shape, target.dtype, None, device, None, None)._array
     return np.empty_like(array, target.dtype.np, order="K")

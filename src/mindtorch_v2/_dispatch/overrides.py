@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import _tensor
+from .._keys import SUBCLASS
 from .._ops.schema import NO_DEFAULT
 from .._ops.table import Op
 from .._storage import native
 from .._tensor import Parameter, Tensor
-from .keys import SUBCLASS
 from .modes import SPACE, Switch, state
 
 
@@ -44,7 +44,7 @@ def _announce(cls: Any) -> None:
 def become(t: Any, cls: Any) -> Any:
     """Makes the tensor an instance of the class."""
     t.__class__ = cls
-    t._ks = t._ks | SUBCLASS if cls._overrides else t._ks & ~SUBCLASS
+    t._keys = t._keys | SUBCLASS if cls._overrides else t._keys & ~SUBCLASS
     return t
 
 
@@ -64,7 +64,7 @@ def _instances(values: Any) -> Iterator[Any]:
     for v in values:
         if v.__class__ is list or v.__class__ is tuple:
             yield from _instances(v)
-        elif isinstance(v, Tensor) and v._ks & SUBCLASS:
+        elif isinstance(v, Tensor) and v._keys & SUBCLASS:
             yield v
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _device, _observer, _storage
 from .. import _dtype as dt
+from .._keys import BACKEND_NAMES, CPU, DEVICES, INFERENCE, META, NPU
 from .._ops.movement_shapes import dense_strides
 from .._ops.rules import Spec, as_float, result_type
 from .._ops.table import Op
@@ -19,7 +20,6 @@ from .._storage import Storage
 from .._tensor import Tensor, bump_version, wrap
 from . import modes
 from .families import load_family
-from .keys import BACKEND_NAMES, CPU, DEVICES, INFERENCE, META, NPU
 from .loading import shown_as_loading
 from .registry import CHECKS, COMPOSITES, INPLACE, KERNELS, STEPWISE, UFUNCS
 
@@ -78,7 +78,7 @@ def cast_operands(operands: Sequence[Any], to_float: bool) -> tuple[list[Any], d
     out: list[Any] = []
     for x in operands:
         if isinstance(x, Tensor):
-            out.append(x._a if x.dtype is common else cast_array(x._a, common.np))
+            out.append(x._array if x.dtype is common else cast_array(x._array, common.np))
         else:
             out.append(x if x is None or common.inexact else common.np.type(x) if x.__class__ is bool else x)
     return out, common
@@ -94,9 +94,9 @@ def _unwrapper(op: Op) -> Callable[[tuple[Any, ...]], list[Any]]:
         for i in singles:
             x = out[i]
             if isinstance(x, Tensor):
-                out[i] = x._a
+                out[i] = x._array
         for i in lists:
-            out[i] = [x._a if isinstance(x, Tensor) else x for x in out[i]]
+            out[i] = [x._array if isinstance(x, Tensor) else x for x in out[i]]
         return out
     return unwrap
 
@@ -132,7 +132,7 @@ def _caster(op: Op) -> Callable[[tuple[Any, ...]], tuple[list[Any], dt.dtype | N
 def explain(op: Op, args: tuple[Any, ...], error: ValueError) -> Exception:
     """PyTorch's error where numpy said that shapes do not fit; the error itself otherwise."""
     if op.rule is not None and op.rule.elementwise:
-        shapes = [x._a.shape for x in args if isinstance(x, Tensor)]
+        shapes = [x._array.shape for x in args if isinstance(x, Tensor)]
         try:
             whole = broadcast_shapes(*shapes)
         except RuntimeError as mismatch:
@@ -212,7 +212,7 @@ def _box_plain(op: Op, kernel: Boxed) -> Boxed:
             return result
         t = wrap(result)
         if out_type == "cast" and t.dtype is not common and common is not None:
-            t._a, t.dtype = cast_array(t._a, common.np), common
+            t._array, t.dtype = cast_array(t._array, common.np), common
         return t
     return boxed
 
@@ -227,14 +227,14 @@ def return_type(op: Op) -> Any:
 
 def share_storage(view: Tensor, source: Tensor, tracked: bool = True) -> Tensor:
     """Ties a fresh view to the storage of what it views, and if autograd is to know it as a view, to its base."""
-    if source._st is None:
-        source._st = Storage()
-    view._st = source._st
+    if source._storage is None:
+        source._storage = Storage()
+    view._storage = source._storage
     if tracked:
         view._base = source if source._base is None else source._base
-        view._attr_version = source._st.version
-    if source._dev is not None:
-        view._dev = source._dev
+        view._view_version = source._storage.version
+    if source._device is not None:
+        view._device = source._device
     return view
 
 
@@ -244,7 +244,7 @@ def _box_view(op: Op, kernel: Boxed, key: int) -> Boxed:
 
     def boxed(*args: Any) -> Any:
         source = args[0]
-        key = source._ks & DEVICES
+        key = source._keys & DEVICES
         result = kernel(*unwrap(args))
         if result.__class__ is list or result.__class__ is tuple:
             return tuple([share_storage(wrap(r, None, key), source, tracked) for r in result])
@@ -254,7 +254,7 @@ def _box_view(op: Op, kernel: Boxed, key: int) -> Boxed:
 
 def check_writable(t: Tensor) -> None:
     """RuntimeError for a tensor whose elements share memory, which cannot be written as a whole."""
-    a = t._a
+    a = t._array
     if a.size == 0:
         return
     if not a.flags.writeable or (0 in a.strides and any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape))):
@@ -294,8 +294,8 @@ def check_result_type(made: dt.dtype, target: dt.dtype) -> None:
 
 def check_broadcast(args: tuple[Any, ...], shape: tuple[int, ...]) -> None:
     """RuntimeError unless all tensors broadcast to the shape of what is written; PyTorch looks at that before it looks at types."""
-    if any(isinstance(x, Tensor) and x._a.shape != shape for x in args):
-        whole = broadcast_shapes(shape, *(x._a.shape for x in args if isinstance(x, Tensor)))
+    if any(isinstance(x, Tensor) and x._array.shape != shape for x in args):
+        whole = broadcast_shapes(shape, *(x._array.shape for x in args if isinstance(x, Tensor)))
         if whole != shape:
             raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}")
 
@@ -322,16 +322,16 @@ def _box_inplace_twin(op: Op) -> Boxed:
         if check is not None:
             check(*args)
         if elementwise:
-            check_broadcast(args, target._a.shape)
+            check_broadcast(args, target._array.shape)
         arrays, common = cast(args)
         if common is not None and rule_out == "cast":
             check_result_type(common, target.dtype)
-        direct = arrays[0] is target._a and (common is None or common is target.dtype)
+        direct = arrays[0] is target._array and (common is None or common is target.dtype)
         try:
             if direct and writer is not None:
                 writer(*arrays)
             elif direct and run_ufunc is not None and rule_out != "bool":
-                run_ufunc(*arrays[:inputs], out=target._a)
+                run_ufunc(*arrays[:inputs], out=target._array)
             else:
                 _copy_result(target, np.asarray(kernel(*arrays)))
         except ValueError as error:
@@ -342,9 +342,9 @@ def _box_inplace_twin(op: Op) -> Boxed:
 
 
 def _copy_result(target: Tensor, result: np.ndarray) -> None:
-    if result.shape != target._a.shape:
-        raise RuntimeError(f"output with shape {list(target._a.shape)} doesn't match the broadcast shape {list(result.shape)}")
-    copyto(target._a, result, casting="unsafe")
+    if result.shape != target._array.shape:
+        raise RuntimeError(f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(result.shape)}")
+    copyto(target._array, result, casting="unsafe")
 
 
 def _composite_inplace(source: Op) -> Boxed:
@@ -365,7 +365,7 @@ def meta_array(spec: Spec) -> np.ndarray:
 
 def elementwise_strides(shape: tuple[int, ...], tensors: Sequence[Tensor]) -> tuple[int, ...]:
     """The strides of an elementwise result: it lies in memory as its operands do."""
-    operands = [np.broadcast_to(t._a, shape) for t in tensors]
+    operands = [np.broadcast_to(t._array, shape) for t in tensors]
     return dense_strides(shape, *[tuple(s // a.itemsize for s in a.strides) for a in operands])
 
 
@@ -374,7 +374,7 @@ def elementwise_spec(op: Op, args: tuple[Any, ...]) -> Spec:
     rule = op.rule
     assert rule is not None
     tensors = [args[i] for i in op.schema.tensor_params if isinstance(args[i], Tensor)]
-    shape = broadcast_shapes(*(t._a.shape for t in tensors))
+    shape = broadcast_shapes(*(t._array.shape for t in tensors))
     named = [args[i] for i in casting_positions(op) if args[i] is not None]
     strides = elementwise_strides(shape, tensors)
     if rule.out == "bool":
@@ -425,8 +425,8 @@ def _box_meta_writing(op: Op) -> Boxed:
             spec = output_specs(source, args)
             if isinstance(spec, Spec):
                 check_result_type(spec.dtype, target.dtype)
-                if tuple(spec.shape) != target._a.shape:
-                    raise RuntimeError(f"output with shape {list(target._a.shape)} doesn't match the broadcast shape "
+                if tuple(spec.shape) != target._array.shape:
+                    raise RuntimeError(f"output with shape {list(target._array.shape)} doesn't match the broadcast shape "
                                        f"{list(spec.shape)}")
         bump_version(target)
         return target
@@ -449,11 +449,11 @@ def _mixed_devices(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     """Numbers wrapped as 0-dim CPU tensors travel to the other device; any other mixture is an error."""
     tensors = flat_tensors(args)
     others = key & ~CPU
-    movable = all(t._a.ndim == 0 for t in tensors if t._ks & CPU)
-    if key & CPU and others in BACKEND_NAMES and movable and not (op.writes and tensors[0]._ks & CPU) and op.base != "copy_":
-        target = next(t.device for t in tensors if t._ks & others)
+    movable = all(t._array.ndim == 0 for t in tensors if t._keys & CPU)
+    if key & CPU and others in BACKEND_NAMES and movable and not (op.writes and tensors[0]._keys & CPU) and op.base != "copy_":
+        target = next(t.device for t in tensors if t._keys & others)
         inner = op.backends.get(others) or backend_kernel(op, others, args)
-        return lambda *given: inner(*[x.to(target) if isinstance(x, Tensor) and x._ks & CPU else x for x in given])
+        return lambda *given: inner(*[x.to(target) if isinstance(x, Tensor) and x._keys & CPU else x for x in given])
     if op.base == "copy_" or (key == CPU | NPU and op.name in _HOST_OPERANDS):
         return device_boxers[NPU](op) if key & NPU else box_meta(op)
     names = list(dict.fromkeys(str(t.device) for t in tensors))
@@ -476,7 +476,7 @@ def mark_inference(op: Op, out: Any) -> None:
     if op.writes:
         return
     for t in flat_tensors((out,) if not isinstance(out, tuple) else tuple(out)):
-        t._ks |= INFERENCE
+        t._keys |= INFERENCE
 
 
 def key_of_device(device: _device.device) -> int:

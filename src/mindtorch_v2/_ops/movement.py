@@ -30,7 +30,7 @@ def _joined(tensors: Sequence[Any], dim: int) -> Spec:
         return Spec((0,), common)
     first = shapes[used[0]]
     shape = (*first[:axis], sum(shapes[i][axis] for i in used), *first[axis + 1:])
-    last = all(is_channels_last(tensors[i]._a.shape, tensors[i]._a.strides) for i in used)
+    last = all(is_channels_last(tensors[i]._array.shape, tensors[i]._array.strides) for i in used)
     return Spec(shape, common, format_strides(shape) if last else None)
 
 

@@ -155,7 +155,7 @@ def format_strides(shape: Shape) -> Shape:
 
 def format_of(shape: Shape, *sources: Any) -> Shape | None:
     """Strides of a result that lies as its sources (tensors) do: None for row-major order."""
-    return format_strides(shape) if any(is_channels_last(t._a.shape, t._a.strides) for t in sources) else None
+    return format_strides(shape) if any(is_channels_last(t._array.shape, t._array.strides) for t in sources) else None
 
 
 def storage_extent(shape: Sequence[int], strides: Sequence[int]) -> int:

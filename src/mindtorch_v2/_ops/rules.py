@@ -72,7 +72,7 @@ def result_type(*operands: Any) -> dt.dtype:
         if isinstance(x, (bool, int, float, complex)):
             d = dt.of_number(x)
             number = d if number is None else dt.promote_types(number, d)
-        elif x._a.ndim:
+        elif x._array.ndim:
             dims = x.dtype if dims is None else dt.promote_types(dims, x.dtype)
         else:
             zero = x.dtype if zero is None else dt.promote_types(zero, x.dtype)

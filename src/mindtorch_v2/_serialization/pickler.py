@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _dtype as dt
 from .._device import device
-from .._dispatch.keys import CPU, NPU
+from .._keys import CPU, NPU
 from .._shape import Size
 from .._storage import root_array
 from .._tensor import Parameter, Tensor, wrap
@@ -77,16 +77,16 @@ class CheckpointPickler(_PythonPickler):
             self.memoize(obj)
 
     def _reduce_tensor(self, t: Tensor) -> Any:
-        if t._gf is not None:
+        if t._edge is not None:
             t = t.detach()
         self._tensors_alive.append(t)  # ids of arrays are keys: the arrays must not be freed meanwhile
         if isinstance(t, Parameter):
             data = t.detach()
             self._tensors_alive.append(data)
             return _REBUILD_PARAMETER, (data, t.requires_grad, OrderedDict())
-        if not t._ks & (CPU | NPU):
+        if not t._keys & (CPU | NPU):
             t = t.cpu()      # says why that cannot be
-        root, offset = self._on_host(t) if t._ks & NPU else (root_array(t._a), t.storage_offset())
+        root, offset = self._on_host(t) if t._keys & NPU else (root_array(t._array), t.storage_offset())
         return _REBUILD_TENSOR, (_StorageRef(root, t.dtype, str(t.device)), offset, tuple(t.shape), t.stride(), t.requires_grad,
                                  OrderedDict())
 
@@ -94,12 +94,12 @@ class CheckpointPickler(_PythonPickler):
         """A copy of all the device memory that a tensor shares with others, made once, and where in it the tensor begins."""
         from .._backends.npu.allocator import memory_of
         from .._backends.npu.copies import to_host
-        memory = memory_of(t._a)
+        memory = memory_of(t._array)
         if memory is None:
             return self._alive(np.empty(0, t.dtype.np)), 0
         if id(memory) not in self._copies:
             whole = wrap(np.ndarray((memory.nbytes,), np.uint8, memory), dt.uint8, NPU, t.device)
-            self._copies[id(memory)] = to_host(whole)._a
+            self._copies[id(memory)] = to_host(whole)._array
         return self._copies[id(memory)], (t.data_ptr() - memory.address) // t.element_size()
 
     def _alive(self, array: np.ndarray) -> np.ndarray:

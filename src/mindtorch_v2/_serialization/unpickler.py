@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _device
 from .. import _dtype as dt
-from .._dispatch.keys import NPU
+from .._keys import NPU
 from .._shape import Size
 from .._storage import taken
 from .._tensor import Parameter, Tensor, wrap
@@ -77,7 +77,7 @@ def _on_device(storage: LoadedStorage, offset: int, size: Any, strides: Any, hos
     if storage.location.type != "npu" or not host.numel():
         return host.to(storage.location)
     whole = storage.placed()
-    array = np.ndarray(tuple(size), storage.dtype.np, whole._a, offset, strides)
+    array = np.ndarray(tuple(size), storage.dtype.np, whole._array, offset, strides)
     return wrap(array, storage.dtype, NPU, whole.device)
 
 

@@ -18,6 +18,9 @@ from .._dispatch.modes import SPACE as _SPACE
 from .._dispatch.namespace import public as _public
 from .._dispatch.overrides import ask as _ask
 from .._dispatch.overrides import asks as _asks
+from .._keys import CPU as _CPU
+from .._keys import OBSERVED as _OBSERVED
+from .._keys import SPECIAL as _SPECIAL
 from .._tensor import Tensor
 from .._tensor import wrap as _wrap
 from . import functional as functional
@@ -51,8 +54,9 @@ def _gradients(outputs: Sequence[Tensor], given: Sequence[Any]) -> list[Tensor]:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if not out.is_floating_point():
                 raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-            grad = (_public.ones_like(out) if not out._ks & 1 or _SPACE["_mode"] & 0x40 else _wrap(_np.ones(out._a.shape, out._a.dtype))
-                    if not _SPACE["_mode"] & 0x20 else _ones_like(out))
+            mode = _SPACE["_mode"]
+            grad = (_public.ones_like(out) if not out._keys & _CPU or mode & _SPECIAL else
+                    _wrap(_np.ones(out._array.shape, out._array.dtype)) if not mode & _OBSERVED else _ones_like(out))
         elif not isinstance(grad, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
         elif grad.shape != out.shape:

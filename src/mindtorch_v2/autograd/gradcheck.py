@@ -41,11 +41,11 @@ class _Check:
 
     def values(self) -> list[np.ndarray]:
         """The outputs as vectors of real numbers, at the present inputs."""
-        return [_reals(o.detach()._a) for o in self.outputs()]
+        return [_reals(o.detach()._array) for o in self.outputs()]
 
     def slope(self, which: int, direction: np.ndarray) -> list[np.ndarray]:
         """How fast each output changes when input `which` moves along `direction`; the input is put back afterwards."""
-        x = self.inputs[which]._a
+        x = self.inputs[which]._array
         old = x.copy()
         try:
             x[...] = old + self.eps * direction
@@ -73,7 +73,7 @@ def _unit(shape: Sequence[int], position: int, value: complex, like: np.ndarray)
 
 def _numerical(check: _Check, which: int) -> list[np.ndarray]:
     """One matrix per output: (numel of the input, real numbers in the output)."""
-    x = check.inputs[which]._a
+    x = check.inputs[which]._array
     directions = (1, 1j) if np.iscomplexobj(x) else (1,)
     rows = []
     for position in range(x.size):
@@ -91,13 +91,13 @@ def _analytical(output: Tensor, x: Tensor, seed: np.ndarray) -> Tensor | None:
 
 
 def _flat(found: Tensor | None, x: Tensor) -> np.ndarray:
-    return np.zeros(x.numel(), x._a.dtype) if found is None else found.detach()._a.ravel()
+    return np.zeros(x.numel(), x._array.dtype) if found is None else found.detach()._array.ravel()
 
 
 def _seeds(output: Tensor) -> list[np.ndarray]:
     """Starting gradients that pick out one real number of the output each."""
     parts = (1, 1j) if output.is_complex() else (1,)
-    return [_unit(output.shape, i, part, output._a) for part in parts for i in range(output.numel())]
+    return [_unit(output.shape, i, part, output._array) for part in parts for i in range(output.numel())]
 
 
 def _compare_jacobians(check: _Check, which: int) -> None:
@@ -157,7 +157,7 @@ def _check_repeatable(check: _Check, which: int) -> None:
             continue
         if check.check_dtypes and first.dtype is not x.dtype:
             raise GradcheckError(f"Gradient has dtype mismatch: {first.dtype} for an input of {x.dtype}")
-        apart = np.abs(first.detach()._a - second.detach()._a)
+        apart = np.abs(first.detach()._array - second.detach()._array)
         if np.nan_to_num(apart).max(initial=0) > check.nondet_tol:
             raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
                                  "gives different values, although analytical gradient matches numerical gradient.The tolerance for "
@@ -174,7 +174,7 @@ def _wanted(args: tuple[Any, ...]) -> list[int]:
         if t.dtype.itemsize != (16 if t.is_complex() else 8):
             warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
                           "likely fail if all the inputs are not of double precision floating point or complex. ", stacklevel=3)
-        if t._a.size and any(s == 0 and n > 1 for s, n in zip(t._a.strides, t._a.shape)):
+        if t._array.size and any(s == 0 and n > 1 for s, n in zip(t._array.strides, t._array.shape)):
             raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
                                "to be able to compute the numerical gradients correctly. You should call .contiguous on the input "
                                "before passing it to gradcheck.")

@@ -283,7 +283,7 @@ class Optimizer:
 
 def _reset(grad: Tensor) -> None:
     """Zeroes a gradient in place, cutting it from any graph."""
-    if grad._gf is not None:
+    if grad._edge is not None:
         grad.detach_()
     else:
         grad.requires_grad_(False)

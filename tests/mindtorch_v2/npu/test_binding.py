@@ -40,7 +40,7 @@ def test_rows_have_as_many_operands_as_their_operators():
 
     class Anything:
         """Stands for every argument of a row."""
-        _a = property(lambda self: self)
+        _array = property(lambda self: self)
         shape = (2, 3)
         ndim = size = 2
         dtype = torch.float32

@@ -33,7 +33,7 @@ def only_what_these_tests_make():
 def live_bytes() -> int:
     """The bytes of all tensors that the garbage collector knows, each memory counted once: nothing of the profiler is used."""
     tensors = [*EXISTING, *(t for t in gc.get_objects() if isinstance(t, torch.Tensor))]
-    roots = {id(root): root for root in (root_array(t._a) for t in tensors if not t._ks & 2)}
+    roots = {id(root): root for root in (root_array(t._array) for t in tensors if not t._keys & 2)}
     return sum(root.nbytes for root in roots.values())
 
 

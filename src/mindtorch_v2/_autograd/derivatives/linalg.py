@@ -22,13 +22,13 @@ def by_columns(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) 
 # --- the gradient of a weight, which is multiplied transposed.
 
 def grad_of_first(g: Any, mat2: Any, shape: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
-    if by_columns(shape, strides, g._a.itemsize):
+    if by_columns(shape, strides, g._array.itemsize):
         return scaled(aten.t(aten.mm(conj(mat2), aten.t(g))), alpha)
     return scaled(aten.mm(g, conj(aten.t(mat2))), alpha)
 
 
 def grad_of_second(g: Any, mat1: Any, shape: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
-    if by_columns(shape, strides, g._a.itemsize):
+    if by_columns(shape, strides, g._array.itemsize):
         return scaled(aten.t(aten.mm(aten.t(g), conj(mat1))), alpha)
     return scaled(aten.mm(conj(aten.t(mat1)), g), alpha)
 

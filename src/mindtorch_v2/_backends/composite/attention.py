@@ -5,9 +5,9 @@ from math import inf
 from typing import Any
 
 from ..._dispatch import aten
-from ..._dispatch.keys import NPU
 from ..._dispatch.modes import grad_enabled
 from ..._dispatch.registry import composite
+from ..._keys import NPU
 
 _FUSED_TYPES = ("float16", "float32", "float64")
 
@@ -35,8 +35,8 @@ def _mask_fits(mask: Any, query: Any, key: Any) -> bool:
 
 def _takes_fused(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, grouped: bool) -> bool:
     """PyTorch's conditions for its fused CPU kernel."""
-    q, k, v = query._a, key._a, value._a
-    if query._ks & NPU or dropout_p > 0 or query.dtype.name not in _FUSED_TYPES \
+    q, k, v = query._array, key._array, value._array
+    if query._keys & NPU or dropout_p > 0 or query.dtype.name not in _FUSED_TYPES \
             or not q.ndim == k.ndim == v.ndim == 4 or k.shape != v.shape:
         return False
     if mask is not None and ((mask.requires_grad and grad_enabled()) or not _mask_fits(mask, query, key)):
@@ -66,7 +66,7 @@ def _of_nothing(query: Any, key: Any, value: Any) -> Any:
 def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool,
                                  scale: float | None, enable_gqa: bool) -> Any:
     _check(query, key, value, attn_mask)
-    if not query._a.shape[-2] or not key._a.shape[-2]:
+    if not query._array.shape[-2] or not key._array.shape[-2]:
         return _of_nothing(query, key, value)
     bias = _as_bias(attn_mask, query.dtype)
     if _takes_fused(query, key, value, bias, dropout_p, enable_gqa):

@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 from ..._dispatch import aten
-from ..._dispatch.keys import NPU
 from ..._dispatch.registry import composite
 from ..._dispatch.resolve import device_boxers, type_word
+from ..._keys import NPU
 from ..._ops.convolution import conv_transpose_output_size
 from ..._ops.table import find
 
@@ -188,7 +188,7 @@ def _convolution(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints
     _check_parameters(stride, padding, dilation, output_padding, groups)
     _check_shapes(input, weight, bias, padding, dilation, transposed, groups)
     _check_types(input, weight)
-    if input._ks & NPU:     # one operator for all ranks and directions, inside this op's event
+    if input._keys & NPU:     # one operator for all ranks and directions, inside this op's event
         if transposed:
             _check_transposed(input, weight, stride, padding, output_padding, dilation)
         return _on_npu()(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic,

@@ -12,8 +12,8 @@ import numpy as np
 from ... import _device, _observer
 from ... import _dtype as dt
 from ..._dispatch import aten
-from ..._dispatch.keys import CPU
 from ..._dispatch.registry import composite
+from ..._keys import CPU
 from ..._ops.creation_sizes import as_number, explain_sizes
 from ..._ops.movement_shapes import dense_strides
 from ..._tensor import preserve_format, wrap
@@ -58,7 +58,7 @@ def full(size: Sequence[int], fill_value: Any, dtype: dt.dtype | None, layout: A
     if fill_value is None:
         raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not NoneType")
     value = as_number(fill_value)
-    kind = dtype or (fill_value.dtype if hasattr(fill_value, "_a") else dt.of_number(value))
+    kind = dtype or (fill_value.dtype if hasattr(fill_value, "_array") else dt.of_number(value))
     if kind.category < 2:
         return aten.fill_(aten.empty(size, dtype=kind, device=device), value)
     return _filled(size, value, kind, device)
@@ -73,9 +73,9 @@ def _place(self: Any, device: Any) -> Any:
 def empty_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Any:
     where = _place(self, device)
     kind = dtype or self.dtype
-    array = self._a
+    array = self._array
     if memory_format is None or memory_format is preserve_format:
-        if array.flags.c_contiguous and _observer.active is None and where.type == "cpu" and self._ks & CPU:
+        if array.flags.c_contiguous and _observer.active is None and where.type == "cpu" and self._keys & CPU:
             return wrap(np.empty(array.shape, kind.np), kind)
         shape = array.shape
         return aten.empty_strided(shape, dense_strides(shape, self.stride()), dtype=kind, device=where)
@@ -86,8 +86,8 @@ def _filled_like(self: Any, value: Any, dtype: dt.dtype | None, device: Any, mem
     """A tensor like `self` full of a value; None stands for zero_."""
     if _observer.active is None:
         made = empty_like(self, dtype, None, device, None, memory_format)
-        if made._ks & CPU and (made.dtype.inexact or value is None or value == 1):
-            made._a.fill(0 if value is None else value)
+        if made._keys & CPU and (made.dtype.inexact or value is None or value == 1):
+            made._array.fill(0 if value is None else value)
             return made
     else:
         made = aten.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)

@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import Any
 
 from ..._dispatch import aten, modes
-from ..._dispatch.keys import CPU, META, NPU
 from ..._dispatch.registry import composite
 from ..._dispatch.resolve import flat_tensors
+from ..._keys import CPU, META, NPU
 from ..._ops.foreach import ALPHA, BINARY, TENSOR, TERNARY, UNARY
 from ..._tensor import Tensor, bump_version
 from ..cpu.foreach import adam_step, sgd_step
@@ -153,7 +153,7 @@ def _may_run(name: str, params: Sequence[Any], found_inf: Any) -> bool:
     """Whether there is something to do: real memory, and gradients that did not overflow."""
     keys = 0
     for p in params:
-        keys |= p._ks
+        keys |= p._keys
     if keys & META:
         return False
     if not keys & (CPU | NPU):
@@ -181,11 +181,11 @@ def fused_sgd_(self: Sequence[Any], grads: Sequence[Any], momentum_buffer_list: 
     rate, scale = _number(lr), _number(grad_scale)
     buffers = momentum_buffer_list or [None] * len(self)
     for p, g, b in zip(self, grads, buffers):
-        if p._ks & NPU:
+        if p._keys & NPU:
             _device_steps().fused_sgd_(p, g, b, weight_decay=weight_decay, momentum=momentum, lr=rate, dampening=dampening,
                                        nesterov=nesterov, maximize=maximize, is_first_step=is_first_step, grad_scale=scale)
             continue
-        sgd_step(p._a, g._a, None if b is None else b._a, weight_decay=weight_decay, momentum=momentum, lr=rate,
+        sgd_step(p._array, g._array, None if b is None else b._array, weight_decay=weight_decay, momentum=momentum, lr=rate,
                  dampening=dampening, nesterov=nesterov, maximize=maximize, is_first_step=is_first_step, grad_scale=scale)
     _written(self, momentum_buffer_list, () if scale is None else grads)
 
@@ -199,13 +199,13 @@ def _register_adam(name: str, decoupled: bool) -> None:
             return
         rate, scale = _number(lr), _number(grad_scale)
         for i, (p, g, m, s, step) in enumerate(zip(self, grads, exp_avgs, exp_avg_sqs, state_steps)):
-            if p._ks & NPU:
+            if p._keys & NPU:
                 _device_steps().fused_adam_(p, g, m, s, max_exp_avg_sqs[i] if amsgrad else None, step=step, lr=rate,
                                             beta1=_number(beta1), beta2=_number(beta2), weight_decay=weight_decay, eps=eps,
                                             maximize=maximize, decoupled=decoupled, grad_scale=scale)
                 continue
-            most = max_exp_avg_sqs[i]._a if amsgrad else None
-            adam_step(p._a, g._a, m._a, s._a, most, step=_number(step), lr=rate, beta1=_number(beta1), beta2=_number(beta2),
+            most = max_exp_avg_sqs[i]._array if amsgrad else None
+            adam_step(p._array, g._array, m._array, s._array, most, step=_number(step), lr=rate, beta1=_number(beta1), beta2=_number(beta2),
                       weight_decay=weight_decay, eps=eps, maximize=maximize, decoupled=decoupled, grad_scale=scale)
         _written(self, exp_avgs, exp_avg_sqs, max_exp_avg_sqs if amsgrad else (), () if scale is None else grads)
 

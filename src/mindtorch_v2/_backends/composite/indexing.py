@@ -7,8 +7,8 @@ from typing import Any
 from ... import _dtype as dt
 from ... import _observer
 from ..._dispatch import aten
-from ..._dispatch.keys import CPU
 from ..._dispatch.registry import composite
+from ..._keys import CPU
 from ..._ops.indexing import check_mask
 from ..._shape import broadcast_shapes, normalize_dim
 from .leaf import run_index, run_leaf
@@ -20,7 +20,7 @@ _MASKS = (dt.bool_, dt.uint8)
 def _places(self: Any, indices: Sequence[Any]) -> list[Any]:
     """Index tensors with each mask replaced by the coordinates of its true elements. That is a visible step: when nobody
     watches, the kernels take masks as they are."""
-    if (_observer.active is None and self._ks & CPU) or not any(i is not None and i.dtype in _MASKS for i in indices):
+    if (_observer.active is None and self._keys & CPU) or not any(i is not None and i.dtype in _MASKS for i in indices):
         return list(indices)
     out: list[Any] = []
     for index in indices:

@@ -4,9 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _observer
-from ..._dispatch.keys import CPU, DEVICES, META
 from ..._dispatch.registry import KERNELS
 from ..._dispatch.resolve import box_cpu, box_meta, device_boxers, watch_outputs
+from ..._keys import CPU, DEVICES, META
 from ..._ops.table import Op, find
 from ..._tensor import wrap
 
@@ -15,7 +15,7 @@ _boxed: dict[tuple[str, int], tuple[Op, Any]] = {}
 
 def run_leaf(name: str, first: Any, *rest: Any) -> Any:
     """Calls the kernel that the first argument's device has for the op, without opening an event."""
-    key = first._ks & DEVICES
+    key = first._keys & DEVICES
     found = _boxed.get((name, key))
     if found is None:
         op = find(name)
@@ -29,6 +29,6 @@ def run_leaf(name: str, first: Any, *rest: Any) -> Any:
 
 def run_index(self: Any, indices: list[Any]) -> Any:
     """index.Tensor by its kernel. On the CPU, and unobserved, the arrays are handed over directly."""
-    if self._ks & DEVICES == CPU and _observer.active is None:
-        return wrap(KERNELS["index.Tensor"](self._a, [None if i is None else i._a for i in indices]))
+    if self._keys & DEVICES == CPU and _observer.active is None:
+        return wrap(KERNELS["index.Tensor"](self._array, [None if i is None else i._array for i in indices]))
     return run_leaf("index.Tensor", self, indices)

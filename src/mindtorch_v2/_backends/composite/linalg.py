@@ -23,7 +23,7 @@ def _expanded(self: Any, shape: tuple[int, ...]) -> Any:
 
 def _resolved(out: Any, a: Any, b: Any) -> Any:
     """The result of a product; where both operands lie by rows, PyTorch resolves the result like them."""
-    return aten.resolve_conj(out) if a._a.flags.c_contiguous and b._a.flags.c_contiguous else out
+    return aten.resolve_conj(out) if a._array.flags.c_contiguous and b._array.flags.c_contiguous else out
 
 
 @stepwise("mm")
@@ -72,7 +72,7 @@ def vdot(kernel: Kernel, self: Any, other: Any) -> Any:
 
 @composite("matmul")
 def matmul(self: Any, other: Any) -> Any:
-    n1, n2 = self._a.ndim, other._a.ndim
+    n1, n2 = self._array.ndim, other._array.ndim
     if n1 == 2 and n2 == 2:
         return aten.mm(self, other)
     if n1 == 0 or n2 == 0:
@@ -133,10 +133,10 @@ def _batched_product(tensor1: Any, tensor2: Any) -> Any:
 def linear(input: Any, weight: Any, bias: Any) -> Any:
     if bias is None:
         return aten.matmul(input, aten.t(weight))
-    ndim = input._a.ndim
+    ndim = input._array.ndim
     if ndim == 2:
         return aten.addmm(bias, input, aten.t(weight))
-    if input._a.flags.c_contiguous and weight._a.ndim == 2 and ndim > 0 and (ndim == 3 or bias._a.ndim == 1):
+    if input._array.flags.c_contiguous and weight._array.ndim == 2 and ndim > 0 and (ndim == 3 or bias._array.ndim == 1):
         outer = input.shape[:-1]
         rows = aten.view(input, (prod(outer), input.shape[-1]))
         return aten.view(aten.addmm(bias, rows, aten.t(weight)), (*outer, weight.shape[0]))

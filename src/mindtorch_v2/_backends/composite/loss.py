@@ -93,7 +93,7 @@ def nll_loss2d(self: Any, target: Any, weight: Any, reduction: int, ignore_index
 
 @composite("nll_loss_nd")
 def nll_loss_nd(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
-    shape, wanted = self._a.shape, target._a.shape
+    shape, wanted = self._array.shape, target._array.shape
     n = len(shape)
     if n < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {n})")
@@ -115,11 +115,11 @@ def nll_loss_nd(self: Any, target: Any, weight: Any, reduction: int, ignore_inde
 
 @composite("cross_entropy_loss")
 def cross_entropy_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float) -> Any:
-    if self._a.shape == target._a.shape:
+    if self._array.shape == target._array.shape:
         return _with_probabilities(self, target, weight, reduction, ignore_index, label_smoothing)
     if label_smoothing > 0:
         return _smoothed(self, target, weight, reduction, ignore_index, label_smoothing)
-    scores = aten.log_softmax(self, 0 if self._a.ndim == 1 else 1, self.dtype)
+    scores = aten.log_softmax(self, 0 if self._array.ndim == 1 else 1, self.dtype)
     return aten.nll_loss_nd(scores, target, weight, reduction, ignore_index)
 
 

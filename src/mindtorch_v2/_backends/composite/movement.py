@@ -22,7 +22,7 @@ def _view(self: Any, shape: Sequence[int]) -> Any:
 
 @composite("reshape")
 def reshape(self: Any, shape: Sequence[int]) -> Any:
-    array = self._a
+    array = self._array
     if array.flags.c_contiguous:
         return _view(self, shape)
     shape = infer_size(shape, array.size)
@@ -35,7 +35,7 @@ def reshape(self: Any, shape: Sequence[int]) -> Any:
 
 @composite("flatten.using_ints")
 def flatten(self: Any, start_dim: int, end_dim: int) -> Any:
-    shape = self._a.shape
+    shape = self._array.shape
     n = len(shape)
     start, end = normalize_dim(start_dim, n), normalize_dim(end_dim, n)
     if start > end:
@@ -49,7 +49,7 @@ def flatten(self: Any, start_dim: int, end_dim: int) -> Any:
 
 @composite("unflatten.int")
 def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
-    shape = self._a.shape
+    shape = self._array.shape
     at = normalize_dim(dim, len(shape))
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
@@ -70,18 +70,18 @@ def ravel(self: Any) -> Any:
 
 @composite("view_as")
 def view_as(self: Any, other: Any) -> Any:
-    return aten.view(self, other._a.shape)
+    return aten.view(self, other._array.shape)
 
 
 @composite("reshape_as")
 def reshape_as(self: Any, other: Any) -> Any:
-    return aten.reshape(self, other._a.shape)
+    return aten.reshape(self, other._array.shape)
 
 
 # --- orders of dimensions ---------------------------------------------------------------------------------------------------
 @composite("t")
 def t(self: Any) -> Any:
-    n = self._a.ndim
+    n = self._array.ndim
     if n > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
     return aten.transpose(self, 0, 1 if n == 2 else 0)
@@ -89,11 +89,11 @@ def t(self: Any) -> Any:
 
 @composite("numpy_T")
 def numpy_t(self: Any) -> Any:
-    return aten.permute(self, tuple(range(self._a.ndim - 1, -1, -1)))
+    return aten.permute(self, tuple(range(self._array.ndim - 1, -1, -1)))
 
 
 def _matrix_transposed(self: Any, word: str) -> Any:
-    n = self._a.ndim
+    n = self._array.ndim
     if n == 0:
         return self
     if n == 1:
@@ -122,7 +122,7 @@ def adjoint(self: Any) -> Any:
 
 @composite("matrix_H")
 def h_property(self: Any) -> Any:
-    n = self._a.ndim
+    n = self._array.ndim
     if n not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {n}-D tensor.")
     return _conjugate(aten.transpose(self, 0, 1) if n else self)
@@ -130,7 +130,7 @@ def h_property(self: Any) -> Any:
 
 @composite("movedim.intlist")
 def movedim(self: Any, source: Sequence[int], destination: Sequence[int]) -> Any:
-    n = self._a.ndim
+    n = self._array.ndim
     if len(source) != len(destination):
         raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
                            f"number of dims as destination ({list(destination)} dims)")
@@ -165,16 +165,16 @@ def swapaxes(self: Any, dim0: int, dim1: int) -> Any:
 # --- repetitions ------------------------------------------------------------------------------------------------------------
 @composite("tile")
 def tile(self: Any, dims: Sequence[int]) -> Any:
-    return aten.repeat(self, (1,) * (self._a.ndim - len(dims)) + tuple(dims))
+    return aten.repeat(self, (1,) * (self._array.ndim - len(dims)) + tuple(dims))
 
 
 @composite("repeat_interleave.self_int")
 def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size: int | None) -> Any:
     whole = aten.flatten(self) if dim is None else self
-    at = normalize_dim(dim or 0, whole._a.ndim)
+    at = normalize_dim(dim or 0, whole._array.ndim)
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
-    shape = whole._a.shape
+    shape = whole._array.shape
     size = shape[at] if shape else 1
     if output_size is not None and output_size != size * repeats:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {size * repeats} but got {output_size}")
@@ -185,14 +185,14 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size:
 @composite("repeat_interleave.self_Tensor")
 def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None, output_size: int | None) -> Any:
     whole = aten.flatten(self) if dim is None else self
-    at = normalize_dim(dim or 0, whole._a.ndim)
-    size = whole._a.shape[at]
-    if repeats._a.ndim == 0 or repeats._a.shape == (1,):
+    at = normalize_dim(dim or 0, whole._array.ndim)
+    size = whole._array.shape[at]
+    if repeats._array.ndim == 0 or repeats._array.shape == (1,):
         repeats = aten.expand(aten.reshape(repeats, (1,)), (size,))
-    elif repeats._a.ndim == 1:
-        if repeats._a.size != size:
+    elif repeats._array.ndim == 1:
+        if repeats._array.size != size:
             raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) = "
-                               f"{repeats._a.size} and input.size({at}) = {size}")
+                               f"{repeats._array.size} and input.size({at}) = {size}")
     else:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     rows = aten.overload("repeat_interleave.Tensor")(repeats, output_size=output_size)
@@ -202,21 +202,21 @@ def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None, output_si
 # --- orders of elements -----------------------------------------------------------------------------------------------------
 @composite("fliplr")
 def fliplr(self: Any) -> Any:
-    if self._a.ndim < 2:
+    if self._array.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return aten.flip(self, (1,))
 
 
 @composite("flipud")
 def flipud(self: Any) -> Any:
-    if self._a.ndim < 1:
+    if self._array.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return aten.flip(self, (0,))
 
 
 @composite("roll")
 def roll(self: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
-    shape = self._a.shape
+    shape = self._array.shape
     if len(shifts) != 1 or len(dims) != 1:
         return _roll_several(self, shifts, dims)
     if not shape:
@@ -233,8 +233,8 @@ def _roll_several(self: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:
-        flat = aten.roll(aten.view(aten.contiguous(self), (self._a.size,)), shifts[0], 0)
-        return aten.view(flat, self._a.shape)
+        flat = aten.roll(aten.view(aten.contiguous(self), (self._array.size,)), shifts[0], 0)
+        return aten.view(flat, self._array.shape)
     if len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     for shift, dim in zip(shifts, dims):
@@ -244,7 +244,7 @@ def _roll_several(self: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
 
 @composite("rot90")
 def rot90(self: Any, k: int, dims: Sequence[int]) -> Any:
-    n = self._a.ndim
+    n = self._array.ndim
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if n < 2:
@@ -263,7 +263,7 @@ def rot90(self: Any, k: int, dims: Sequence[int]) -> Any:
 # --- diagonals --------------------------------------------------------------------------------------------------------------
 @composite("diag")
 def diag(self: Any, diagonal: int) -> Any:
-    n = self._a.ndim
+    n = self._array.ndim
     if n not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
     return aten.diag_embed(self, diagonal) if n == 1 else aten.diagonal_copy(self, diagonal)
@@ -276,7 +276,7 @@ def diagonal_copy(self: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 @composite("diag_embed")
 def diag_embed(self: Any, offset: int, dim1: int, dim2: int) -> Any:
-    shape = self._a.shape
+    shape = self._array.shape
     n = len(shape) + 1
     low, high = sorted((normalize_dim(dim1, n), normalize_dim(dim2, n)))
     if low == high:
@@ -297,4 +297,4 @@ def diagflat(self: Any, offset: int) -> Any:
 
 @composite("is_same_size")
 def is_same_size(self: Any, other: Any) -> bool:
-    return self._a.shape == other._a.shape
+    return self._array.shape == other._array.shape

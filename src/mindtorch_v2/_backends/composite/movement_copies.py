@@ -9,8 +9,8 @@ from typing import Any
 from ... import _device, _observer
 from ... import _dtype as dt
 from ..._dispatch import aten
-from ..._dispatch.keys import CPU
 from ..._dispatch.registry import composite
+from ..._keys import CPU
 from ..._ops.movement_shapes import dense_strides
 from ..._quiet import cast
 from ..._tensor import contiguous_format, preserve_format, wrap
@@ -20,7 +20,7 @@ from ..._tensor import contiguous_format, preserve_format, wrap
 def clone(self: Any, memory_format: Any) -> Any:
     if memory_format is not None and memory_format is not preserve_format:
         return aten.copy_(aten.empty_like(self, memory_format=memory_format), self)
-    shape, strides = self._a.shape, self.stride()
+    shape, strides = self._array.shape, self.stride()
     if dense_strides(shape, strides) == strides:
         out = aten.empty_strided(shape, strides, dtype=self.dtype, device=self.device)
     else:
@@ -40,18 +40,18 @@ def to_copy(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_mem
             memory_format: Any) -> Any:
     where = self.device if device is None else _device.resolve(device)
     kind = self.dtype if dtype is None else dtype
-    if kind is dt.float16 and self.dtype is dt.float64 and self._ks & CPU:
+    if kind is dt.float16 and self.dtype is dt.float64 and self._keys & CPU:
         self = aten._to_copy(self, dtype=dt.float32)  # PyTorch rounds twice
-    if self._ks & CPU and where.type == "cpu" and _observer.active is None and self._a.flags.c_contiguous \
+    if self._keys & CPU and where.type == "cpu" and _observer.active is None and self._array.flags.c_contiguous \
             and self.dtype.category <= kind.category and (memory_format is None or memory_format is preserve_format):
-        return wrap(cast(self._a, kind.np), kind)
+        return wrap(cast(self._array, kind.np), kind)
     if self.is_meta and where.type != "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if memory_format is None or memory_format is preserve_format:
-        shape = self._a.shape
+        shape = self._array.shape
         out = aten.empty_strided(shape, dense_strides(shape, self.stride()), dtype=kind, device=where)
     else:
-        out = aten.empty(self._a.shape, dtype=kind, device=where, memory_format=memory_format)
+        out = aten.empty(self._array.shape, dtype=kind, device=where, memory_format=memory_format)
     return aten.copy_(out, self, non_blocking)
 
 
@@ -96,10 +96,10 @@ def type_as(self: Any, other: Any) -> Any:
 # --- numbers ----------------------------------------------------------------------------------------------------------------
 @composite("item")
 def item(self: Any) -> Any:
-    if self._a.size != 1:
-        raise RuntimeError(f"a Tensor with {self._a.size} elements cannot be converted to Scalar")
-    if self._ks & CPU and _observer.active is None:
-        return self._a.item()
+    if self._array.size != 1:
+        raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+    if self._keys & CPU and _observer.active is None:
+        return self._array.item()
     if self.is_meta:
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
     return aten._local_scalar_dense(self)
@@ -107,7 +107,7 @@ def item(self: Any) -> Any:
 
 @composite("is_nonzero")
 def is_nonzero(self: Any) -> bool:
-    n = self._a.size
+    n = self._array.size
     if n != 1:
         raise RuntimeError(f"Boolean value of Tensor with {'no values' if n == 0 else 'more than one value'} is ambiguous")
     return bool(aten.item(self))

@@ -14,7 +14,7 @@ from ..._shape import broadcast_shapes
 # --- broadcasting -----------------------------------------------------------------------------------------------------------
 @composite("expand_as")
 def expand_as(self: Any, other: Any) -> Any:
-    return aten.expand(self, other._a.shape)
+    return aten.expand(self, other._array.shape)
 
 
 @composite("broadcast_to")
@@ -24,8 +24,8 @@ def broadcast_to(self: Any, size: Sequence[int]) -> Any:
 
 @composite("broadcast_tensors")
 def broadcast_tensors(tensors: Sequence[Any]) -> tuple[Any, ...]:
-    shape = broadcast_shapes(*(t._a.shape for t in tensors))
-    return tuple([t if t._a.shape == shape else aten.expand(t, shape) for t in tensors])
+    shape = broadcast_shapes(*(t._array.shape for t in tensors))
+    return tuple([t if t._array.shape == shape else aten.expand(t, shape) for t in tensors])
 
 
 # --- joins ------------------------------------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ def concat(tensors: Sequence[Any], dim: int) -> Any:
 
 @composite("stack")
 def stack(tensors: Sequence[Any], dim: int) -> Any:
-    at, shape = check_stack([x._a.shape for x in tensors], dim)
+    at, shape = check_stack([x._array.shape for x in tensors], dim)
     if at < len(shape) and shape[at]:
         return aten.view(aten.cat(tensors, at), (*shape[:at], len(tensors), *shape[at:]))
     return aten.cat([aten.unsqueeze(x, at) for x in tensors], at)
@@ -53,7 +53,7 @@ def hstack(tensors: Sequence[Any]) -> Any:
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
     parts = aten.atleast_1d(list(tensors))
-    return aten.cat(parts, 0 if parts[0]._a.ndim == 1 else 1)
+    return aten.cat(parts, 0 if parts[0]._array.ndim == 1 else 1)
 
 
 @composite("vstack")
@@ -75,23 +75,23 @@ def dstack(tensors: Sequence[Any]) -> Any:
 def column_stack(tensors: Sequence[Any]) -> Any:
     if not tensors:
         raise RuntimeError("column_stack expects a non-empty TensorList")
-    return aten.hstack([aten.reshape(x, (x._a.size, 1)) if x._a.ndim <= 1 else x for x in tensors])
+    return aten.hstack([aten.reshape(x, (x._array.size, 1)) if x._array.ndim <= 1 else x for x in tensors])
 
 
 @composite("atleast_1d")
 def atleast_1d(self: Any) -> Any:
-    return self if self._a.ndim else aten.reshape(self, (1,))
+    return self if self._array.ndim else aten.reshape(self, (1,))
 
 
 @composite("atleast_2d")
 def atleast_2d(self: Any) -> Any:
-    n = self._a.ndim
+    n = self._array.ndim
     return self if n >= 2 else aten.unsqueeze(self, 0) if n else aten.reshape(self, (1, 1))
 
 
 @composite("atleast_3d")
 def atleast_3d(self: Any) -> Any:
-    n = self._a.ndim
+    n = self._array.ndim
     if n >= 3:
         return self
     if n == 2:
@@ -113,18 +113,18 @@ def block_diag(tensors: Sequence[Any]) -> Any:
         return aten.empty((1, 0))
     blocks = []
     for i, x in enumerate(tensors):
-        n = x._a.ndim
+        n = x._array.ndim
         if n > 2:
             raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {n} dimensions")
-        blocks.append(x if n == 2 else aten.expand(x, (1, x._a.size)) if n else aten.expand(x, (1, 1)))
+        blocks.append(x if n == 2 else aten.expand(x, (1, x._array.size)) if n else aten.expand(x, (1, 1)))
     common = tensors[0].dtype
     for x in tensors[1:]:
         common = promote_types(common, x.dtype)
-    rows, columns = (sum(b._a.shape[d] for b in blocks) for d in (0, 1))
+    rows, columns = (sum(b._array.shape[d] for b in blocks) for d in (0, 1))
     out = aten.zeros((rows, columns), dtype=common, device=tensors[0].device)
     row = column = 0
     for b in blocks:
-        height, width = b._a.shape
+        height, width = b._array.shape
         aten.copy_(aten.slice(aten.slice(out, 0, row, row + height), 1, column, column + width), b)
         row, column = row + height, column + width
     return out
@@ -142,7 +142,7 @@ def _grids(tensors: Sequence[Any], swap: bool) -> tuple[Any, ...]:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     first = tensors[0]
     for x in tensors:
-        if x._a.ndim > 1:
+        if x._array.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}")
         if x.dtype is not first.dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
@@ -150,7 +150,7 @@ def _grids(tensors: Sequence[Any], swap: bool) -> tuple[Any, ...]:
             raise RuntimeError("meshgrid expects all tensors to have the same device")
     n = len(tensors)
     place = [1, 0, *range(2, n)] if swap else list(range(n))
-    shape = [tensors[p]._a.size for p in place]
+    shape = [tensors[p]._array.size for p in place]
     return tuple([aten.expand(aten.view(x, [-1 if d == place[i] else 1 for d in range(n)]), shape)
                   for i, x in enumerate(tensors)])
 
@@ -163,8 +163,8 @@ def meshgrid_indexing(tensors: Sequence[Any], indexing: str) -> tuple[Any, ...]:
 
 
 def _require_vector(x: Any) -> None:
-    if x._a.ndim != 1:
-        raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._a.shape)}")
+    if x._array.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._array.shape)}")
 
 
 @composite("cartesian_prod")
@@ -183,7 +183,7 @@ def combinations(self: Any, r: int, with_replacement: bool) -> Any:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return aten.empty((0,), dtype=self.dtype, device=self.device)
-    n = self._a.size
+    n = self._array.size
     grids = aten.meshgrid([self] * r)
     places = aten.meshgrid([aten.arange(n, device=self.device)] * r)
     keep = aten.full((n,) * r, True, device=self.device)

@@ -13,7 +13,7 @@ from ..._storage import Storage
 
 @composite("narrow")
 def narrow(self: Any, dim: int, start: int, length: int) -> Any:
-    shape = self._a.shape
+    shape = self._array.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
@@ -30,7 +30,7 @@ def narrow(self: Any, dim: int, start: int, length: int) -> Any:
 
 @composite("narrow.Tensor")
 def narrow_tensor(self: Any, dim: int, start: Any, length: int) -> Any:
-    if start._a.ndim or start.dtype.category != 1:
+    if start._array.ndim or start.dtype.category != 1:
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     return narrow(self, dim, aten.item(start), length)
 
@@ -38,7 +38,7 @@ def narrow_tensor(self: Any, dim: int, start: Any, length: int) -> Any:
 # --- splits -----------------------------------------------------------------------------------------------------------------
 def _pieces(self: Any, split_size: int, dim: int) -> tuple[Any, ...]:
     """Neighbouring pieces of `split_size` along `dim`; the last one may be smaller."""
-    shape = self._a.shape
+    shape = self._array.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if split_size < 0:
@@ -62,7 +62,7 @@ def unsafe_split(self: Any, split_size: int, dim: int) -> tuple[Any, ...]:
     """Pieces that autograd does not take for views: each may be written in place without the others being changed."""
     pieces = _pieces(self, split_size, dim)
     for piece in pieces:
-        piece._st, piece._base = Storage(), None
+        piece._storage, piece._base = Storage(), None
     return pieces
 
 
@@ -72,7 +72,7 @@ def split_sizes(self: Any, split_size: Sequence[int], dim: int) -> tuple[Any, ..
 
 
 def _chunk_size(self: Any, chunks: int, dim: int) -> tuple[int, int]:
-    shape = self._a.shape
+    shape = self._array.shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -95,7 +95,7 @@ def unsafe_chunk(self: Any, chunks: int, dim: int) -> tuple[Any, ...]:
 
 
 def _dim_to_split(self: Any, dim: int) -> int:
-    n = self._a.ndim
+    n = self._array.ndim
     if not n:
         raise RuntimeError(f"tensor_split expected at least a 1-dimensional tensor, but got a tensor with {n} dims")
     return normalize_dim(dim, n)
@@ -106,7 +106,7 @@ def tensor_split_sections(self: Any, sections: int, dim: int) -> tuple[Any, ...]
     at = _dim_to_split(self, dim)
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
-    least, longer = divmod(self._a.shape[at], sections)
+    least, longer = divmod(self._array.shape[at], sections)
     start, parts = 0, []
     for i in range(sections):
         end = start + least + (i < longer)
@@ -118,7 +118,7 @@ def tensor_split_sections(self: Any, sections: int, dim: int) -> tuple[Any, ...]
 @composite("tensor_split.indices")
 def tensor_split_indices(self: Any, indices: Sequence[int], dim: int) -> tuple[Any, ...]:
     at = _dim_to_split(self, dim)
-    bounds = [0, *indices, self._a.shape[at]]
+    bounds = [0, *indices, self._array.shape[at]]
     return tuple([aten.slice(self, at, start, end, 1) for start, end in zip(bounds, bounds[1:])])
 
 
@@ -131,17 +131,17 @@ def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int) ->
                            f"{where.dtype.cpp_name}")
     if not where.is_cpu:
         raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {where.device}")
-    if where._a.ndim == 0:
+    if where._array.ndim == 0:
         return tensor_split_sections(self, aten.item(where), dim)
-    if where._a.ndim != 1:
+    if where._array.ndim != 1:
         raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
-                           f"but got a tensor with {where._a.ndim} dims")
-    return tensor_split_indices(self, where._a.tolist(), dim)
+                           f"but got a tensor with {where._array.ndim} dims")
+    return tensor_split_indices(self, where._array.tolist(), dim)
 
 
 def _axis_of(name: str, self: Any) -> int:
     """The dimension that hsplit, vsplit and dsplit cut."""
-    n = self._a.ndim
+    n = self._array.ndim
     least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
     if n < least:
         raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {n} dimensions!")
@@ -152,7 +152,7 @@ def _register_named_split(name: str) -> None:
     @composite(f"{name}.int")
     def into_sections(self: Any, sections: int) -> tuple[Any, ...]:
         at = _axis_of(name, self)
-        size = self._a.shape[at]
+        size = self._array.shape[at]
         if sections == 0 or size % sections:
             raise RuntimeError(f"torch.{name} attempted to split along dimension {at}, but the size of the dimension {size} is not "
                                f"divisible by the split_size {sections}!")
@@ -169,7 +169,7 @@ for _name in ("hsplit", "vsplit", "dsplit"):
 
 @composite("unbind.int")
 def unbind(self: Any, dim: int) -> tuple[Any, ...]:
-    shape = self._a.shape
+    shape = self._array.shape
     if not shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     at = normalize_dim(dim, len(shape))
@@ -181,9 +181,9 @@ def _with_part(self: Any, src: Any, name: str, *where: Any) -> Any:
     """A copy of `self` whose part, as the view op `name` cuts it out, is `src`."""
     out = aten.clone(self)
     part = getattr(aten, name)(out, *where)
-    if part._a.shape != src._a.shape:
-        raise RuntimeError(f"expected src to have a size equal to the {name} of self. src size = {list(src._a.shape)}, {name} size = "
-                           f"{list(part._a.shape)}")
+    if part._array.shape != src._array.shape:
+        raise RuntimeError(f"expected src to have a size equal to the {name} of self. src size = {list(src._array.shape)}, {name} size = "
+                           f"{list(part._array.shape)}")
     aten.copy_(part, src)
     return out
 

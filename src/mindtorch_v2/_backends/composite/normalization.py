@@ -53,7 +53,7 @@ def _nothing_normalized(input: Any, weight: Any, bias: Any) -> Any:
 def group_norm(input: Any, num_groups: int, weight: Any, bias: Any, eps: float, cudnn_enabled: bool) -> Any:
     shape = tuple(input.shape)
     check_groups(shape, num_groups, weight, bias)
-    plain = input if input.is_contiguous() or is_channels_last(input._a.shape, input._a.strides) else aten.contiguous(input)
+    plain = input if input.is_contiguous() or is_channels_last(input._array.shape, input._array.strides) else aten.contiguous(input)
     return aten.native_group_norm(plain, weight, bias, shape[0], shape[1], prod(shape[2:]), num_groups, eps)[0]
 
 

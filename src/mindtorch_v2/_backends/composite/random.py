@@ -10,8 +10,8 @@ from typing import Any
 from ... import _dtype as dt
 from ... import _observer
 from ..._dispatch import aten
-from ..._dispatch.keys import CPU
 from ..._dispatch.registry import composite
+from ..._keys import CPU
 from ..._ops.creation_sizes import counted_sizes
 from ..._random import stream_of
 from ..._tensor import contiguous_format, wrap
@@ -106,7 +106,7 @@ def _check_probability(p: float) -> None:
 
 def _feature_shape(input: Any) -> list[int]:
     """One place per example and channel."""
-    shape = input._a.shape
+    shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return [*shape[:2], *[1] * (len(shape) - 2)]
@@ -114,16 +114,16 @@ def _feature_shape(input: Any) -> list[int]:
 
 def _mask(input: Any, p: float, by_feature: bool) -> Any:
     """Ones where a value is kept, zeros elsewhere."""
-    if _observer.active is None and input._ks & CPU and (by_feature or input._a.flags.c_contiguous):
-        shape = _feature_shape(input) if by_feature else input._a.shape
-        return wrap(stream_of(None).bernoulli_scalar(shape, input._a.dtype, 1 - p), input.dtype)
+    if _observer.active is None and input._keys & CPU and (by_feature or input._array.flags.c_contiguous):
+        shape = _feature_shape(input) if by_feature else input._array.shape
+        return wrap(stream_of(None).bernoulli_scalar(shape, input._array.dtype, 1 - p), input.dtype)
     made = aten.new_empty(input, _feature_shape(input)) if by_feature else aten.empty_like(input)
     return aten.bernoulli_(made, 1 - p)
 
 
 def _dropout(input: Any, p: float, train: bool, *, by_feature: bool, alpha: bool, inplace: bool) -> Any:
     _check_probability(p)
-    if p == 0 or not train or not input._a.size:
+    if p == 0 or not train or not input._array.size:
         return input
     multiply, add = (aten.mul_, aten.add_) if inplace else (aten.mul, aten.add_)
     if p == 1:
@@ -154,7 +154,7 @@ for _name, _by_feature, _alpha in (("dropout", False, False), ("feature_dropout"
 
 @composite("native_dropout")
 def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
-    if not input._a.size:
+    if not input._array.size:
         return input, aten.empty_like(input)
     if train is False:
         return aten.clone(input), aten.ones_like(input, dtype=dt.bool_)

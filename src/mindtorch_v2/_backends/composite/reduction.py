@@ -38,8 +38,8 @@ def _mean(self: Any, dim: Any, keepdim: bool, dtype: dt.dtype | None) -> Any:
 def _count(self: Any, dim: Any) -> int:
     """How many elements a mean over `dim`, which fits the shape, is taken of."""
     if dim is None or len(dim) == 0:
-        return self._a.size
-    shape = self._a.shape
+        return self._array.size
+    shape = self._array.shape
     if not shape:
         return 1
     return shape[dim[0]] if len(dim) == 1 else prod([shape[d] for d in dim])
@@ -58,7 +58,7 @@ def _sum_all() -> Any:
 @composite("mean")
 def mean(self: Any, dtype: dt.dtype | None) -> Any:
     if dtype is None and self.dtype.category >= 2 and self.dtype is not dt.float16:
-        return aten.div_(_sum_all()(self), self._a.size)
+        return aten.div_(_sum_all()(self), self._array.size)
     return _mean(self, None, False, dtype)
 
 

@@ -58,7 +58,7 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Any:
     shape = list(kept.shape)
     for dim, before, after in pairs:
         shape[dim] += max(before, 0) + max(after, 0)
-    last = is_channels_last(self._a.shape, self._a.strides)
+    last = is_channels_last(self._array.shape, self._array.strides)
     out = aten.empty_strided(shape, format_strides(tuple(shape)), dtype=self.dtype, device=self.device) if last \
         else aten.empty(shape, dtype=self.dtype, device=self.device)
     aten.fill_(out, value)

@@ -11,8 +11,8 @@ from typing import Any
 from ... import _dtype as dt
 from ..._creation import tensor
 from ..._dispatch import aten, modes
-from ..._dispatch.keys import NPU
 from ..._dispatch.registry import composite
+from ..._keys import NPU
 
 Hidden = tuple[Any, ...]   # (h,) or (h, c)
 Step = Callable[[Any, Hidden, "Weights"], Hidden]
@@ -142,7 +142,7 @@ def run_layers(step: Step, input: Any, sizes: Sequence[int] | None, states: Iter
         outputs = []
         for direction in range(directions):
             w, hidden = weights[layer * directions + direction], next(states)
-            if sizes is None and step is lstm_step and w.w_hr is None and input.dtype is dt.float32 and not input._ks & NPU:
+            if sizes is None and step is lstm_step and w.w_hr is None and input.dtype is dt.float32 and not input._keys & NPU:
                 out, state = run_lstm_layer(input, hidden, w, direction == 1)
             elif sizes is None:
                 out, state = run_padded(step, input, hidden, w, direction == 1)

@@ -13,10 +13,10 @@ import numpy as np
 from ... import _dtype as dt
 from ... import _observer
 from ..._device import CPU
-from ..._dispatch.keys import OUTPUTS, SPECIAL
 from ..._dispatch.modes import SPACE, Seen
 from ..._dispatch.namespace import public
 from ..._dispatch.registry import COMPOSITES, node_inside, resolved_operands, shown, step_inside
+from ..._keys import OUTPUTS, SPECIAL
 from ..._ops.table import Op, find
 from ..._shape import contiguous_strides
 from ..._tensor import wrap
@@ -29,7 +29,7 @@ _ONES_LIKE, _EMPTY_LIKE, _EMPTY_STRIDED, _FILL = find("ones_like"), find("empty_
 
 @shown("t", native=step_inside(_TRANSPOSE, 0, 1, dimensions=2))
 def t(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
-    array = self._a
+    array = self._array
     n = array.ndim
     if n > 2:
         return kernel(array)
@@ -40,7 +40,7 @@ def t(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
 def detach(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
     seen.observer.enter_node("detach", -1, 0, (), False)
     try:
-        return kernel(self._a)
+        return kernel(self._array)
     finally:
         seen.leave()
 
@@ -48,7 +48,7 @@ def detach(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
 def _relu(name: str, step: Op) -> None:
     @shown(name, allocates_inside=True, native=step_inside(step, 0))
     def relu(seen: Seen, number: int, kernel: Kernel, self: Any) -> np.ndarray:
-        return kernel(self._a) if self.dtype is dt.bool_ else seen[2](step, (self, 0), -1, kernel, self._a)
+        return kernel(self._array) if self.dtype is dt.bool_ else seen[2](step, (self, 0), -1, kernel, self._array)
 
 
 _relu("relu", find("clamp_min"))
@@ -58,7 +58,7 @@ _relu("relu_", find("clamp_min_"))
 @shown("mm", native=resolved_operands(_RESOLVE, 0, True))
 def mm(seen: Seen, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndarray:
     seen[3](_RESOLVE, (self,), _RESOLVE, (mat2,))
-    a, b = self._a, mat2._a
+    a, b = self._array, mat2._array
     out = kernel(a, b)
     if a.flags.c_contiguous and b.flags.c_contiguous:
         seen[3](_RESOLVE, (wrap(out),))
@@ -68,12 +68,12 @@ def mm(seen: Seen, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndar
 @shown("bmm", native=resolved_operands(_RESOLVE, 0, False))
 def bmm(seen: Seen, number: int, kernel: Kernel, self: Any, mat2: Any) -> np.ndarray:
     seen[3](_RESOLVE, (self,), _RESOLVE, (mat2,))
-    return kernel(self._a, mat2._a)
+    return kernel(self._array, mat2._array)
 
 
 @shown("addmm", native=resolved_operands(_RESOLVE, 1, True, _EXPAND))
 def addmm(seen: Seen, number: int, kernel: Kernel, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> np.ndarray:
-    a, b, c = mat1._a, mat2._a, self._a
+    a, b, c = mat1._array, mat2._array, self._array
     if a.ndim == 2 == b.ndim and a.shape[1] == b.shape[0] and c.shape != (shape := (a.shape[0], b.shape[1])):
         seen[3](_EXPAND, (self, shape, False), _RESOLVE, (mat1,), _RESOLVE, (mat2,))
     else:
@@ -86,25 +86,25 @@ def addmm(seen: Seen, number: int, kernel: Kernel, self: Any, mat1: Any, mat2: A
 
 @shown("baddbmm")
 def baddbmm(seen: Seen, number: int, kernel: Kernel, self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> np.ndarray:
-    a, b = batch1._a, batch2._a
+    a, b = batch1._array, batch2._array
     if a.ndim == 3 == b.ndim and a.shape[2] == b.shape[1]:
         shape = (a.shape[0], a.shape[1], b.shape[2])
-        if self._a.shape != shape:
+        if self._array.shape != shape:
             seen.mark(_EXPAND, (self, shape, False))
-    return kernel(self._a, a, b, beta, alpha)
+    return kernel(self._array, a, b, beta, alpha)
 
 
 @shown("matmul", allocates_inside=True)
 def matmul(seen: Seen, number: int, kernel: Kernel, self: Any, other: Any) -> np.ndarray:
-    if self._a.ndim != 2 or other._a.ndim != 2:
-        return COMPOSITES["matmul"](self, other)._a
+    if self._array.ndim != 2 or other._array.ndim != 2:
+        return COMPOSITES["matmul"](self, other)._array
     return seen.run(_MM, (self, other), number, mm, seen, number, kernel, self, other)
 
 
 def ones_like(out: Any) -> Any:
     """`torch.ones_like(out)` for a tensor on the CPU, with the events of its steps around one numpy call."""
     observer = _observer.active
-    array = out._a
+    array = out._array
     if observer is None or SPACE["_mode"] & (SPECIAL | OUTPUTS) or not array.flags.c_contiguous:
         return public.ones_like(out)
     observer.enter_op(_ONES_LIKE, (out, None, None, None, None, None), -1)
@@ -118,7 +118,7 @@ def ones_like(out: Any) -> Any:
         observer.leave()
         observer.leave()
         observer.enter_op(_FILL, (made, 1.0), -1)
-        made._a.fill(1)
+        made._array.fill(1)
         observer.leave()
     finally:
         observer.leave()

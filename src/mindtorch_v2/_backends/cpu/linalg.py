@@ -92,7 +92,7 @@ def matmul(self: np.ndarray, other: np.ndarray) -> Any:
         except ValueError:
             pass  # shapes that do not fit: the steps say why
     from ..composite.linalg import matmul as in_steps
-    return in_steps(wrap(self), wrap(other))._a
+    return in_steps(wrap(self), wrap(other))._array
 
 
 @kernel("dot")

@@ -152,7 +152,7 @@ class Row:
         entry = self._entry
         if entry is None or self.wraps:
             lead = args[0] if isinstance(args[0], Tensor) else args[1]
-            self.launch(args, (out,), index, lead.dtype, out._dev)
+            self.launch(args, (out,), index, lead.dtype, out._device)
         else:
             launch(entry, self.operands(*args, out), index)
 
@@ -204,7 +204,7 @@ def _fits(op: Op) -> Callable[[Sequence[Any]], bool]:
     def fits(args: Sequence[Any]) -> bool:
         common = common_type(args)
         return all(args[i].dtype is common for i in where if isinstance(args[i], Tensor)) \
-            and all(x._a.size for x in args if isinstance(x, Tensor))
+            and all(x._array.size for x in args if isinstance(x, Tensor))
     return fits
 
 
@@ -234,7 +234,7 @@ def _functional(op: Op) -> Boxed:
             lead, device = plain
             chosen = number_row if number_at >= 0 and args[number_at].__class__ in _NUMBERS else row
             if chosen is not None:
-                out = wrap(device_array(lead._a.shape, _BOOL.np if is_bool else lead._a.dtype, device.index or 0),
+                out = wrap(device_array(lead._array.shape, _BOOL.np if is_bool else lead._array.dtype, device.index or 0),
                            _BOOL if is_bool else lead.dtype, NPU, device)
                 chosen.launch_plain(args, out, device.index or 0)
                 return out
@@ -246,7 +246,7 @@ def _functional(op: Op) -> Boxed:
             outs: list[Any] = [new_tensor(specs.shape, specs.dtype, device)]
         else:
             outs = [None if s is None else new_tensor(s.shape, s.dtype, device) for s in specs]
-        if op.base == "sum" and not args[0]._a.size:
+        if op.base == "sum" and not args[0]._array.size:
             run("zero_", outs[0])
         elif op.name in _TAKES_EMPTY or _has_work(given, outs):
             chosen = number_row if number_row is not None and given[number_at].__class__ in _NUMBERS else row
@@ -284,14 +284,14 @@ def _quick(op: Op, number_at: int) -> Callable[[Sequence[Any]], Any] | None:
         lead = args[first]
         if lead.__class__ not in _TENSORS:
             return None
-        kind, shape, device = lead.dtype, lead._a.shape, lead._dev
+        kind, shape, device = lead.dtype, lead._array.shape, lead._device
         inexact = kind.is_floating_point
-        if (to_float and not inexact) or not lead._a.size:
+        if (to_float and not inexact) or not lead._array.size:
             return None
         for i in rest:
             x = args[i]
             if x.__class__ in _TENSORS:
-                if x.dtype is not kind or x._a.shape != shape or (x._dev is not device and x._dev != device):
+                if x.dtype is not kind or x._array.shape != shape or (x._device is not device and x._device != device):
                     return None
             elif i != number_at or not inexact or (x.__class__ is not float and x.__class__ is not int):
                 return None
@@ -310,10 +310,10 @@ def _plain_numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _has_work(args: Sequence[Any], outs: Sequence[Any]) -> bool:
     """False where there is nothing to compute. Results of an empty input that are not empty are for the CPU to tell."""
-    if not any(t is not None and t._a.size for t in outs):
+    if not any(t is not None and t._array.size for t in outs):
         return False
     for x in args:
-        if isinstance(x, Tensor) and not x._a.size:
+        if isinstance(x, Tensor) and not x._array.size:
             raise Rejected("an input has no elements")
     return True
 
@@ -342,8 +342,8 @@ def _inplace(op: Op, source: Op) -> Boxed:
         spec = resolve.output_specs(source, args)
         if not is_bool:
             resolve.check_result_type(spec.dtype, target.dtype)
-        if tuple(spec.shape) != target._a.shape:
-            raise RuntimeError(f"output with shape {list(target._a.shape)} doesn't match the broadcast shape {list(spec.shape)}")
+        if tuple(spec.shape) != target._array.shape:
+            raise RuntimeError(f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(spec.shape)}")
         given, common = cast(args)
         direct = elementwise and spec.dtype is target.dtype
         out = target if direct else new_tensor(spec.shape, spec.dtype, device)
@@ -362,7 +362,7 @@ def _inplace(op: Op, source: Op) -> Boxed:
         resolve.check_writable(target)
         check_factors(*args)
         spec = resolve.output_specs(source, args)
-        if not elementwise or spec.dtype is not target.dtype or tuple(spec.shape) != target._a.shape or not fits(args):
+        if not elementwise or spec.dtype is not target.dtype or tuple(spec.shape) != target._array.shape or not fits(args):
             return None
         chosen = number_row if number_row is not None and args[number_at].__class__ in _NUMBERS else row
         return chosen.plan(args, [target], None, True, True)
@@ -378,14 +378,14 @@ def _writing(op: Op) -> Boxed:
         target = args[0]
         resolve.check_writable(target)
         device = device_of(args)
-        if target._a.size:
+        if target._array.size:
             row.launch(args, (), device.index or 0, target.dtype, device)
         bump_version(target)
         return target
 
     def plan(args: tuple[Any, ...]) -> Any:
         resolve.check_writable(args[0])
-        return row.plan(args, [], None, True, True) if args[0]._a.size else None
+        return row.plan(args, [], None, True, True) if args[0]._array.size else None
     return planned(op, [row.form], _guarded(op, boxed), _quietly(op, plan))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import _dtype as dt
+from ..._keys import META, NPU
 from ..._ops.movement_shapes import storage_extent
 from ..._quiet import cast as cast_array
 from ..._shape import broadcast_shapes
@@ -18,8 +19,6 @@ from .allocator import address_of, check_kept, device_array, memory_of
 from .launcher import Rejected, entry_of, launch
 from .runtime import bind, is_closed, runtime
 from .streams import Stream
-
-NPU = 4
 
 
 # --- pinned host memory -------------------------------------------------------------------------------------------------
@@ -167,11 +166,11 @@ def new_tensor(shape: tuple[int, ...], kind: dt.dtype, device: Any) -> Tensor:
 
 def to_host(t: Tensor) -> Tensor:
     """A copy of a device tensor in host memory."""
-    if not t._a.size:
-        return wrap(np.empty(t._a.shape, t.dtype.np), t.dtype)
-    source = t if _is_dense(t._a) else dense(t)
-    out = np.empty(t._a.shape, t.dtype.np)
-    _transfer(out, source._a, abi.DEVICE_TO_HOST, t.device.index or 0, out, wait=True)
+    if not t._array.size:
+        return wrap(np.empty(t._array.shape, t.dtype.np), t.dtype)
+    source = t if _is_dense(t._array) else dense(t)
+    out = np.empty(t._array.shape, t.dtype.np)
+    _transfer(out, source._array, abi.DEVICE_TO_HOST, t.device.index or 0, out, wait=True)
     return wrap(out, t.dtype)
 
 
@@ -181,28 +180,28 @@ def to_device(array: np.ndarray, kind: dt.dtype, device: Any, non_blocking: bool
     if array.size:
         wait = not (non_blocking and pinned_of(array) is not None)
         array = np.ascontiguousarray(array)
-        _transfer(out._a, array, abi.HOST_TO_DEVICE, device.index, array, wait)
+        _transfer(out._array, array, abi.HOST_TO_DEVICE, device.index, array, wait)
     return out
 
 
 def dense(t: Tensor) -> Tensor:
     """A contiguous copy on the same device."""
-    out = new_tensor(t._a.shape, t.dtype, t.device)
+    out = new_tensor(t._array.shape, t.dtype, t.device)
     _within_device(out, t)
     return out
 
 
 def cast(t: Tensor, kind: dt.dtype) -> Tensor:
     """The tensor in another type, on its device."""
-    out = new_tensor(t._a.shape, kind, t.device)
-    if t._a.size:
+    out = new_tensor(t._array.shape, kind, t.device)
+    if t._array.size:
         entry = entry_of("Cast")
         try:
             if entry is None:
                 raise Rejected("aclnnCast is missing")
             launch(entry, (t, kind, out), t.device.index or 0)
         except Rejected:
-            return to_device(cast_array(to_host(t)._a, kind.np), kind, t.device)
+            return to_device(cast_array(to_host(t)._array, kind.np), kind, t.device)
     return out
 
 
@@ -215,22 +214,23 @@ def _within_device(target: Tensor, source: Tensor) -> None:
             raise Rejected("aclnnInplaceCopy is missing")
         launch(entry, (target, source), index)
     except Rejected:
-        if _is_dense(target._a) and _is_dense(source._a) and target.dtype is source.dtype and target._a.shape == source._a.shape:
-            _put_copy(target._a, source._a, abi.DEVICE_TO_DEVICE, streams.stream_at(index))
+        alike = target.dtype is source.dtype and target._array.shape == source._array.shape
+        if alike and _is_dense(target._array) and _is_dense(source._array):
+            _put_copy(target._array, source._array, abi.DEVICE_TO_DEVICE, streams.stream_at(index))
         else:
             raise
 
 
 def _to_device_tensor(target: Tensor, source: Tensor, non_blocking: bool) -> None:
     """From the host: converted and put in order there, copied as a whole."""
-    array = source._a
-    if array.shape != target._a.shape:
-        array = np.broadcast_to(array, target._a.shape)
+    array = source._array
+    if array.shape != target._array.shape:
+        array = np.broadcast_to(array, target._array.shape)
     if source.dtype is not target.dtype:
         array = cast_array(array, target.dtype.np)
-    if _is_dense(target._a) and _is_dense(array):
+    if _is_dense(target._array) and _is_dense(array):
         wait = not (non_blocking and pinned_of(array) is not None)
-        _transfer(target._a, array, abi.HOST_TO_DEVICE, target.device.index or 0, array, wait)
+        _transfer(target._array, array, abi.HOST_TO_DEVICE, target.device.index or 0, array, wait)
     else:
         _within_device(target, to_device(np.ascontiguousarray(array), target.dtype, target.device))
 
@@ -239,30 +239,30 @@ def _to_host_tensor(target: Tensor, source: Tensor, non_blocking: bool) -> None:
     """To the host: converted on the device, so that fewer or equally many bytes travel in one piece."""
     if source.dtype is not target.dtype:
         source = cast(source, target.dtype)
-    if not _is_dense(source._a):
+    if not _is_dense(source._array):
         source = dense(source)
-    same = source._a.shape == target._a.shape and _is_dense(target._a)
-    if same and target._a.flags.writeable:
-        wait = not (non_blocking and pinned_of(target._a) is not None)
-        _transfer(target._a, source._a, abi.DEVICE_TO_HOST, source.device.index or 0, target._a, wait)
+    same = source._array.shape == target._array.shape and _is_dense(target._array)
+    if same and target._array.flags.writeable:
+        wait = not (non_blocking and pinned_of(target._array) is not None)
+        _transfer(target._array, source._array, abi.DEVICE_TO_HOST, source.device.index or 0, target._array, wait)
     else:
-        np.copyto(target._a, to_host(source)._a)
+        np.copyto(target._array, to_host(source)._array)
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     """Writes `src` into `self`, wherever the two lie."""
-    if self._ks & 2 or src._ks & 2:
-        if not self._ks & 2:
+    if self._keys & META or src._keys & META:
+        if not self._keys & META:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     else:
-        whole = broadcast_shapes(self._a.shape, src._a.shape)
-        if whole != self._a.shape:
-            raise RuntimeError(f"output with shape {list(self._a.shape)} doesn't match the broadcast shape {list(whole)}")
-        if not self._a.size:
+        whole = broadcast_shapes(self._array.shape, src._array.shape)
+        if whole != self._array.shape:
+            raise RuntimeError(f"output with shape {list(self._array.shape)} doesn't match the broadcast shape {list(whole)}")
+        if not self._array.size:
             pass
-        elif not src._ks & NPU:
+        elif not src._keys & NPU:
             _to_device_tensor(self, src, non_blocking)
-        elif not self._ks & NPU:
+        elif not self._keys & NPU:
             _to_host_tensor(self, src, non_blocking)
         elif self.device.index == src.device.index:
             _within_device(self, src)

@@ -17,7 +17,7 @@ def dimension_check(op: Op) -> Callable[[Sequence[Any]], None]:
     at, once = named[0], op.base != "roll"
 
     def check(args: Sequence[Any]) -> None:
-        dims, ndim = args[at], args[0]._a.ndim
+        dims, ndim = args[at], args[0]._array.ndim
         if dims.__class__ is int:
             normalize_dim(dims, ndim)
         elif dims is not None and once:

@@ -30,8 +30,8 @@ def placement(op: Op) -> Callable[[Sequence[Any]], _device.device]:
     def find_device(args: Sequence[Any]) -> _device.device:
         found: _device.device | None = None
         for t in (args[i] for i in singles) if not lists else resolve.flat_tensors(args):
-            if isinstance(t, Tensor) and t._ks & NPU:
-                device = t._dev
+            if isinstance(t, Tensor) and t._keys & NPU:
+                device = t._device
                 if found is None:
                     found = device
                 elif device is not found and device != found:
@@ -52,7 +52,7 @@ def fallback(op: Op, why: str) -> Boxed:
 
     def moved(x: Any) -> Any:
         if isinstance(x, Tensor):
-            return to_host(x) if x._ks & NPU else x
+            return to_host(x) if x._keys & NPU else x
         return [moved(v) for v in x] if x.__class__ in (list, tuple) and any(isinstance(v, Tensor) for v in x) else x
 
     def boxed(*args: Any) -> Any:
@@ -63,7 +63,7 @@ def fallback(op: Op, why: str) -> Boxed:
         given: list[Any] = [_device.CPU if isinstance(x, _device.device) else moved(x) for x in args]
         result = cpu[0](*given)
         for i in written:
-            if isinstance(args[i], Tensor) and args[i]._ks & NPU:
+            if isinstance(args[i], Tensor) and args[i]._keys & NPU:
                 copies.copy_(args[i], given[i], False)
         return _returned(args, given, result, device)
     return boxed
@@ -75,7 +75,7 @@ def _returned(args: Sequence[Any], given: Sequence[Any], result: Any, device: An
         for a, g in zip(args, given):
             if g is result:
                 return a
-        return to_device(result._a, result.dtype, device)
+        return to_device(result._array, result.dtype, device)
     if result.__class__ in (list, tuple) or isinstance(result, tuple):
         made = [_returned(args, given, r, device) for r in result]
         return made if result.__class__ is list else tuple(made) if result.__class__ is tuple else type(result)(*made)

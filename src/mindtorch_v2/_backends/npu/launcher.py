@@ -64,7 +64,7 @@ def _layout(array: np.ndarray) -> tuple[Any, int, Any, int]:
 
 def _tensor(rt: Runtime, t: Any) -> Any:
     """A description of a tensor: its view of a flat storage."""
-    array = t._a
+    array = t._array
     dims, n, strides, kind = _layout(array)
     memory = memory_of(array)
     if memory is None:

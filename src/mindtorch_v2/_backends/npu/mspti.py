@@ -189,7 +189,7 @@ class ActivityTimes:
         target = self._targets.get(index)
         if target is None:
             target = self._targets[index] = new_tensor((1,), dt.float32, _device.device("npu", index))
-            record_use(target._a, stream)
+            record_use(target._array, stream)
             streams.default_stream(index).synchronize()     # what had this memory before is done with it
         self._next_anchor += 1
         number = self._next_anchor

@@ -153,7 +153,7 @@ ROWS: dict[str, str] = {
     "searchsorted.Tensor": "SearchSorted: sorted_sequence, self, out_int32, right or side == 'right', only(sorter is None, None), out",
     "bucketize.Tensor": "SearchSorted: boundaries, self, out_int32, right, None, out",
     # movement and creation
-    "cat": "Cat: [as_type(t, out) for t in tensors if t._a.size], place(dim, out), out",
+    "cat": "Cat: [as_type(t, out) for t in tensors if t._array.size], place(dim, out), out",
     "tril": "Tril: self, diagonal, out",
     "triu": "Triu: self, diagonal, out",
     "arange": "Arange: 0, end, 1, out",
@@ -238,7 +238,7 @@ def only(fits: bool, operand: Any) -> Any:
 
 def every(t: Any) -> tuple[int, ...]:
     """All dimensions."""
-    return tuple(range(t._a.ndim))
+    return tuple(range(t._array.ndim))
 
 
 def numbers(dim: Any) -> tuple[int, ...]:
@@ -260,17 +260,17 @@ def accumulation(reduce: str) -> int:
 
 def filled_in(t: Any) -> Any:
     """The tensor, or None where it has no elements."""
-    return t if t is not None and t._a.size else None
+    return t if t is not None and t._array.size else None
 
 
 def flat(t: Any) -> Any:
     """The elements in one dimension."""
-    whole = t if t._a.flags.c_contiguous else dense(t)
-    return wrap(whole._a.reshape(-1), t.dtype, NPU, t.device)
+    whole = t if t._array.flags.c_contiguous else dense(t)
+    return wrap(whole._array.reshape(-1), t.dtype, NPU, t.device)
 
 
 def place(dim: int, t: Any) -> int:
-    return dim % t._a.ndim if t._a.ndim else 0
+    return dim % t._array.ndim if t._array.ndim else 0
 
 
 def zeros(like: Sequence[int]) -> tuple[int, ...]:
@@ -296,7 +296,7 @@ _cube: int | None = None
 
 def as_type(value: Any, like: Any) -> Any:
     """A tensor (made of a number if need be) in the type of another one."""
-    if not hasattr(value, "_a"):
+    if not hasattr(value, "_array"):
         return filled(value, like.dtype, like.device)
     return value if value.dtype is like.dtype else cast(value, like.dtype)
 
@@ -312,7 +312,7 @@ def class_weights(weight: Any, scores: Any) -> Any:
     if weight is not None:
         return weight
     from .boxing import run
-    return run("fill_.Scalar", new_tensor((scores._a.shape[-1 if scores._a.ndim == 1 else 1],), scores.dtype, scores.device), 1)
+    return run("fill_.Scalar", new_tensor((scores._array.shape[-1 if scores._array.ndim == 1 else 1],), scores.dtype, scores.device), 1)
 
 
 def draw(t: Any, generator: Any) -> tuple[int, int]:
@@ -326,4 +326,4 @@ HELPERS = {f.__name__: f for f in (only, flat, every, numbers, whole, filled_in,
 
 def unsafe_view(self: Any, size: Sequence[int]) -> Any:
     """Another shape over the same memory, as a tensor of its own."""
-    return wrap(self._a.reshape(tuple(size)), self.dtype, NPU, self.device)
+    return wrap(self._array.reshape(tuple(size)), self.dtype, NPU, self.device)

@@ -69,7 +69,7 @@ def plan_of(entry: Entry, form: Form, args: Sequence[Any], operands: Sequence[An
         if origin is None:
             return None
         found.append(origin)
-    described = tuple((tuple(t._a.shape), t.dtype) for t in outputs)
+    described = tuple((tuple(t._array.shape), t.dtype) for t in outputs)
     return entry.first_address, entry.second_address, entry.label, entry.code, tuple(found), described, returns, single, writes
 
 

@@ -19,7 +19,7 @@ from .launcher import Rejected
 @program("lerp.Scalar", "lerp.Tensor")
 def lerp(self: Any, end: Any, weight: Any) -> Any:
     difference = run("sub.Tensor", end, self, 1)
-    if hasattr(weight, "_a"):
+    if hasattr(weight, "_array"):
         return run("addcmul", self, difference, weight, 1)
     return run("add.Tensor", self, difference, weight)
 
@@ -43,7 +43,7 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
     whole_factors(self, beta, alpha)
     if self.dtype is dt.bool_:
         raise Rejected("the operator has no such type")
-    product = run("mul.Tensor", view(vec1, vec1._a[:, None]), vec2)
+    product = run("mul.Tensor", view(vec1, vec1._array[:, None]), vec2)
     return _scaled_sum(product, alpha, self, beta)
 
 
@@ -76,14 +76,14 @@ def div_mode(self: Any, other: Any, rounding_mode: str | None) -> Any:
 
 
 def _real(*operands: Any) -> bool:
-    return any(x.dtype.is_floating_point if hasattr(x, "_a") else isinstance(x, float) for x in operands)
+    return any(x.dtype.is_floating_point if hasattr(x, "_array") else isinstance(x, float) for x in operands)
 
 
 def _whole_quotient(self: Any, other: Any) -> Any:
     """Integers, divided towards zero."""
     out = run("floor_divide", self, other)     # for its type and shape
-    operands = [x if not hasattr(x, "_a") or x.dtype is out.dtype else cast(x, out.dtype) for x in (self, other)]
-    if hasattr(operands[1], "_a"):
+    operands = [x if not hasattr(x, "_array") or x.dtype is out.dtype else cast(x, out.dtype) for x in (self, other)]
+    if hasattr(operands[1], "_array"):
         launch_named("DivMod", (*operands, 1, out), out.device.index)
     else:
         launch_named("DivMods", (*operands, 1, out), out.device.index)
@@ -166,12 +166,12 @@ def clamp(self: Any, min: Any, max: Any) -> Any:
 # --- reductions and movement ----------------------------------------------------------------------------------------------
 @program("linalg_vector_norm")
 def vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    if not self.dtype.is_floating_point or dtype not in (None, self.dtype) or not self._a.size:
+    if not self.dtype.is_floating_point or dtype not in (None, self.dtype) or not self._array.size:
         raise Rejected("another type, or no elements")
-    dims = (ops.numbers(dim) or ops.every(self)) if self._a.ndim else ()      # a number has no dimension to name
+    dims = (ops.numbers(dim) or ops.every(self)) if self._array.ndim else ()      # a number has no dimension to name
     if order in (float("inf"), float("-inf")):
         return run("amax" if order > 0 else "amin", run("abs", self), dims, keepdim)
-    out = new_tensor(reduced_shape(self._a.shape, dims, keepdim), self.dtype, self.device)
+    out = new_tensor(reduced_shape(self._array.shape, dims, keepdim), self.dtype, self.device)
     launch_named("LinalgVectorNorm", (self, float(order), dims, keepdim, self.dtype, out), self.device.index)
     return out
 
@@ -185,7 +185,7 @@ def reduced_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) 
 @program("aminmax")
 def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
     dims = () if dim is None else (dim,)
-    if not self._a.size:
+    if not self._array.size:
         raise Rejected("no elements")
     return return_type(find("aminmax"))(run("amin", self, dims, keepdim), run("amax", self, dims, keepdim))
 
@@ -203,51 +203,51 @@ def nansum(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 @program("trace")
 def trace(self: Any) -> Any:
-    return run("sum", view(self, self._a.diagonal()), None)
+    return run("sum", view(self, self._array.diagonal()), None)
 
 
 @program("pixel_shuffle")
 def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
-    *batch, channels, height, width = self._a.shape
+    *batch, channels, height, width = self._array.shape
     r, n = upscale_factor, len(batch)
-    wide = contiguous(self)._a.reshape(*batch, channels // (r * r), r, r, height, width)
+    wide = contiguous(self)._array.reshape(*batch, channels // (r * r), r, r, height, width)
     turned = wide.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2)
     return _reshaped(dense(view(self, turned)), (*batch, channels // (r * r), height * r, width * r))
 
 
 @program("pixel_unshuffle")
 def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
-    *batch, channels, height, width = self._a.shape
+    *batch, channels, height, width = self._array.shape
     r, n = downscale_factor, len(batch)
-    wide = contiguous(self)._a.reshape(*batch, channels, height // r, r, width // r, r)
+    wide = contiguous(self)._array.reshape(*batch, channels, height // r, r, width // r, r)
     turned = wide.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3)
     return _reshaped(dense(view(self, turned)), (*batch, channels * r * r, height // r, width // r))
 
 
 @program("native_channel_shuffle")
 def channel_shuffle(self: Any, groups: int) -> Any:
-    batch, channels, *rest = self._a.shape
-    turned = contiguous(self)._a.reshape(batch, groups, channels // groups, *rest).swapaxes(1, 2)
-    return _reshaped(dense(view(self, turned)), self._a.shape)
+    batch, channels, *rest = self._array.shape
+    turned = contiguous(self)._array.reshape(batch, groups, channels // groups, *rest).swapaxes(1, 2)
+    return _reshaped(dense(view(self, turned)), self._array.shape)
 
 
 def contiguous(t: Any) -> Any:
-    return t if t._a.flags.c_contiguous else dense(t)
+    return t if t._array.flags.c_contiguous else dense(t)
 
 
 def _reshaped(t: Any, shape: Any) -> Any:
-    return view(t, t._a.reshape(tuple(shape)))
+    return view(t, t._array.reshape(tuple(shape)))
 
 
 @program("unfold_backward")
 def unfold_backward(grad_in: Any, input_sizes: Any, dim: int, size: int, step: int) -> Any:
     out = run("zero_", new_tensor(tuple(input_sizes), grad_in.dtype, grad_in.device))
     axis = dim % max(len(input_sizes), 1)
-    windows = grad_in._a.shape[axis]
+    windows = grad_in._array.shape[axis]
     for k in range(size):     # the k-th elements of all windows are distinct, so that each is one addition into a view
         part = [slice(None)] * len(input_sizes)
         part[axis] = slice(k, k + (windows - 1) * step + 1, step)
-        run("add_.Tensor", view(out, out._a[tuple(part)]), view(grad_in, grad_in._a[..., k]), 1)
+        run("add_.Tensor", view(out, out._array[tuple(part)]), view(grad_in, grad_in._array[..., k]), 1)
     return out
 
 
@@ -256,13 +256,13 @@ def unfold_backward(grad_in: Any, input_sizes: Any, dim: int, size: int, step: i
 def bernoulli_(self: Any, p: float, generator: Any) -> Any:
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    drawn = run("uniform_", new_tensor(self._a.shape, dt.float32, self.device), 0.0, 1.0, generator)
+    drawn = run("uniform_", new_tensor(self._array.shape, dt.float32, self.device), 0.0, 1.0, generator)
     return copy_(self, run("lt.Tensor", drawn, float(p)), False)
 
 
 @program("bernoulli_.Tensor")
 def bernoulli_each_(self: Any, p: Any, generator: Any) -> Any:
-    drawn = run("uniform_", new_tensor(self._a.shape, dt.float32, self.device), 0.0, 1.0, generator)
+    drawn = run("uniform_", new_tensor(self._array.shape, dt.float32, self.device), 0.0, 1.0, generator)
     return copy_(self, run("lt.Tensor", drawn, p), False)
 
 
@@ -273,7 +273,7 @@ def random_from(self: Any, start: int, to: int | None, generator: Any) -> Any:
     if start >= to:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={start} >= to={to}")
     check_writable(self)
-    if self._a.size:
+    if self._array.size:
         launch_named("InplaceRandom", (self, start, to, *ops.draw(self, generator)), self.device.index)
     bump_version(self)
     return self
@@ -288,14 +288,14 @@ def random_to(self: Any, to: int, generator: Any) -> Any:
 def exponential_(self: Any, lambd: float, generator: Any) -> Any:
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    drawn = run("uniform_", new_tensor(self._a.shape, dt.float32, self.device), 0.0, 1.0, generator)
+    drawn = run("uniform_", new_tensor(self._array.shape, dt.float32, self.device), 0.0, 1.0, generator)
     return copy_(self, run("div.Tensor", run("log", run("rsub.Scalar", drawn, 1, 1)), -lambd), False)
 
 
 @program("normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor")
 def normal(mean: Any, std: Any, generator: Any) -> Any:
-    lead = mean if hasattr(mean, "_a") else std
-    shape = broadcast_shapes(*[t._a.shape for t in (mean, std) if hasattr(t, "_a")])
+    lead = mean if hasattr(mean, "_array") else std
+    shape = broadcast_shapes(*[t._array.shape for t in (mean, std) if hasattr(t, "_array")])
     drawn = run("normal_", new_tensor(shape, lead.dtype, lead.device), 0.0, 1.0, generator)
     return run("add.Tensor", run("mul.Tensor", drawn, std), mean, 1)
 
@@ -309,14 +309,14 @@ def scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any)
 # --- numbers --------------------------------------------------------------------------------------------------------------
 @program("_local_scalar_dense")
 def local_scalar_dense(self: Any) -> Any:
-    return to_host(self)._a.item()
+    return to_host(self)._array.item()
 
 
 @program("equal")
 def equal(self: Any, other: Any) -> bool:
-    return self._a.shape == other._a.shape and bool(to_host(run("eq.Tensor", self, other))._a.all())
+    return self._array.shape == other._array.shape and bool(to_host(run("eq.Tensor", self, other))._array.all())
 
 
 @program("is_same_size")
 def is_same_size(self: Any, other: Any) -> bool:
-    return self._a.shape == other._a.shape
+    return self._array.shape == other._array.shape

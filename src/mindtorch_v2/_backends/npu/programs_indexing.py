@@ -22,36 +22,36 @@ from .programs import view
 # --- sizes that the data decide -----------------------------------------------------------------------------------------
 def _number(t: Any) -> int:
     """The value of a tensor with one element; waits for the device."""
-    return int(to_host(t)._a.item())
+    return int(to_host(t)._array.item())
 
 
 @program("nonzero")
 def nonzero(self: Any) -> Any:
-    count = _number(run("sum", run("ne.Scalar", self, 0), None)) if self._a.size else 0
-    if not count or not self._a.ndim:
-        return new_tensor((count, self._a.ndim), dt.int64, self.device)
-    places = new_tensor((self._a.size, self._a.ndim), dt.int64, self.device)
+    count = _number(run("sum", run("ne.Scalar", self, 0), None)) if self._array.size else 0
+    if not count or not self._array.ndim:
+        return new_tensor((count, self._array.ndim), dt.int64, self.device)
+    places = new_tensor((self._array.size, self._array.ndim), dt.int64, self.device)
     launch_named("Nonzero", (self, places), self.device.index)
-    return dense(view(places, places._a[:count]))     # a copy, so that the room for all elements is given back
+    return dense(view(places, places._array[:count]))     # a copy, so that the room for all elements is given back
 
 
 @program("masked_select")
 def masked_select(self: Any, mask: Any) -> Any:
-    whole = broadcast_shapes(self._a.shape, mask._a.shape)
-    spread = view(mask, np.broadcast_to(mask._a, whole))
-    count = _number(run("sum", spread, None)) if spread._a.size else 0
+    whole = broadcast_shapes(self._array.shape, mask._array.shape)
+    spread = view(mask, np.broadcast_to(mask._array, whole))
+    count = _number(run("sum", spread, None)) if spread._array.size else 0
     if not count:
         return new_tensor((0,), self.dtype, self.device)
-    chosen = new_tensor((spread._a.size,), self.dtype, self.device)
+    chosen = new_tensor((spread._array.size,), self.dtype, self.device)
     launch_named("MaskedSelect", (self, mask, chosen), self.device.index)
-    return dense(view(chosen, chosen._a[:count]))
+    return dense(view(chosen, chosen._array[:count]))
 
 
 @program("masked_scatter_")
 def masked_scatter_(self: Any, mask: Any, source: Any) -> Any:
     if source.dtype is not self.dtype:
         raise RuntimeError(f"masked_scatter_: expected self and source to have same dtypes but got {self.dtype} and {source.dtype}")
-    if not source._a.size or mask.dtype is not dt.bool_:
+    if not source._array.size or mask.dtype is not dt.bool_:
         raise Rejected("an empty source, or a mask that is not bool")
     resolve.check_writable(self)
     launch_named("InplaceMaskedScatter", (self, mask, source), self.device.index)
@@ -61,7 +61,8 @@ def masked_scatter_(self: Any, mask: Any, source: Any) -> Any:
 
 @program("masked_scatter")
 def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
-    return masked_scatter_(dense(view(self, np.broadcast_to(self._a, broadcast_shapes(self._a.shape, mask._a.shape)))), mask, source)
+    shape = broadcast_shapes(self._array.shape, mask._array.shape)
+    return masked_scatter_(dense(view(self, np.broadcast_to(self._array, shape))), mask, source)
 
 
 # --- lists of indices ---------------------------------------------------------------------------------------------------
@@ -72,16 +73,16 @@ def _indices_of(self: Any, indices: Any) -> list[Any]:
         if index is None:
             found.append(None)
             continue
-        if not index._ks & NPU:
-            index = to_device(index._a, index.dtype, self.device)
+        if not index._keys & NPU:
+            index = to_device(index._array, index.dtype, self.device)
         if index.dtype not in (dt.bool_, dt.uint8):
             found.append(index if index.dtype in (dt.int64, dt.int32) else cast(index, dt.int64))
             continue
-        if index._a.ndim == 0 or index._a.shape != self._a.shape[len(found):len(found) + index._a.ndim]:
+        if index._array.ndim == 0 or index._array.shape != self._array.shape[len(found):len(found) + index._array.ndim]:
             raise Rejected("a mask of another shape")
         places = nonzero(index)
-        found += [dense(view(places, places._a[:, d])) for d in range(index._a.ndim)]
-    if len(found) > self._a.ndim or all(index is None for index in found):
+        found += [dense(view(places, places._array[:, d])) for d in range(index._array.ndim)]
+    if len(found) > self._array.ndim or all(index is None for index in found):
         raise Rejected("more indices than dimensions, or none")
     return found
 
@@ -89,8 +90,8 @@ def _indices_of(self: Any, indices: Any) -> list[Any]:
 def _selection_shape(self: Any, indices: list[Any]) -> tuple[int, ...]:
     """The shape of `self[indices]`: indices that stand together keep their place, others come first."""
     at = [d for d, index in enumerate(indices) if index is not None]
-    chosen = broadcast_shapes(*[indices[d]._a.shape for d in at])
-    shape = self._a.shape
+    chosen = broadcast_shapes(*[indices[d]._array.shape for d in at])
+    shape = self._array.shape
     if at != list(range(at[0], at[-1] + 1)):
         return (*chosen, *(n for d, n in enumerate(shape) if d not in at))
     return (*shape[:at[0]], *chosen, *shape[at[-1] + 1:])
@@ -98,7 +99,7 @@ def _selection_shape(self: Any, indices: list[Any]) -> tuple[int, ...]:
 
 def _operands(self: Any, indices: list[Any]) -> list[Any]:
     """The list that the operator takes: a tensor without elements stands for a whole dimension."""
-    if any(index is not None and not index._a.size for index in indices):
+    if any(index is not None and not index._array.size for index in indices):
         raise Rejected("an index without elements")
     nothing = new_tensor((0,), dt.int64, self.device)
     return [nothing if index is None else index for index in indices]
@@ -108,7 +109,7 @@ def _operands(self: Any, indices: list[Any]) -> list[Any]:
 def pick(self: Any, indices: Any) -> Any:
     found = _indices_of(self, indices)
     out = new_tensor(_selection_shape(self, found), self.dtype, self.device)
-    if out._a.size:
+    if out._array.size:
         launch_named("Index", (self, _operands(self, found), out), self.device.index)
     return out
 
@@ -119,12 +120,12 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool, unsafe: b
         raise RuntimeError("Index put requires the source and destination dtypes match, "
                            f"got {_word(self)} for the destination and {_word(values)} for the source.")
     resolve.check_writable(self)
-    if not values._ks & NPU:
-        values = to_device(values._a, values.dtype, self.device)
+    if not values._keys & NPU:
+        values = to_device(values._array, values.dtype, self.device)
     found = _indices_of(self, indices)
     shape = _selection_shape(self, found)
     if 0 not in shape:
-        broadcast_shapes(values._a.shape, shape)
+        broadcast_shapes(values._array.shape, shape)
         launch_named("IndexPutImpl", (self, _operands(self, found), values, accumulate, unsafe), self.device.index)
     bump_version(self)
     return self
@@ -137,19 +138,19 @@ def _word(t: Any) -> str:
 
 def _at_dim(dim: int, index: Any, self: Any) -> list[Any]:
     """`index` for one dimension, as a list of indices."""
-    return [None] * (dim % max(self._a.ndim, 1)) + [index if index._a.ndim else view(index, index._a.reshape(1))]
+    return [None] * (dim % max(self._array.ndim, 1)) + [index if index._array.ndim else view(index, index._array.reshape(1))]
 
 
 @program("index_copy")
 def index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
-    if not self._a.ndim or source.dtype is not self.dtype:
+    if not self._array.ndim or source.dtype is not self.dtype:
         raise Rejected("no dimension, or another type")
     return index_put_(dense(self), _at_dim(dim, index, self), source, False, False)
 
 
 @program("index_fill.int_Scalar")
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
-    if not self._a.size or not self._a.ndim or isinstance(value, complex):
+    if not self._array.size or not self._array.ndim or isinstance(value, complex):
         raise Rejected("no elements, no dimension, or a complex number")
     return index_put_(dense(self), _at_dim(dim, index, self), ops.filled(value, self.dtype, self.device), False, False)
 
@@ -163,7 +164,7 @@ def take(self: Any, index: Any) -> Any:
 def put(self: Any, index: Any, source: Any, accumulate: bool) -> Any:
     flat = dense(ops.flat(self))
     index_put_(flat, [ops.flat(index)], ops.flat(source), accumulate, False)
-    return view(flat, flat._a.reshape(self._a.shape))
+    return view(flat, flat._array.reshape(self._array.shape))
 
 
 @program("scatter_reduce.two")
@@ -176,7 +177,7 @@ def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, inclu
 # --- order ----------------------------------------------------------------------------------------------------------------
 @program("kthvalue")
 def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> Any:
-    size = self._a.shape[dim] if self._a.ndim else 1
+    size = self._array.shape[dim] if self._array.ndim else 1
     if not 1 <= k <= size:
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
     return _ordered("kthvalue", self, dim, keepdim, k - 1)
@@ -184,9 +185,9 @@ def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> Any:
 
 @program("median.dim")
 def median_dim(self: Any, dim: int, keepdim: bool) -> Any:
-    if not self._a.size or self.dtype.is_floating_point and _has_nan(self):
+    if not self._array.size or self.dtype.is_floating_point and _has_nan(self):
         raise Rejected("no elements, or NaN among them")
-    return _ordered("median.dim", self, dim, keepdim, ((self._a.shape[dim] if self._a.ndim else 1) - 1) // 2)
+    return _ordered("median.dim", self, dim, keepdim, ((self._array.shape[dim] if self._array.ndim else 1) - 1) // 2)
 
 
 @program("median")
@@ -195,59 +196,60 @@ def median(self: Any) -> Any:
 
 
 def _has_nan(t: Any) -> bool:
-    return bool(to_host(run("any", run("ne.Tensor", t, t)))._a)
+    return bool(to_host(run("any", run("ne.Tensor", t, t)))._array)
 
 
 def _ordered(name: str, self: Any, dim: int, keepdim: bool, place: int) -> Any:
     """The element at one place of the sorted dimension, and where it was."""
     sorted_values, sorted_indices = run("sort", self, dim, False)
-    if not self._a.ndim:
+    if not self._array.ndim:
         return return_type(find(name))(sorted_values, sorted_indices)
-    at = [slice(None)] * self._a.ndim
+    at = [slice(None)] * self._array.ndim
     at[dim] = slice(place, place + 1)     # not a number, which would make numpy read the device's memory where one element is left
-    parts = [t._a[tuple(at)] if keepdim else t._a[tuple(at)].squeeze(dim) for t in (sorted_values, sorted_indices)]
+    parts = [t._array[tuple(at)] if keepdim else t._array[tuple(at)].squeeze(dim) for t in (sorted_values, sorted_indices)]
     return return_type(find(name))(*(dense(view(t, part)) for t, part in zip((sorted_values, sorted_indices), parts)))
 
 
 @program("_unique2")
 def unique(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) -> Any:
     """Sorted, an element is new where it differs from the one before; a running count of the new ones numbers them."""
-    if not self._a.size:
+    if not self._array.size:
         raise Rejected("an input has no elements")
     flat = ops.flat(self)
     values, places = run("sort", flat, 0, False)
-    is_new = run("fill_.Scalar", new_tensor(values._a.shape, dt.bool_, self.device), True)
-    if values._a.size > 1:
-        copy_(view(is_new, is_new._a[1:]), run("ne.Tensor", view(values, values._a[1:]), view(values, values._a[:-1])), False)
+    is_new = run("fill_.Scalar", new_tensor(values._array.shape, dt.bool_, self.device), True)
+    if values._array.size > 1:
+        copy_(view(is_new, is_new._array[1:]), run("ne.Tensor", view(values, values._array[1:]), view(values, values._array[:-1])), False)
     found = masked_select(values, is_new)
     inverse = counts = new_tensor((0,), dt.int64, self.device)
     if return_inverse:
         numbered = run("sub.Tensor", run("cumsum", is_new, 0, None), 1, 1)
         inverse = run("scatter.src", numbered, 0, places, numbered)
-        inverse = view(inverse, inverse._a.reshape(self._a.shape))
+        inverse = view(inverse, inverse._array.reshape(self._array.shape))
     if return_counts:
-        starts = view(places, nonzero(is_new)._a[:, 0])
-        counts = run("sub.Tensor", _followed_by(starts, flat._a.size), starts, 1)
+        starts = view(places, nonzero(is_new)._array[:, 0])
+        counts = run("sub.Tensor", _followed_by(starts, flat._array.size), starts, 1)
     return found, inverse, counts
 
 
 def _followed_by(starts: Any, end: int) -> Any:
     """All but the first, and a number at the end."""
-    out = run("fill_.Scalar", new_tensor(starts._a.shape, starts.dtype, starts.device), end)
-    if starts._a.size > 1:
-        copy_(view(out, out._a[:-1]), view(starts, starts._a[1:]), False)
+    out = run("fill_.Scalar", new_tensor(starts._array.shape, starts.dtype, starts.device), end)
+    if starts._array.size > 1:
+        copy_(view(out, out._array[:-1]), view(starts, starts._array[1:]), False)
     return out
 
 
 @program("bincount")
 def bincount(self: Any, weights: Any, minlength: int) -> Any:
-    if not self._a.size or self._a.ndim != 1 or self.dtype is dt.bool_ or (weights is not None and not weights.dtype.is_floating_point):
+    wrong_weights = weights is not None and not weights.dtype.is_floating_point
+    if not self._array.size or self._array.ndim != 1 or self.dtype is dt.bool_ or wrong_weights:
         raise Rejected("no elements, another rank or another type")
     if _number(run("min", self)) < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     size = max(minlength, _number(run("max", self)) + 1)
     kind = dt.int64 if weights is None else dt.float64 if weights.dtype is dt.float64 else dt.float32
-    ones = run("fill_.Scalar", new_tensor(self._a.shape, kind, self.device), 1) if weights is None else ops.as_type(
+    ones = run("fill_.Scalar", new_tensor(self._array.shape, kind, self.device), 1) if weights is None else ops.as_type(
         weights, run("zero_", new_tensor((1,), kind, self.device)))
     return run("scatter_add", run("zero_", new_tensor((size,), kind, self.device)), 0, cast(self, dt.int64), ones)
 
@@ -255,15 +257,15 @@ def bincount(self: Any, weights: Any, minlength: int) -> Any:
 @program("repeat_interleave.Tensor")
 def repeat_interleave(repeats: Any, output_size: int | None) -> Any:
     """The numbers of the elements, each as often as told: a running count of the places where an element's repeats end."""
-    if not repeats._a.size or repeats._a.ndim != 1 or repeats.dtype not in (dt.int64, dt.int32):
+    if not repeats._array.size or repeats._array.ndim != 1 or repeats.dtype not in (dt.int64, dt.int32):
         raise Rejected("no elements, another rank or another type")
     if _number(run("min", repeats)) < 0:
         raise RuntimeError("repeats can not be negative")
     ends = run("cumsum", repeats, 0, dt.int64)
-    total = _number(view(ends, ends._a[-1:])) if output_size is None else output_size
+    total = _number(view(ends, ends._array[-1:])) if output_size is None else output_size
     if not total:
         return new_tensor((0,), repeats.dtype, repeats.device)
     marks = run("zero_", new_tensor((total + 1,), dt.int64, repeats.device))
-    ones = run("fill_.Scalar", new_tensor(ends._a.shape, dt.int64, repeats.device), 1)
+    ones = run("fill_.Scalar", new_tensor(ends._array.shape, dt.int64, repeats.device), 1)
     counted = run("cumsum", run("scatter_add", marks, 0, ends, ones), 0, None)
-    return ops.as_type(view(counted, counted._a[:total]), repeats)
+    return ops.as_type(view(counted, counted._array[:total]), repeats)

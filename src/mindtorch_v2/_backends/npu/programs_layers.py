@@ -22,13 +22,13 @@ from .programs import contiguous, view
 def convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any,
                 groups: int, *switches: bool) -> Any:
     """Of any rank and either direction: the device has one operator for all."""
-    image, kernel = input._a.shape, weight._a.shape
+    image, kernel = input._array.shape, weight._array.shape
     if transposed:
         channels = kernel[1] * groups
         sizes = conv_transpose_output_size(image[2:], kernel[2:], stride, padding, output_padding, dilation)
     else:
         channels, sizes = kernel[0], conv_output_size(image[2:], kernel[2:], stride, padding, dilation)
-    if not input._a.size or not weight._a.size:
+    if not input._array.size or not weight._array.size:
         raise Rejected("an input has no elements")
     out = new_tensor((image[0], channels, *sizes), input.dtype, input.device)
     launch_named("Convolution", (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out, ops.cube()),
@@ -46,7 +46,7 @@ def trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: An
 
 def _spread(t: Any, places: Any) -> Any:
     """With dimensions of size one at these places."""
-    array = t._a
+    array = t._array
     for d in sorted(places):
         array = array[(slice(None),) * d + (None,)]
     return view(t, array)
@@ -58,19 +58,19 @@ _TANH_SCALE, _CUBIC = sqrt(2 / pi), 0.044715
 
 @program("gelu")
 def gelu(self: Any, approximate: str) -> Any:
-    out = new_tensor(self._a.shape, self.dtype, self.device)
-    if self._a.size and approximate == "none":
+    out = new_tensor(self._array.shape, self.dtype, self.device)
+    if self._array.size and approximate == "none":
         launch_named("Gelu", (self, out), self.device.index)
-    elif self._a.size:
+    elif self._array.size:
         launch_named("GeluV2", (self, 1, out), self.device.index)
     return out
 
 
 @program("gelu_backward")
 def gelu_backward(grad_output: Any, self: Any, approximate: str) -> Any:
-    out = new_tensor(self._a.shape, self.dtype, self.device)
+    out = new_tensor(self._array.shape, self.dtype, self.device)
     if approximate == "none":
-        if self._a.size:
+        if self._array.size:
             launch_named("GeluBackward", (grad_output, self, out), self.device.index)
         return out
     squared = run("mul.Tensor", self, self)
@@ -99,7 +99,7 @@ def prelu_backward(grad_output: Any, self: Any, weight: Any) -> Any:
 def rrelu(self: Any, noise: Any, lower: Any, upper: Any, training: bool, generator: Any) -> Any:
     if not training:
         return run("leaky_relu", self, (lower + upper) / 2)
-    slopes = run("uniform_", new_tensor(self._a.shape, self.dtype, self.device), float(lower), float(upper), generator)
+    slopes = run("uniform_", new_tensor(self._array.shape, self.dtype, self.device), float(lower), float(upper), generator)
     copy_(noise, run("where.ScalarSelf", run("gt.Scalar", self, 0), 1.0, slopes), False)
     return run("mul.Tensor", self, noise)
 
@@ -112,12 +112,12 @@ def rrelu_backward(grad_output: Any, self: Any, noise: Any, lower: Any, upper: A
 
 
 def _halves(t: Any, dim: int) -> tuple[Any, Any, tuple[Any, Any]]:
-    axis = dim % t._a.ndim
-    half = t._a.shape[axis] // 2
-    if t._a.shape[axis] % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {t._a.shape[axis]}")
+    axis = dim % t._array.ndim
+    half = t._array.shape[axis] // 2
+    if t._array.shape[axis] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {t._array.shape[axis]}")
     parts = tuple((slice(None),) * axis + (part,) for part in (slice(None, half), slice(half, None)))
-    return view(t, t._a[parts[0]]), view(t, t._a[parts[1]]), parts  # type: ignore[return-value]
+    return view(t, t._array[parts[0]]), view(t, t._array[parts[1]]), parts  # type: ignore[return-value]
 
 
 @program("glu")
@@ -129,10 +129,10 @@ def glu(self: Any, dim: int) -> Any:
 @program("glu_backward")
 def glu_backward(grad_output: Any, self: Any, dim: int) -> Any:
     kept, gate, parts = _halves(self, dim)
-    out = new_tensor(self._a.shape, self.dtype, self.device)
+    out = new_tensor(self._array.shape, self.dtype, self.device)
     opened = run("sigmoid", gate)
-    copy_(view(out, out._a[parts[0]]), run("mul.Tensor", grad_output, opened), False)
-    copy_(view(out, out._a[parts[1]]), run("sigmoid_backward", run("mul.Tensor", grad_output, kept), opened), False)
+    copy_(view(out, out._array[parts[0]]), run("mul.Tensor", grad_output, opened), False)
+    copy_(view(out, out._array[parts[1]]), run("sigmoid_backward", run("mul.Tensor", grad_output, kept), opened), False)
     return out
 
 
@@ -141,7 +141,7 @@ def _reduced(values: Any, reduction: int) -> Any:
     if reduction == 0:
         return values
     total = run("sum", values, None)
-    return run("div.Tensor", total, values._a.size) if reduction == 1 else total
+    return run("div.Tensor", total, values._array.size) if reduction == 1 else total
 
 
 @program("mse_loss")
@@ -153,7 +153,7 @@ def mse_loss(self: Any, target: Any, reduction: int) -> Any:
 @program("mse_loss_backward")
 def mse_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
     difference = run("sub.Tensor", self, target, 1)
-    factor = 2.0 / difference._a.size if reduction == 1 else 2.0
+    factor = 2.0 / difference._array.size if reduction == 1 else 2.0
     return run("mul.Tensor", run("mul.Tensor", difference, factor), grad_output)
 
 
@@ -171,7 +171,7 @@ def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Any:
 def huber_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
     slope = run("clamp", run("sub.Tensor", self, target, 1), -delta, delta)
     if reduction == 1:
-        slope = run("mul.Tensor", slope, 1.0 / slope._a.size)
+        slope = run("mul.Tensor", slope, 1.0 / slope._array.size)
     return run("mul.Tensor", slope, grad_output)
 
 
@@ -181,22 +181,22 @@ def soft_margin_loss_backward(grad_output: Any, self: Any, target: Any, reductio
     against = run("neg", target)
     slope = run("mul.Tensor", against, run("sigmoid", run("mul.Tensor", against, self)))
     if reduction == 1:
-        slope = run("mul.Tensor", slope, 1.0 / slope._a.size)
+        slope = run("mul.Tensor", slope, 1.0 / slope._array.size)
     return run("mul.Tensor", slope, grad_output)
 
 
 # --- pooling: the operators' indices are int32 ----------------------------------------------------------------------------
 def _with_indices(operator: str, op: str, self: Any, given: tuple[Any, ...], form: tuple[Any, ...]) -> Any:
     out, indices = empty_like_specs(op, self, *given)
-    if not self._a.size:
+    if not self._array.size:
         raise Rejected("an input has no elements")
-    narrow = new_tensor(indices._a.shape, dt.int32, self.device)
+    narrow = new_tensor(indices._array.shape, dt.int32, self.device)
     launch_named(operator, (self, *form, out, narrow), self.device.index)
     return out, cast(narrow, dt.int64)
 
 
 def _from_indices(operator: str, grad_output: Any, self: Any, indices: Any, form: tuple[Any, ...]) -> Any:
-    out = new_tensor(self._a.shape, self.dtype, self.device)
+    out = new_tensor(self._array.shape, self.dtype, self.device)
     launch_named(operator, (grad_output, self, cast(indices, dt.int32), *form, out), self.device.index)
     return out
 
@@ -237,11 +237,11 @@ def _packed_rows(sizes: np.ndarray, batch: int, device: Any) -> Any:
 
 @program("_pack_padded_sequence")
 def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> Any:
-    padded = view(input, input._a.swapaxes(0, 1)) if batch_first else input
-    check_lengths(padded._a, lengths._a)
-    steps, batch, *rest = padded._a.shape
-    sizes = (np.arange(lengths._a[0])[:, None] < lengths._a).sum(1)
-    rows = contiguous(padded)._a.reshape(steps * batch, *rest)
+    padded = view(input, input._array.swapaxes(0, 1)) if batch_first else input
+    check_lengths(padded._array, lengths._array)
+    steps, batch, *rest = padded._array.shape
+    sizes = (np.arange(lengths._array[0])[:, None] < lengths._array).sum(1)
+    rows = contiguous(padded)._array.reshape(steps * batch, *rest)
     return run("index_select", view(input, rows), 0, _packed_rows(sizes, batch, input.device)), wrap(sizes.astype(np.int64), dt.int64)
 
 
@@ -249,9 +249,9 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> Any:
 def pack_padded_sequence_backward(grad: Any, input_size: Any, batch_sizes: Any, batch_first: bool) -> Any:
     batch, steps = input_size[:2] if batch_first else input_size[1::-1]
     out = run("zero_", new_tensor((steps * batch, *input_size[2:]), grad.dtype, grad.device))
-    run("_index_put_impl_", out, [_packed_rows(batch_sizes._a, batch, grad.device)], grad, False, False)
-    padded = view(out, out._a.reshape(steps, batch, *input_size[2:]))
-    return view(out, padded._a.swapaxes(0, 1)) if batch_first else padded
+    run("_index_put_impl_", out, [_packed_rows(batch_sizes._array, batch, grad.device)], grad, False, False)
+    padded = view(out, out._array.reshape(steps, batch, *input_size[2:]))
+    return view(out, padded._array.swapaxes(0, 1)) if batch_first else padded
 
 
 # --- embeddings -----------------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float
     """Rows that are used and too long are scaled down. Rows used twice are computed twice, to the same."""
     rows = run("index_select", self, 0, ops.flat(indices))
     norms = run("linalg_vector_norm", rows, norm_type, (1,), True, None)
-    factors = run("div.Tensor", run("fill_.Scalar", new_tensor(norms._a.shape, norms.dtype, norms.device), max_norm),
+    factors = run("div.Tensor", run("fill_.Scalar", new_tensor(norms._array.shape, norms.dtype, norms.device), max_norm),
                   run("add.Tensor", norms, 1e-7, 1))
     scaled = run("where.self", run("gt.Scalar", norms, max_norm), run("mul.Tensor", rows, factors), rows)
     return run("_index_put_impl_", self, [ops.flat(indices)], scaled, False, False)
@@ -273,15 +273,16 @@ _SUM, _MEAN = 0, 1
 def embedding_bag(weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Any,
                   include_last_offset: bool, padding_idx: int) -> Any:
     """Sums or means of rows; also the bag of each index and how many rows each bag has."""
-    if mode not in (_SUM, _MEAN) or include_last_offset or padding_idx >= 0 or not indices._a.size or indices.dtype is not offsets.dtype:
+    if mode not in (_SUM, _MEAN) or include_last_offset or padding_idx >= 0 or not indices._array.size \
+            or indices.dtype is not offsets.dtype:
         raise Rejected("maxima, padding or offsets of another form")
-    count, bags = indices._a.shape[0], offsets._a.shape[0]
+    count, bags = indices._array.shape[0], offsets._array.shape[0]
     numbers = run("arange", count, indices.dtype, None, indices.device, None)
     bag_of = run("sub.Tensor", run("searchsorted.Tensor", offsets, numbers, False, True, None, None), 1, 1)
     rows = run("index_select", weight, 0, indices)
     if per_sample_weights is not None:
-        rows = run("mul.Tensor", rows, view(per_sample_weights, per_sample_weights._a[:, None]))
-    empty = run("zero_", new_tensor((bags, weight._a.shape[1]), weight.dtype, weight.device))
+        rows = run("mul.Tensor", rows, view(per_sample_weights, per_sample_weights._array[:, None]))
+    empty = run("zero_", new_tensor((bags, weight._array.shape[1]), weight.dtype, weight.device))
     out = run("index_add", empty, 0, bag_of, rows, 1)
     ones = run("fill_.Scalar", new_tensor((count,), dt.int64, weight.device), 1)
     sizes = run("index_add", run("zero_", new_tensor((bags,), dt.int64, weight.device)), 0, bag_of, ones, 1)
@@ -293,18 +294,18 @@ def embedding_bag(weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: b
 @program("_embedding_bag_dense_backward")
 def embedding_bag_backward(grad: Any, indices: Any, offset2bag: Any, bag_size: Any, maximum_indices: Any, num_weights: int,
                            scale_grad_by_freq: bool, mode: int, per_sample_weights: Any, padding_idx: int) -> Any:
-    if mode not in (_SUM, _MEAN) or padding_idx >= 0 or not indices._a.size:
+    if mode not in (_SUM, _MEAN) or padding_idx >= 0 or not indices._array.size:
         raise Rejected("maxima, padding or no index")
     rows = run("index_select", grad, 0, offset2bag)
     if mode == _MEAN:
         rows = run("div.Tensor", rows, _as_column(run("index_select", bag_size, 0, offset2bag), rows))
     if per_sample_weights is not None:
-        rows = run("mul.Tensor", rows, view(per_sample_weights, per_sample_weights._a[:, None]))
+        rows = run("mul.Tensor", rows, view(per_sample_weights, per_sample_weights._array[:, None]))
     return run("embedding_dense_backward", rows, indices, num_weights, -1, scale_grad_by_freq)
 
 
 def _as_column(numbers: Any, like: Any) -> Any:
-    column = view(numbers, numbers._a[:, None])
+    column = view(numbers, numbers._array[:, None])
     return cast(column, like.dtype)
 
 
@@ -330,10 +331,10 @@ def fused_adam_(p: Any, grad: Any, average: Any, squares: Any, largest: Any, *, 
         weight_decay, maximize = 0.0, False
     elif grad_scale is not None:
         run("mul_.Tensor", grad, 1 / grad_scale)
-    if step._ks & NPU:
+    if step._keys & NPU:
         step = run("sub.Tensor", step, 1)     # the operator counts the steps before this one
     else:
-        step = ops.filled(step._a.item() - 1, dt.float32, p.device)
+        step = ops.filled(step._array.item() - 1, dt.float32, p.device)
     try:
         launch_named("ApplyAdamWV2", (p, average, squares, largest, grad, step, lr, beta1, beta2, weight_decay, eps, largest is not None,
                                       maximize), p.device.index)

@@ -53,7 +53,7 @@ def set_state(index: int, state: bytes) -> None:
 def draw(t: Any, generator: Any) -> tuple[int, int]:
     """Seed and offset for as many numbers as a tensor has elements."""
     if generator is not None:
-        return generator.draw_on_device(t._a.size)
+        return generator.draw_on_device(t._array.size)
     with _lock:
         state = _state(t.device.index or 0)
         found = state[0], state[1]

@@ -81,7 +81,7 @@ int modes_swap_grad(bool on)
         return -1;
     grad_is_off = !on;
     threads_without_grad += on ? -1 : 1;
-    return modes_set_bit(NO_GRAD_BIT, threads_without_grad > 0) < 0 ? -1 : before;
+    return modes_set_bit(KEY_NO_GRAD, threads_without_grad > 0) < 0 ? -1 : before;
 }
 
 PyObject *calls_set_overridden(PyObject *module, PyObject *on)
@@ -149,7 +149,7 @@ PyObject *shape_of(PyObject *array)
 
 bool is_plain_call(void)
 {
-    return !(mode & ~(NO_GRAD_BIT | OBSERVED_BIT));
+    return !(mode & ~(KEY_NO_GRAD | KEY_OBSERVED));
 }
 
 PyObject *cpu_tensor_keys(void)
@@ -171,7 +171,7 @@ bool owns_plain_memory(const Tensor *tensor)
 {
     enum { C_CONTIGUOUS = 1, WRITEABLE = 0x400 }; /* numpy's published flags */
     const ArrayFields *fields = fields_of(tensor->array);
-    if (!fields || Py_REFCNT(tensor->array) != 1 || PyLong_AsLong(tensor->keys) != CPU_KEY || tensor->device != Py_None
+    if (!fields || Py_REFCNT(tensor->array) != 1 || PyLong_AsLong(tensor->keys) != KEY_CPU || tensor->device != Py_None
         || (fields->flags & (C_CONTIGUOUS | WRITEABLE)) != (C_CONTIGUOUS | WRITEABLE) || !is_last_view(tensor, fields))
         return false;
     for (int i = 0; i < fields->nd; i++)
@@ -349,8 +349,8 @@ static int choose_composite(const Call *call, Arguments *arguments)
 {
     long keys = 0;
     bool number = false;
-    arguments->observed = mode & OBSERVED_BIT;
-    arguments->sequence_nr = mode & NO_GRAD_BIT && grad_is_off ? -1 : 0;
+    arguments->observed = mode & KEY_OBSERVED;
+    arguments->sequence_nr = mode & KEY_NO_GRAD && grad_is_off ? -1 : 0;
     if (!is_plain_call() || (arguments->observed && !(active && call->is_observable))
         || (overridden && has_subclass(call, arguments)))
         return OTHERWISE;
@@ -367,15 +367,15 @@ static int choose_case(Call *call, Arguments *arguments)
     if (read != DONE)
         return read;
     arguments->sequence_nr = 0;
-    if (keys & NO_GRAD_BIT) {
-        keys &= grad_is_off ? ~(NO_GRAD_BIT | GRAD_KEY) : ~NO_GRAD_BIT;
+    if (keys & KEY_NO_GRAD) {
+        keys &= grad_is_off ? ~(KEY_NO_GRAD | KEY_GRAD) : ~KEY_NO_GRAD;
         arguments->sequence_nr = grad_is_off ? -1 : 0;
     }
-    arguments->observed = keys & OBSERVED_BIT;
-    keys &= ~OBSERVED_BIT;
-    arguments->grad = keys & GRAD_KEY;
-    arguments->on_device = (keys & ~GRAD_KEY) == DEVICE_KEY;
-    if ((!arguments->on_device && (keys & ~GRAD_KEY) != CPU_KEY) || (arguments->grad && !call->gradient.node)
+    arguments->observed = keys & KEY_OBSERVED;
+    keys &= ~KEY_OBSERVED;
+    arguments->grad = keys & KEY_GRAD;
+    arguments->on_device = (keys & ~KEY_GRAD) == KEY_NPU;
+    if ((!arguments->on_device && (keys & ~KEY_GRAD) != KEY_CPU) || (arguments->grad && !call->gradient.node)
         || !types_fit(call, arguments, number) || (arguments->on_device && !knows_device(call)))
         return OTHERWISE;
     if (!arguments->observed)
@@ -706,8 +706,8 @@ PyObject *calls_setup(PyObject *module, PyObject *args)
     if (!PyType_Check(tensor) || !PyType_Check(parameter)
         || !PyType_IsSubtype((PyTypeObject *)tensor, &TensorFields_Type) || take_inexact(inexact) < 0
         || intern(&s_shape, "shape") < 0 || intern(&s_dtype, "dtype") < 0 || intern(&s_num, "num") < 0
-        || intern(&s_backends, "backends") < 0 || !(cpu_keys = PyLong_FromLong(CPU_KEY))
-        || !(device_keys = PyLong_FromLong(DEVICE_KEY))) {
+        || intern(&s_backends, "backends") < 0 || !(cpu_keys = PyLong_FromLong(KEY_CPU))
+        || !(device_keys = PyLong_FromLong(KEY_NPU))) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "expected the tensor classes and at most 8 inexact types");
         return NULL;

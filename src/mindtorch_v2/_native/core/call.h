@@ -5,8 +5,6 @@
 #include "tensor.h"
 
 enum { MAX_PARAMS = 16, MAX_OWNED = 4 };
-/* Bits of keys and of the mode word, as in _dispatch/keys.py. */
-enum { CPU_KEY = 1, DEVICE_KEY = 4, GRAD_KEY = 8, NO_GRAD_BIT = 16, OBSERVED_BIT = 32 };
 /* What an argument is. NUMBER: a tensor or a number; REPEATED: a number stands for several; SPREAD: the rest of the positions. */
 enum { VALUE, TENSOR_PARAM, OPTIONAL_TENSOR, NUMBER_PARAM, REPEATED, ELEMENT_TYPE, REAL, SPREAD };
 /* Where the result's type comes from. */

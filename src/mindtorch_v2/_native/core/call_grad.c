@@ -13,7 +13,7 @@ static PyObject *edge_of(const Gradient *gradient, PyObject *value)
         return PyObject_CallOneArg(gradient->view_edge, value);
     if (tensor->edge != Py_None)
         return held(tensor->edge);
-    return held(PyLong_AsLong(tensor->keys) & GRAD_KEY ? value : Py_None);
+    return held(PyLong_AsLong(tensor->keys) & KEY_GRAD ? value : Py_None);
 }
 
 static PyObject *edges_of(const Call *call, const Arguments *arguments, unsigned *present)
@@ -161,7 +161,7 @@ int record_gradient(const Call *call, const Arguments *arguments, Tensor *made)
         return 0;
     }
     Node *node = make_node(call, arguments, made, edges, present);
-    PyObject *keys = PyLong_FromLong(PyLong_AsLong(made->keys) | GRAD_KEY);
+    PyObject *keys = PyLong_FromLong(PyLong_AsLong(made->keys) | KEY_GRAD);
     if (!node || !keys || (arguments->on_device && set_place(node, made) < 0)) {
         Py_XDECREF(node);
         Py_XDECREF(keys);

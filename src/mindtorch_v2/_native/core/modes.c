@@ -16,7 +16,7 @@ static long special_users;
 static int use_special(int more)
 {
     special_users += more;
-    return modes_set_bit(SPECIAL_BIT, special_users > 0);
+    return modes_set_bit(KEY_SPECIAL, special_users > 0);
 }
 
 /* --- changes of the thread's state ------------------------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
 #include <Python.h>
 #include <stdbool.h>
 
-enum { SPECIAL_BIT = 64 }; /* as in _dispatch/keys.py */
+#include "common/keys.h"
 
 extern PyTypeObject Switch_Type, Guarded_Type;
 extern PyMethodDef modes_functions[];

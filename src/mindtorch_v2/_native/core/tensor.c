@@ -89,17 +89,17 @@ static void tensor_dealloc(Tensor *self)
     }
 
 static PyMemberDef tensor_members[] = {
-    FIELD(Tensor, "_a", array, "The array with the tensor's shape and strides."),
-    FIELD(Tensor, "_ks", keys, "Its keys: device, and whether it requires a gradient."),
+    FIELD(Tensor, "_array", array, "The array with the tensor's shape and strides."),
+    FIELD(Tensor, "_keys", keys, "Its keys: device, and whether it requires a gradient."),
     FIELD(Tensor, "dtype", dtype, "The type of its elements."),
-    FIELD(Tensor, "_gf", edge, "Where its gradient goes: a node, a slot of a node, or None for leaves."),
-    FIELD(Tensor, "_st", storage, "What it shares with its views, where that was needed."),
+    FIELD(Tensor, "_edge", edge, "Where its gradient goes: a node, a slot of a node, or None for leaves."),
+    FIELD(Tensor, "_storage", storage, "What it shares with its views, where that was needed."),
     FIELD(Tensor, "_base", base, "The tensor that it is a view of."),
     FIELD(Tensor, "_grad", grad, "The gradient of a leaf."),
     FIELD(Tensor, "_hooks", hooks, "Hooks on a leaf's gradient."),
     FIELD(Tensor, "_post_hooks", post_hooks, "Hooks that run after a gradient was added."),
-    FIELD(Tensor, "_dev", device, "Its device, where the keys do not say it all."),
-    FIELD(Tensor, "_attr_version", view_version, "The storage's version when a view's edge was made."),
+    FIELD(Tensor, "_device", device, "Its device, where the keys do not say it all."),
+    FIELD(Tensor, "_view_version", view_version, "The storage's version when a view's edge was made."),
     FIELD(Tensor, "_retain", retain, "Whether the gradient of a tensor that is no leaf is kept."),
     FIELD(Tensor, "_view_kind", view_kind, "How the view was made, where in-place writes must know."),
     {NULL, 0, 0, 0, NULL},

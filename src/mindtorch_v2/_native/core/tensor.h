@@ -2,6 +2,7 @@
 #ifndef MINDTORCH_TENSOR_H
 #define MINDTORCH_TENSOR_H
 
+#include "common/keys.h"
 #include "recorder/recorder.h"
 
 typedef struct {

@@ -231,8 +231,8 @@ static int intern_names(void)
     struct {
         PyObject **where;
         const char *text;
-    } all[] = {{&npu_names.array, "_a"},  {&npu_names.dtype, "dtype"}, {&npu_names.index, "index"},
-               {&npu_names.item, "item"}, {&npu_names.begin, "begin"}, {&npu_names.end, "end"}};
+    } all[] = {{&npu_names.array, "_array"}, {&npu_names.dtype, "dtype"}, {&npu_names.index, "index"},
+               {&npu_names.item, "item"},    {&npu_names.begin, "begin"}, {&npu_names.end, "end"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if ((*all[i].where = PyUnicode_InternFromString(all[i].text)) == NULL)
             return -1;

@@ -12,8 +12,6 @@
 #define MAX_OUTPUTS 4
 #define MAX_KEY 160   /* words */
 #define MAX_PLANS 512 /* per op; beyond, all are forgotten */
-#define NPU_KEY 4
-#define DEVICE_KEYS 7
 
 /* Where an operand comes from. */
 enum { FROM_ARGUMENT, FROM_OUTPUT, CONSTANT };
@@ -112,7 +110,7 @@ static bool add_tensor(Arguments *arguments, int place, PyObject *value)
     const Tensor *tensor = (const Tensor *)value;
     if (tensor->array == NULL || tensor->dtype == NULL || tensor->keys == NULL || Py_TYPE(tensor->array) != arrays)
         return false;
-    if ((PyLong_AsLong(tensor->keys) & DEVICE_KEYS) != NPU_KEY)
+    if ((PyLong_AsLong(tensor->keys) & KEY_DEVICES) != KEY_NPU)
         return false;
     const ArrayFields *array = (const ArrayFields *)tensor->array;
     const ElementType *type = element_type(tensor->dtype);
@@ -618,7 +616,7 @@ PyObject *plans_configure(PyObject *module, PyObject *args)
         || !PyType_IsSubtype((PyTypeObject *)tensor, (PyTypeObject *)fields)) {
         Py_RETURN_FALSE;
     }
-    if (npu_keys == NULL && (npu_keys = PyLong_FromLong(NPU_KEY)) == NULL)
+    if (npu_keys == NULL && (npu_keys = PyLong_FromLong(KEY_NPU)) == NULL)
         return NULL;
     Py_XSETREF(bump_version, Py_NewRef(bump));
     Py_XSETREF(failed, Py_NewRef(fail));

@@ -3,6 +3,7 @@
  * It is the native twin of profiler/_python_recorder.py; profiler/_native_recorder.py stands behind it for everything that is not called per event.
  * Only one thread at a time runs here, and nothing between finding a row's place and filling it runs Python code. */
 #include "inline.h"
+#include "common/enums.h"
 #include "core/tensor.h"
 #include "core/modes.h"
 #include "core/quiet.h"
@@ -746,7 +747,10 @@ PyMODINIT_FUNC PyInit__core(void)
             return NULL;
         }
     }
-    if (launches_setup(module) < 0) {
+#define NAMED_BIT(name, value) {#name, value},
+    static const NamedNumber key_bits[] = {KEY_BITS(NAMED_BIT){"DEVICES", KEY_DEVICES}};
+    if (launches_setup(module) < 0
+        || export_numbers(module, "KEY_BITS", key_bits, sizeof key_bits / sizeof *key_bits) < 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -69,7 +69,7 @@ def _key_of(value: Any) -> Any:
     """Something hashable that stands for an argument's description; equal keys have equal descriptions. The type is
     part of it because 1, 1.0 and True are equal."""
     if isinstance(value, Tensor):
-        array = value._a
+        array = value._array
         return (Tensor, array.shape, array.strides, value.dtype)
     if isinstance(value, (list, tuple)):
         return (list, *map(_key_of, value))

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import _owners
+from ..._keys import META
 from ..._storage import begin_recording, held_block, is_part, native, root_array
 from ..._tensor import Parameter, Tensor
 from .kinds import Category
 from .row_format import device_number
 
-_META = 2
 
 
 class LiveBlock(NamedTuple):
@@ -48,13 +48,13 @@ def find_live_blocks(new_recording: bool) -> list[LiveBlock]:
 def _tensors() -> list[Tensor]:
     """All that live, without those that are only being made, or that an interrupt left unmade."""
     found = native.tensors_alive() if native is not None else [value for value in gc.get_objects() if isinstance(value, Tensor)]
-    return [tensor for tensor in found if getattr(tensor, "_ks", None) is not None]
+    return [tensor for tensor in found if getattr(tensor, "_keys", None) is not None]
 
 
 def _root(tensor: Any) -> np.ndarray | None:
     """The array that owns a tensor's memory; None where it has none, or is only being made."""
-    array = getattr(tensor, "_a", None)
-    return root_array(array) if isinstance(array, np.ndarray) and (getattr(tensor, "_ks", _META) & _META) == 0 else None
+    array = getattr(tensor, "_array", None)
+    return root_array(array) if isinstance(array, np.ndarray) and not getattr(tensor, "_keys", META) & META else None
 
 
 def _purposes(tensors: list[Tensor]) -> dict[int, int]:
@@ -67,8 +67,8 @@ def _purposes(tensors: list[Tensor]) -> dict[int, int]:
         (Category.OPTIMIZER_STATE, (t for o in optimizers for t in _inside(getattr(o, "state", {})))),
         (Category.GRADIENT, (t._grad for t in tensors if getattr(t, "_grad", None) is not None)),
         (Category.BUFFER, (t for m in modules for t in m.__dict__.get("_buffers", {}).values())),
-        (Category.INPUT, (t for t in tensors if t._gf is None and t.requires_grad)),
-        (Category.ACTIVATION, (t for t in tensors if t._gf is not None)),
+        (Category.INPUT, (t for t in tensors if t._edge is None and t.requires_grad)),
+        (Category.ACTIVATION, (t for t in tensors if t._edge is not None)),
     ]
     found: dict[int, int] = {}
     for category, members in groups:

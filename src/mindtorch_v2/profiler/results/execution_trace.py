@@ -70,7 +70,7 @@ class _Values:
 
     def _tensor(self, t: Tensor) -> list[Any]:
         number = self._numbers.of(t)
-        storage = self._numbers.of(root_array(t._a))
+        storage = self._numbers.of(root_array(t._array))
         return [number, storage, 0 if t.is_meta else t.storage_offset(), t.numel(), t.element_size(), str(t.device)]
 
     @staticmethod

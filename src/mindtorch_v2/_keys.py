@@ -1,4 +1,8 @@
-"""The bits that decide how a call travels. A tensor carries its device and GRAD; the mode word adds the rest."""
+"""The bits that decide how a call travels. A tensor carries its device and GRAD; the mode word adds the rest.
+
+Everybody uses them by these names (`tests/mindtorch_v2/test_key_bits.py` reads the syntax trees). C has its copy in
+`_native/common/keys.h`, which the same test compares.
+"""
 from __future__ import annotations
 
 CPU = 1
