@@ -11,13 +11,10 @@ from typing import Any
 import numpy as _np
 
 from . import _dtype, _ops
-from ._constructors import TYPED as _TYPED
-from ._creation import as_tensor, asarray, from_numpy, frombuffer, tensor
 from ._device import device
 from ._device import get_default as get_default_device
 from ._device import set_default as set_default_device
 from ._dispatch import aten as _aten
-from ._dlpack import from_dlpack
 from ._dtype import bool_ as bool  # noqa: A004 - torch.bool
 from ._dtype import (
     complex64,
@@ -38,12 +35,15 @@ from ._dtype import (
     uint8,
 )
 from ._errors import OutOfMemoryError
-from ._install import install as _install
-from ._install import public_function as _public_function
-from ._install import public_names as _public_names
 from ._lazy_names import LAZY as _LAZY
 from ._lazy_names import PRIVATE_MODULES as _PRIVATE_MODULES
 from ._ops.rules import result_type
+from ._python.constructors import TYPED as _TYPED
+from ._python.creation import as_tensor, asarray, from_numpy, frombuffer, tensor
+from ._python.dlpack import from_dlpack
+from ._python.install import install as _install
+from ._python.install import public_function as _public_function
+from ._python.install import public_names as _public_names
 from ._shape import Size
 from ._tensor import (
     Tensor,
@@ -61,7 +61,6 @@ from ._tensor import (
 _np.empty((1 << 25) - 65536, _np.uint8)
 _install()
 from . import _foreign_methods as _foreign  # noqa: E402
-from . import _functions, _tensor_methods  # noqa: E402 - properties and protocols, after the operators are in place
 from ._autograd.grad_mode import (  # noqa: E402
     enable_grad,
     inference_mode,
@@ -70,8 +69,10 @@ from ._autograd.grad_mode import (  # noqa: E402
     no_grad,
     set_grad_enabled,
 )
-from ._functions import *  # noqa: E402, F403
-from ._random import (  # noqa: E402
+from ._python import functions as _functions  # noqa: E402
+from ._python import tensor_methods as _tensor_methods  # noqa: E402 - properties and protocols, after the operators are in place
+from ._python.functions import *  # noqa: E402, F403
+from ._python.random import (  # noqa: E402
     Generator,
     default_generator,
     get_rng_state,
@@ -80,7 +81,7 @@ from ._random import (  # noqa: E402
     seed,
     set_rng_state,
 )
-from ._tensor_str import set_printoptions  # noqa: E402
+from ._python.tensor_str import set_printoptions  # noqa: E402
 from ._version import __version__  # noqa: E402
 
 _foreign.install()

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._errors import LinAlgError as LinAlgError
-from ._install import NamespaceModule as _NamespaceModule
+from ._python.install import NamespaceModule as _NamespaceModule
 
 _functions = _NamespaceModule("linalg", "linalg_")
 

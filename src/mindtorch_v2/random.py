@@ -1,5 +1,5 @@
 """`torch.random`: seeds and states of the default generator."""
-from ._random import (
+from ._python.random import (
     default_generator,
     fork_rng,
     get_rng_state,

@@ -15,11 +15,11 @@ import numpy as np
 
 from . import _device
 from ._files import atomic_file
+from ._python.tensor_methods import UntypedStorage
 from ._serialization.archive import ArchiveReader, ArchiveWriter, folder_name
 from ._serialization.pickler import CheckpointPickler
 from ._serialization.unpickler import FullUnpickler, RestrictedUnpickler, user_safe_globals
 from ._tensor import wrap
-from ._tensor_methods import UntypedStorage
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 

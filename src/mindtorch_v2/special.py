@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._install import NamespaceModule as _NamespaceModule
+from ._python.install import NamespaceModule as _NamespaceModule
 
 _functions = _NamespaceModule("special", "special_")
 

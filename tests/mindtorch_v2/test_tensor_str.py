@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _tensor_str
+from mindtorch_v2._python import tensor_str
 
 from .oracle import harness, tensor_str_cases
 
@@ -20,14 +20,14 @@ def test_text_is_pytorchs(expression: str, options: dict[str, Any]) -> None:
 
 
 def test_options_are_restored_by_the_context() -> None:
-    before = _tensor_str.get_printoptions()
-    with _tensor_str.printoptions(precision=1):
+    before = tensor_str.get_printoptions()
+    with tensor_str.printoptions(precision=1):
         assert repr(torch.tensor([0.25])) == "tensor([0.2])"
-    assert _tensor_str.get_printoptions() == before
+    assert tensor_str.get_printoptions() == before
 
 
 def test_contents_can_be_replaced() -> None:
-    assert _tensor_str.tensor_repr(torch.zeros(2), contents="...") == "tensor(...)"
+    assert tensor_str.tensor_repr(torch.zeros(2), contents="...") == "tensor(...)"
 
 
 def test_format_of_a_tensor_with_dimensions_takes_no_spec() -> None:

@@ -114,7 +114,7 @@ def want_grad(t: Tensor) -> None:
 
 def call_pinned(call: Any, requires_grad: bool, **args: Any) -> Tensor:
     """What `pin_memory=True` does: the same call, its result in host memory that an accelerator reaches directly."""
-    from .._tensor_methods import pinned_result
+    from .._python.tensor_methods import pinned_result
     made = pinned_result(call(**args))
     if requires_grad:
         want_grad(made)

@@ -185,8 +185,8 @@ def initial_seed() -> int:
 
 def get_rng_state(device: Any = "npu") -> Any:
     """The state of a device's generator, as a tensor of bytes."""
-    from .._creation import tensor
     from .._dtype import uint8
+    from .._python.creation import tensor
     return tensor(list(_random.get_state(index_of(device))), dtype=uint8, device=_device.CPU)
 
 

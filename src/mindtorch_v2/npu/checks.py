@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from .. import _dtype as dt
-from .._creation import tensor
 from .._dispatch import aten
-from .._random import Generator
+from .._python.creation import tensor
+from .._python.random import Generator
 from .._tensor import Tensor
 from .checks_layers import further_cases
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _dtype as dt
-from .._creation import tensor
 from .._dispatch import aten
+from .._python.creation import tensor
 from .._tensor import Tensor
 
 OneOp = Callable[..., Any]    # makes a case of an op's name and arguments

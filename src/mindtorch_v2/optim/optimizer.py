@@ -11,9 +11,9 @@ from typing import Any
 
 from .. import _observer, _owners
 from .._autograd.hooks import RemovableHandle
-from .._creation import tensor
 from .._dispatch import aten, modes
 from .._dtype import float32, get_default_dtype
+from .._python.creation import tensor
 from .._tensor import Tensor
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]

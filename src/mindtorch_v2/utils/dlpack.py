@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._dlpack import DLDeviceType, from_dlpack
+from .._python.dlpack import DLDeviceType, from_dlpack
 from .._tensor import Tensor
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import _dtype as dt
-from .._creation import from_numpy
 from .._files import atomic_file
+from .._python.creation import from_numpy
 from .._tensor import Tensor
 
 __all__ = ["load_file", "save_file"]

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..._dispatch import aten, modes
 from ..._dtype import int64
+from ..engine import run_backward
 
 NEAREST, BICUBIC = 1, 2
 ZEROS, REFLECTION = 0, 2
@@ -79,13 +80,12 @@ def second_derivatives(g: Any, needs: Sequence[bool], grad_output: Any, input: A
 
 
 def _second_derivatives(again: bool, g: Any, needs: Sequence[bool], tensors: tuple[Any, ...], options: tuple[Any, ...]) -> Sequence[Any]:
-    from ...autograd import grad
     given = [t if t.requires_grad else t.detach().requires_grad_() for t in tensors]
     out = _sample(given[1], given[2], *options)
-    first = grad([out], given[1:], [given[0]], create_graph=True, allow_unused=True)
+    first = run_backward([out], [given[0]], True, True, given[1:], True)
     pairs = [(f, w) for f, w in zip(first, g) if f is not None and w is not None and f.requires_grad]
     wanted = [t for t, needed in zip(given, needs) if needed]
     if not pairs:
         return (None, None, None)
-    found = iter(grad([f for f, _ in pairs], wanted, [w for _, w in pairs], create_graph=again, allow_unused=True))
+    found = iter(run_backward([f for f, _ in pairs], [w for _, w in pairs], again, again, wanted, True))
     return [next(found) if needed else None for needed in needs]

@@ -13,8 +13,8 @@ from ..._dispatch import aten
 from ..._dispatch.registry import composite
 from ..._keys import CPU
 from ..._ops.creation_sizes import counted_sizes
-from ..._random import stream_of
 from ..._tensor import contiguous_format, wrap
+from ..generators import stream_of
 
 _SELU_LIMIT = 1.7580993408473766  # minus this is what alpha dropout puts in place of a dropped value
 

@@ -9,10 +9,10 @@ from itertools import groupby
 from typing import Any
 
 from ... import _dtype as dt
-from ..._creation import tensor
 from ..._dispatch import aten, modes
 from ..._dispatch.registry import composite
 from ..._keys import NPU
+from ..._python.creation import tensor
 
 Hidden = tuple[Any, ...]   # (h,) or (h, c)
 Step = Callable[[Any, Hidden, "Weights"], Hidden]

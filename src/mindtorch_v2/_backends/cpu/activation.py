@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._dispatch.registry import inplace_kernel, kernel
 from ..._ops.activation import halved
-from ..._random import stream_of
+from ..generators import stream_of
 from . import (
     activation_smooth,  # noqa: F401  - registers gelu, silu, mish, softplus and others with exponentials
     softmax,  # noqa: F401  - registers softmax and log_softmax

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import _dtype as dt
 from ..._dispatch.registry import kernel
-from ..._random import stream_of
+from ..generators import stream_of
 
 Array = np.ndarray
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _dtype as dt
-from ..._creation import tensor
 from ..._dispatch import aten
+from ..._python.creation import tensor
 from ..._tensor import Parameter, Tensor
 from .. import functional as F
 from .. import init

@@ -5,9 +5,9 @@ from collections import namedtuple
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..._creation import tensor
 from ..._dispatch import aten
 from ..._dtype import int64
+from ..._python.creation import tensor
 from ..._tensor import Tensor
 
 __all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",

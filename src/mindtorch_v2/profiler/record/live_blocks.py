@@ -15,7 +15,6 @@ from .kinds import Category
 from .row_format import device_number
 
 
-
 class LiveBlock(NamedTuple):
     """A block that a tensor holds: its number (0 for none, which says that someone looked), place, and what it is for."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import _random
+from ..._python import random as _random
 
 _info: WorkerInfo | None = None
 PARENT_CHECK_SECONDS = 5.0

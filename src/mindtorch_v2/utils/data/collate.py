@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._creation import as_tensor
 from ..._dispatch import aten
 from ..._dtype import float64
+from ..._python.creation import as_tensor
 from ..._tensor import Tensor
 
 __all__ = ["default_collate", "default_convert"]

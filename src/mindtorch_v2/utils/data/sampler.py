@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any
 
-from ... import _random
-from ..._creation import as_tensor
 from ..._dispatch import aten
 from ..._dtype import float64, int64
+from ..._python import random as _random
+from ..._python.creation import as_tensor
 
 __all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._functions import get_num_threads, set_num_threads
+from ...._python.functions import get_num_threads, set_num_threads
 
 __all__ = ["TaskSpec", "Measurement", "select_unit", "unit_to_english", "trim_sigfig", "ordered_unique", "set_torch_threads"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...._dispatch.namespace import public
 from ...._dtype import dtype as Dtype
 from ...._dtype import float32
-from ...._random import manual_seed
+from ...._python.random import manual_seed
 from ...._tensor import Tensor
 
 __all__ = ["Fuzzer", "FuzzedParameter", "ParameterAlias", "FuzzedTensor"]

@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from . import _device, _dlpack, _observer
-from . import _dtype as dt
-from ._autograd.engine import run_backward
-from ._autograd.hooks import RemovableHandle
-from ._autograd.node import edge_of, node_and_nr
-from ._backends.composite.shown_steps import ones_like
-from ._constructors import TypedConstructor, make_legacy
-from ._creation import from_numpy
-from ._dispatch import aten, modes
-from ._dispatch.overrides import become
-from ._dispatch.resolve import type_word
-from ._keys import CPU, DEVICES, GRAD, META, NPU, OBSERVED, SPECIAL, SUBCLASS
-from ._storage import Storage, root_array, taken
-from ._tensor import Parameter, Tensor, _new, shallow_alias, wrap
+from .. import _device, _observer
+from .. import _dtype as dt
+from .._autograd.engine import run_backward
+from .._autograd.hooks import RemovableHandle
+from .._autograd.node import edge_of, node_and_nr
+from .._backends.composite.shown_steps import ones_like
+from .._dispatch import aten, modes
+from .._dispatch.overrides import become
+from .._dispatch.resolve import type_word
+from .._keys import CPU, DEVICES, GRAD, META, NPU, OBSERVED, SPECIAL, SUBCLASS
+from .._storage import Storage, root_array, taken
+from .._tensor import Parameter, Tensor, _new, shallow_alias, wrap
+from . import dlpack
+from .constructors import TypedConstructor, make_legacy
+from .creation import from_numpy
 
 _NON_LEAF_GRAD = ("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
                   "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
@@ -138,7 +139,7 @@ def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = Non
         run_backward((self,), [_seed(self) if _observer.active is None else ones_like(self)],
                      create_graph if retain_graph is None else retain_graph, create_graph)
         return
-    from .autograd import backward as run
+    from ..autograd import backward as run
     run((self,), gradient, retain_graph, create_graph, inputs=inputs)
 
 
@@ -254,12 +255,12 @@ def tolist(self: Tensor) -> Any:
 @method
 def __dlpack__(self: Tensor, *, stream: Any = None, **options: Any) -> Any:
     """A capsule over this tensor's memory, for another library."""
-    return _dlpack.pack(self, stream, **options)
+    return dlpack.pack(self, stream, **options)
 
 
 @method
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
-    return _dlpack.device_of(self)
+    return dlpack.device_of(self)
 
 
 @method
@@ -332,7 +333,7 @@ def __reversed__(self: Tensor) -> Tensor:
 
 @method
 def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
-    from ._tensor_str import tensor_repr
+    from .tensor_str import tensor_repr
     return tensor_repr(self)
 
 
@@ -411,7 +412,7 @@ def npu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_for
 @method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """A copy in host memory that an NPU can reach directly; the tensor itself if it lies there already."""
-    from . import npu as module
+    from .. import npu as module
     if not self._keys & CPU:
         raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
     if not module.is_available():
@@ -420,13 +421,13 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 
 def _pinned(t: Tensor) -> Tensor:
-    from ._backends.npu.copies import pinned_like
+    from .._backends.npu.copies import pinned_like
     return taken(wrap(pinned_like(t._array), t.dtype))
 
 
 def pinned_result(made: Tensor) -> Tensor:
     """The fresh tensor of a call with `pin_memory=True`, in pinned memory."""
-    from . import npu as module
+    from .. import npu as module
     if made._keys & META:
         return made
     if not made._keys & CPU:
@@ -449,7 +450,7 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 def record_stream(self: Tensor, stream: Any) -> None:
     """Says that a stream uses the tensor's memory, so that it is not reused before the stream has passed."""
     if self._keys & NPU:
-        from ._backends.npu.allocator import record_use
+        from .._backends.npu.allocator import record_use
         record_use(self._array, stream)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _device
-from ._creation import from_numpy
-from ._tensor import Tensor
+from .. import _device
+from .._tensor import Tensor
+from .creation import from_numpy
 
 
 class DLDeviceType(IntEnum):

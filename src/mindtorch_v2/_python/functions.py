@@ -3,14 +3,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _dtype as dt
-from . import _native
-from ._linalg import cdist, chain_matmul, einsum, tensordot
-from ._native.blas_threads import set_blas_threads
-from ._reduction import nonzero, norm, unique, unique_consecutive
-from ._shape import Size
-from ._shape import broadcast_shapes as _broadcast
-from ._tensor import Tensor
+from .. import _dtype as dt
+from .. import _native
+from .._native.blas_threads import set_blas_threads
+from .._shape import Size
+from .._shape import broadcast_shapes as _broadcast
+from .._tensor import Tensor
+from .linalg import cdist, chain_matmul, einsum, tensordot
+from .reduction import nonzero, norm, unique, unique_consecutive
 
 __all__ = ["cdist", "chain_matmul", "einsum", "tensordot", "nonzero", "norm", "unique", "unique_consecutive",
            "broadcast_shapes", "can_cast", "compiled_with_cxx11_abi", "get_num_threads", "is_complex", "is_floating_point",
@@ -23,7 +23,7 @@ def is_tensor(obj: Any) -> bool:
 
 
 def is_storage(obj: Any) -> bool:
-    from ._tensor_methods import UntypedStorage
+    from .tensor_methods import UntypedStorage
     return isinstance(obj, UntypedStorage)
 
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from . import _device, _observer
-from . import _dtype as dt
-from ._dispatch import aten, modes
-from ._dispatch.codegen import as_dtype
-from ._dispatch.namespace import fronts
-from ._dispatch.resolve import type_word
-from ._movement import to as _to
-from ._ops.movement_shapes import storage_extent
-from ._quiet import cast, make_array
-from ._storage import taken
-from ._tensor import Tensor, wrap
+from .. import _device, _observer
+from .. import _dtype as dt
+from .._dispatch import aten, modes
+from .._dispatch.codegen import as_dtype
+from .._dispatch.namespace import fronts
+from .._dispatch.resolve import type_word
+from .._ops.movement_shapes import storage_extent
+from .._quiet import cast, make_array
+from .._storage import taken
+from .._tensor import Tensor, wrap
+from .movement import to as _to
 
 _NUMBERS = (float, int, bool, complex)
 
@@ -154,7 +154,7 @@ def _finish(t: Tensor, device: Any, requires_grad: bool, pin_memory: bool = Fals
     if device is not None and device != t.device:
         t = _to(t, device)
     if pin_memory:
-        from ._tensor_methods import pinned_result
+        from .tensor_methods import pinned_result
         t = pinned_result(t)
     if requires_grad:
         if not t.dtype.inexact:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import _device
-from . import _dtype as dt
-from ._dispatch import aten
-from ._dispatch.namespace import fronts
-from ._tensor import Tensor, contiguous_format, preserve_format
+from .. import _device
+from .. import _dtype as dt
+from .._dispatch import aten
+from .._dispatch.namespace import fronts
+from .._tensor import Tensor, contiguous_format, preserve_format
 
 _NOT_GIVEN: Any = object()
 _TYPE_METHODS = {"half": dt.float16, "float": dt.float32, "double": dt.float64, "char": dt.int8, "byte": dt.uint8,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._dispatch import aten
-from ._dispatch.namespace import fronts
-from ._dispatch.out_form import deliver
-from ._tensor import Tensor
+from .._dispatch import aten
+from .._dispatch.namespace import fronts
+from .._dispatch.out_form import deliver
+from .._tensor import Tensor
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _CDIST_MODES = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}

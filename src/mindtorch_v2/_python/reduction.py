@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._dispatch import aten
-from ._dispatch.namespace import fronts
-from ._dispatch.out_form import deliver
-from ._tensor import Tensor
+from .._dispatch import aten
+from .._dispatch.namespace import fronts
+from .._dispatch.out_form import deliver
+from .._tensor import Tensor
 
 
 def norm(input: Tensor, p: Any = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False, out: Tensor | None = None,

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _dtype as dt
-from . import _tensor
-from ._dispatch.overrides import as_subclass, become
-from ._dispatch.resolve import type_word
-from ._storage import taken
-from ._tensor import Parameter, Tensor, shallow_alias, wrap
+from .. import _dtype as dt
+from .. import _tensor
+from .._dispatch.overrides import as_subclass, become
+from .._dispatch.resolve import type_word
+from .._storage import taken
+from .._tensor import Parameter, Tensor, shallow_alias, wrap
 
 
 def construct(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -50,7 +50,7 @@ def make_legacy(dtype: dt.dtype, *args: Any, **kwargs: Any) -> Tensor:
     if len(args) == 1:
         if isinstance(args[0], (bool, float, complex)) or args[0] is None:
             raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
-        from ._creation import tensor
+        from .creation import tensor
         return tensor(args[0], dtype=dtype)
     raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)}), but "
                     "expected one of:\n * (tuple of ints size)\n * (Tensor other)\n * (object data)")

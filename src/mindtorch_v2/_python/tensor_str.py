@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _device
-from . import _dtype as dt
-from ._tensor import Parameter, Tensor
+from .. import _device
+from .. import _dtype as dt
+from .._tensor import Parameter, Tensor
 
 
 @dataclass(frozen=True)

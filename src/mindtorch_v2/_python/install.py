@@ -4,11 +4,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from . import _indexing
-from ._dispatch import aten
-from ._dispatch.namespace import LazyMethod, function_of
-from ._ops import table
-from ._tensor import Tensor
+from .._dispatch import aten
+from .._dispatch.namespace import LazyMethod, function_of
+from .._ops import table
+from .._tensor import Tensor
+from . import indexing
 
 _OPERATORS = {
     "__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "rsub", "__mul__": "mul", "__rmul__": "mul",
@@ -34,7 +34,7 @@ def install() -> None:
     for attribute, function in _METHODS.items():
         setattr(Tensor, attribute, function)
     for name in ("fast_path", "fast_path_several", "native_call", "return_types"):    # so that no call is the first to import them
-        import_module(f"{__package__}._dispatch.{name}")
+        import_module(f"mindtorch_v2._dispatch.{name}")
 
 
 def _invert(self: Tensor) -> Tensor:
@@ -53,8 +53,8 @@ _where.__qualname__, _where.__module__ = "Tensor.where", "mindtorch_v2"
 
 # Python functions rather than ops: index expressions, and operators whose left operand is a number.
 _METHODS: dict[str, Any] = {
-    "__getitem__": _indexing.getitem,
-    "__setitem__": _indexing.setitem,
+    "__getitem__": indexing.getitem,
+    "__setitem__": indexing.setitem,
     "__invert__": _invert,
     "__rtruediv__": lambda self, other: aten.mul(aten.reciprocal(self), other),
     "__rpow__": lambda self, other: aten.pow(other, self),

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ._creation import as_tensor
-from ._dispatch import aten
-from ._dtype import int64
-from ._tensor import Tensor
+from .._dispatch import aten
+from .._dtype import int64
+from .._tensor import Tensor
+from .creation import as_tensor
 
 
 def getitem(self: Tensor, key: Any) -> Tensor:
@@ -70,7 +70,7 @@ def _source(value: Any, target: Tensor, indices: list[Any]) -> Tensor:
 
 
 def _word(t: Tensor) -> str:
-    from ._dispatch.resolve import type_word
+    from .._dispatch.resolve import type_word
     return type_word(t.dtype)
 
 

@@ -1,15 +1,12 @@
-"""Random number generators: `torch.Generator`, the default one, and the functions that seed, save and restore it."""
+"""Random number generators: `torch.Generator` and the default one, from which kernels draw."""
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Iterator
 from typing import Any
 
-from . import _device
-from ._backends.cpu.generator import CPUGenerator
-from ._storage import taken
-from ._tensor import Tensor, wrap
+from .. import _device
+from .._storage import taken
+from .._tensor import Tensor, wrap
+from .cpu.generator import CPUGenerator
 
 
 class Generator:
@@ -91,46 +88,3 @@ def stream_of(generator: Generator | None) -> CPUGenerator:
     if generator._device.type != "cpu":
         raise RuntimeError(f"Expected a 'cpu' device type for generator but found '{generator._device.type}'")
     return generator._stream
-
-
-def manual_seed(seed: Any) -> Generator:
-    """Seeds the default generator, and those of the devices that are in use; returns the default one."""
-    default_generator._stream.manual_seed(seed)
-    devices = sys.modules.get(f"{__package__}._backends.npu.random")
-    if devices is not None:
-        devices.seed_all(seed)
-    return default_generator
-
-
-def seed() -> int:
-    """Seeds the default generator with a number from the operating system, and returns that number."""
-    return default_generator.seed()
-
-
-def initial_seed() -> int:
-    """The seed of the default generator."""
-    return default_generator.initial_seed()
-
-
-def get_rng_state() -> Tensor:
-    """The state of the default generator."""
-    return default_generator.get_state()
-
-
-def set_rng_state(new_state: Tensor) -> None:
-    """Restores the state of the default generator."""
-    default_generator.set_state(new_state)
-
-
-@contextlib.contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
-             device_type: str = "cpu") -> Iterator[None]:
-    """Restores the default generator when the block ends, whatever was drawn in it."""
-    if not enabled:
-        yield
-        return
-    before = default_generator._stream.get_state()
-    try:
-        yield
-    finally:
-        default_generator._stream.set_state(before)
