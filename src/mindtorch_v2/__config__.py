@@ -19,7 +19,7 @@ def show() -> str:
 
 def parallel_info() -> str:
     """How many threads work on one operation."""
-    from ._functions import get_num_interop_threads, get_num_threads
+    from ._python.functions import get_num_interop_threads, get_num_threads
     return f"ATen/Parallel:\n\tat::get_num_threads() : {get_num_threads()}\n\tat::get_num_interop_threads() : {get_num_interop_threads()}\n"
 
 

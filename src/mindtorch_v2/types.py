@@ -36,6 +36,6 @@ PySymType = Union[int, float, bool]
 
 def __getattr__(name: str) -> Any:
     if name == "Storage":
-        from ._tensor_methods import UntypedStorage
+        from ._python.tensor_methods import UntypedStorage
         return UntypedStorage
     raise AttributeError(f"module 'torch.types' has no attribute '{name}'")

@@ -52,13 +52,6 @@ def test_exceptions_are_in_use():
     assert not LOOKS_UP - _looks_up()
 
 
-def test_every_module_has_a_layer():
-    """What begins with an underscore is a layer, or stands above them all for a reason."""
-    above = {"_C", "_door", "_serialization", "_version", "_shim"}
-    names = {path.name.removesuffix(".py") for path in ROOT.iterdir() if path.name.startswith("_") and not path.name.startswith("__")}
-    assert names - above == set(ORDER)
-
-
 def test_the_observer_slot_imports_nothing_of_the_package():
     assert not list(_imports(ROOT / "_observer.py"))
 

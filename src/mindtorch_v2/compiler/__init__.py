@@ -85,7 +85,7 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tensors that calls a function of numpy arrays."""
     import functools
 
-    from .._creation import as_tensor
+    from .._python.creation import as_tensor
     from .._tensor import Tensor
     from ..utils._pytree import tree_map
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._creation import tensor
+from .._python.creation import tensor
 from .._tensor import Tensor
 
 

@@ -166,7 +166,7 @@ def _compare(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...] = (
     if both(Tensor):
         _compare_tensors(actual, expected, rules, path)
     elif both(np.ndarray):
-        from .._creation import from_numpy
+        from .._python.creation import from_numpy
         _compare_tensors(from_numpy(actual), from_numpy(expected), rules, path)
     elif actual is None or expected is None:
         if actual is not expected:
@@ -214,7 +214,7 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
     """The predecessor of `assert_close`: types and devices may differ."""
     warnings.warn("`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
                   "`torch.testing.assert_close()` instead.", FutureWarning, stacklevel=2)
-    from .._creation import as_tensor
+    from .._python.creation import as_tensor
     a = actual if isinstance(actual, Tensor) else as_tensor(actual)
     b = expected if isinstance(expected, Tensor) else as_tensor(expected, dtype=a.dtype)
     if rtol is None and atol is None:
