@@ -12,7 +12,7 @@ VALUES = ["_native", "_files", "_errors", "_dtype", "_device", "_shape", "_keys"
 ORDER = [*VALUES, "_ops", "_dispatch", "_autograd", "_backends", "_python"]
 # What looks up from inside a function, when it is called: nothing may be added here.
 LOOKS_UP = {
-    ("_dispatch/codegen.py", "_python"),                  # pin_memory=True
+    ("_dispatch/bind.py", "_python"),                  # pin_memory=True
     ("_autograd/derivatives/rnn.py", "_backends"),        # a layer that must be differentiable again is run step by step
     ("_backends/composite/rnn.py", "_python"),            # torch.tensor
     ("_python/tensor_methods.py", "autograd"),            # Tensor.backward with arguments

@@ -6,14 +6,11 @@ import sys
 import numpy as np
 
 from .._dispatch import aten
-from .._dispatch.modes import SPACE, Seen
-from .._keys import CPU, DEVICES, OUTPUTS, SPECIAL
-from .._ops.table import find
+from .._dispatch.modes import SPACE
+from .._keys import CPU, DEVICES, OBSERVED, SPECIAL
 from .._shape import contiguous_strides
 from .._tensor import Tensor, _new
 from .hooks import run_hooks
-
-_DETACH = find("detach")
 
 
 def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool = False) -> None:
@@ -59,11 +56,8 @@ def _first(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool) -> Tensor
     fits = fits or (a.flags.c_contiguous and not dense)
     del a
     if sole and fits and owns_memory(grad):
-        seen = SPACE["_obs"]
-        if SPACE["_mode"] & (OUTPUTS | SPECIAL) or not grad._keys & CPU:
+        if SPACE["_mode"] & (OBSERVED | SPECIAL) or not grad._keys & CPU:
             return aten.detach(grad)
-        if seen is not None:
-            _show_detach(seen, grad)
         out = _new(Tensor)
         out._array, out._keys, out.dtype = grad._array, grad._keys & DEVICES, grad.dtype
         out._storage = grad._storage
@@ -72,11 +66,3 @@ def _first(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool) -> Tensor
         return out
     made = aten.new_empty_strided(grad, list(grad._array.shape), list(leaf.stride() if dense else contiguous_strides(grad._array.shape)))
     return aten.copy_(made, grad)
-
-
-def _show_detach(seen: Seen, tensor: Tensor) -> None:
-    """The events of `aten.detach(tensor)`, for who takes the tensor over instead."""
-    seen.enter(_DETACH, (tensor,), -1)
-    seen.observer.enter_node("detach", -1, 0, (), False)
-    seen.leave()
-    seen.leave()

@@ -1,16 +1,10 @@
 """Gradients on their way: brought to the shape and type of what they belong to, and added."""
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from .. import _observer
-from .._dispatch import aten, modes
-from .._dispatch.families import load_family
-from .._dispatch.registry import KERNELS
-from .._keys import CPU, OUTPUTS, SPECIAL
-from .._ops.table import find
-from .._tensor import Tensor, wrap
+from .._dispatch import aten
+from .._tensor import Tensor
 from .accumulate import owns_memory
 from .node import Node, Slot
 
@@ -51,34 +45,5 @@ def _unbroadcast(node: Node, index: int, grad: Tensor, shape: tuple[int, ...]) -
     if not fits:
         raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {index} - got {list(have)} but expected "
                            f"shape compatible with {list(shape)}")
-    if grad._keys == CPU and not modes.SPACE["_mode"] & (OUTPUTS | SPECIAL) and not modes.state.grad:
-        # Nothing is recorded for autograd: the kernel itself, without two calls through the dispatcher.
-        return _sum_to(grad, dims, shape, lead)
-    grad = aten.sum(grad, dims, True)
+    grad = aten.overload("sum.dim_IntList")(grad, dims, True)
     return aten.view(grad, list(shape)) if lead else grad
-
-
-def _sum_to(grad: Tensor, dims: list[int], shape: tuple[int, ...], lead: int) -> Tensor:
-    """The sum over `dims` as a tensor of the given shape, with the events that the two operators would cause."""
-    kernel, sum_, view = _sum_kernel()
-    observer = _observer.active
-    if observer is None:
-        return wrap(kernel(grad._array, tuple(dims), True, None).reshape(shape), grad.dtype)
-    observer.enter_op(sum_, (grad, dims, True, None), -1)
-    try:
-        out = wrap(kernel(grad._array, tuple(dims), True, None), grad.dtype)
-        if modes.SPACE["_watch"] is not None:
-            modes.SPACE["_watch"](out)
-    finally:
-        observer.leave()
-    if lead:
-        observer.enter_op(view, (out, list(shape)), -1)
-        out._array = out._array.reshape(shape)
-        observer.leave()
-    return out
-
-
-@functools.cache
-def _sum_kernel() -> tuple[Any, Any, Any]:
-    load_family("reduction")
-    return KERNELS["sum.dim_IntList"], find("sum.dim_IntList"), find("view")

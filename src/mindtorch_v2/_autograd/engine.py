@@ -10,7 +10,6 @@ from .. import _observer
 from .._dispatch import aten, modes
 from .._dispatch.overrides import DisableTorchFunctionSubclass
 from .._observer import NODE_PREFIX
-from .._ops.table import find
 from .._storage import native as _native
 from .._tensor import Parameter, Tensor
 from .accumulate import accumulate
@@ -228,10 +227,10 @@ def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph:
     gradients are returned (None where unused) instead of accumulated."""
     if modes.SPACE["_overridden"] and not modes.state.subclasses_are_plain:   # gradients are plain tensors, whatever the graph saved
         return DisableTorchFunctionSubclass().run(run_backward, tensors, grads, keep_graph, create_graph, inputs, capture_only)
-    if len(tensors) == 1 and not inputs and (_native is not None or _observer.active is None) and not modes.state.anomaly:
+    if len(tensors) == 1 and not inputs and _native is not None and not modes.state.anomaly:
         only = list(grads)
         del grads
-        _run_from_one(tensors[0], only, keep_graph, create_graph)
+        modes.call_with_grad(create_graph, _native.run_backward, edge_of(tensors[0]), only, keep_graph, create_graph)
         return []
     roots = [edge_of(t) for t in tensors]
     captures: dict[tuple[Any, int], int] = {}
@@ -254,105 +253,7 @@ def _run_pass(work: Pass, roots: list[Any], grads: list[Tensor], targets: list[A
     for target in dict.fromkeys(targets):
         if not work.waiting.get(target):
             work.ready(target)
-    if not work.captures and _observer.active is None and not modes.state.anomaly:
-        run_plain(work)
-    else:
-        work.run()
-
-
-def _run_from_one(tensor: Tensor, grads: list[Tensor], keep_graph: bool, create_graph: bool) -> None:
-    """`run_backward` from a single tensor, with nothing to capture. Takes the gradient out of `grads`. Of the two loops only the
-    native one reports to an observer."""
-    loop = _run_in_python if _native is None else _native.run_backward
-    modes.call_with_grad(create_graph, loop, edge_of(tensor), grads, keep_graph, create_graph)
-
-
-def _run_in_python(root: Any, grads: list[Tensor], keep_graph: bool, create_graph: bool) -> None:
-    work = Pass(keep_graph, create_graph, {}, False)
-    target = target_of(root)
-    work.deliver(root, grads.pop())
-    work.count((target,))
-    work.heap.append((0, 0, target))
-    run_plain(work)
-
-
-def run_plain(work: Pass) -> None:
-    """The common case of `Pass.run`: nobody observes, and no gradients are captured. Written out, because a small graph spends
-    more time here than in its kernels."""
-    heap, buffers, waiting = work.heap, work.buffers, work.waiting
-    keep, create, order = work.keep, work.create, work.order
-    following = None  # the target that becomes ready next, as long as it is the only one
-    while heap or following is not None:
-        if following is None:
-            target = heappop(heap)[2]
-        else:
-            target, following = following, None
-        kind = target.__class__
-        if kind is Parameter or kind is Tensor or isinstance(target, Tensor):
-            grad = buffers.pop(target, None)
-            if grad is not None:
-                sole = getrefcount(grad) <= 2  # asked before the call, whose arguments count too
-                accumulate(target, grad, create, sole)
-                del grad
-            continue
-        edges = target.next
-        g = buffers.pop(target, None)
-        if g is None:
-            grads: Any = [None] * len(edges)
-        elif target.hooked:
-            buffers[target] = g
-            work.order = order
-            work.evaluate(target, None)
-            order = work.order
-            continue
-        else:
-            grads = target.apply(g if g.__class__ is not list else tuple(g))
-            if grads.__class__ is not list:
-                grads = list(grads)
-            if not keep and target.saved:
-                target.saved = None
-        del g
-        i = -1
-        for edge in edges:
-            i += 1
-            if edge is None:
-                continue
-            grad = grads[i]
-            kind = edge.__class__
-            leaf = kind is Parameter or kind is Tensor
-            if grad is not None:
-                grads[i] = None
-                if kind is Slot:
-                    work.deliver(edge, conform(target, i, edge, grad))
-                else:
-                    if grad._array.shape != (edge._array.shape if leaf else edge.shape) or grad.dtype is not edge.dtype:
-                        grad = conform(target, i, edge, grad)
-                    if edge in buffers:
-                        old = buffers.pop(edge)
-                        sole = getrefcount(old) <= 2
-                        buffers[edge] = work.sum(old, grad, sole)
-                        del old
-                    else:
-                        buffers[edge] = grad
-                del grad
-            onward = edge.node if kind is Slot else edge
-            left = waiting[onward] - 1
-            if left:
-                waiting[onward] = left
-            elif following is None and not heap:
-                following = onward
-            else:
-                if following is not None:
-                    order += 1
-                    heappush(heap, (_priority(following), order, following))
-                    following = None
-                order += 1
-                heappush(heap, (_LEAF_PRIORITY if leaf else _priority(onward), order, onward))
-
-
-def _priority(target: Any) -> int:
-    """Small for what should run first: leaves, then nodes in the reverse order of their creation."""
-    return _LEAF_PRIORITY if isinstance(target, Tensor) else -target.seq
+    work.run()
 
 
 def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[Tensor | None]:
@@ -366,6 +267,10 @@ def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[T
     return found
 
 
+def _detach(grad: Tensor) -> Tensor:
+    return aten.detach(grad)
+
+
 if _native is not None:
-    _native.configure_engine(Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer), find("detach"),
+    _native.configure_engine(Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer), _detach,
                              CustomNode)

@@ -2,19 +2,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _dtype as dt
 from .._dispatch import aten
 from .._dispatch.dispatcher import run_below_autograd
+from .._dispatch.plan import SavedKind
 from .._keys import GRAD
 from .._ops.table import Op
 from .._tensor import Tensor, shallow_alias
 from .node import Node, Slot, edge_of, function_name
-from .record import collect_edges, finish_node, new_node, save, tensor_fact
-
-if TYPE_CHECKING:
-    from .rules import Derivative
+from .record import collect_edges, finish_node, gradient_plan, new_node, save, saved_fact
 
 
 def check_inplace(t: Tensor) -> None:
@@ -34,23 +32,23 @@ def check_inplace(t: Tensor) -> None:
                                "should replace the inplace operation by an out-of-place one.")
 
 
-def forward_inplace(derivative: Derivative, op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
+def forward_inplace(op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
     """Runs an in-place kernel and makes its node the new history of the first argument."""
     target = args[0]
     check_inplace(target)
-    edges, counts = collect_edges(derivative, op, args)
-    first = op.schema.params[0].name
-    replaced = {n: tensor_fact(op, args, n) for n in derivative.saved_names if n in derivative.facts}
-    if first in derivative.saved_names:
-        replaced[first] = _before_write(target)
+    gradient = gradient_plan(op)
+    edges, counts = collect_edges(gradient, args)
+    replaced = {value.name: saved_fact(value, args) for value in gradient.saved if value.fact is not None}
+    replaced |= {value.name: _before_write(target) for value in gradient.saved
+                 if value.kind == SavedKind.ARGUMENT and value.position == 0}
     if op.is_composite:
         run_below_autograd(kernel, args)
     else:
         kernel(*args)
     if all(e is None for e in edges):
         return target
-    node = new_node(derivative, edges, counts, [target], single=True)
-    save(node, derivative, op, args, [target], replaced)
+    node = new_node(gradient, edges, counts, [target], single=True)
+    save(node, gradient, args, [target], replaced)
     rebase(target, node)
     return target
 

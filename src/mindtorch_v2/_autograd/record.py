@@ -1,53 +1,59 @@
 """The general way to run an op and remember how to differentiate it."""
 from __future__ import annotations
 
-import functools
 import threading
 import traceback
-from collections.abc import Set
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _observer
 from .._dispatch import modes
 from .._dispatch.dispatcher import run_below_autograd
+from .._dispatch.plan import GradientPlan, Saved, SavedKind, plan_of
 from .._keys import DEVICES, GRAD, INFERENCE
 from .._ops.table import Op
 from .._tensor import Tensor, shallow_alias
 from .node import Node, Packed, Slot, edge_of
 
-if TYPE_CHECKING:
-    from .rules import Derivative
 
-
-def forward(derivative: Derivative, op: Op, keyset: int, kernel: Any, args: tuple[Any, ...]) -> Any:
+def forward(op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
     """Runs the kernel; ties floating outputs to a new node if any differentiable input needs a gradient."""
     if op.writes:
         from .inplace import forward_inplace
-        return forward_inplace(derivative, op, kernel, args)
+        return forward_inplace(op, kernel, args)
     out = run_below_autograd(kernel, args) if op.is_composite else kernel(*args)
-    edges, counts = collect_edges(derivative, op, args)
+    gradient = gradient_plan(op)
+    edges, counts = collect_edges(gradient, args)
     if all(e is None for e in edges) or any(out is a for a in args):
         return out
     outputs = [out] if isinstance(out, Tensor) else list(out)
-    node = new_node(derivative, edges, counts, outputs, single=isinstance(out, Tensor))
-    save(node, derivative, op, args, outputs)
-    attach(node, outputs, single=isinstance(out, Tensor), constant=derivative.constant)
+    if gradient.only_inexact and not any(t is not None and t.dtype.inexact for t in outputs):
+        return out
+    node = new_node(gradient, edges, counts, outputs, single=isinstance(out, Tensor))
+    save(node, gradient, args, outputs)
+    attach(node, outputs, single=isinstance(out, Tensor), constant=gradient.constant)
     if op.is_view and not isinstance(out, Tensor):
         for t in outputs:
             t._view_kind = "multi"
     return out
 
 
-def collect_edges(derivative: Derivative, op: Op, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+def gradient_plan(op: Op) -> GradientPlan:
+    """What the node of a call of this op, which has a derivative, is made of."""
+    gradient = plan_of(op).gradient
+    assert gradient is not None
+    return gradient
+
+
+def collect_edges(gradient: GradientPlan, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     """The edges of the differentiable inputs, and how many each input has."""
     edges: list[Any] = []
     counts: list[int] = []
-    for name in derivative.inputs:
-        value = args[position(op, name)]
+    for i in gradient.inputs:
+        value = args[i]
         if isinstance(value, Tensor):
             edges.append(edge_of(value))
             counts.append(1)
-        elif isinstance(value, (list, tuple)) and name in derivative.list_inputs:
+        elif gradient.takes_lists and isinstance(value, (list, tuple)):
             edges.extend(None if t is None else edge_of(t) for t in value)
             counts.append(len(value))
         else:
@@ -56,34 +62,19 @@ def collect_edges(derivative: Derivative, op: Op, args: tuple[Any, ...]) -> tupl
     return tuple(edges), tuple(counts)
 
 
-@functools.cache
-def position(op: Op, name: str) -> int:
-    """Where an argument stands in the schema."""
-    for i, p in enumerate(op.schema.params):
-        if p.name == name:
-            return i
-    raise KeyError(name)
+def saved_fact(value: Saved, args: tuple[Any, ...]) -> Any:
+    """A fact about an argument, known without keeping the tensor: its shape, strides (in bytes), offset (in elements), type or device.
+    Lists of tensors give lists."""
+    given = args[value.position]
+    assert value.fact is not None
+    return value.fact(given) if isinstance(given, (Tensor, list, tuple)) else value.absent
 
 
-def tensor_fact(op: Op, args: tuple[Any, ...], name: str) -> Any:
-    """What a row names as `self_shape`, `self_strides` (in bytes), `self_offset` (in elements), `self_dtype` or `self_device`:
-    known without keeping the tensor. Lists of tensors give lists."""
-    word, _, what = name.rpartition("_")
-    value = args[position(op, word)]
-    if what == "offset":
-        return value.storage_offset()
-    of_tensor = what in ("dtype", "device")
-    if isinstance(value, (list, tuple)):
-        return [getattr(t if of_tensor else t._array, what) for t in value]
-    if not isinstance(value, Tensor):
-        return None if of_tensor else ()
-    return getattr(value if of_tensor else value._array, what)
-
-
-def new_node(derivative: Derivative, edges: tuple[Any, ...], counts: tuple[int, ...], outputs: list[Tensor], single: bool) -> Node:
-    node = derivative.node_class()
+def new_node(gradient: GradientPlan, edges: tuple[Any, ...], counts: tuple[int, ...], outputs: list[Tensor], single: bool) -> Node:
+    node: Node = gradient.node_class()
     finish_node(node, edges, outputs, single)
-    node.counts = counts
+    if gradient.takes_lists:
+        node.counts = counts
     return node
 
 
@@ -112,32 +103,28 @@ def attach(node: Node, outputs: list[Tensor], single: bool, constant: frozenset[
             t._keys |= GRAD
 
 
-def save(node: Node, derivative: Derivative, op: Op, args: tuple[Any, ...], outputs: list[Tensor],
-         replaced: dict[str, Any] | None = None) -> None:
-    """Keeps the values that the node's rows name and that some needed gradient uses."""
-    if not derivative.saved_names:
+def save(node: Node, gradient: GradientPlan, args: tuple[Any, ...], outputs: list[Tensor], replaced: dict[str, Any] | None = None) -> None:
+    """Keeps the values that the node's rows name and that some needed gradient uses. `replaced` are values that were taken earlier."""
+    if not gradient.saved:
         return
-    needed = _needed_names(derivative, node)
-    values: list[Any] = []
-    results = derivative.results
-    for name in derivative.saved_names:
-        if name in results:
-            values.append(shallow_alias(outputs[results[name]]))
-        elif replaced is not None and name in replaced:
-            values.append(replaced[name])
-        elif name in derivative.facts:
-            values.append(tensor_fact(op, args, name))
-        else:
-            value = args[position(op, name)]
-            if isinstance(value, Tensor) and name not in needed:
-                value = None
-            values.append(value)
+    values = [_kept(value, node, gradient, args, outputs) if replaced is None or value.name not in replaced else replaced[value.name]
+              for value in gradient.saved]
     for v in values:
         if isinstance(v, Tensor) and v._keys & INFERENCE:
             raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference "
                                "mode in computation tracked by autograd. To work around this, you can make a clone to get a "
                                "normal tensor and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.")
     store(node, values)
+
+
+def _kept(value: Saved, node: Node, gradient: GradientPlan, args: tuple[Any, ...], outputs: list[Tensor]) -> Any:
+    if value.kind == SavedKind.RESULT:
+        return shallow_alias(outputs[value.position])
+    if value.kind != SavedKind.ARGUMENT:
+        return saved_fact(value, args)
+    given = args[value.position]
+    unused = isinstance(given, Tensor) and not gradient.takes_lists and all(node.next[i] is None for i in value.users)
+    return None if unused else given
 
 
 class _Packing(modes.Switch):
@@ -160,9 +147,3 @@ def store(node: Node, values: list[Any]) -> None:
     node.saved = tuple(values)
     if any(versions):
         node.versions = versions
-
-
-def _needed_names(derivative: Derivative, node: Node) -> Set[str]:
-    if derivative.joint is not None or None not in node.next or len(node.next) != len(derivative.inputs):
-        return derivative.all_saved
-    return {n for name, e in zip(derivative.inputs, node.next) if e is not None for n in derivative.needs_of(name)}

@@ -37,7 +37,6 @@ class Derivative:
         known = {p.name for p in base.schema.params} | {"result"} | {f"result{i}" for i in range(len(base.schema.returns))}
         parameters = {p.name for p in base.schema.params}
         self.results = {n: int(n[6:] or 0) for n in self.saved_names if n.startswith("result") and n not in parameters}
-        self.all_saved = frozenset(self.saved_names)
         tensors = [p.name for p in base.schema.params if p.is_tensor]
         kinds = ("shape", "strides", "offset", "dtype", "device")
         self.facts = {f"{n}_{kind}" for n in tensors for kind in kinds} - known  # kept instead of a tensor
@@ -50,9 +49,7 @@ class Derivative:
         """What the gradient of this input needs saved."""
         return self._wants[0] if self.joint is not None else self._wants[self.inputs.index(name)]
 
-    def forward(self, op: Op, keyset: int, kernel: Any, args: tuple[Any, ...]) -> Any:
-        """Runs the kernel and ties its outputs to a node."""
-        return record.forward(self, op, keyset, kernel, args)
+    forward = staticmethod(record.forward)      # runs an op's kernel and ties its outputs to a node
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The general path of a call: observe it, record it for autograd, run the kernel of its device.
 
-Generated call functions (codegen.py) run the common cases themselves and come here for all others.
+The Python executor (call.py) comes here with every call, the native one with what it does not do itself.
 """
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _run_kernel(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
         keyset &= ~GRAD
     kernel = op.backends.get(keyset & DEVICES) or backend_kernel(op, keyset & DEVICES, args)
     if op.derivative is not None and keyset & GRAD:
-        out = op.derivative.forward(op, keyset, kernel, args)
+        out = op.derivative.forward(op, kernel, args)
     elif op.is_composite and keyset & OBSERVED and (op.derivative is not None or op.is_opaque):
         out = run_below_autograd(kernel, args)
     else:

@@ -1,22 +1,20 @@
 """State that changes how calls travel: gradient mode, observer, special modes.
 
-All of it is summed up in one integer, `SPACE["_mode"]`, which the generated call functions read as a global. While it is
-zero, an operation on plain tensors does nothing but run its kernel. Per-thread state is asked for only when a bit says
-that some thread deviates from the default.
+All of it is summed up in one integer, `SPACE["_mode"]`, which every call reads. While it is zero, an operation on plain tensors does
+nothing but run its kernel. Per-thread state is asked for only when a bit says that some thread deviates from the default.
 """
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .. import _observer
 from .._keys import NO_GRAD, OBSERVED, OUTPUTS, SPECIAL
 from .._storage import native
 
-# _obs: how to report to the observer, see `Seen`; _watch: what reports a fresh tensor's memory. Both None without an observer.
-SPACE: dict[str, Any] = {"_mode": 0, "_obs": None, "_watch": None}
+SPACE: dict[str, Any] = {"_mode": 0}
 sequence: list[int] = [0]  # the number that the next autograd node gets
 _lock = threading.RLock()  # a finaliser may change modes while its thread does
 
@@ -175,68 +173,24 @@ else:                               # the same, but nothing can interrupt it
 # --- the observer --------------------------------------------------------------------------------------------------------
 def install_observer(observer: _observer.Observer) -> None:
     """Puts an observer into the slot; from now on every call reports to it. Called again when what it watches changes."""
-    _observe(observer, _seen(observer), _memory_watch(observer) if observer.watches_memory else None)
+    call_locked(_lock, _observe_locked, observer)
 
 
 def remove_observer() -> None:
     """Empties the slot."""
-    _observe(None, None, None)
+    call_locked(_lock, _observe_locked, None)
 
 
-def _observe(observer: _observer.Observer | None, seen: Seen | None, watch: Any) -> None:
+def _observe_locked(observer: _observer.Observer | None) -> None:
     """Can be done again where it was interrupted; the bit is raised last and lowered first."""
-    call_locked(_lock, _observe_locked, observer, seen, watch)
-
-
-def _observe_locked(observer: _observer.Observer | None, seen: Seen | None, watch: Any) -> None:
     if observer is None:
         _set_bit(OBSERVED | OUTPUTS, False)
-    SPACE.update(_obs=seen, _watch=watch)
     if native is not None:
-        native.observe(observer, seen)
+        native.observe(observer)
     _observer.active = observer
     if observer is not None:
         _set_bit(OUTPUTS, bool(observer.watches_outputs))
         _set_bit(OBSERVED, True)
-
-
-class Seen(NamedTuple):
-    """An observer's methods, bound once: looking them up costs as much as calling them. `run(op, args, number, function,
-    *arguments)` calls a function inside an operator's event; `mark(op, args, op, args, ...)` reports operators that have nothing
-    to do. Observers that lack these two are spared having to write them."""
-
-    enter: Callable[..., None]
-    leave: Callable[[], None]
-    run: Callable[..., Any]
-    mark: Callable[..., None]
-    observer: Any
-
-
-def _seen(observer: Any) -> Seen:
-    enter, leave = observer.enter_op, observer.leave
-
-    def run(op: Any, args: tuple[Any, ...], number: int, function: Callable[..., Any], *arguments: Any) -> Any:
-        enter(op, args, number)
-        try:
-            return function(*arguments)
-        finally:
-            leave()
-
-    def mark(*calls: Any) -> None:
-        for i in range(0, len(calls), 2):
-            enter(calls[i], calls[i + 1], -1)
-            leave()
-
-    return Seen(enter, leave, getattr(observer, "run_op", run), getattr(observer, "mark_ops", mark), observer)
-
-
-def _memory_watch(observer: _observer.Observer) -> Any:
-    """What reports a fresh tensor's memory: the observer's own way, where it has one."""
-    own = getattr(observer, "watch", None)
-    if own is not None:
-        return own
-    from .._storage import watch
-    return lambda tensor: watch(tensor, observer)
 
 
 def _after_fork_in_child() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._ops import table
-from .codegen import make_call
+from .bind import make_call
 from .loading import shown_as_loading
 from .overloads import resolver
 

@@ -11,7 +11,7 @@ from .._ops.documentation import docstring
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._tensor import Tensor
-from .codegen import make_call, publish
+from .bind import make_call, publish
 
 _ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim"}
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from .._native import accelerate
 from .._ops.table import OPS
 from .._quiet import quiet
+from .steps import Steps
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,9 +22,7 @@ INPLACE: dict[str, Callable[..., Any]] = {}                 # op name -> kernel 
 COMPOSITES: dict[str, Callable[..., Any]] = {}              # op name -> function on tensors
 CHECKS: dict[str, Callable[..., Any]] = {}                  # op name -> test of the tensors as they were given
 STEPWISE: dict[str, Callable[..., Any]] = {}                # op name -> function on (boxed kernel, *tensors)
-SHOWN: dict[str, Callable[..., Any]] = {}                   # op name -> function on (seen, sequence nr, kernel, *tensors)
-NATIVE_STEPS: dict[str, Any] = {}                           # op name -> the same steps as data (see _native/core/call.h)
-ALLOCATES_INSIDE: set[str] = set()                          # those of SHOWN where a step allocates the result
+STEPS: dict[str, Steps] = {}                                # op name -> steps around its kernel, as data
 
 
 def kernel(*names: str, ufunc: Any = None, direct: Any = None) -> Callable[[F], F]:
@@ -84,34 +83,6 @@ def stepwise(*names: str) -> Callable[[F], F]:
     return register
 
 
-def shown(*names: str, allocates_inside: bool = False, native: tuple[Any, ...] | None = None) -> Callable[[F], F]:
-    """Registers a cheap way for an observed call to show its steps: the function gets the observer's methods (see
-    `modes.Seen`; run is seen[2], mark is seen[3]), the number that the next node gets, the op's kernel on arrays and the
-    arguments (tensors on the CPU, of one type where the op wants that). It reports the events that the stepwise or
-    composite form would cause, runs the kernel inside them, and returns what the kernel returns. With `allocates_inside`, the
-    result's memory belongs to one of the steps, so that calls go the general way while memory is watched. `native` says the same
-    steps as data for calls in C, see `step_inside` and its like."""
-    def register(function: F) -> F:
-        for name in names:
-            SHOWN[name] = function
-        if allocates_inside:
-            ALLOCATES_INSIDE.update(names)
-        if native is not None:
-            NATIVE_STEPS.update(dict.fromkeys(names, native))
-        return function
-    return register
-
-
-def step_inside(op: Any, *constants: Any, dimensions: int = -1) -> tuple[Any, ...]:
-    """The kernel runs inside the event of `op(first argument, *constants)`, if that argument has so many dimensions."""
-    return 1, op, "", constants, dimensions, 0, False, None
-
-
-def node_inside(name: str) -> tuple[Any, ...]:
-    """The kernel runs inside an event of this name that is no operator."""
-    return 2, 0, name, (), -1, 0, False, None
-
-
-def resolved_operands(resolve: Any, first: int, shows_result: bool, expand: Any = None) -> tuple[Any, ...]:
-    """Of a matrix product: its operands (from argument `first` on) are shown resolved before it, its result after it."""
-    return 3, resolve, "", (), -1, first, shows_result, expand
+def steps(*names: str, around: Steps) -> None:
+    """Registers the steps that a profile shows around an op's one kernel, as data: see `steps.py`."""
+    STEPS.update(dict.fromkeys(names, around))

@@ -21,7 +21,8 @@ from .._tensor import Tensor, bump_version, wrap
 from . import modes
 from .families import load_family
 from .loading import shown_as_loading
-from .registry import CHECKS, COMPOSITES, INPLACE, KERNELS, STEPWISE, UFUNCS
+from .registry import CHECKS, COMPOSITES, INPLACE, KERNELS, STEPS, STEPWISE, UFUNCS
+from .steps import with_steps
 
 Boxed = Callable[..., Any]
 device_boxers: dict[int, Callable[[Op], Boxed]] = {}  # key of a further device -> its way of boxing an op
@@ -54,6 +55,12 @@ def _find_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
         return _mixed_devices(op, key, args)
     if op.name in STEPWISE:
         boxed = _in_steps(STEPWISE[op.name], boxed, key not in device_boxers or getattr(boxed, "wants_steps", False))
+    if op.name in STEPS:
+        boxed = with_steps(STEPS[op.name], boxed, allocates=not (op.is_view or op.writes))
+    if key == CPU:
+        from .on_arrays import on_arrays
+        from .plan import plan_of
+        boxed = on_arrays(plan_of(op), boxed)
     op.backends[key] = boxed
     return boxed
 

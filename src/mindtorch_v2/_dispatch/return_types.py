@@ -7,7 +7,7 @@ from typing import Any
 _made: dict[str, Any] = {}
 
 
-class _Unnamed(tuple):  # type: ignore[type-arg]
+class Unnamed(tuple):  # type: ignore[type-arg]
     """A plain tuple built from positional values."""
 
     def __new__(cls, *values: Any) -> Any:
@@ -18,7 +18,7 @@ def named(op: Any) -> Any:
     """The tuple type of an op's outputs: `torch.return_types.max` with fields `values` and `indices`."""
     names = op.schema.return_names
     if not all(names) or op.base.startswith("_") or op.base.startswith("native_"):
-        return _Unnamed
+        return Unnamed
     key = f"{op.base}({','.join(names)})"
     if key not in _made:
         made = namedtuple(op.base, names)  # type: ignore[misc]

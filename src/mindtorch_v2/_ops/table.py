@@ -46,6 +46,7 @@ class Op:
         self.backends: dict[int, Any] = {}  # device key -> boxed kernel; filled by the dispatcher
         self.derivative: Any = None         # how it is differentiated; set when its family is loaded
         self.is_composite = False           # made of other ops; set when its family is loaded
+        self.plan: Any = None               # how a call goes; made by the dispatcher (_dispatch/plan.py)
 
     @cached_property
     def schema(self) -> Schema:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _device, _observer
 from .. import _dtype as dt
 from .._dispatch import aten, modes
-from .._dispatch.codegen import as_dtype
+from .._dispatch.bind import as_dtype
 from .._dispatch.namespace import fronts
 from .._dispatch.resolve import type_word
 from .._ops.movement_shapes import storage_extent

@@ -1,7 +1,6 @@
 """Puts the op table's methods and operators onto Tensor, and answers for names of the `torch` namespace."""
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from .._dispatch import aten
@@ -33,8 +32,6 @@ def install() -> None:
             setattr(Tensor, attribute, LazyMethod(name, attribute, "operator"))
     for attribute, function in _METHODS.items():
         setattr(Tensor, attribute, function)
-    for name in ("fast_path", "fast_path_several", "native_call", "return_types"):    # so that no call is the first to import them
-        import_module(f"mindtorch_v2._dispatch.{name}")
 
 
 def _invert(self: Tensor) -> Tensor:

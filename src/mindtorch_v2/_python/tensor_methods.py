@@ -13,8 +13,8 @@ from .. import _dtype as dt
 from .._autograd.engine import run_backward
 from .._autograd.hooks import RemovableHandle
 from .._autograd.node import edge_of, node_and_nr
-from .._backends.composite.shown_steps import ones_like
 from .._dispatch import aten, modes
+from .._dispatch.namespace import public
 from .._dispatch.overrides import become
 from .._dispatch.resolve import type_word
 from .._keys import CPU, DEVICES, GRAD, META, NPU, OBSERVED, SPECIAL, SUBCLASS
@@ -136,7 +136,7 @@ def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = Non
     """Computes the gradients of the leaves that this tensor depends on, and adds them to their `grad`."""
     if gradient is None and inputs is None and self._keys & (CPU | GRAD) == CPU | GRAD and self._array.size == 1 \
             and self.dtype.is_floating_point and not modes.SPACE["_mode"] & SPECIAL:
-        run_backward((self,), [_seed(self) if _observer.active is None else ones_like(self)],
+        run_backward((self,), [_seed(self) if _observer.active is None else public.ones_like(self)],
                      create_graph if retain_graph is None else retain_graph, create_graph)
         return
     from ..autograd import backward as run

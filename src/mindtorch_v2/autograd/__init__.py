@@ -13,7 +13,6 @@ from .._autograd.grad_mode import enable_grad as enable_grad
 from .._autograd.grad_mode import inference_mode as inference_mode
 from .._autograd.grad_mode import no_grad as no_grad
 from .._autograd.grad_mode import set_grad_enabled as set_grad_enabled
-from .._backends.composite.shown_steps import ones_like as _ones_like
 from .._dispatch.modes import SPACE as _SPACE
 from .._dispatch.namespace import public as _public
 from .._dispatch.overrides import ask as _ask
@@ -54,9 +53,8 @@ def _gradients(outputs: Sequence[Tensor], given: Sequence[Any]) -> list[Tensor]:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if not out.is_floating_point():
                 raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-            mode = _SPACE["_mode"]
-            grad = (_public.ones_like(out) if not out._keys & _CPU or mode & _SPECIAL else
-                    _wrap(_np.ones(out._array.shape, out._array.dtype)) if not mode & _OBSERVED else _ones_like(out))
+            is_plain = out._keys & _CPU and not _SPACE["_mode"] & (_SPECIAL | _OBSERVED)
+            grad = _wrap(_np.ones(out._array.shape, out._array.dtype)) if is_plain else _public.ones_like(out)
         elif not isinstance(grad, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
         elif grad.shape != out.shape:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2._dispatch.codegen import make_call
+from mindtorch_v2._dispatch.bind import make_call
 from mindtorch_v2._ops import table
 
 # PyTorch gives no gradient for integers. (The number of elements of a range is another matter.)

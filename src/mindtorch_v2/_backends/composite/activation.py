@@ -7,23 +7,13 @@ from ... import _dtype as dt
 from ..._dispatch import aten
 from ..._dispatch.registry import composite, stepwise
 from ..._dispatch.resolve import type_word
-from . import shown_steps as _shown_steps  # noqa: F401  registers the cheap observed forms
+from . import kernel_steps as _kernel_steps  # noqa: F401  registers steps
 
 SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805
 
 
 # --- steps that an observer sees ----------------------------------------------------------------------------------------
-@stepwise("relu")
-def relu(kernel: Any, self: Any) -> Any:
-    return kernel(self) if self.dtype is dt.bool_ else aten.overload("clamp_min")(self, 0)
-
-
-@stepwise("relu_")
-def relu_(kernel: Any, self: Any) -> Any:
-    return kernel(self) if self.dtype is dt.bool_ else aten.overload("clamp_min_")(self, 0)
-
-
 @stepwise("hardtanh")
 def hardtanh(kernel: Any, self: Any, min_val: Any, max_val: Any) -> Any:
     return aten.overload("clamp")(self, min_val, max_val) if self.dtype.inexact else kernel(self, min_val, max_val)

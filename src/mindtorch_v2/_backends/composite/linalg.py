@@ -10,7 +10,7 @@ from ..._dispatch import aten
 from ..._dispatch.registry import composite, stepwise
 from ..._shape import broadcast_shapes, normalize_dim
 from ..cpu.linalg import sizes
-from . import shown_steps as _shown_steps  # noqa: F401  registers the cheap observed forms
+from . import kernel_steps as _kernel_steps  # noqa: F401  registers steps
 
 Kernel = Callable[..., Any]
 
@@ -19,35 +19,6 @@ Kernel = Callable[..., Any]
 
 def _expanded(self: Any, shape: tuple[int, ...]) -> Any:
     return self if tuple(self.shape) == shape else aten.expand(self, shape)
-
-
-def _resolved(out: Any, a: Any, b: Any) -> Any:
-    """The result of a product; where both operands lie by rows, PyTorch resolves the result like them."""
-    return aten.resolve_conj(out) if a._array.flags.c_contiguous and b._array.flags.c_contiguous else out
-
-
-@stepwise("mm")
-def mm(kernel: Kernel, self: Any, mat2: Any) -> Any:
-    return _resolved(kernel(aten.resolve_conj(self), aten.resolve_conj(mat2)), self, mat2)
-
-
-@stepwise("bmm")
-def bmm(kernel: Kernel, self: Any, mat2: Any) -> Any:
-    return kernel(aten.resolve_conj(self), aten.resolve_conj(mat2))
-
-
-@stepwise("addmm")
-def addmm(kernel: Kernel, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
-    if mat1.dim() == 2 == mat2.dim() and mat1.shape[1] == mat2.shape[0]:
-        self = _expanded(self, (mat1.shape[0], mat2.shape[1]))
-    return _resolved(kernel(self, aten.resolve_conj(mat1), aten.resolve_conj(mat2), beta, alpha), mat1, mat2)
-
-
-@stepwise("baddbmm")
-def baddbmm(kernel: Kernel, self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
-    if batch1.dim() == 3 == batch2.dim() and batch1.shape[2] == batch2.shape[1]:
-        self = _expanded(self, (batch1.shape[0], batch1.shape[1], batch2.shape[2]))
-    return kernel(self, batch1, batch2, beta, alpha)
 
 
 @stepwise("addmv")

@@ -9,8 +9,8 @@ from ..._dispatch import aten
 from ..._dispatch.registry import composite
 from ..._shape import infer_size, normalize_dim, normalize_dims
 from ..._tensor import contiguous_format
+from . import kernel_steps as _kernel_steps  # noqa: F401  registers steps
 from . import movement_copies, movement_inplace, movement_joins, movement_pieces  # noqa: F401  - they register the rest of the family
-from . import shown_steps as _shown_steps  # noqa: F401  registers the cheap observed forms
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------------
@@ -79,14 +79,6 @@ def reshape_as(self: Any, other: Any) -> Any:
 
 
 # --- orders of dimensions ---------------------------------------------------------------------------------------------------
-@composite("t")
-def t(self: Any) -> Any:
-    n = self._array.ndim
-    if n > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
-    return aten.transpose(self, 0, 1 if n == 2 else 0)
-
-
 @composite("numpy_T")
 def numpy_t(self: Any) -> Any:
     return aten.permute(self, tuple(range(self._array.ndim - 1, -1, -1)))

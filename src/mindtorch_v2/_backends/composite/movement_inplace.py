@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import _observer
 from ..._dispatch import aten
-from ..._dispatch.registry import composite, stepwise
+from ..._dispatch.registry import composite
 from ..._keys import GRAD, META, NPU
 from ..._ops.movement_shapes import ordered_strides, storage_extent
 from ..._shape import contiguous_strides
@@ -58,12 +58,6 @@ def inner_event(name: str) -> Iterator[None]:
         yield
     finally:
         observer.leave()
-
-
-@stepwise("detach")
-def detach(kernel: Any, self: Any) -> Any:
-    with inner_event("detach"):
-        return kernel(self)
 
 
 @composite("detach_")

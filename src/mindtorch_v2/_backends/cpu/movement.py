@@ -121,7 +121,6 @@ def transpose(self: Array, dim0: int, dim1: int) -> Array:
 
 @kernel("t")
 def t(self: Array) -> Array:
-    """The short cut of the composite `t`, for calls that nobody watches."""
     if self.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return self.T

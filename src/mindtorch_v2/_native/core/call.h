@@ -1,16 +1,52 @@
-/* Calls of operators: what the files call*.c and the engine share. */
+/* Calls of operators: what the files call*.c and the engine share. A Call executes the plan that _dispatch/plan.py makes of an op. */
 #ifndef MINDTORCH_CALL_H
 #define MINDTORCH_CALL_H
 
 #include "tensor.h"
 
-enum { MAX_PARAMS = 16, MAX_OWNED = 4 };
-/* What an argument is. NUMBER: a tensor or a number; REPEATED: a number stands for several; SPREAD: the rest of the positions. */
-enum { VALUE, TENSOR_PARAM, OPTIONAL_TENSOR, NUMBER_PARAM, REPEATED, ELEMENT_TYPE, REAL, SPREAD };
-/* Where the result's type comes from. */
-enum { TYPE_OF_LEAD, TYPE_BOOL, TYPE_OF_ARRAY };
-/* What a node saves: an argument, the result, or a fact about an argument. */
-enum { SAVED_ARGUMENT, SAVED_RESULT, SAVED_SHAPE, SAVED_DTYPE, SAVED_OTHER };
+enum { MAX_PARAMS = 16, MAX_OWNED = 8 };
+
+/* The enums of _dispatch/plan.py and steps.py, in their order; tests/mindtorch_v2/test_call_plans.py compares them. */
+#define ARGUMENT_KINDS(NAME)                                                                                           \
+    NAME(ARGUMENT, VALUE)                                                                                              \
+    NAME(ARGUMENT, TENSOR)                                                                                             \
+    NAME(ARGUMENT, OPTIONAL_TENSOR)                                                                                    \
+    NAME(ARGUMENT, NUMBER)                                                                                             \
+    NAME(ARGUMENT, TENSOR_LIST)                                                                                        \
+    NAME(ARGUMENT, LIST_WITH_HOLES)                                                                                    \
+    NAME(ARGUMENT, REPEATED)                                                                                           \
+    NAME(ARGUMENT, ELEMENT_TYPE)                                                                                       \
+    NAME(ARGUMENT, REAL)                                                                                               \
+    NAME(ARGUMENT, SPREAD)                                                                                             \
+    NAME(ARGUMENT, DEVICE)                                                                                             \
+    NAME(ARGUMENT, UNSET)
+#define MAKES(NAME)                                                                                                    \
+    NAME(MAKES, TENSOR)                                                                                                \
+    NAME(MAKES, VIEW)                                                                                                  \
+    NAME(MAKES, WRITTEN)                                                                                               \
+    NAME(MAKES, SEVERAL)                                                                                               \
+    NAME(MAKES, VALUE)
+#define RESULT_TYPES(NAME)                                                                                             \
+    NAME(TYPE, OF_LEAD)                                                                                                \
+    NAME(TYPE, BOOL)                                                                                                   \
+    NAME(TYPE, OF_ARRAY)
+#define SAVED_KINDS(NAME)                                                                                              \
+    NAME(SAVED, ARGUMENT)                                                                                              \
+    NAME(SAVED, RESULT)                                                                                                \
+    NAME(SAVED, SHAPE)                                                                                                 \
+    NAME(SAVED, DTYPE)                                                                                                 \
+    NAME(SAVED, FACT)
+#define STEPS_KINDS(NAME)                                                                                              \
+    NAME(STEPS, NONE)                                                                                                  \
+    NAME(STEPS, INSIDE)                                                                                                \
+    NAME(STEPS, NODE)                                                                                                  \
+    NAME(STEPS, PRODUCT)
+#define ENUMERATOR(prefix, name) prefix##_##name,
+enum { ARGUMENT_KINDS(ENUMERATOR) };
+enum { MAKES(ENUMERATOR) };
+enum { RESULT_TYPES(ENUMERATOR) };
+enum { SAVED_KINDS(ENUMERATOR) };
+enum { STEPS_KINDS(ENUMERATOR) };
 
 typedef struct {
     PyObject *name, *unset; /* unset: the default, NULL where there is none */
@@ -18,46 +54,48 @@ typedef struct {
 } Param;
 
 typedef struct {
-    int what, param;
-    unsigned users;             /* edges of which one must exist, or nothing is saved; 0: always saved */
-    bool has_version;           /* its version is to be checked when it is used */
-    PyObject *fact, *otherwise; /* how to ask for it, and what stands for it where the argument is no tensor */
+    int what, position;      /* of the argument, or the number of the output */
+    unsigned users;          /* edges of which one must exist, or nothing is saved; 0: always saved */
+    PyObject *fact, *absent; /* how to ask for it, and what stands for it where the argument is no tensor */
 } SavedValue;
 
 typedef struct {
-    PyTypeObject *node; /* NULL: the op has no derivative here */
-    PyObject *view_edge, *versions_of;
+    PyTypeObject *node; /* NULL: the op has no derivative */
+    PyObject *view_edge, *versions_of, *slot;
     int inputs[MAX_PARAMS], input_count;
     SavedValue saved[MAX_PARAMS];
     int saved_count;
+    bool takes_lists;  /* an input is a list of tensors: an edge for each */
     bool only_inexact; /* a result of another type is a constant */
+    unsigned constant; /* outputs that have no gradient, as bits */
 } Gradient;
-
-/* How an observed call shows its steps without Python: one step around the kernel, a step that is no operator, or the operands of a
- * matrix product resolved before it and its result after. */
-enum { NO_STEPS, STEP_INSIDE, STEP_NODE, STEPS_OF_PRODUCT };
 
 typedef struct {
     int kind;
-    PyObject *op, *name; /* the step's operator, or its name */
-    PyObject *constants; /* what follows the first argument: a tuple */
-    int dimensions;      /* of the first argument, where that matters; else -1 */
-    int first;           /* of a product: the place of its first operand */
-    bool shows_result;   /* whether a result of contiguous operands is shown resolved */
-    PyObject *expand;    /* the operator that brings what is added to the result's shape, or NULL */
+    PyObject *op, *name;         /* the step's operator (NULL where none is shown), or its name */
+    PyObject *constants, *fewer; /* what follows the first argument: tuples */
+    int dimensions;              /* of the first argument, where that matters; else -1 */
+    int first, rank;             /* of a product: the position of its first operand, and their dimensions */
+    bool shows_result;           /* whether a result of contiguous operands is shown resolved */
+    PyObject *expand;            /* the operator that brings what is added to the result's shape, or NULL */
 } Steps;
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *function; /* the call function in Python, which does everything that is not done here */
-    PyObject *op, *kernel, *direct, *shown;
+    PyObject *function;           /* the call function in Python, which does everything that is not done here */
+    PyObject *op, *unseeded;      /* unseeded: what is told where no generator is given, or NULL */
+    int generator;                /* its position */
+    PyObject *kernel, *direct;    /* arrays in, arrays out; NULL where there is none */
+    PyObject *composite;          /* tensors in, tensors out; NULL of a leaf op */
+    PyObject *boxed;              /* the same of a leaf op on the device `boxed_key`, once the dispatcher has found it */
+    long boxed_key;
     Param params[MAX_PARAMS];
-    int count, positional, lead, result_type;
-    unsigned casting; /* parameters of one type, as bits */
-    bool wants_inexact, inplace, is_view, is_graph_view, is_observable, allocates_inside, is_composite, on_devices;
-    bool joins;              /* several tensors are joined elementwise: their memory orders may differ */
-    PyObject *device_kernel; /* tensors in, tensors out; NULL until the dispatcher found one */
+    int count, positional, lead, makes, result_type;
+    int loop;                     /* which loop of loops.c computes a few elements; 0: none */
+    unsigned casting;             /* parameters of one type, as bits */
+    PyObject *tuple_type;         /* of several outputs; NULL for a plain tuple */
+    bool wants_inexact, joins, is_view, is_graph_view, writes, has_steps, below_autograd, enters_below, is_numbered;
     Gradient gradient;
     Steps steps;
 } Call;
@@ -68,33 +106,68 @@ typedef struct {
     PyObject *array[MAX_PARAMS]; /* the same for the kernel */
     PyObject *owned[MAX_OWNED];
     int owned_count;
-    int64_t sequence_nr; /* -1: gradients are off */
-    bool grad, observed, on_device;
-    Core *core; /* who is told, and by which methods (modes.Seen): held, as a profile may end inside the call */
-    PyObject *seen;
+    long keys;           /* of the tensors */
+    bool has_number;     /* a number stands where a tensor may */
+    bool grad, observed;
+    PyObject *boxed;     /* tensors in, tensors out: runs instead of the kernel on arrays; borrowed, or NULL */
+    int64_t sequence_nr; /* -1: the event carries none */
+    Core *core;          /* who is told: held, as a profile may end inside the call */
 } Arguments;
 
-bool steps_fit(const Call *call,
-               const Arguments *arguments); /* whether the op's steps are known here, for such arguments */
-PyObject *steps_run(const Call *call, Arguments *arguments);
-int steps_read(PyObject *given, Steps *steps);
-PyObject *plain_kernel(const Call *call, Arguments *arguments);
-const ArrayFields *fields_of(PyObject *array); /* NULL where it cannot be read */
-extern PyObject *next_sequence_nr;             /* a list of one number */
+/* Whether something was done, goes to the Python function, or failed with an error set. */
+enum { FALLBACK = 0, DONE = 1, FAILED = -1 };
 
-PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords);
-int record_gradient(const Call *call, const Arguments *arguments, Tensor *made);
+/* call_state.c: the modes of the process and the thread, what calls need of the package. */
+extern long mode_word;                /* as SPACE["_mode"] */
+extern Core *active_core;             /* the recorder, where it is the observer and a native one */
+extern PyTypeObject *array_class;
+extern PyObject *next_sequence_nr;    /* a list of one number */
+extern PyObject *settle, *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_device, *resolve_device;
+bool thread_has_no_grad(void);
+bool is_plain_call(void);             /* nobody wants calls to go the general way */
+bool asks_subclasses(void);           /* a subclass of Tensor exists that is asked before operators */
 bool is_inexact(PyObject *dtype);
-bool is_plain_call(void);                     /* nobody wants calls to go the general way */
+PyObject *key_number(long key);       /* borrowed: the keys of a tensor without gradient on one device */
+PyObject *cpu_tensor_keys(void);      /* borrowed */
+const ArrayFields *fields_of(PyObject *array); /* NULL where it cannot be read */
+PyObject *shape_of(PyObject *array);
 bool owns_plain_memory(const Tensor *tensor); /* a contiguous CPU tensor whose memory nobody else can see */
 bool is_row_major(const Tensor *tensor);      /* its elements lie in the order of their indices */
-PyObject *cpu_tensor_keys(void);              /* borrowed */
-PyObject *shape_of(PyObject *array);
+
+/* call_type.c: adds the enums above to a module, as dictionaries. */
+int calls_export(PyObject *module);
+
+/* call_bind.c */
+int bind_arguments(const Call *call, Arguments *arguments, PyObject *const *args, Py_ssize_t count, PyObject *keywords);
+int read_arguments(const Call *call, Arguments *arguments);
+bool has_subclass(const Call *call, const Arguments *arguments);
+
+/* call_result.c: what the kernel returned (stolen) as the op's result. */
+PyObject *make_result(const Call *call, const Arguments *arguments, PyObject *made);
+int check_target(PyObject *target);
+int watch_results(PyObject *made);
+
+/* call_grad.c: ties a result, or a tuple or list of them, to a new node; -1 with an error set. */
+int record_gradient(const Call *call, const Arguments *arguments, PyObject *made);
+
+/* call_steps.c */
+bool steps_fit(const Call *call, const Arguments *arguments); /* whether the steps can be shown around the kernel on arrays */
+PyObject *steps_run(const Call *call, Arguments *arguments);
+int steps_read(PyObject *given, Steps *steps);
+
+/* call.c */
+PyObject *run_kernel(const Call *call, Arguments *arguments);
+PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords);
 
 /* Whether an argument is or may be a tensor. */
 static inline bool takes_tensor(const Param *param)
 {
-    return param->kind >= TENSOR_PARAM && param->kind <= NUMBER_PARAM;
+    return param->kind >= ARGUMENT_TENSOR && param->kind <= ARGUMENT_NUMBER;
+}
+
+static inline bool takes_list(const Param *param)
+{
+    return param->kind == ARGUMENT_TENSOR_LIST || param->kind == ARGUMENT_LIST_WITH_HOLES;
 }
 
 #endif

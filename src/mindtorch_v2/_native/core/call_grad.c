@@ -1,8 +1,7 @@
 /* The node of a call whose result requires a gradient. */
 #include "call.h"
 
-PyObject *next_sequence_nr;
-
+/* --- edges ---------------------------------------------------------------------------------------------------------------- */
 /* Where the gradient of an argument goes: a new reference, None where it needs none, NULL with an error set. */
 static PyObject *edge_of(const Gradient *gradient, PyObject *value)
 {
@@ -16,35 +15,73 @@ static PyObject *edge_of(const Gradient *gradient, PyObject *value)
     return held(PyLong_AsLong(tensor->keys) & KEY_GRAD ? value : Py_None);
 }
 
+static bool is_list(const Call *call, int input)
+{
+    return takes_list(&call->params[call->gradient.inputs[input]]);
+}
+
+/* How many edges an input has. */
+static Py_ssize_t edge_count(const Call *call, const Arguments *arguments, int input)
+{
+    PyObject *value = arguments->bound[call->gradient.inputs[input]];
+    return is_list(call, input) ? PySequence_Fast_GET_SIZE(value) : 1;
+}
+
+/* A tuple of edges, one per input or tensor of a list; `present` tells as bits which inputs have one. */
 static PyObject *edges_of(const Call *call, const Arguments *arguments, unsigned *present)
 {
     const Gradient *gradient = &call->gradient;
-    PyObject *edges = PyTuple_New(gradient->input_count);
-    if (!edges)
-        return NULL;
+    Py_ssize_t total = 0, place = 0;
+    for (int i = 0; i < gradient->input_count; i++)
+        total += edge_count(call, arguments, i);
+    PyObject *edges = PyTuple_New(total);
     *present = 0;
-    for (int i = 0; i < gradient->input_count; i++) {
-        PyObject *edge = edge_of(gradient, arguments->bound[gradient->inputs[i]]);
-        if (!edge) {
-            Py_DECREF(edges);
-            return NULL;
+    for (int i = 0; edges && i < gradient->input_count; i++) {
+        PyObject *value = arguments->bound[gradient->inputs[i]];
+        Py_ssize_t count = edge_count(call, arguments, i);
+        for (Py_ssize_t k = 0; edges && k < count; k++) {
+            PyObject *edge = edge_of(gradient, is_list(call, i) ? PySequence_Fast_GET_ITEM(value, k) : value);
+            if (!edge) {
+                Py_CLEAR(edges);
+                break;
+            }
+            *present |= (unsigned)(edge != Py_None) << i;
+            PyTuple_SET_ITEM(edges, place++, edge);
         }
-        *present |= (unsigned)(edge != Py_None) << i;
-        PyTuple_SET_ITEM(edges, i, edge);
     }
     return edges;
 }
 
-/* The result as it is saved: without its place in the graph, which would be a cycle. */
-static PyObject *saved_result(const Call *call, Tensor *made)
+/* Tells a node of an op that takes lists how many edges each input has. */
+static int set_counts(const Call *call, const Arguments *arguments, Node *node)
 {
-    if (!call->is_view && made->storage == Py_None) {
+    PyObject *counts = PyTuple_New(call->gradient.input_count);
+    for (int i = 0; counts && i < call->gradient.input_count; i++) {
+        PyObject *count = PyLong_FromSsize_t(edge_count(call, arguments, i));
+        if (count)
+            PyTuple_SET_ITEM(counts, i, count);
+        else
+            Py_CLEAR(counts);
+    }
+    int set = counts ? PyObject_SetAttrString((PyObject *)node, "counts", counts) : -1;
+    Py_XDECREF(counts);
+    return set;
+}
+
+/* --- saved values ----------------------------------------------------------------------------------------------------------- */
+/* An output as it is saved: without its place in the graph, which would be a cycle. */
+static PyObject *saved_result(PyObject *output)
+{
+    if (output == Py_None)
+        return held(output);
+    Tensor *made = (Tensor *)output;
+    if (made->storage == Py_None) {
         PyObject *storage = storage_make();
         if (!storage)
             return NULL;
         Py_SETREF(made->storage, storage);
     }
-    Tensor *alias = tensor_of(made->array, made->keys, made->dtype);
+    Tensor *alias = tensor_of(made->array, key_number(PyLong_AsLong(made->keys) & KEY_DEVICES), made->dtype);
     if (alias) {
         Py_INCREF(made->device);
         Py_SETREF(alias->device, made->device);
@@ -56,47 +93,64 @@ static PyObject *saved_result(const Call *call, Tensor *made)
 
 static PyObject *saved_fact(const SavedValue *value, PyObject *given)
 {
+    if (PyList_Check(given) || PyTuple_Check(given))
+        return PyObject_CallOneArg(value->fact, given);
     if (!is_tensor(given))
-        return held(value->otherwise);
+        return held(value->absent);
     Tensor *tensor = (Tensor *)given;
     if (value->what == SAVED_SHAPE)
         return shape_of(tensor->array);
     return value->what == SAVED_DTYPE ? held(tensor->dtype) : PyObject_CallOneArg(value->fact, given);
 }
 
-static PyObject *saved_values(const Call *call, const Arguments *arguments, Tensor *made, unsigned present,
-                              bool *versioned)
+static PyObject *output_at(PyObject *made, int number)
+{
+    return is_tensor(made) ? made : PySequence_Fast_GET_ITEM(made, number);
+}
+
+static PyObject *saved_value(const SavedValue *value, const Arguments *arguments, PyObject *made, unsigned present)
+{
+    if (value->what == SAVED_RESULT)
+        return saved_result(output_at(made, value->position));
+    PyObject *given = arguments->bound[value->position];
+    if (value->what != SAVED_ARGUMENT)
+        return saved_fact(value, given);
+    return held(value->users && !(value->users & present) && is_tensor(given) ? Py_None : given);
+}
+
+/* Whether a saved tensor was written before: its version is to be kept. */
+static bool was_written(PyObject *kept)
+{
+    return is_tensor(kept) && ((Tensor *)kept)->storage != Py_None
+           && PyObject_IsTrue(((Storage *)((Tensor *)kept)->storage)->version) == 1;
+}
+
+static int set_saved(const Call *call, const Arguments *arguments, PyObject *made, unsigned present, Node *node)
 {
     const Gradient *gradient = &call->gradient;
+    if (!gradient->saved_count)
+        return 0;
+    bool versioned = false;
     PyObject *saved = PyTuple_New(gradient->saved_count);
     for (int i = 0; saved && i < gradient->saved_count; i++) {
-        const SavedValue *value = &gradient->saved[i];
-        PyObject *given = value->what == SAVED_RESULT ? NULL : arguments->bound[value->param], *kept;
-        if (value->what == SAVED_RESULT)
-            kept = saved_result(call, made);
-        else if (value->what != SAVED_ARGUMENT)
-            kept = saved_fact(value, given);
-        else {
-            kept = held(value->users && !(value->users & present) ? Py_None : given);
-            *versioned |= value->has_version && is_tensor(given) && ((Tensor *)given)->storage != Py_None;
-        }
+        PyObject *kept = saved_value(&gradient->saved[i], arguments, made, present);
         if (!kept)
             Py_CLEAR(saved);
-        else
+        else {
             PyTuple_SET_ITEM(saved, i, kept);
+            versioned |= was_written(kept);
+        }
     }
-    return saved;
-}
-
-static int set_versions(const Gradient *gradient, Node *node)
-{
-    PyObject *versions = PyObject_CallOneArg(gradient->versions_of, node->saved);
-    if (!versions)
+    if (!saved)
         return -1;
-    Py_SETREF(node->versions, versions);
-    return 0;
+    Py_SETREF(node->saved, saved);
+    PyObject *versions = versioned ? PyObject_CallOneArg(gradient->versions_of, saved) : NULL;
+    if (versions)
+        Py_SETREF(node->versions, versions);
+    return versioned && !versions ? -1 : 0;
 }
 
+/* --- the node ----------------------------------------------------------------------------------------------------------------- */
 static int set_number(Node *node)
 {
     PyObject *now = PyList_GET_ITEM(next_sequence_nr, 0), *next = PyLong_FromLongLong(PyLong_AsLongLong(now) + 1);
@@ -107,67 +161,138 @@ static int set_number(Node *node)
     return PyList_SetItem(next_sequence_nr, 0, next);
 }
 
-/* Tells a node where the result lies, for the gradients that it will get. */
-static int set_place(Node *node, const Tensor *made)
+static int set_thread(Node *node)
 {
-    return PyObject_SetAttrString((PyObject *)node, "key", made->keys) < 0
+    PyObject *thread = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
+    if (!thread)
+        return -1;
+    Py_SETREF(node->forward_thread, thread);
+    return 0;
+}
+
+/* Describes the one output, and where it lies if that is not the CPU. */
+static int describe_output(Node *node, const Tensor *made)
+{
+    PyObject *shape = shape_of(made->array);
+    if (!shape)
+        return -1;
+    Py_SETREF(node->shape, shape);
+    Py_INCREF(made->dtype);
+    Py_SETREF(node->dtype, made->dtype);
+    long device = PyLong_AsLong(made->keys) & KEY_DEVICES;
+    if (device == KEY_CPU)
+        return 0;
+    return PyObject_SetAttrString((PyObject *)node, "key", key_number(device)) < 0
                    || PyObject_SetAttrString((PyObject *)node, "device", made->device) < 0
                ? -1
                : 0;
 }
 
-/* The node of a result, tied to where its gradients go (stolen). */
-static Node *make_node(const Call *call, const Arguments *arguments, Tensor *made, PyObject *edges, unsigned present)
+/* Describes several outputs: (shape, type, device) each. */
+static int describe_outputs(Node *node, PyObject *made)
 {
-    const Gradient *gradient = &call->gradient;
-    Node *node = node_of(gradient->node);
-    if (!node) {
-        Py_DECREF(edges);
-        return NULL;
-    }
-    bool versioned = false;
-    Py_SETREF(node->next, edges);
-    PyObject *saved = gradient->saved_count ? saved_values(call, arguments, made, present, &versioned) : NULL;
-    if (saved)
-        Py_SETREF(node->saved, saved);
-    PyObject *shape = !saved && gradient->saved_count ? NULL : shape_of(made->array);
-    if (shape)
-        Py_SETREF(node->shape, shape);
-    Py_INCREF(made->dtype);
-    Py_SETREF(node->dtype, made->dtype);
-    if (!shape || (versioned && set_versions(gradient, node) < 0) || set_number(node) < 0)
-        Py_CLEAR(node);
-    if (node && arguments->observed) {
-        PyObject *thread = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
-        if (thread)
-            Py_SETREF(node->forward_thread, thread);
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(made);
+    PyObject *specs = PyTuple_New(count);
+    for (Py_ssize_t i = 0; specs && i < count; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(made, i), *spec;
+        if (item == Py_None)
+            spec = held(item);
+        else {
+            const Tensor *tensor = (const Tensor *)item;
+            spec = Py_BuildValue("(NOO)", shape_of(tensor->array), tensor->dtype,
+                                 key_number(PyLong_AsLong(tensor->keys) & KEY_DEVICES));
+        }
+        if (spec)
+            PyTuple_SET_ITEM(specs, i, spec);
         else
-            Py_CLEAR(node);
+            Py_CLEAR(specs);
     }
-    return node;
+    int set = specs ? PyObject_SetAttrString((PyObject *)node, "specs", specs) : -1;
+    Py_XDECREF(specs);
+    return set;
 }
 
-/* Makes a fresh result part of the graph. It stays a constant where no argument has a place in it. */
-int record_gradient(const Call *call, const Arguments *arguments, Tensor *made)
+/* Makes an edge (stolen, may be NULL) the origin of a tensor. */
+static int attach(Tensor *made, PyObject *edge)
 {
-    if (call->gradient.only_inexact && !is_inexact(made->dtype))
-        return 0;
-    unsigned present;
-    PyObject *edges = edges_of(call, arguments, &present);
-    if (!edges)
-        return -1;
-    if (!present) {
-        Py_DECREF(edges);
-        return 0;
-    }
-    Node *node = make_node(call, arguments, made, edges, present);
-    PyObject *keys = PyLong_FromLong(PyLong_AsLong(made->keys) | KEY_GRAD);
-    if (!node || !keys || (arguments->on_device && set_place(node, made) < 0)) {
-        Py_XDECREF(node);
-        Py_XDECREF(keys);
+    PyObject *keys = edge ? PyLong_FromLong(PyLong_AsLong(made->keys) | KEY_GRAD) : NULL;
+    if (!keys) {
+        Py_XDECREF(edge);
         return -1;
     }
     Py_SETREF(made->keys, keys);
-    Py_SETREF(made->edge, (PyObject *)node);
+    Py_SETREF(made->edge, edge);
     return 0;
+}
+
+static int attach_several(const Call *call, Node *node, PyObject *made)
+{
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(made); i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(made, i);
+        if (item == Py_None)
+            continue;
+        bool has_gradient = is_inexact(((Tensor *)item)->dtype) && !(i < 32 && call->gradient.constant >> i & 1);
+        if (has_gradient && attach((Tensor *)item, PyObject_CallFunction(call->gradient.slot, "On", node, i)) < 0)
+            return -1;
+        if (call->is_view) {
+            PyObject *multi = PyUnicode_InternFromString("multi");
+            if (!multi)
+                return -1;
+            Py_SETREF(((Tensor *)item)->view_kind, multi);
+        }
+    }
+    return 0;
+}
+
+static bool is_constant(const Gradient *gradient, PyObject *made)
+{
+    bool single = is_tensor(made);
+    bool has_inexact = single && is_inexact(((Tensor *)made)->dtype);
+    for (Py_ssize_t i = 0; !single && !has_inexact && i < PySequence_Fast_GET_SIZE(made); i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(made, i);
+        has_inexact = item != Py_None && is_inexact(((Tensor *)item)->dtype);
+    }
+    return gradient->only_inexact && !has_inexact;
+}
+
+/* Whether a result is a tensor, or a tuple or list of tensors and None. */
+static bool is_recordable(PyObject *made)
+{
+    if (is_tensor(made))
+        return true;
+    if (!PyTuple_Check(made) && !PyList_Check(made))
+        return false;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(made); i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(made, i);
+        if (item != Py_None && !is_tensor(item))
+            return false;
+    }
+    return true;
+}
+
+int record_gradient(const Call *call, const Arguments *arguments, PyObject *made)
+{
+    const Gradient *gradient = &call->gradient;
+    if (!is_recordable(made) || is_constant(gradient, made))
+        return 0;
+    unsigned present;
+    PyObject *edges = edges_of(call, arguments, &present);
+    Node *node = edges && present ? node_of(gradient->node) : NULL;
+    if (!node) {
+        bool failed = !edges || present;
+        Py_XDECREF(edges);
+        return failed ? -1 : 0; /* a constant: no argument has a place in the graph */
+    }
+    Py_SETREF(node->next, edges);
+    bool single = is_tensor(made);
+    bool failed = (gradient->takes_lists && set_counts(call, arguments, node) < 0)
+                  || set_saved(call, arguments, made, present, node) < 0 || set_number(node) < 0
+                  || (single ? describe_output(node, (Tensor *)made) : describe_outputs(node, made)) < 0
+                  || (arguments->observed && set_thread(node) < 0);
+    if (!failed && single)
+        failed = is_inexact(((Tensor *)made)->dtype) && attach((Tensor *)made, held((PyObject *)node)) < 0;
+    else if (!failed)
+        failed = attach_several(call, node, made) < 0;
+    Py_DECREF(node);
+    return failed ? -1 : 0;
 }

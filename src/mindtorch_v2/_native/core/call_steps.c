@@ -1,4 +1,4 @@
-/* The steps of an observed call, shown around the one kernel that does them all. */
+/* The steps of an observed call, shown around the one kernel that does them all: the plan's steps (see _dispatch/steps.py). */
 #include "call.h"
 
 static int mark(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count)
@@ -6,38 +6,63 @@ static int mark(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t coun
     return core_begin_op(core, op, args, count, NULL, -1) < 0 || core_end_op(core, true) < 0 ? -1 : 0;
 }
 
-static PyObject *run_inside(const Call *call, Arguments *arguments, Core *core)
+/* Runs the kernel inside an event that was begun. Memory of a new result belongs to that step. */
+static PyObject *run_inside(const Call *call, Arguments *arguments, int begun)
 {
-    const Steps *steps = &call->steps;
-    PyObject *args[MAX_PARAMS] = {arguments->bound[0]};
-    Py_ssize_t count = PyTuple_GET_SIZE(steps->constants) + 1;
-    for (Py_ssize_t i = 1; i < count; i++)
-        args[i] = PyTuple_GET_ITEM(steps->constants, i - 1);
-    int begun = steps->kind == STEP_NODE ? core_begin_node(core, steps->name, -1, steps->op, NULL, 0, false, false)
-                                         : core_begin_op(core, steps->op, args, count, NULL, -1);
+    Core *core = arguments->core;
     if (begun < 0)
         return NULL;
-    PyObject *made = plain_kernel(call, arguments);
-    if (made && call->allocates_inside && core->watches_memory && watch_memory(made) < 0)
+    PyObject *made = run_kernel(call, arguments);
+    if (made && call->makes == MAKES_TENSOR && core->watches_memory && watch_memory(made) < 0)
         Py_CLEAR(made);
     if (core_end_op(core, made != NULL) < 0)
         Py_CLEAR(made);
     return made;
 }
 
+static PyObject *run_in_op(const Call *call, Arguments *arguments)
+{
+    const Steps *steps = &call->steps;
+    int have = fields_of(arguments->array[0])->nd;
+    if (steps->dimensions >= 0 && have > steps->dimensions)
+        return run_kernel(call, arguments);
+    PyObject *constants = steps->dimensions < 0 || have == steps->dimensions ? steps->constants : steps->fewer;
+    PyObject *args[MAX_PARAMS] = {arguments->bound[0]};
+    Py_ssize_t count = PyTuple_GET_SIZE(constants) + 1;
+    for (Py_ssize_t i = 1; i < count; i++)
+        args[i] = PyTuple_GET_ITEM(constants, i - 1);
+    return run_inside(call, arguments, core_begin_op(arguments->core, steps->op, args, count, NULL, -1));
+}
+
+static PyObject *run_in_node(const Call *call, Arguments *arguments)
+{
+    return run_inside(call, arguments,
+                      core_begin_node(arguments->core, call->steps.name, -1, key_number(0), NULL, 0, false, false));
+}
+
 /* What is added to a product is shown expanded where it has another shape than the result. */
-static int mark_expand(const Call *call, Arguments *arguments, Core *core, const ArrayFields *a, const ArrayFields *b)
+static int mark_expand(const Call *call, Arguments *arguments, const ArrayFields *a, const ArrayFields *b)
 {
     const ArrayFields *added = fields_of(arguments->array[0]);
-    if (a->nd != 2 || b->nd != 2 || a->dimensions[1] != b->dimensions[0]
-        || (added->nd == 2 && added->dimensions[0] == a->dimensions[0] && added->dimensions[1] == b->dimensions[1]))
+    int rank = call->steps.rank;
+    if (a->nd != rank || b->nd != rank || a->dimensions[rank - 1] != b->dimensions[rank - 2])
         return 0;
-    PyObject *shape = core->detail ? Py_BuildValue("(nn)", a->dimensions[0], b->dimensions[1]) : held(Py_None);
-    if (!shape)
-        return -1;
+    bool same = added->nd == rank && added->dimensions[rank - 1] == b->dimensions[rank - 1];
+    for (int i = 0; i < rank - 1 && same; i++)
+        same = added->dimensions[i] == a->dimensions[i];
+    if (same)
+        return 0;
+    PyObject *shape = PyTuple_New(rank);
+    for (int i = 0; shape && i < rank; i++) {
+        PyObject *size = PyLong_FromSsize_t(i == rank - 1 ? b->dimensions[i] : a->dimensions[i]);
+        if (size)
+            PyTuple_SET_ITEM(shape, i, size);
+        else
+            Py_CLEAR(shape);
+    }
     PyObject *args[] = {arguments->bound[0], shape, Py_False};
-    int marked = mark(core, call->steps.expand, args, 3);
-    Py_DECREF(shape);
+    int marked = shape ? mark(arguments->core, call->steps.expand, args, 3) : -1;
+    Py_XDECREF(shape);
     return marked;
 }
 
@@ -49,17 +74,17 @@ static int mark_result(const Call *call, Core *core, PyObject *array, PyObject *
     return marked;
 }
 
-static PyObject *run_product(const Call *call, Arguments *arguments, Core *core)
+static PyObject *run_product(const Call *call, Arguments *arguments)
 {
     enum { C_CONTIGUOUS = 1 };
     const Steps *steps = &call->steps;
+    Core *core = arguments->core;
     PyObject *const *operands = &arguments->bound[steps->first];
-    const ArrayFields *a = fields_of(arguments->array[steps->first]),
-                      *b = fields_of(arguments->array[steps->first + 1]);
-    if ((steps->expand && mark_expand(call, arguments, core, a, b) < 0) || mark(core, steps->op, operands, 1) < 0
-        || mark(core, steps->op, operands + 1, 1) < 0)
+    const ArrayFields *a = fields_of(arguments->array[steps->first]), *b = fields_of(arguments->array[steps->first + 1]);
+    if ((steps->expand && mark_expand(call, arguments, a, b) < 0)
+        || (steps->op && (mark(core, steps->op, operands, 1) < 0 || mark(core, steps->op, operands + 1, 1) < 0)))
         return NULL;
-    PyObject *made = plain_kernel(call, arguments);
+    PyObject *made = run_kernel(call, arguments);
     if (made && steps->shows_result && a->flags & b->flags & C_CONTIGUOUS
         && mark_result(call, core, made, ((Tensor *)operands[0])->dtype) < 0)
         Py_CLEAR(made);
@@ -68,38 +93,42 @@ static PyObject *run_product(const Call *call, Arguments *arguments, Core *core)
 
 bool steps_fit(const Call *call, const Arguments *arguments)
 {
-    const Steps *steps = &call->steps;
-    if (steps->kind == NO_STEPS)
+    if (call->steps.kind == STEPS_NONE)
         return false;
     for (int i = 0; i < call->count; i++)
-        if (call->params[i].kind == TENSOR_PARAM && !fields_of(arguments->array[i]))
+        if (call->params[i].kind == ARGUMENT_TENSOR && !fields_of(arguments->array[i]))
             return false;
-    return steps->dimensions < 0 || fields_of(arguments->array[0])->nd == steps->dimensions;
+    return true;
 }
 
 PyObject *steps_run(const Call *call, Arguments *arguments)
 {
-    Core *core = arguments->core;
-    return call->steps.kind == STEPS_OF_PRODUCT ? run_product(call, arguments, core)
-                                                : run_inside(call, arguments, core);
+    if (call->steps.kind == STEPS_PRODUCT)
+        return run_product(call, arguments);
+    return call->steps.kind == STEPS_NODE ? run_in_node(call, arguments) : run_in_op(call, arguments);
+}
+
+static PyObject *or_null(PyObject *value)
+{
+    return value == Py_None ? NULL : held(value);
 }
 
 int steps_read(PyObject *given, Steps *steps)
 {
-    /* (kind, op, name, constants, dimensions, first operand, whether the result is shown, expand) */
-    PyObject *expand;
+    /* (kind, op, name, constants, dimensions, constants for fewer, first operand, rank, whether the result is shown, expand) */
+    PyObject *op, *expand;
     int shows;
-    if (!PyArg_ParseTuple(given, "iOOO!iipO", &steps->kind, &steps->op, &steps->name, &PyTuple_Type, &steps->constants,
-                          &steps->dimensions, &steps->first, &shows, &expand))
+    if (!PyArg_ParseTuple(given, "iOOO!iO!iipO", &steps->kind, &op, &steps->name, &PyTuple_Type, &steps->constants,
+                          &steps->dimensions, &PyTuple_Type, &steps->fewer, &steps->first, &steps->rank, &shows, &expand))
         return -1;
-    if (PyTuple_GET_SIZE(steps->constants) >= MAX_PARAMS) {
-        PyErr_SetString(PyExc_ValueError, "expected at most 15 constants");
-        return -1;
-    }
-    Py_INCREF(steps->op);
     Py_INCREF(steps->name);
     Py_INCREF(steps->constants);
+    Py_INCREF(steps->fewer);
+    steps->op = or_null(op);
+    steps->expand = or_null(expand);
     steps->shows_result = shows;
-    steps->expand = expand == Py_None ? NULL : held(expand);
-    return 0;
+    if (PyTuple_GET_SIZE(steps->constants) < MAX_PARAMS && PyTuple_GET_SIZE(steps->fewer) < MAX_PARAMS)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "expected at most 15 constants");
+    return -1;
 }

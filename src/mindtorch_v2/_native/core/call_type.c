@@ -1,5 +1,6 @@
-/* The type of calls: made from the plan that _dispatch/native_call.py reads off an op, shown to Python as a function. */
+/* The type of calls: made from the plan that _dispatch/native_call.py translates, shown to Python as a function. */
 #include "call.h"
+#include "common/enums.h"
 
 static int read_param(PyObject *given, Param *param)
 {
@@ -16,32 +17,31 @@ static int read_param(PyObject *given, Param *param)
 
 static int read_saved(PyObject *given, SavedValue *value)
 {
-    /* (what, parameter, users, has version, how to ask, what else) */
-    int versioned;
-    if (!PyArg_ParseTuple(given, "iiIpOO", &value->what, &value->param, &value->users, &versioned, &value->fact,
-                          &value->otherwise))
+    /* (what, position, users, how to ask, what else) */
+    if (!PyArg_ParseTuple(given, "iiIOO", &value->what, &value->position, &value->users, &value->fact, &value->absent))
         return -1;
-    value->has_version = versioned;
     Py_INCREF(value->fact);
-    Py_INCREF(value->otherwise);
+    Py_INCREF(value->absent);
     return 0;
 }
 
 static int read_gradient(PyObject *given, Gradient *gradient)
 {
-    /* (node class, view_edge, versions_of, inputs, saved values, only inexact) */
+    /* (node class, view_edge, versions_of, Slot, inputs, whether one is a list, saved values, only inexact, constant outputs) */
     PyObject *node, *inputs, *saved;
-    int only;
-    if (!PyArg_ParseTuple(given, "OOOO!O!p", &node, &gradient->view_edge, &gradient->versions_of, &PyTuple_Type,
-                          &inputs, &PyTuple_Type, &saved, &only))
+    int lists, only;
+    if (!PyArg_ParseTuple(given, "OOOOO!pO!pI", &node, &gradient->view_edge, &gradient->versions_of, &gradient->slot,
+                          &PyTuple_Type, &inputs, &lists, &PyTuple_Type, &saved, &only, &gradient->constant))
         return -1;
+    Py_INCREF(gradient->view_edge);
+    Py_INCREF(gradient->versions_of);
+    Py_INCREF(gradient->slot);
     if (!PyType_Check(node) || !PyType_IsSubtype((PyTypeObject *)node, &NodeFields_Type)
         || PyTuple_GET_SIZE(inputs) > MAX_PARAMS || PyTuple_GET_SIZE(saved) > MAX_PARAMS) {
         PyErr_SetString(PyExc_TypeError, "expected a node class and at most 16 inputs and saved values");
         return -1;
     }
-    Py_INCREF(gradient->view_edge);
-    Py_INCREF(gradient->versions_of);
+    gradient->takes_lists = lists;
     gradient->only_inexact = only;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++)
         gradient->inputs[gradient->input_count++] = (int)PyLong_AsLong(PyTuple_GET_ITEM(inputs, i));
@@ -57,29 +57,35 @@ static PyObject *or_null(PyObject *value)
     return value == Py_None ? NULL : held(value);
 }
 
+/* Reads what follows the plain values: parameters, gradient, steps. */
+static int read_parts(Call *made, PyObject *params, PyObject *gradient, PyObject *steps)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(params); i++)
+        if (read_param(PyTuple_GET_ITEM(params, i), &made->params[made->count++]) < 0)
+            return -1;
+    return (gradient != Py_None && read_gradient(gradient, &made->gradient) < 0)
+                   || (steps != Py_None && steps_read(steps, &made->steps) < 0)
+               ? -1
+               : 0;
+}
+
 static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *words[] = {"function",      "op",
-                            "kernel",        "direct",
-                            "shown",         "params",
-                            "positional",    "lead",
-                            "result_type",   "casting",
-                            "wants_inexact", "inplace",
-                            "is_view",       "is_graph_view",
-                            "is_observable", "allocates_inside",
-                            "gradient",      "steps",
-                            "is_composite",  "on_devices",
-                            "joins",         NULL};
-    PyObject *function, *op, *kernel, *direct, *shown, *params, *gradient, *steps;
-    int positional, lead, result, inexact, inplace, view, graph_view, observable, inside, composite, devices, joins;
+    static char *words[] = {"function",   "op",         "unseeded",   "generator",   "kernel",        "direct",
+                            "composite",  "params",     "positional", "lead",        "casting",       "wants_inexact",
+                            "makes",      "result_type", "tuple_type", "joins",      "is_view",       "is_graph_view",
+                            "writes",     "has_steps",  "steps",      "below_autograd", "enters_below", "is_numbered",
+                            "gradient",   "loop",       NULL};
+    PyObject *function, *op, *unseeded, *kernel, *direct, *composite, *params, *tuple_type, *steps, *gradient;
+    int generator, positional, lead, inexact, makes, result, joins, view, graph_view, writes, has_steps, below, enters, numbered, loop;
     unsigned casting;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO!iiiIppppppOOppp", words, &function, &op, &kernel, &direct,
-                                     &shown, &PyTuple_Type, &params, &positional, &lead, &result, &casting, &inexact,
-                                     &inplace, &view, &graph_view, &observable, &inside, &gradient, &steps, &composite,
-                                     &devices, &joins))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOiOOOO!iiIpiiOpppppOpppOi", words, &function, &op, &unseeded, &generator,
+                                     &kernel, &direct, &composite, &PyTuple_Type, &params, &positional, &lead, &casting,
+                                     &inexact, &makes, &result, &tuple_type, &joins, &view, &graph_view, &writes,
+                                     &has_steps, &steps, &below, &enters, &numbered, &gradient, &loop))
         return NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(params);
-    if (count > MAX_PARAMS || (!composite && (lead < 0 || lead >= count)) || positional > count) {
+    if (count > MAX_PARAMS || lead >= count || positional > count || generator >= count) {
         PyErr_SetString(PyExc_ValueError, "expected at most 16 parameters, the leading one among them");
         return NULL;
     }
@@ -87,31 +93,30 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     if (!made)
         return NULL;
     made->vectorcall = call_vector;
-    made->is_composite = composite;
     made->function = held(function);
     made->op = held(op);
-    made->kernel = held(kernel);
+    made->unseeded = or_null(unseeded);
+    made->generator = generator;
+    made->kernel = or_null(kernel);
     made->direct = or_null(direct);
-    made->shown = or_null(shown);
+    made->composite = or_null(composite);
     made->positional = positional;
     made->lead = lead;
-    made->result_type = result;
     made->casting = casting;
     made->wants_inexact = inexact;
-    made->inplace = inplace;
+    made->makes = makes;
+    made->result_type = result;
+    made->tuple_type = or_null(tuple_type);
+    made->joins = joins;
     made->is_view = view;
     made->is_graph_view = graph_view;
-    made->is_observable = observable;
-    made->allocates_inside = inside;
-    made->on_devices = devices;
-    made->joins = joins;
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (read_param(PyTuple_GET_ITEM(params, i), &made->params[made->count++]) < 0) {
-            Py_DECREF(made);
-            return NULL;
-        }
-    if ((gradient != Py_None && read_gradient(gradient, &made->gradient) < 0)
-        || (steps != Py_None && steps_read(steps, &made->steps) < 0))
+    made->writes = writes;
+    made->has_steps = has_steps;
+    made->below_autograd = below;
+    made->enters_below = enters;
+    made->is_numbered = numbered;
+    made->loop = loop;
+    if (read_parts(made, params, gradient, steps) < 0)
         Py_CLEAR(made);
     return (PyObject *)made;
 }
@@ -119,28 +124,19 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 static void call_dealloc(Call *self)
 {
     PyObject_GC_UnTrack(self);
-    PyObject *own_objects[] = {self->function,
-                               self->op,
-                               self->kernel,
-                               self->direct,
-                               self->shown,
-                               self->device_kernel,
-                               (PyObject *)self->gradient.node,
-                               self->gradient.view_edge,
-                               self->gradient.versions_of,
-                               self->steps.op,
-                               self->steps.name,
-                               self->steps.constants,
-                               self->steps.expand};
-    for (size_t i = 0; i < sizeof own_objects / sizeof *own_objects; i++)
-        Py_XDECREF(own_objects[i]);
+    PyObject *objects[] = {self->function, self->op, self->unseeded, self->kernel, self->direct, self->composite, self->boxed,
+                           self->tuple_type, (PyObject *)self->gradient.node, self->gradient.view_edge,
+                           self->gradient.versions_of, self->gradient.slot, self->steps.op, self->steps.name,
+                           self->steps.constants, self->steps.fewer, self->steps.expand};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        Py_XDECREF(objects[i]);
     for (int i = 0; i < self->count; i++) {
         Py_XDECREF(self->params[i].name);
         Py_XDECREF(self->params[i].unset);
     }
     for (int i = 0; i < self->gradient.saved_count; i++) {
         Py_XDECREF(self->gradient.saved[i].fact);
-        Py_XDECREF(self->gradient.saved[i].otherwise);
+        Py_XDECREF(self->gradient.saved[i].absent);
     }
     Py_TYPE(self)->tp_free(self);
 }
@@ -149,7 +145,8 @@ static int call_traverse(Call *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->function);
     Py_VISIT(self->kernel);
-    Py_VISIT(self->device_kernel);
+    Py_VISIT(self->composite);
+    Py_VISIT(self->boxed);
     Py_VISIT(self->gradient.node);
     return 0;
 }
@@ -202,3 +199,15 @@ PyTypeObject Call_Type = {
     .tp_repr = call_repr,
     .tp_methods = call_methods,
 };
+
+#define NUMBERED(prefix, name) {#name, prefix##_##name},
+
+int calls_export(PyObject *module)
+{
+    static const NamedNumber kinds[] = {ARGUMENT_KINDS(NUMBERED)}, makes[] = {MAKES(NUMBERED)}, types[] = {RESULT_TYPES(NUMBERED)},
+                             saved[] = {SAVED_KINDS(NUMBERED)}, steps[] = {STEPS_KINDS(NUMBERED)};
+#define EXPORT(name, numbers) (export_numbers(module, name, numbers, sizeof numbers / sizeof *numbers) < 0)
+    bool failed = EXPORT("ArgumentKind", kinds) || EXPORT("Makes", makes) || EXPORT("ResultType", types)
+                  || EXPORT("SavedKind", saved) || EXPORT("StepsKind", steps);
+    return failed ? -1 : 0;
+}

@@ -1,4 +1,4 @@
-/* The loop of a backward pass, in C: what `_autograd.engine.run_plain` does in Python, on the same objects.
+/* The loop of a backward pass, in C: what `_autograd.engine.Pass` does in Python, on the same objects, for one root and all leaves.
  *
  * Targets (nodes and leaf tensors) are found in a small hash table by address; gradients wait there until all that a target
  * expects have arrived. Everything that computes (a node's `apply`, adding gradients, undoing a broadcast, accumulating into a leaf)
@@ -9,7 +9,7 @@
 static PyObject *tensor_type, *slot_type, *accumulate, *conform, *add_gradients, *run_hooked, *names_of, *observer_slot;
 static PyObject *s_node, *s_nr, *s_specs, *s_apply, *s_enter_node, *s_leave, *s_active, *s_pre_hooks, *s_retains;
 static PyObject *custom_node; /* the class of nodes that run the user's code */
-static PyObject *detach_op, *s_detach, *minus_one, *zero, *nothing, *leaf_evaluation, *leaf_name;
+static PyObject *detach, *minus_one, *zero, *nothing, *leaf_evaluation, *leaf_name;
 
 typedef struct {
     PyObject *target;   /* owned; NULL marks a free place */
@@ -422,20 +422,6 @@ static PyObject *names_of_node(PyObject *node)
 }
 
 /* --- running -------------------------------------------------------------------------------------------------------- */
-/* The events of `aten.detach(gradient)`, which is not called where the gradient is taken over. */
-static int show_detach(Core *core, PyObject *gradient)
-{
-    if (core_begin_op(core, detach_op, &gradient, 1, NULL, -1) < 0) {
-        return -1;
-    }
-    int result = core_begin_node(core, s_detach, -1, zero, NULL, 0, false, false);
-    if (result == 0) {
-        result = core_end_op(core, true);
-    }
-    int ended = core_end_op(core, result == 0);
-    return result < 0 ? -1 : ended;
-}
-
 /* A leaf's first gradient, where only the pass holds it and nothing else can see its memory: it is taken over. 1 if that was done. */
 static int take_over(Pass *pass, Tensor *leaf, Tensor *gradient, int observed)
 {
@@ -444,8 +430,12 @@ static int take_over(Pass *pass, Tensor *leaf, Tensor *gradient, int observed)
         || !owns_plain_memory(gradient)) {
         return 0;
     }
-    if (observed && show_detach(pass->core, (PyObject *)gradient) < 0) {
-        return -1;
+    if (observed) { /* PyTorch detaches the gradient that it takes over */
+        PyObject *detached = PyObject_CallOneArg(detach, (PyObject *)gradient);
+        if (detached == NULL) {
+            return -1;
+        }
+        Py_DECREF(detached);
     }
     Tensor *made = tensor_of(gradient->array, cpu_tensor_keys(), gradient->dtype);
     if (made == NULL) {
@@ -676,7 +666,7 @@ const char engine_configure_doc[] =
 PyObject *engine_configure(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     PyObject **places[] = {&tensor_type, &slot_type, &accumulate,    &conform,   &add_gradients,
-                           &run_hooked,  &names_of,  &observer_slot, &detach_op, &custom_node};
+                           &run_hooked,  &names_of,  &observer_slot, &detach, &custom_node};
     (void)module;
     if (n != 10 || !PyType_Check(args[0]) || !PyDict_Check(args[7]) || !PyType_Check(args[9])) {
         PyErr_SetString(PyExc_TypeError,
@@ -706,7 +696,6 @@ int engine_setup(void)
         {&s_active, "active"},
         {&s_pre_hooks, "pre_hooks"},
         {&s_retains, "retains"},
-        {&s_detach, "detach"},
         {&leaf_name, "torch::autograd::AccumulateGrad"},
         {&leaf_evaluation, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"},
     };

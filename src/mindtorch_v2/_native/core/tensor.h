@@ -66,7 +66,7 @@ PyObject *allocator_watch_owner(PyObject *module, PyObject *array);
 PyObject *allocator_next_block(PyObject *module, PyObject *ignored);
 
 PyObject *calls_setup(PyObject *module, PyObject *args);
-PyObject *calls_observe(PyObject *module, PyObject *args);
+PyObject *calls_observe(PyObject *module, PyObject *observer);
 PyObject *calls_keep_modes(PyObject *module, PyObject *args);
 PyObject *calls_set_bit(PyObject *module, PyObject *args);
 PyObject *calls_set_overridden(PyObject *module, PyObject *on);

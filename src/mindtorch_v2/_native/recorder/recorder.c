@@ -4,6 +4,7 @@
  * Only one thread at a time runs here, and nothing between finding a row's place and filling it runs Python code. */
 #include "inline.h"
 #include "common/enums.h"
+#include "core/loops.h"
 #include "core/tensor.h"
 #include "core/modes.h"
 #include "core/quiet.h"
@@ -673,8 +674,9 @@ static PyMethodDef functions[] = {
      "Notes the memory of an array, once; False where it was not allocated under watch."},
     {"next_block", allocator_next_block, METH_NOARGS, "A number that no block of the process has."},
     {"tensors_alive", tensors_alive, METH_NOARGS, "All tensors."},
+    {"setup_loops", loops_setup, METH_VARARGS, "setup_loops(_ARRAY_API, bool dtype): the numbers of loops by name."},
     {"setup_calls", calls_setup, METH_VARARGS, "What calls need of the package."},
-    {"observe", calls_observe, METH_VARARGS, "observe(observer, seen): who is told about calls."},
+    {"observe", calls_observe, METH_O, "observe(observer): who is told about calls."},
     {"run_backward", (PyCFunction)(void (*)(void))engine_run, METH_FASTCALL, engine_run_doc},
     {"configure_engine", (PyCFunction)(void (*)(void))engine_configure, METH_FASTCALL, engine_configure_doc},
     {"meet_threads", meet_threads, METH_VARARGS,
@@ -750,7 +752,8 @@ PyMODINIT_FUNC PyInit__core(void)
 #define NAMED_BIT(name, value) {#name, value},
     static const NamedNumber key_bits[] = {KEY_BITS(NAMED_BIT){"DEVICES", KEY_DEVICES}};
     if (launches_setup(module) < 0
-        || export_numbers(module, "KEY_BITS", key_bits, sizeof key_bits / sizeof *key_bits) < 0) {
+        || export_numbers(module, "KEY_BITS", key_bits, sizeof key_bits / sizeof *key_bits) < 0
+        || calls_export(module) < 0) {
         Py_DECREF(module);
         return NULL;
     }

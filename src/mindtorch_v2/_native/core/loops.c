@@ -1,0 +1,221 @@
+/* Elementwise operators on a few elements, computed here: a call of numpy takes longer than the work.
+ *
+ * A loop serves contiguous operands of one shape and of one of three types, or an operand and a Python number, whose elements are at most
+ * MOST. It declines everything else, which the op's kernel does. Results are those of the kernel bit by bit (test_loops.py). Arrays are made
+ * through numpy's C interface, found at run time: the positions in its table are part of numpy's ABI. */
+#include "loops.h"
+
+enum { MOST = 2048 };
+enum { NEW_FROM_DESCR = 94, ARRAY_TYPE = 2, ABI_VERSION = 0 }; /* positions in numpy's table */
+enum { C_CONTIGUOUS = 1, ALIGNED = 0x100, NOT_SWAPPED = 0x200 };
+
+typedef PyObject *NewFromDescr(PyTypeObject *, PyObject *, int, const Py_ssize_t *, const Py_ssize_t *, void *, int, PyObject *);
+static NewFromDescr *new_array;
+static PyObject *bool_descr;
+/* numpy's numbers of the three types. */
+enum { FLOAT_NUMBER = 11, DOUBLE_NUMBER = 12, LONG_NUMBER = 7, LONG_LONG_NUMBER = 9 };
+
+typedef uint64_t Whole; /* int64 wraps around, as unsigned numbers do */
+
+/* --- the loops ------------------------------------------------------------------------------------------------------------ */
+/* z[i] = x[i] op y[i], where y is an array or one number that stands for all. */
+#define BINARY(name, T, R, expression)                                                                                   \
+    static void name(const void *left, const void *right, void *result, Py_ssize_t count, bool is_number)                \
+    {                                                                                                                    \
+        const T *restrict a = left, *restrict b = right;                                                                 \
+        R *restrict z = result;                                                                                          \
+        if (is_number) {                                                                                                 \
+            const T y = *b;                                                                                              \
+            for (Py_ssize_t i = 0; i < count; i++) {                                                                     \
+                const T x = a[i];                                                                                        \
+                z[i] = (R)(expression);                                                                                  \
+            }                                                                                                            \
+            return;                                                                                                      \
+        }                                                                                                                \
+        for (Py_ssize_t i = 0; i < count; i++) {                                                                         \
+            const T x = a[i], y = b[i];                                                                                  \
+            z[i] = (R)(expression);                                                                                      \
+        }                                                                                                                \
+    }
+#define UNARY(name, T, expression)                                                                                       \
+    static void name(const void *left, const void *right, void *result, Py_ssize_t count, bool is_number)                \
+    {                                                                                                                    \
+        (void)right, (void)is_number;                                                                                    \
+        const T *restrict a = left;                                                                                      \
+        T *restrict z = result;                                                                                          \
+        for (Py_ssize_t i = 0; i < count; i++) {                                                                         \
+            const T x = a[i];                                                                                            \
+            z[i] = (expression);                                                                                         \
+        }                                                                                                                \
+    }
+#define ARITHMETIC(word, expression)                                                                                     \
+    BINARY(word##_float, float, float, expression)                                                                       \
+    BINARY(word##_double, double, double, expression)                                                                    \
+    BINARY(word##_long, Whole, Whole, expression)
+#define COMPARISON(word, expression)                                                                                     \
+    BINARY(word##_float, float, bool, expression)                                                                        \
+    BINARY(word##_double, double, bool, expression)                                                                      \
+    BINARY(word##_long, int64_t, bool, expression)
+
+ARITHMETIC(add, x + y)
+ARITHMETIC(sub, x - y)
+ARITHMETIC(mul, x *y)
+BINARY(div_float, float, float, x / y)
+BINARY(div_double, double, double, x / y)
+COMPARISON(eq, x == y)
+COMPARISON(ne, x != y)
+COMPARISON(lt, x < y)
+COMPARISON(le, x <= y)
+COMPARISON(gt, x > y)
+COMPARISON(ge, x >= y)
+UNARY(neg_float, float, -x)
+UNARY(neg_double, double, -x)
+UNARY(neg_long, Whole, 0 - x)
+UNARY(relu_float, float, x < 0 ? 0 : x)
+UNARY(relu_double, double, x < 0 ? 0 : x)
+
+typedef void Body(const void *, const void *, void *, Py_ssize_t, bool);
+typedef struct {
+    const char *name;
+    int operands;
+    bool gives_bool;
+    Body *of_float, *of_double, *of_long; /* NULL where the kernel does it */
+} Loop;
+
+#define FOR_ALL(word) word##_float, word##_double, word##_long
+static const Loop loops[] = {
+    {"", 0, false, NULL, NULL, NULL}, /* 0: none */
+    {"add", 2, false, FOR_ALL(add)},
+    {"sub", 2, false, FOR_ALL(sub)},
+    {"mul", 2, false, FOR_ALL(mul)},
+    {"div", 2, false, div_float, div_double, NULL},
+    {"eq", 2, true, FOR_ALL(eq)},
+    {"ne", 2, true, FOR_ALL(ne)},
+    {"lt", 2, true, FOR_ALL(lt)},
+    {"le", 2, true, FOR_ALL(le)},
+    {"gt", 2, true, FOR_ALL(gt)},
+    {"ge", 2, true, FOR_ALL(ge)},
+    {"neg", 1, false, FOR_ALL(neg)},
+    {"relu", 1, false, relu_float, relu_double, NULL},
+};
+
+/* --- operands --------------------------------------------------------------------------------------------------------------- */
+static const ArrayFields *plain_fields(PyObject *array)
+{
+    enum { WANTED = C_CONTIGUOUS | ALIGNED };
+    const ArrayFields *fields = fields_of(array);
+    return fields && (fields->flags & WANTED) == WANTED ? fields : NULL;
+}
+
+static int type_number(const ArrayFields *fields)
+{
+    const DescrFields *descr = (const DescrFields *)fields->descr;
+    return descr->byteorder == '=' || descr->byteorder == '|' ? descr->type_num : -1;
+}
+
+static Body *body_of(const Loop *loop, int number)
+{
+    if (number == FLOAT_NUMBER)
+        return loop->of_float;
+    if (number == DOUBLE_NUMBER)
+        return loop->of_double;
+    return (number == LONG_NUMBER || number == LONG_LONG_NUMBER) && sizeof(long) == 8 ? loop->of_long : NULL;
+}
+
+static bool same_shape(const ArrayFields *a, const ArrayFields *b)
+{
+    if (a->nd != b->nd)
+        return false;
+    for (int i = 0; i < a->nd; i++)
+        if (a->dimensions[i] != b->dimensions[i])
+            return false;
+    return true;
+}
+
+typedef union {
+    float of_float;
+    double of_double;
+} Number;
+
+/* A Python number as an element of a floating type; whole numbers only where each type that lies between holds them exactly. */
+static bool read_number(PyObject *value, int type, Number *number)
+{
+    double read;
+    if (PyFloat_CheckExact(value))
+        read = PyFloat_AS_DOUBLE(value);
+    else if (!PyLong_CheckExact(value))
+        return false;
+    else {
+        int overflow;
+        long whole = PyLong_AsLongAndOverflow(value, &overflow);
+        if (overflow || whole > (1L << 24) || whole < -(1L << 24))
+            return false;
+        read = (double)whole;
+    }
+    if (type == FLOAT_NUMBER)
+        number->of_float = (float)read;
+    else
+        number->of_double = read;
+    return type == FLOAT_NUMBER || type == DOUBLE_NUMBER;
+}
+
+/* Whether the arguments behind the operands have their defaults. */
+static bool rest_is_unset(const Call *call, const Arguments *arguments, int operands)
+{
+    for (int i = operands; i < call->count; i++)
+        if (arguments->bound[i] != call->params[i].unset)
+            return false;
+    return true;
+}
+
+PyObject *loop_run(const Call *call, const Arguments *arguments)
+{
+    const Loop *loop = &loops[call->loop];
+    const ArrayFields *a = plain_fields(arguments->array[0]), *b = NULL;
+    int type = a && new_array ? type_number(a) : -1;
+    Body *body = body_of(loop, type);
+    if (!body || !rest_is_unset(call, arguments, loop->operands))
+        return NULL;
+    Py_ssize_t count = 1;
+    for (int i = 0; i < a->nd; i++)
+        count *= a->dimensions[i];
+    Number number;
+    if (loop->operands == 2) {
+        bool is_array = Py_TYPE(arguments->array[1]) == array_class;
+        b = is_array ? plain_fields(arguments->array[1]) : NULL;
+        if (is_array ? !b || type_number(b) != type || !same_shape(a, b) : !read_number(arguments->array[1], type, &number))
+            return NULL;
+    }
+    if (count > MOST)
+        return NULL;
+    PyObject *made = new_array(array_class, held(loop->gives_bool ? bool_descr : a->descr), a->nd, a->dimensions, NULL, NULL, 0, NULL);
+    if (made)
+        body(a->data, b ? (const void *)b->data : &number, ((ArrayFields *)made)->data, count, !b);
+    return made;
+}
+
+/* --- set-up ------------------------------------------------------------------------------------------------------------------- */
+PyObject *loops_setup(PyObject *module, PyObject *args)
+{
+    /* setup_loops(numpy's _ARRAY_API, dtype of bool): the numbers of the loops by name; none where the interface is not known. */
+    PyObject *capsule, *names = PyDict_New();
+    (void)module;
+    if (!names || !PyArg_ParseTuple(args, "OO", &capsule, &bool_descr)) {
+        Py_XDECREF(names);
+        return NULL;
+    }
+    Py_INCREF(bool_descr);
+    void **table = PyCapsule_CheckExact(capsule) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+    if (!table || table[ARRAY_TYPE] != (void *)array_class || (((unsigned (*)(void))table[ABI_VERSION])() >> 24) - 1 > 1)
+        return names;
+    new_array = (NewFromDescr *)table[NEW_FROM_DESCR];
+    for (size_t i = 1; i < sizeof loops / sizeof *loops; i++) {
+        PyObject *number = PyLong_FromSize_t(i);
+        if (!number || PyDict_SetItemString(names, loops[i].name, number) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(number);
+        if (!names)
+            return NULL;
+    }
+    return names;
+}

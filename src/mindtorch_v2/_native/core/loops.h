@@ -1,0 +1,10 @@
+/* Elementwise operators on a few elements: see loops.c. */
+#ifndef MINDTORCH_LOOPS_H
+#define MINDTORCH_LOOPS_H
+
+#include "call.h"
+
+PyObject *loop_run(const Call *call, const Arguments *arguments); /* a new array; NULL where it is declined, or with an error set */
+PyObject *loops_setup(PyObject *module, PyObject *args);
+
+#endif
