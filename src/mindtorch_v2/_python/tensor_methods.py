@@ -456,7 +456,18 @@ def record_stream(self: Tensor, stream: Any) -> None:
 
 @method
 def is_shared(self: Tensor) -> bool:
-    return False
+    """Whether the tensor lies in memory that other processes can see."""
+    from .shared_memory import block_of
+    return block_of(self._array) is not None
+
+
+@method
+def share_memory_(self: Tensor) -> Tensor:
+    """Moves the tensor into memory that other processes can see. Views that were made before stay where they are."""
+    from .shared_memory import share
+    if self.is_cpu:
+        share(self)
+    return self
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:

@@ -7,52 +7,19 @@ from typing import Any
 import numpy as np
 
 from .. import _dtype as dt
-from .._storage import root_array
-from .._tensor import Parameter, Tensor
-from .shared import SharedBlock, block_of, map_block, new_block
+from .._python.shared_memory import map_block, share
+from .._tensor import Parameter, Tensor, wrap
 
 _NON_LEAF = ("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
              "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it on the "
              "queue).")
 
 
-def share(t: Tensor) -> SharedBlock:
-    """Moves the tensor into shared memory, if it is not there. Other tensors over the old memory stay where they are."""
-    if not t.is_cpu:
-        raise RuntimeError(f"only tensors in host memory can be shared between processes, got one on {t.device}")
-    array = _array(t)
-    found = block_of(array)
-    if found is not None:
-        return found
-    root = root_array(array)
-    made = new_block(root.nbytes)
-    copy = np.frombuffer(made, np.uint8)[:root.nbytes].view(root.dtype)
-    if root.size:
-        copy[...] = root.reshape(-1, order="A") if root.flags.forc else root.ravel()
-    t.data = _over(made, array.__array_interface__["data"][0] - root.__array_interface__["data"][0], array, t.dtype)
-    return made
-
-
-def _array(t: Tensor) -> np.ndarray:
-    return t.detach()._array  # type: ignore[no-any-return]
-
-
-def _over(block: SharedBlock, offset: int, like: np.ndarray, dtype: dt.dtype) -> Any:
-    """A tensor over shared memory with the shape and strides of an array."""
-    made = np.ndarray(like.shape, like.dtype, block, offset, like.strides)
-    return _wrap(made, dtype)
-
-
-def _wrap(array: np.ndarray, dtype: dt.dtype) -> Any:
-    from .._tensor import wrap
-    return wrap(array, dtype)
-
-
-def rebuild_tensor(cls: Any, fd: DupFd, size: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], word: str, dtype: str,
+def rebuild_tensor(cls: Any, fd: Any, size: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], word: str, dtype: str,
                    requires_grad: bool) -> Any:
     """The tensor in the receiving process."""
     block = map_block(fd.detach(), size)
-    made = _wrap(np.ndarray(shape, np.dtype(word), block, offset, strides), getattr(dt, dtype))
+    made = wrap(np.ndarray(shape, np.dtype(word), block, offset, strides), getattr(dt, dtype))
     if cls is Parameter:
         return Parameter(made, requires_grad)
     return made.requires_grad_(True) if requires_grad else made
@@ -64,7 +31,8 @@ def reduce_tensor(t: Tensor) -> tuple[Any, ...]:
         raise RuntimeError(_NON_LEAF)
     if not t.is_cpu:
         return t.__reduce_ex__(2)  # type: ignore[return-value]
-    block, array = share(t), _array(t)
+    block = share(t)
+    array = t._array
     start = np.frombuffer(block, np.uint8).__array_interface__["data"][0]
     return rebuild_tensor, (Parameter if isinstance(t, Parameter) else Tensor, DupFd(block.fd), len(block),
                             array.__array_interface__["data"][0] - start, array.shape, array.strides, array.dtype.str,

@@ -40,7 +40,7 @@ def _generator(factory: Callable[[], Any], func: Any) -> Any:
                 with factory():
                     generator.close()
                 raise
-            except BaseException as error:  # handed to the generator, which may go on
+            except BaseException as error:  # noqa: BLE001 - handed to the generator, which may go on
                 step, given = "throw", error
     return run
 

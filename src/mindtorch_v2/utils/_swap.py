@@ -6,8 +6,8 @@ from typing import Any
 
 from .._tensor import Tensor
 
-_FIELDS = ("_array", "_keys", "dtype", "_edge", "_storage", "_base", "_attr_version", "_grad", "_hooks", "_post_hooks", "_retain", "_device",
-           "_view_kind")
+_FIELDS = ("_array", "_keys", "dtype", "_edge", "_storage", "_base", "_view_version", "_grad", "_hooks", "_post_hooks", "_retain",
+           "_device", "_view_kind")
 
 
 def swap(t1: Tensor, t2: Tensor) -> None:

@@ -6,21 +6,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..._dispatch import aten
-from ..._random import Generator
+from ..._python.random import Generator
 from .sampler import Sampler
 
 __all__ = ["DistributedSampler"]
 
 
 def _process_count() -> int:
-    from ... import distributed
+    from ... import distributed as module
+    distributed: Any = module
     if not distributed.is_available():
         raise RuntimeError("Requires distributed package to be available")
     return distributed.get_world_size()
 
 
 def _process_rank() -> int:
-    from ... import distributed
+    from ... import distributed as module
+    distributed: Any = module
     if not distributed.is_available():
         raise RuntimeError("Requires distributed package to be available")
     return distributed.get_rank()

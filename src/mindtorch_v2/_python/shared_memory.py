@@ -8,6 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import _dtype as dt
+from .._storage import root_array
+from .._tensor import Tensor, wrap
+
 FOLDER = "/dev/shm"
 
 
@@ -48,3 +52,26 @@ def block_of(array: np.ndarray) -> SharedBlock | None:
     if isinstance(found, memoryview):
         found = found.obj
     return found if isinstance(found, SharedBlock) else None
+
+
+def share(t: Tensor) -> SharedBlock:
+    """Moves the tensor into shared memory, if it is not there. Other tensors over the old memory stay where they are."""
+    if not t.is_cpu:
+        raise RuntimeError(f"only tensors in host memory can be shared between processes, got one on {t.device}")
+    array = t._array
+    found = block_of(array)
+    if found is not None:
+        return found
+    root = root_array(array)
+    made = new_block(root.nbytes)
+    copy = np.frombuffer(made, np.uint8)[:root.nbytes].view(root.dtype)
+    if root.size:
+        copy[...] = root.reshape(-1, order="A") if root.flags.forc else root.ravel()
+    t.data = _over(made, array.__array_interface__["data"][0] - root.__array_interface__["data"][0], array, t.dtype)
+    return made
+
+
+def _over(block: SharedBlock, offset: int, like: np.ndarray, dtype: dt.dtype) -> Any:
+    """A tensor over shared memory with the shape and strides of an array."""
+    made = np.ndarray(like.shape, like.dtype, block, offset, like.strides)
+    return wrap(made, dtype)
