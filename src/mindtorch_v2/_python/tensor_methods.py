@@ -14,9 +14,9 @@ from .._autograd.engine import run_backward
 from .._autograd.hooks import RemovableHandle
 from .._autograd.node import edge_of, node_and_nr
 from .._dispatch import aten, modes
+from .._dispatch.checks import type_word
 from .._dispatch.namespace import public
 from .._dispatch.overrides import become
-from .._dispatch.resolve import type_word
 from .._keys import CPU, DEVICES, GRAD, META, NPU, OBSERVED, SPECIAL, SUBCLASS
 from .._storage import Storage, root_array, taken
 from .._tensor import Parameter, Tensor, _new, shallow_alias, wrap
