@@ -52,7 +52,7 @@ wheel: ## build a wheel and try it in an empty environment that has no compiler
 	$(PYTHON) -m venv build/wheel/build && build/wheel/build/bin/pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
 	$(PYTHON) -m venv build/wheel/try && build/wheel/try/bin/pip install --quiet --disable-pip-version-check --no-index --no-deps \
 	  "$$(ls -t dist/mindtorch_v2-*.whl | head -n 1)"
-	build/wheel/try/bin/pip install --quiet --disable-pip-version-check --only-binary :all: 'numpy>=2.1'
+	build/wheel/try/bin/pip install --quiet --disable-pip-version-check --only-binary :all: 'numpy>=2.1' 'ml_dtypes>=0.5'
 	cd build/wheel && CC=false PATH=try/bin try/bin/python ../../scripts/try_wheel.py
 
 .venv-bench/.done: pyproject.toml

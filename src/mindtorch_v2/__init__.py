@@ -15,12 +15,18 @@ from ._device import device
 from ._device import get_default as get_default_device
 from ._device import set_default as set_default_device
 from ._dispatch import aten as _aten
-from ._dtype import bool_ as bool  # noqa: A004 - torch.bool
 from ._dtype import (
+    bfloat16,
+    complex32,
     complex64,
     complex128,
     dtype,
     finfo,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
@@ -33,7 +39,11 @@ from ._dtype import (
     promote_types,
     set_default_dtype,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
+from ._dtype import bool_ as bool  # noqa: A004 - torch.bool
 from ._errors import OutOfMemoryError
 from ._lazy_names import LAZY as _LAZY
 from ._lazy_names import PRIVATE_MODULES as _PRIVATE_MODULES
@@ -60,6 +70,7 @@ from ._tensor import (
 # block (never touched, so it costs nothing) raises its threshold: a convolution step in a fresh process took half the time.
 _np.empty((1 << 25) - 65536, _np.uint8)
 _install()
+from . import _foreign_methods as _foreign  # noqa: E402
 from ._autograd.grad_mode import (  # noqa: E402
     enable_grad,
     inference_mode,
@@ -68,7 +79,6 @@ from ._autograd.grad_mode import (  # noqa: E402
     no_grad,
     set_grad_enabled,
 )
-from ._python import foreign_methods as _foreign  # noqa: E402
 from ._python import functions as _functions  # noqa: E402
 from ._python import tensor_methods as _tensor_methods  # noqa: E402 - properties and protocols, after the operators are in place
 from ._python.functions import *  # noqa: E402, F403
@@ -91,6 +101,7 @@ double = float64
 short = int16
 int = int32  # noqa: A001
 long = int64
+chalf = complex32
 cfloat = complex64
 cdouble = complex128
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e

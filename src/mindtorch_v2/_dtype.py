@@ -1,36 +1,69 @@
-"""Element types and PyTorch's rules for combining them."""
+"""Element types and PyTorch's rules for combining them.
+
+numpy has most of them itself. The others (bfloat16, the float8 types, complex32) come from ml_dtypes, which is imported when an array
+of such a type is first made: `dtype.np` is a slot that is filled then. Their arrays carry their type as any other array does.
+"""
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
+FIRST_USER_NUM = 256    # numpy's type numbers from here on belong to types that a library registered: those of ml_dtypes
+
 
 class dtype:
-    """An element type, such as `torch.float32`. One object per type; compare with `is` or `==`."""
+    """An element type, such as `torch.float32`. One object per type; compare with `is` or `==`.
 
-    __slots__ = ("name", "np", "itemsize", "is_floating_point", "is_complex", "inexact", "category", "code", "cpp_name", "__weakref__")
+    name            as in `torch.<name>`
+    np              numpy's type of the arrays that hold it
+    category        0 bool, 1 integer, 2 floating, 3 complex
+    code            PyTorch's ScalarType number, shown in traces as a concrete input
+    cpp_name, word  its names in C++ and in PyTorch's messages: "c10::Half" and "Half"
+    wide            the type that kernels compute in, which for 16-bit and shorter floating types is a wider one; else None
+    """
 
-    def __init__(self, name: str, np_type: Any, category: int, code: int, cpp_name: str) -> None:
+    __slots__ = ("name", "np", "itemsize", "is_floating_point", "is_complex", "is_signed", "inexact", "category", "code", "cpp_name",
+                 "word", "wide", "__weakref__")
+
+    np: np.dtype[Any]
+    wide: dtype | None
+
+    def __init__(self, name: str, itemsize: int, category: int, code: int, cpp_name: str, word: str) -> None:
         self.name = name
-        self.np = np.dtype(np_type)
-        self.itemsize = self.np.itemsize
-        self.category = category  # 0 bool, 1 integer, 2 floating, 3 complex
+        self.itemsize = itemsize
+        self.category = category
         self.is_floating_point = category == 2
         self.is_complex = category == 3
         self.inexact = category >= 2
-        self.code = code  # PyTorch's ScalarType number, shown in traces as a concrete input
+        self.is_signed = not (category == 0 or name.startswith("uint") or name == "float8_e8m0fnu")
+        self.code = code
         self.cpp_name = cpp_name
+        self.word = word
+        self.wide = None
+        if name not in _FOREIGN:
+            self.np = np.dtype(name)
 
-    @property
-    def is_signed(self) -> bool:
-        return self.np.kind not in "bu"
+    def __getattr__(self, name: str) -> Any:
+        """Fills the slot `np` of a type that numpy lacks."""
+        if name != "np" or self.name not in _FOREIGN:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.np = np.dtype(getattr(_ml_dtypes(self), self.name))
+        BY_NUM[self.np.num] = self
+        return self.np
 
     def to_complex(self) -> dtype:
-        return {"float64": complex128, "complex128": complex128}.get(self.name, complex64)
+        """The complex type of the same precision; RuntimeError for integers and float8 types."""
+        if self.is_complex:
+            return self
+        try:
+            return {"float64": complex128, "float32": complex64, "bfloat16": complex64, "float16": complex32}[self.name]
+        except KeyError:
+            raise RuntimeError(f"Unknown Complex ScalarType for {self.word}") from None
 
     def to_real(self) -> dtype:
-        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+        """The type of a complex type's two parts; the type itself for all others."""
+        return {"complex32": float16, "complex64": float32, "complex128": float64}.get(self.name, self)
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -39,26 +72,59 @@ class dtype:
         return self.name  # pickled by reference to this module's global
 
 
-uint8 = dtype("uint8", np.uint8, 1, 0, "unsigned char")
-int8 = dtype("int8", np.int8, 1, 1, "signed char")
-int16 = dtype("int16", np.int16, 1, 2, "short int")
-int32 = dtype("int32", np.int32, 1, 3, "int")
-int64 = dtype("int64", np.int64, 1, 4, "long int")
-float16 = dtype("float16", np.float16, 2, 5, "c10::Half")
-float32 = dtype("float32", np.float32, 2, 6, "float")
-float64 = dtype("float64", np.float64, 2, 7, "double")
-complex64 = dtype("complex64", np.complex64, 3, 9, "c10::complex<float>")
-complex128 = dtype("complex128", np.complex128, 3, 10, "c10::complex<double>")
-bool_ = dtype("bool", np.bool_, 0, 11, "bool")
+_FOREIGN = ("bfloat16", "complex32", "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e8m0fnu")
 
-ALL = (uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool_)
+
+def _ml_dtypes(wanted: dtype) -> Any:
+    """The library; ImportError says what to install."""
+    try:
+        import ml_dtypes
+    except ImportError as error:
+        raise ImportError(f"{wanted!r} needs the package ml_dtypes, which could not be imported ({error}). It comes with this package; to "
+                          "add it to an environment: pip install ml_dtypes") from error
+    if not hasattr(ml_dtypes, wanted.name):
+        raise ImportError(f"{wanted!r} needs ml_dtypes 0.6 or newer, and {ml_dtypes.__version__} is installed: pip install -U ml_dtypes")
+    return ml_dtypes
+
+
+uint8 = dtype("uint8", 1, 1, 0, "unsigned char", "Byte")
+int8 = dtype("int8", 1, 1, 1, "signed char", "Char")
+int16 = dtype("int16", 2, 1, 2, "short int", "Short")
+int32 = dtype("int32", 4, 1, 3, "int", "Int")
+int64 = dtype("int64", 8, 1, 4, "long int", "Long")
+float16 = dtype("float16", 2, 2, 5, "c10::Half", "Half")
+float32 = dtype("float32", 4, 2, 6, "float", "Float")
+float64 = dtype("float64", 8, 2, 7, "double", "Double")
+complex32 = dtype("complex32", 4, 3, 8, "c10::complex<c10::Half>", "ComplexHalf")
+complex64 = dtype("complex64", 8, 3, 9, "c10::complex<float>", "ComplexFloat")
+complex128 = dtype("complex128", 16, 3, 10, "c10::complex<double>", "ComplexDouble")
+bool_ = dtype("bool", 1, 0, 11, "bool", "Bool")
+bfloat16 = dtype("bfloat16", 2, 2, 15, "c10::BFloat16", "BFloat16")
+float8_e5m2 = dtype("float8_e5m2", 1, 2, 23, "c10::Float8_e5m2", "Float8_e5m2")
+float8_e4m3fn = dtype("float8_e4m3fn", 1, 2, 24, "c10::Float8_e4m3fn", "Float8_e4m3fn")
+float8_e5m2fnuz = dtype("float8_e5m2fnuz", 1, 2, 25, "c10::Float8_e5m2fnuz", "Float8_e5m2fnuz")
+float8_e4m3fnuz = dtype("float8_e4m3fnuz", 1, 2, 26, "c10::Float8_e4m3fnuz", "Float8_e4m3fnuz")
+uint16 = dtype("uint16", 2, 1, 27, "short unsigned int", "UInt16")
+uint32 = dtype("uint32", 4, 1, 28, "unsigned int", "UInt32")
+uint64 = dtype("uint64", 8, 1, 29, "long unsigned int", "UInt64")
+float8_e8m0fnu = dtype("float8_e8m0fnu", 1, 2, 44, "c10::Float8_e8m0fnu", "Float8_e8m0fnu")
+
+FLOAT8 = (float8_e5m2, float8_e4m3fn, float8_e5m2fnuz, float8_e4m3fnuz, float8_e8m0fnu)
+BARE_UNSIGNED = (uint16, uint32, uint64)      # types that PyTorch stores and casts, with little arithmetic
+ALL = (uint8, int8, int16, int32, int64, float16, float32, float64, complex32, complex64, complex128, bool_, bfloat16, *FLOAT8[:4],
+       *BARE_UNSIGNED, float8_e8m0fnu)
+OF_NUMPY = tuple(d for d in ALL if d.name not in _FOREIGN)
+for _narrow in (float16, bfloat16, *FLOAT8):
+    _narrow.wide = float32
+complex32.wide = complex64
+
 BY_NAME = {d.name: d for d in ALL}
 ALIASES = {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
-           "cfloat": complex64, "cdouble": complex128, "bool": bool_}
-# numpy gives one type number per builtin type, except that "long" and "long long" share a width.
-BY_NUM: dict[int, dtype] = {d.np.num: d for d in ALL}
+           "chalf": complex32, "cfloat": complex64, "cdouble": complex128, "bool": bool_}
+# numpy gives one type number per builtin type, except that "long" and "long long" share a width. Foreign types join when they are loaded.
+BY_NUM: dict[int, dtype] = {d.np.num: d for d in OF_NUMPY}
 BY_NUM[np.dtype(np.longlong).num] = int64
-_PYTHON_TYPES = {bool: bool_, int: int64, float: None, complex: None}
+BY_NUM[np.dtype(np.ulonglong).num] = uint64
 
 _default: dtype = float32
 
@@ -85,11 +151,12 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def from_numpy(np_dtype: np.dtype[Any]) -> dtype:
-    """The element type of a numpy array; TypeError for those that have none here."""
-    found = BY_NUM.get(np_dtype.num)
+    """The element type of a numpy array; TypeError for those that PyTorch does not take."""
+    found = BY_NUM.get(np_dtype.num) if np_dtype.num < FIRST_USER_NUM else None
     if found is None or not np_dtype.isnative:
-        raise TypeError(f"can't convert np.ndarray of type {np_dtype}. The only supported types are: float64, float32, "
-                        "float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.")
+        kind = f"{np_dtype.type.__module__}.{np_dtype.name}" if np_dtype.num >= FIRST_USER_NUM else np_dtype
+        raise TypeError(f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, complex64, "
+                        "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
     return found
 
 
@@ -104,30 +171,59 @@ def of_number(value: Any) -> dtype:
     return _default
 
 
-def _join(a: dtype, b: dtype) -> dtype:
+def _join(a: dtype, b: dtype) -> dtype | None:
+    """The smallest type that holds both, None where PyTorch has none."""
     if a is b:
         return a
+    if a in FLOAT8 or b in FLOAT8:
+        return None
     low, high = (a, b) if a.category < b.category else (b, a)
     if low.category != high.category:
-        if high.category == 3 and low is float64:
-            return complex128
+        if low in BARE_UNSIGNED or high in BARE_UNSIGNED:
+            return high if high.is_floating_point else None
+        if high.is_complex and low.is_floating_point:
+            return max(high, low.to_complex(), key=lambda d: d.itemsize)
         return high
     if a.category == 1:  # numpy's integer lattice is PyTorch's
-        return BY_NUM[np.promote_types(a.np, b.np).num]
-    return a if a.itemsize >= b.itemsize else b
+        return None if a in BARE_UNSIGNED or b in BARE_UNSIGNED else BY_NUM[np.promote_types(a.np, b.np).num]
+    if a.itemsize == b.itemsize:    # float16 and bfloat16
+        return float32
+    return a if a.itemsize > b.itemsize else b
 
 
-PROMOTION: dict[tuple[dtype, dtype], dtype] = {(a, b): _join(a, b) for a in ALL for b in ALL}
+PROMOTION: dict[tuple[dtype, dtype], dtype | None] = {(a, b): _join(a, b) for a in ALL for b in ALL}
 
 
 def promote_types(a: dtype, b: dtype) -> dtype:
-    """The smallest type that holds both, by PyTorch's lattice."""
-    return PROMOTION[a, b]
+    """The smallest type that holds both, by PyTorch's lattice; RuntimeError for pairs that have none."""
+    found = PROMOTION[a, b]
+    if found is None:
+        kinds = "Float8 Types" if a in FLOAT8 or b in FLOAT8 else "uint16, uint32, uint64 types"
+        raise RuntimeError(f"Promotion for {kinds} is not supported, attempted to promote {a.word} and {b.word}")
+    return found
 
 
 def can_cast(source: dtype, target: dtype) -> bool:
     """Whether PyTorch lets a result of `source` be written into `target`."""
     return source.category <= target.category
+
+
+# Of types that numpy does not know: eps, max, min, smallest normal number, resolution.
+_LIMITS: dict[dtype, tuple[float, float, float, float, float]] = {
+    bfloat16: (2.0**-7, (2 - 2.0**-7) * 2.0**127, -(2 - 2.0**-7) * 2.0**127, 2.0**-126, 0.01),
+    float8_e5m2: (0.25, 57344.0, -57344.0, 2.0**-14, 1.0),
+    float8_e4m3fn: (0.125, 448.0, -448.0, 2.0**-6, 1.0),
+    float8_e5m2fnuz: (0.125, 57344.0, -57344.0, 2.0**-15, 1.0),
+    float8_e4m3fnuz: (0.125, 240.0, -240.0, 2.0**-7, 1.0),
+    float8_e8m0fnu: (1.0, 2.0**127, 2.0**-127, 2.0**-127, 1.0),
+}
+
+
+def _limits(d: dtype) -> tuple[float, float, float, float, float]:
+    if d in _LIMITS:
+        return _LIMITS[d]
+    info = np.finfo(d.np)
+    return float(info.eps), float(info.max), float(info.min), float(info.tiny), 10.0 ** -info.precision
 
 
 class _Limits:
@@ -144,10 +240,8 @@ class finfo(_Limits):
         if d.category < 2:
             raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
         super().__init__(d.to_real())
-        info = np.finfo(d.to_real().np)
-        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
-        self.tiny = self.smallest_normal = float(info.tiny)
-        self.resolution = 10.0 ** -info.precision
+        self.eps, self.max, self.min, self.tiny, self.resolution = _limits(d.to_real())
+        self.smallest_normal = self.tiny
 
     def __repr__(self) -> str:
         return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "

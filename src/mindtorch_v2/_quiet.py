@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from . import _dtype as dt
 from ._storage import native
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -23,12 +24,32 @@ def _ignoring() -> Context:
     return context
 
 
-def quiet(function: F) -> F:
-    """The function, without numpy's warnings about what it computes."""
+def quiet(function: F, narrow: Callable[..., Any] | None = None) -> F:
+    """The function, without numpy's warnings about what it computes. Where one of its arguments is of an element type that is computed
+    in a wider one (an array, one in a list, or the type itself), `narrow` is called instead."""
     if native is not None:
-        return native.Quiet(function)  # type: ignore[no-any-return]
+        return native.Quiet(function, narrow)  # type: ignore[no-any-return]
+    if narrow is not None:
+        function = _choosing(function, narrow)
     made: Any = _in_context(function) if isinstance(function, np.ufunc) else wraps(function)(_in_context(function))
     return made  # type: ignore[no-any-return]
+
+
+def _choosing(function: Any, narrow: Callable[..., Any]) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return (narrow if any(map(_is_narrow, args)) else function)(*args, **kwargs)
+    return call if isinstance(function, np.ufunc) else wraps(function)(call)
+
+
+def _is_narrow(value: Any) -> bool:
+    if value.__class__ is np.ndarray:
+        return value.dtype.num >= dt.FIRST_USER_NUM or value.dtype is _HALF
+    if value.__class__ is list or value.__class__ is tuple:
+        return any(map(_is_narrow, value))
+    return value.__class__ is dt.dtype and value.wide is not None
+
+
+_HALF = np.dtype(np.float16)
 
 
 _idle: list[Context] = []       # a context can be entered once at a time: those that nobody is in
@@ -55,13 +76,23 @@ def _variable() -> ContextVar[Any]:
 
 if native is not None:
     _found = _variable()
-    native.setup_quiet(_found, _ignoring()[_found])
+    native.setup_quiet(_found, _ignoring()[_found], np.ndarray, dt.dtype, tuple(d for d in dt.ALL if d.wide is not None))
 
 
 @quiet
 def cast(array: np.ndarray, dtype: Any) -> np.ndarray:
-    """The values in another type, in new memory."""
-    return array.astype(dtype)
+    """The values in another type, in new memory; `dtype` is numpy's."""
+    return array.astype(dtype) if dtype.num < dt.FIRST_USER_NUM else in_range(array, dtype).astype(dtype)
+
+
+def in_range(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """The values as they can be cast to a type of ml_dtypes: PyTorch's float8 types have no infinity to overflow to, or no sign."""
+    if dtype.name == "float8_e4m3fn":
+        return np.clip(array.astype(np.float32), -448.0, 448.0)
+    if dtype.name == "float8_e8m0fnu":
+        size = np.abs(array.astype(np.float32))
+        return np.where(size == 0, np.float32(2.0**-127), size)
+    return array
 
 
 make_array = quiet(np.array)

@@ -9,9 +9,8 @@ from typing import Any
 from .. import _observer
 from .._keys import DEVICES, GRAD, INFERENCE, NO_GRAD, OBSERVED, SPECIAL
 from .._ops.table import Op
-from . import modes
-from .outputs import mark_inference, watch_outputs
-from .resolve import backend_kernel
+from . import autocast, modes
+from .resolve import backend_kernel, mark_inference, watch_outputs
 
 state = modes.state
 sequence = modes.sequence
@@ -59,6 +58,12 @@ def _are_inference(op: Op, args: tuple[Any, ...]) -> bool:
 
 
 def _run_kernel(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
+    if keyset & SPECIAL and state.autocast is not None:
+        return autocast.run(op, keyset, args, _run_uncast, dispatch_with_keyset)
+    return _run_uncast(op, keyset, args)
+
+
+def _run_uncast(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     if keyset & NO_GRAD and not state.grad:
         keyset &= ~GRAD
     kernel = op.backends.get(keyset & DEVICES) or backend_kernel(op, keyset & DEVICES, args)

@@ -15,9 +15,8 @@ from .._ops.schema import NO_DEFAULT
 from .._storage import native
 from .._tensor import Parameter, Tensor, layout, memory_format
 from . import modes
-from .checks import check_writable, explain
-from .memory_order import settle
 from .plan import CallPlan, GradientPlan, Saved
+from .resolve import check_writable, explain, settle
 from .steps import Steps
 
 _MOST = 16     # arguments and saved values of a native call: MAX_PARAMS in _native/core/call.h
@@ -26,7 +25,7 @@ _MOST = 16     # arguments and saved values of a native call: MAX_PARAMS in _nat
 def samples() -> list[tuple[Any, ...]]:
     """Arrays of every element type and their facts: what the native module checks its reading of arrays against."""
     found = []
-    for dtype in dt.ALL:
+    for dtype in dt.OF_NUMPY:
         whole = np.zeros((2, 3, 5), dtype.np)
         for array in (whole, whole[1:, ::2].T):
             found.append((array, array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.num,

@@ -25,8 +25,7 @@ def on_arrays(plan: CallPlan, general: Boxed) -> Boxed:
         return general
     if any(p.is_list for p in op.schema.params if p.is_tensor):
         return general
-    from .checks import explain
-    from .memory_order import settle
+    from .resolve import explain, settle
     fits, steps = _fitting(plan), plan.has_steps
     result_type, lead, joins = plan.result_type, plan.lead, plan.joins
 

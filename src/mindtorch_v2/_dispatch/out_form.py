@@ -12,12 +12,9 @@ from .._ops.rules import Spec
 from .._ops.table import OVERLOADS, Op, find
 from .._quiet import copyto
 from .._tensor import Tensor, bump_version
-from . import modes
-from .checks import check_writable
+from . import autocast, modes
 from .out_types import SILENT, check_factory, check_types
-from .outputs import flat_tensors
-from .resolve import box
-from .specs import meta_array
+from .resolve import check_writable, device_boxers, flat_tensors, meta_array
 
 READ_WHILE_WRITING = {"cat", "gather", "index_select", "kthvalue", "masked_select", "take"}   # their out must not be an input
 # Ops that compute in the type of `out` if no argument dtype is given.
@@ -83,7 +80,7 @@ def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
         args = tuple([targets[0].dtype if a is None and p.name == "dtype" else a for a, p in zip(args, op.schema.params)])
     positional = [a for a, p in zip(args, op.schema.params) if not p.keyword_only]
     keywords = {p.name: a for a, p in zip(args, op.schema.params) if p.keyword_only}
-    result = _told(op, call, args, positional, keywords, targets)
+    result = autocast.paused(_told, op, call, args, positional, keywords, targets)     # what is given to write into decides the type
     made = [result] if isinstance(result, Tensor) else list(result)
     check_types(op, made, targets)
     for r, t in zip(made, targets):
@@ -155,7 +152,7 @@ def write_into(target: Tensor, result: Tensor, warns: bool = True) -> None:
         target._array = _memory(target, array, result.device)
     if target._keys & NPU:
         target._device = result._device
-        box(find("copy_"), NPU)(target, result, False)
+        device_boxers[NPU](find("copy_"))(target, result, False)
         return
     if not target._keys & META:
         copyto(target._array, array, casting="unsafe")
@@ -167,5 +164,5 @@ def _memory(target: Tensor, array: np.ndarray, device: Any) -> np.ndarray:
     if target._keys & META:
         return meta_array(Spec(array.shape, target.dtype))
     if target._keys & NPU:
-        return box(find("empty.memory_format"), NPU)(array.shape, target.dtype, None, device, None, None)._array
+        return device_boxers[NPU](find("empty.memory_format"))(array.shape, target.dtype, None, device, None, None)._array
     return np.empty_like(array, target.dtype.np, order="K")

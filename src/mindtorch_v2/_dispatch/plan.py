@@ -15,10 +15,11 @@ from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._quiet import quiet
 from .families import load_family
-from .memory_order import joins_layouts
 from .registry import COMPOSITES, DIRECT, INPLACE, KERNELS, STEPS, STEPWISE, UFUNCS
-from .return_types import Unnamed, return_type
+from .resolve import joins_layouts, return_type
+from .return_types import Unnamed
 from .steps import Steps
+from .widening import Widened
 
 
 class ArgumentKind(IntEnum):
@@ -167,7 +168,8 @@ def inplace_kernel(op: Op) -> Callable[..., Any] | None:
     ufunc = UFUNCS.get(source.name)
     if ufunc is None:
         return None
-    return quiet((lambda a, *rest: ufunc(a, out=a)) if ufunc.nin == 1 else (lambda a, b, *rest: ufunc(a, b, out=a)))
+    write = (lambda a, *rest: ufunc(a, out=a)) if ufunc.nin == 1 else (lambda a, b, *rest: ufunc(a, b, out=a))
+    return quiet(write, Widened(op.name, write, (0,)))
 
 
 _RETYPING_VIEWS = ("view_as_real", "view_as_complex", "real", "imag")  # views whose elements have another type

@@ -12,6 +12,7 @@ from .._native import accelerate
 from .._ops.table import OPS
 from .._quiet import quiet
 from .steps import Steps
+from .widening import AS_STORED, Widened
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,13 +34,27 @@ def kernel(*names: str, ufunc: Any = None, direct: Any = None) -> Callable[[F], 
     def register(function: F) -> F:
         for name in names:
             is_view = name in OPS and OPS[name].is_view     # which computes nothing
-            KERNELS[name] = function if is_view else accelerate(name, quiet(function))
+            KERNELS[name] = function if is_view else _widening(name, function, _written(name))
             if ufunc is not None:
                 UFUNCS[name] = ufunc
             if direct is not None:
-                DIRECT[name] = quiet(direct)
+                DIRECT[name] = quiet(direct, Widened(name, direct))
         return function
     return register
+
+
+def _written(name: str) -> tuple[int, ...]:
+    """The positions of the arguments that an op writes into."""
+    return tuple(i for i, p in enumerate(OPS[name].schema.params) if p.alias.endswith("!")) if name in OPS else ()
+
+
+def _widening(name: str, function: Any, written: tuple[int, ...]) -> Any:
+    """A kernel with its native form before it, and its way of taking narrow element types (see widening.py) beside it."""
+    if name in AS_STORED or (name in OPS and not OPS[name].schema.tensor_params):
+        return accelerate(name, quiet(function))
+    narrow = Widened(name, function, written)
+    made = narrow.kernel = accelerate(name, quiet(function, narrow))
+    return made
 
 
 def inplace_kernel(*names: str) -> Callable[[F], F]:
@@ -47,7 +62,7 @@ def inplace_kernel(*names: str) -> Callable[[F], F]:
     def register(function: F) -> F:
         for name in names:
             base, dot, overload = name.partition(".")
-            INPLACE[name] = accelerate(f"{base}_{dot}{overload}", quiet(function))
+            INPLACE[name] = _widening(f"{base}_{dot}{overload}", function, (0,))
         return function
     return register
 

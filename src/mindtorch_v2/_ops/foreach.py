@@ -56,3 +56,9 @@ _SGD = ("Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_lis
 for _name, _arguments in (("_fused_sgd_", _SGD), ("_fused_adam_", _ADAM), ("_fused_adamw_", _ADAM)):
     op(f"{_name}({_arguments.format(lr='float')}) -> ()", method=False, no_grad=WRITES)
     op(f"{_name}.tensor_lr({_arguments.format(lr='Tensor')}) -> ()", method=False, no_grad=WRITES)
+
+# What gradient scaling does to gradients and to the scale (`amp.GradScaler`).
+op("_amp_foreach_non_finite_check_and_unscale_(Tensor(a!)[] self, Tensor(b!) found_inf, Tensor inv_scale) -> ()", method=False,
+   no_grad=WRITES)
+op("_amp_update_scale_(Tensor(a!) self, Tensor(b!) growth_tracker, Tensor found_inf, float scale_growth_factor, "
+   "float scale_backoff_factor, int growth_interval) -> Tensor(a!)", method=False, no_grad="it writes into the scale")

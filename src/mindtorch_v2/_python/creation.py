@@ -11,8 +11,8 @@ from .. import _device, _observer
 from .. import _dtype as dt
 from .._dispatch import aten, modes
 from .._dispatch.bind import as_dtype
-from .._dispatch.checks import type_word
 from .._dispatch.namespace import fronts
+from .._dispatch.resolve import type_word
 from .._ops.movement_shapes import storage_extent
 from .._quiet import cast, make_array
 from .._storage import taken
@@ -45,7 +45,7 @@ def _array_of(data: Any, dtype: dt.dtype | None) -> np.ndarray:
             array = np.array(data)
         except ValueError:
             return _array_from_leaves(data, dtype)
-        if array.dtype.kind in "fiubc" and array.dtype.num in dt.BY_NUM:
+        if array.dtype.num in dt.BY_NUM and (array.dtype.kind != "u" or dtype is dt.uint64):
             if dtype is not None:
                 return array if dtype.np == array.dtype else _cast(array, dtype)
             found = {"f": dt.get_default_dtype(), "c": dt.get_default_dtype().to_complex()}.get(array.dtype.kind)

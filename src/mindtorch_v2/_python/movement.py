@@ -14,7 +14,7 @@ from .._tensor import Tensor, contiguous_format, preserve_format
 _NOT_GIVEN: Any = object()
 _TYPE_METHODS = {"half": dt.float16, "float": dt.float32, "double": dt.float64, "char": dt.int8, "byte": dt.uint8,
                  "short": dt.int16, "int": dt.int32, "long": dt.int64, "bool": dt.bool_, "cfloat": dt.complex64,
-                 "cdouble": dt.complex128}
+                 "cdouble": dt.complex128, "bfloat16": dt.bfloat16, "chalf": dt.complex32}
 
 
 # --- conversions ------------------------------------------------------------------------------------------------------------

@@ -14,9 +14,9 @@ from .._autograd.engine import run_backward
 from .._autograd.hooks import RemovableHandle
 from .._autograd.node import edge_of, node_and_nr
 from .._dispatch import aten, modes
-from .._dispatch.checks import type_word
 from .._dispatch.namespace import public
 from .._dispatch.overrides import become
+from .._dispatch.resolve import type_word
 from .._keys import CPU, DEVICES, GRAD, META, NPU, OBSERVED, SPECIAL, SUBCLASS
 from .._storage import Storage, root_array, taken
 from .._tensor import Parameter, Tensor, _new, shallow_alias, wrap
@@ -120,14 +120,14 @@ def _del_grad(self: Tensor) -> None:
 Tensor.grad = property(_get_grad, _set_grad, _del_grad)  # type: ignore[attr-defined]
 
 
-_SEEDS = {d: np.ones((), d.np) for d in (dt.float16, dt.float32, dt.float64)}
+_SEEDS = {d: np.ones((), d.np) for d in (dt.float16, dt.float32, dt.float64)}       # the others are rarer
 for _one in _SEEDS.values():
     _one.flags.writeable = False  # shared by all passes; what would be written in place is copied first
 
 
 def _seed(t: Tensor) -> Tensor:
     """The gradient of a single number with respect to itself."""
-    return wrap(_SEEDS[t.dtype] if t._array.ndim == 0 else np.ones(t._array.shape, t._array.dtype), t.dtype)
+    return wrap(_SEEDS[t.dtype] if t._array.ndim == 0 and t.dtype in _SEEDS else np.ones(t._array.shape, t._array.dtype), t.dtype)
 
 
 @method
@@ -222,13 +222,19 @@ def _host_array(self: Tensor) -> np.ndarray:
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """The data as a numpy array that shares memory with the tensor."""
     if force:
-        return _host_array(self.detach()).view()
+        return _as_numpy(self.detach())
     if self._keys & GRAD and modes.state.grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if not self._keys & CPU:
         raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
                         "first.")
-    return self._array.view()
+    return _as_numpy(self)
+
+
+def _as_numpy(self: Tensor) -> np.ndarray:
+    if self._array.dtype.num >= dt.FIRST_USER_NUM:
+        raise TypeError(f"Got unsupported ScalarType {self.dtype.word}")
+    return _host_array(self).view()
 
 
 @method
@@ -456,18 +462,7 @@ def record_stream(self: Tensor, stream: Any) -> None:
 
 @method
 def is_shared(self: Tensor) -> bool:
-    """Whether the tensor lies in memory that other processes can see."""
-    from .shared_memory import block_of
-    return block_of(self._array) is not None
-
-
-@method
-def share_memory_(self: Tensor) -> Tensor:
-    """Moves the tensor into memory that other processes can see. Views that were made before stay where they are."""
-    from .shared_memory import share
-    if self.is_cpu:
-        share(self)
-    return self
+    return False
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import _device
 from .. import _dtype as dt
+from .._dispatch.widening import widened_array
 from .._tensor import Parameter, Tensor
 
 
@@ -160,6 +161,7 @@ def _contents(array: np.ndarray, indent: int) -> str:
     cut = [False] * array.ndim
     if array.size > _options.threshold:
         array, cut = _edges(array)
+    array = widened_array(array)
     form = _ComplexFormat(array) if array.dtype.kind == "c" else _Format(array)
     return _nested(array, cut, form, indent)
 

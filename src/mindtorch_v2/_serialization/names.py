@@ -9,14 +9,14 @@ OWN_ROOT = __name__.partition(".")[0]
 STORAGE_DTYPES = {"FloatStorage": dt.float32, "DoubleStorage": dt.float64, "HalfStorage": dt.float16, "LongStorage": dt.int64,
                   "IntStorage": dt.int32, "ShortStorage": dt.int16, "CharStorage": dt.int8, "ByteStorage": dt.uint8,
                   "BoolStorage": dt.bool_, "ComplexFloatStorage": dt.complex64, "ComplexDoubleStorage": dt.complex128,
+                  "BFloat16Storage": dt.bfloat16,
                   "UntypedStorage": dt.uint8}
 # PyTorch's types that do not exist here, by the names under which a pickle refers to them.
 FOREIGN_TYPES = {
     **{f"torch.{name}": name for name in (
-        "bfloat16", "complex32", "uint16", "uint32", "uint64", "qint8", "quint8", "qint32", "quint4x2", "quint2x4", "float8_e4m3fn",
-        "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2")},
+        "qint8", "quint8", "qint32", "quint4x2", "quint2x4", "float4_e2m1fn_x2")},
     **{f"torch.{name}Storage": kind for name, kind in (
-        ("BFloat16", "bfloat16"), ("ComplexHalf", "complex32"), ("QInt8", "qint8"), ("QUInt8", "quint8"), ("QInt32", "qint32"),
+        ("QInt8", "qint8"), ("QUInt8", "quint8"), ("QInt32", "qint32"),
         ("QUInt4x2", "quint4x2"), ("QUInt2x4", "quint2x4"))}}
 STORAGE_NAMES = {d: name for name, d in reversed(STORAGE_DTYPES.items())}
 

@@ -17,6 +17,7 @@ from .._tensor import Parameter, Tensor, wrap
 from .names import STORAGE_NAMES, Name, foreign_module
 
 _REBUILD_TENSOR = Name("torch._utils", "_rebuild_tensor_v2")
+_REBUILD_TENSOR_OF_TYPE = Name("torch._utils", "_rebuild_tensor_v3")       # for types that have no storage class
 _REBUILD_PARAMETER = Name("torch._utils", "_rebuild_parameter")
 
 
@@ -87,8 +88,10 @@ class CheckpointPickler(_PythonPickler):
         if not t._keys & (CPU | NPU):
             t = t.cpu()      # says why that cannot be
         root, offset = self._on_host(t) if t._keys & NPU else (root_array(t._array), t.storage_offset())
-        return _REBUILD_TENSOR, (_StorageRef(root, t.dtype, str(t.device)), offset, tuple(t.shape), t.stride(), t.requires_grad,
-                                 OrderedDict())
+        stored = t.dtype in STORAGE_NAMES
+        described = (_StorageRef(root, t.dtype if stored else dt.uint8, str(t.device), stored), offset, tuple(t.shape), t.stride(),
+                     t.requires_grad, OrderedDict())
+        return (_REBUILD_TENSOR, described) if stored else (_REBUILD_TENSOR_OF_TYPE, (*described, t.dtype))
 
     def _on_host(self, t: Tensor) -> tuple[np.ndarray, int]:
         """A copy of all the device memory that a tensor shares with others, made once, and where in it the tensor begins."""
@@ -115,11 +118,13 @@ class CheckpointPickler(_PythonPickler):
             key = self._keys[id(root)] = str(len(self._keys))
             self.storages[key] = root
         numel = root.nbytes // obj.dtype.itemsize
-        return "storage", Name("torch", STORAGE_NAMES[obj.dtype]), key, obj.location, numel
+        kind = Name("torch", STORAGE_NAMES[obj.dtype]) if obj.is_typed else Name("torch.storage", "UntypedStorage")
+        return "storage", kind, key, obj.location, numel
 
 
 class _StorageRef:
-    """A storage as a tensor refers to it: the array that owns the memory on the host, a type, and the device it belongs to."""
+    """A storage as a tensor refers to it: the array that owns the memory on the host, a type (uint8 where it is written as bare bytes,
+    not `is_typed`), and the device it belongs to."""
 
-    def __init__(self, root: np.ndarray, dtype: dt.dtype, location: str) -> None:
-        self.root, self.dtype, self.location = root, dtype, location
+    def __init__(self, root: np.ndarray, dtype: dt.dtype, location: str, is_typed: bool = True) -> None:
+        self.root, self.dtype, self.location, self.is_typed = root, dtype, location, is_typed

@@ -65,7 +65,7 @@ def rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any, re
     if 0 in size:
         array = np.empty(size, flat.dtype)
     else:
-        array = np.ndarray(tuple(size), flat.dtype, flat.data, storage_offset * item, tuple(s * item for s in stride))
+        array = np.ndarray(tuple(size), flat.dtype, flat.view(np.uint8).data, storage_offset * item, tuple(s * item for s in stride))
     made = taken(wrap(array, storage.dtype))
     if isinstance(storage.location, _device.device) and storage.location.type != "cpu":
         made = _on_device(storage, storage_offset * item, size, tuple(s * item for s in stride), made)
@@ -121,7 +121,7 @@ def foreign_type(name: str, file: str, place: str) -> NotImplementedError:
     return NotImplementedError(
         f"{file}: {shown(place) if place else 'a value'} has the type torch.{FOREIGN_TYPES[name]}, which does not exist here (those that "
         f"do: {', '.join(sorted(d.name for d in dt.ALL))}). Convert the checkpoint with PyTorch first, for instance its tensors by "
-        ".to(torch.float32), which holds every value of bfloat16, float16 and the float8 types.")
+        ".dequantize() or .to(torch.float32).")
 
 
 class _Storages:
@@ -151,7 +151,7 @@ class _Storages:
             self._storages[key] = raw
         array = raw[:needed].view(kind.dtype.np)
         if self._archive.byteorder == "big" and itemsize > 1:
-            array = array.byteswap()
+            array = array.byteswap() if kind.dtype in dt.OF_NUMPY else array.view(f"u{itemsize}").byteswap().view(kind.dtype.np)
         return LoadedStorage(array, kind.dtype, self._places[key], key, self._on_device)
 
 

@@ -12,13 +12,15 @@ import numpy as np
 from .. import _dtype as dt
 from .._files import atomic_file
 from .._python.creation import from_numpy
-from .._tensor import Tensor
+from .._storage import taken
+from .._tensor import Tensor, wrap
 
 __all__ = ["load_file", "save_file"]
 
 _NAMES = {dt.bool_: "BOOL", dt.uint8: "U8", dt.int8: "I8", dt.int16: "I16", dt.int32: "I32", dt.int64: "I64", dt.float16: "F16",
-          dt.float32: "F32", dt.float64: "F64", dt.complex64: "C64"}
-_READABLE = frozenset(_NAMES.values())
+          dt.float32: "F32", dt.float64: "F64", dt.complex64: "C64", dt.bfloat16: "BF16", dt.uint16: "U16", dt.uint32: "U32",
+          dt.uint64: "U64", dt.float8_e4m3fn: "F8_E4M3", dt.float8_e5m2: "F8_E5M2", dt.float8_e8m0fnu: "F8_E8M0"}
+_READABLE = {name: d for d, name in _NAMES.items()}
 
 
 def _opened(filename: str | os.PathLike[str]) -> Any:
@@ -31,8 +33,8 @@ def _opened(filename: str | os.PathLike[str]) -> Any:
 
 
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Tensor]:
-    """The tensors of a file, by name. NotImplementedError where one has a type that does not exist here (bfloat16 and others);
-    a damaged file is a `safetensors.SafetensorError`."""
+    """The tensors of a file, by name. NotImplementedError where one has a type that does not exist here; a damaged file is a
+    `safetensors.SafetensorError`."""
     with _opened(filename) as file:
         names = file.keys()
         kinds = {name: file.get_slice(name).get_dtype() for name in names}
@@ -42,10 +44,27 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
             others = f" and {len(foreign) - 1} more like it" if len(foreign) > 1 else ""
             raise NotImplementedError(
                 f"{os.fspath(filename)!r}: tensor {name!r}{others} has the type {kind}, which does not exist here (those that do: "
-                f"{', '.join(sorted(_READABLE))}). Convert the file with PyTorch first, for instance each tensor by "
-                ".to(torch.float32), which holds every value of BF16 and F16.")
-        loaded = {name: from_numpy(file.get_tensor(name)) for name in kinds}
+                f"{', '.join(sorted(_READABLE))}). Convert the file with PyTorch first, for instance each tensor by .to(torch.float32).")
+        bare = {name: _READABLE[kind] for name, kind in kinds.items() if _READABLE[kind] not in dt.OF_NUMPY}
+        loaded = {name: from_numpy(file.get_tensor(name)) for name in kinds if name not in bare}
+    loaded.update(_loaded_bytes(filename, bare))
     return loaded if str(device) == "cpu" else {name: t.to(device) for name, t in loaded.items()}
+
+
+def _loaded_bytes(filename: str | os.PathLike[str], kinds: Mapping[str, dt.dtype]) -> dict[str, Tensor]:
+    """Tensors of types that the library does not give to numpy, from a file whose header it has checked."""
+    if not kinds:
+        return {}
+    made = {}
+    with open(filename, "rb") as file:
+        size = struct.unpack("<Q", file.read(8))[0]
+        header = json.loads(file.read(size))
+        for name, kind in kinds.items():
+            begin, end = header[name]["data_offsets"]
+            file.seek(8 + size + begin)
+            array = np.frombuffer(bytearray(file.read(end - begin)), np.uint8).view(kind.np).reshape(header[name]["shape"])
+            made[name] = taken(wrap(array, kind))
+    return made
 
 
 def save_file(tensors: Mapping[str, Tensor], filename: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
@@ -70,6 +89,6 @@ def save_file(tensors: Mapping[str, Tensor], filename: str | os.PathLike[str], m
     with atomic_file(filename, sync=True) as out:
         out.write(struct.pack("<Q", len(text)) + text)
         for _, t in order:
-            array = t.detach().cpu().numpy()
-            little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+            array = t.detach().cpu()._array
+            little = np.ascontiguousarray(array, array.dtype.newbyteorder("<") if t.dtype in dt.OF_NUMPY else None)
             out.write(little.reshape(-1).view(np.uint8).data)

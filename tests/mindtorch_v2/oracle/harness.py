@@ -42,7 +42,7 @@ class In:
         real = rng.uniform(self.low, self.high, self.shape)
         if self.dtype.startswith("complex"):
             return (real + 1j * rng.uniform(self.low, self.high, self.shape)).astype(self.dtype)
-        return real.astype(self.dtype)
+        return real.astype("float32" if self.dtype == "bfloat16" else self.dtype)     # numpy lacks it: cast by who is asked
 
 
 RTOL, ATOL = 2e-5, 2e-6
@@ -82,6 +82,8 @@ def _tensor(torch: Any, spec: In, seed: int, case_grad: bool) -> Any:
         t = torch.from_numpy(wide)[..., ::2]
     else:
         t = torch.from_numpy(array) if array.ndim else torch.from_numpy(array.reshape(1)).reshape(())
+    if spec.dtype == "bfloat16":
+        t = t.to(torch.bfloat16)
     wants = spec.grad if spec.grad is not None else case_grad and (t.is_floating_point() or t.is_complex())
     return t.detach().requires_grad_() if wants else t
 

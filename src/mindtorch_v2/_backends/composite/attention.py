@@ -9,7 +9,7 @@ from ..._dispatch.modes import grad_enabled
 from ..._dispatch.registry import composite
 from ..._keys import NPU
 
-_FUSED_TYPES = ("float16", "float32", "float64")
+_FUSED_TYPES = ("float16", "bfloat16", "float32", "float64")
 
 
 def _check(query: Any, key: Any, value: Any, mask: Any) -> None:

@@ -6,9 +6,8 @@ from functools import cache
 from typing import Any
 
 from ..._dispatch import aten
-from ..._dispatch.checks import type_word
 from ..._dispatch.registry import composite
-from ..._dispatch.resolve import box
+from ..._dispatch.resolve import device_boxers, type_word
 from ..._keys import NPU
 from ..._ops.convolution import conv_transpose_output_size
 from ..._ops.table import find
@@ -205,7 +204,7 @@ def _convolution(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints
 
 @cache
 def _on_npu() -> Callable[..., Any]:
-    return box(find("_convolution"), NPU)
+    return device_boxers[NPU](find("_convolution"))
 
 
 def _leaf(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from math import isfinite
 from typing import Any
 
+from ... import _dtype as dt
 from ..._dispatch import aten, modes
-from ..._dispatch.outputs import flat_tensors
 from ..._dispatch.registry import composite
+from ..._dispatch.resolve import flat_tensors
 from ..._keys import CPU, META, NPU
 from ..._ops.foreach import ALPHA, BINARY, TENSOR, TERNARY, UNARY
 from ..._tensor import Tensor, bump_version
@@ -212,3 +214,35 @@ def _register_adam(name: str, decoupled: bool) -> None:
 
 _register_adam("_fused_adam_", decoupled=False)
 _register_adam("_fused_adamw_", decoupled=True)
+
+
+# --- gradient scaling -------------------------------------------------------------------------------------------------------
+@composite("_amp_foreach_non_finite_check_and_unscale_")
+def amp_unscale_(self: Sequence[Any], found_inf: Any, inv_scale: Any) -> None:
+    """Multiplies tensors by `inv_scale` in place; `found_inf` becomes 1 where one of them holds an inf or a nan."""
+    if inv_scale.numel() != 1 or found_inf.numel() != 1:
+        raise RuntimeError("inv_scale and found_inf must be 1-element tensors.")
+    for t in self:
+        if not bool(aten.all(aten.isfinite(t))):
+            aten.fill_(found_inf, 1.0)
+        if float(inv_scale) != 1.0:
+            aten.mul_(t, inv_scale)
+
+
+@composite("_amp_update_scale_")
+def amp_update_scale_(self: Any, growth_tracker: Any, found_inf: Any, scale_growth_factor: float, scale_backoff_factor: float,
+                      growth_interval: int) -> Any:
+    """Shrinks the scale after a step that was not finite, else counts good steps and grows it after `growth_interval` of them."""
+    if found_inf.item():
+        aten.mul_(self, scale_backoff_factor)
+        aten.fill_(growth_tracker, 0)
+        return self
+    good = growth_tracker.item() + 1
+    if good < growth_interval:
+        aten.fill_(growth_tracker, good)
+        return self
+    grown = self.item() * scale_growth_factor
+    if isfinite(grown) and grown <= dt.finfo(dt.float32).max:
+        aten.fill_(self, grown)
+    aten.fill_(growth_tracker, 0)
+    return self

@@ -41,7 +41,7 @@ def to_copy(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_mem
     where = self.device if device is None else _device.resolve(device)
     kind = self.dtype if dtype is None else dtype
     if kind is dt.float16 and self.dtype is dt.float64 and self._keys & CPU:
-        self = aten._to_copy(self, dtype=dt.float32)  # PyTorch rounds twice
+        self = aten._to_copy(self, dtype=dt.float32)  # PyTorch rounds twice, as ml_dtypes does for its own types
     if self._keys & CPU and where.type == "cpu" and _observer.active is None and self._array.flags.c_contiguous \
             and self.dtype.category <= kind.category and (memory_format is None or memory_format is preserve_format):
         return wrap(cast(self._array, kind.np), kind)

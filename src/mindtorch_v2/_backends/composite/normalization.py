@@ -7,8 +7,8 @@ from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten
-from ..._dispatch.checks import type_word
 from ..._dispatch.registry import composite
+from ..._dispatch.resolve import type_word
 from ..._ops.movement_shapes import is_channels_last
 from ..._ops.normalization import check_channels, check_groups, check_normalized_shape
 
@@ -86,10 +86,10 @@ def _fused_rms_norm(input: Any, normalized_shape: Ints, weight: Any, eps: float 
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{type_word(input.dtype)}'")
     check_normalized_shape(input.shape, normalized_shape, "*", weight=weight)
     real = input.dtype.to_real()
-    wide = {dt.float16: dt.float32}.get(input.dtype, input.dtype)
+    wide = input.dtype.wide or input.dtype
     x = aten.to(input, wide)
     if eps is None:
-        eps = dt.finfo(dt.float32 if real is dt.float16 else real).eps
+        eps = dt.finfo(real.wide or real).eps
     dims = list(range(-len(normalized_shape), 0))
     rstd = aten.rsqrt(aten.add_(aten.mean(aten.pow(x, 2), dims, keepdim=True), eps))
     out = aten.mul(x, rstd)

@@ -9,9 +9,9 @@ from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten
-from ..._dispatch.checks import type_word
 from ..._dispatch.modes import grad_enabled
 from ..._dispatch.registry import composite
+from ..._dispatch.resolve import type_word
 from ..._shape import normalize_dim, normalize_dims
 from . import quantiles  # noqa: F401  - registers quantile and nanquantile
 
@@ -29,8 +29,8 @@ def _check_mean(self: Any, dtype: dt.dtype | None) -> None:
 def _mean(self: Any, dim: Any, keepdim: bool, dtype: dt.dtype | None) -> Any:
     _check_mean(self, dtype)
     wanted = dtype or self.dtype
-    if wanted is dt.float16:  # the sum of halves may not fit into a half, though their mean does
-        total = _sum_dim()(self, dim, keepdim, dtype=dt.float32)
+    if wanted.wide is not None:  # the sum of halves may not fit into a half, though their mean does
+        total = _sum_dim()(self, dim, keepdim, dtype=wanted.wide)
         return aten.to(aten.div_(total, _count(self, dim)), wanted)
     return aten.div_(_sum_dim()(self, dim, keepdim, dtype=dtype), _count(self, dim))
 
@@ -57,7 +57,7 @@ def _sum_all() -> Any:
 
 @composite("mean")
 def mean(self: Any, dtype: dt.dtype | None) -> Any:
-    if dtype is None and self.dtype.category >= 2 and self.dtype is not dt.float16:
+    if dtype is None and self.dtype.category >= 2 and self.dtype.wide is None:
         return aten.div_(_sum_all()(self), self._array.size)
     return _mean(self, None, False, dtype)
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import _dtype as dt
-from ..._dispatch.checks import type_word
 from ..._dispatch.registry import kernel
+from ..._dispatch.resolve import type_word
 from ..._ops.creation_sizes import arange_type, as_number, count_steps, counted_sizes, explain_sizes, range_bounds, range_length
 from ..._ops.movement_shapes import ordered_strides, storage_extent
 from .whole_numbers import as_element
@@ -74,6 +74,8 @@ def arange(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *options: An
     if kind is dt.bool_ or kind.is_complex:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_word(kind)}'")
     n = count_steps(start, end, step, kind)
+    if kind.wide is not None:
+        return (np.arange(n) * float(step) + float(start)).astype(kind.wide.np).astype(kind.np)
     if kind.category == 1:  # values wrap in narrow types
         return (np.arange(n) * int(step) + int(start)).astype(kind.np, copy=False)
     return (np.arange(n) * float(step) + float(start)).astype(kind.np, copy=False)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._dispatch.registry import kernel
+from ..._dispatch.widening import is_narrow
 from ..._errors import LinAlgError
 from ..._ops.linalg import vector_case
 from .errors import not_implemented, type_word
@@ -29,10 +30,10 @@ def check_matrix(a: np.ndarray, function: str, square: bool = True, name: str = 
     if square and a.shape[-1] != a.shape[-2]:
         raise RuntimeError(f"{function}: {name} must be batches of square matrices, but they are "
                            f"{a.shape[-2]} by {a.shape[-1]} matrices")
+    if is_narrow(a):
+        raise RuntimeError(f"{function}: Low precision dtypes not supported. Got {type_word(a)}")
     if a.dtype.kind not in "fc":
         raise RuntimeError(f"{function}: Expected a floating point or complex tensor as input. Got {type_word(a)}")
-    if a.dtype == np.float16:
-        raise RuntimeError(f"{function}: Low precision dtypes not supported. Got Half")
 
 
 _FAILURES = (

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _dtype as dt
 from ..._dispatch.registry import inplace_kernel, kernel
 from ..._dtype import get_default_dtype
 from . import special_functions as special
@@ -271,6 +272,11 @@ def _finite(x: np.ndarray, nan: float | None, posinf: float | None, neginf: floa
 
 @kernel("nan_to_num")
 def nan_to_num(self: np.ndarray, nan: float | None, posinf: float | None, neginf: float | None) -> np.ndarray:
+    stored = dt.BY_NUM[self.dtype.num]
+    if stored.wide is not None:     # what replaces an infinity is the largest number of the type itself
+        top = dt.finfo(stored).max
+        made = nan_to_num(self.astype(stored.wide.np), nan, top if posinf is None else posinf, -top if neginf is None else neginf)
+        return made.astype(self.dtype)
     kind = self.dtype.kind
     if kind == "f":
         return _finite(self, nan, posinf, neginf)

@@ -5,15 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from ... import _dtype as dt
 from ..._dispatch.registry import inplace_kernel, kernel
+from ..._quiet import in_range
 from ..._shape import broadcast_shapes
 from ..._storage import restride
 from . import select
 from .unsupported import not_implemented, type_word
 from .whole_numbers import as_element as as_element
-
-_CPP_TYPES = {"B": "unsigned char", "b": "signed char", "h": "short int", "i": "int", "l": "long int", "q": "long int",
-              "e": "c10::Half", "f": "float", "d": "double", "F": "c10::complex<float>", "D": "c10::complex<double>"}
 
 
 # --- copies and fills ---------------------------------------------------------------------------------------------------
@@ -30,7 +29,7 @@ def copy_(self: np.ndarray, src: np.ndarray, non_blocking: bool) -> None:
         check_target_shape(self, src)
     if src.dtype.kind == "c" and self.dtype.kind not in "cb":
         src = src.real
-    np.copyto(self, src, casting="unsafe")
+    np.copyto(self, src if self.dtype.num < dt.FIRST_USER_NUM else in_range(src, self.dtype), casting="unsafe")
 
 
 
@@ -53,7 +52,7 @@ def _put(self: np.ndarray, mask: np.ndarray, value: Any) -> None:
 def _element(self: np.ndarray, mask: np.ndarray, value: Any) -> Any:
     """The value to write in the type of `self`, after the checks of masked_fill."""
     if mask.dtype.kind != "b":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {_CPP_TYPES[mask.dtype.char]}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dt.BY_NUM[mask.dtype.num].cpp_name}")
     if isinstance(value, np.ndarray):
         if value.ndim:
             raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "

@@ -65,7 +65,8 @@ def kind_of(dtype: Any) -> Kind:
     """The ``Kind`` of a numpy dtype (or of the string ``"bfloat16"``)."""
     found = _KINDS.get(dtype)
     if found is None:
-        found = _KINDS[np.dtype(dtype)]
+        kind = np.dtype(dtype)
+        found = BFLOAT16 if kind.name == "bfloat16" else _KINDS[kind]
     return found
 
 

@@ -19,7 +19,7 @@ _matmul = np.matmul
 
 
 def _cpp_name(a: np.ndarray) -> str:
-    return dt.from_numpy(a.dtype).cpp_name
+    return dt.BY_NUM[a.dtype.num].cpp_name
 
 
 def sizes(shape: Sequence[int]) -> str:
@@ -279,7 +279,7 @@ def addr(self: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, beta: Any, alpha:
         if vec.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vec.ndim}-D")
     check_expandable(self.shape, (vec1.size, vec2.size), type_word(self))
-    common = dt.promote_types(dt.from_numpy(self.dtype), dt.promote_types(dt.from_numpy(vec1.dtype), dt.from_numpy(vec2.dtype)))
+    common = dt.promote_types(dt.BY_NUM[self.dtype.num], dt.promote_types(dt.BY_NUM[vec1.dtype.num], dt.BY_NUM[vec2.dtype.num]))
     for name, number in (("beta", beta), ("alpha", alpha)):
         if common.category < 2 and isinstance(number, float):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")

@@ -20,12 +20,10 @@ from ..._shape import infer_size, normalize_dim, normalize_dims
 from ..._storage import restride, root_array
 from ..._tensor import contiguous_format, preserve_format
 from .movement_elements import BEFORE, contiguous_copy  # importing it registers the rest of the family
+from .unsupported import type_word
 
 Array = np.ndarray
 _ndarray = np.ndarray
-_TYPE_NAMES = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
-               "float32": "Float", "float64": "Double", "bool": "Bool", "complex64": "ComplexFloat",
-               "complex128": "ComplexDouble"}
 
 
 # --- other shapes -----------------------------------------------------------------------------------------------------------
@@ -56,7 +54,7 @@ def reshape_alias(self: Array, size: Sequence[int], stride: Sequence[int]) -> Ar
 def view_dtype(self: Array, dtype: dt.dtype) -> Array:
     have, want = self.itemsize, dtype.itemsize
     if have != want:
-        words = f"to view {_TYPE_NAMES[dt.BY_NUM[self.dtype.num].name]} as {_TYPE_NAMES[dtype.name]} (different element sizes)"
+        words = f"to view {type_word(self)} as {dtype.word} (different element sizes)"
         if not self.ndim:
             raise RuntimeError(f"self.dim() cannot be 0 {words}")
         if self.strides[-1] != have:
@@ -160,7 +158,7 @@ def permute(self: Array, dims: Sequence[int]) -> Array:
 @kernel("expand")
 def expand(self: Array, size: Sequence[int], implicit: bool) -> Array:
     if len(size) < self.ndim:
-        word = _TYPE_NAMES[dt.BY_NUM[self.dtype.num].name]
+        word = type_word(self)
         kind = f"CPU{word}Type" if self.dtype.kind in "bc" else f"torch.{word}Tensor"
         raise RuntimeError(f"expand({kind}{{{list(self.shape)}}}, size="
                            f"{list(size)}): the number of sizes provided ({len(size)}) must be greater or equal to the number of "

@@ -90,26 +90,33 @@ def _checked_std(std: Any) -> Any:
     return std
 
 
+def _plus(drawn: Array, other: Any, kind: np.dtype[Any]) -> Array:
+    """The sum, in the type of the tensor that asked for the numbers."""
+    return np.add(drawn, other).astype(kind, copy=False)
+
+
+def _times(drawn: Array, other: Array, kind: np.dtype[Any]) -> Array:
+    return np.multiply(drawn, other).astype(kind, copy=False)
+
+
 @kernel("normal.Tensor_float")
 def normal_around(mean: Array, std: float, generator: Any) -> Array:
     drawn = stream_of(generator).normal(mean.shape, mean.dtype, 0.0, _checked_std(std))
-    return np.add(drawn, mean, out=drawn)
+    return _plus(drawn, mean, mean.dtype)
 
 
 @kernel("normal.float_Tensor")
 def normal_with(mean: float, std: Array, generator: Any) -> Array:
     _checked_std(std)
-    drawn = stream_of(generator).normal(std.shape, std.dtype)
-    drawn *= std
-    return np.add(drawn, std.dtype.type(mean), out=drawn)
+    drawn = _times(stream_of(generator).normal(std.shape, std.dtype), std, std.dtype)
+    return _plus(drawn, std.dtype.type(mean), std.dtype)
 
 
 @kernel("normal.Tensor_Tensor")
 def normal_of(mean: Array, std: Array, generator: Any) -> Array:
     _checked_std(std)
-    drawn = stream_of(generator).normal(np.broadcast_shapes(mean.shape, std.shape), mean.dtype)
-    drawn *= std
-    return np.add(drawn, mean, out=drawn)
+    drawn = _times(stream_of(generator).normal(np.broadcast_shapes(mean.shape, std.shape), mean.dtype), std, mean.dtype)
+    return _plus(drawn, mean, mean.dtype)
 
 
 # --- draws that depend on a tensor ------------------------------------------------------------------------------------------

@@ -3,13 +3,12 @@ from __future__ import annotations
 
 import numpy as np
 
-_WORDS = {"?": "Bool", "B": "Byte", "b": "Char", "h": "Short", "i": "Int", "l": "Long", "q": "Long", "e": "Half", "f": "Float",
-          "d": "Double", "F": "ComplexFloat", "D": "ComplexDouble"}
+from ... import _dtype as dt
 
 
 def type_word(array: np.ndarray) -> str:
     """The name of an array's element type in PyTorch's errors: Float, Long, ..."""
-    return _WORDS[array.dtype.char]
+    return dt.BY_NUM[array.dtype.num].word
 
 
 def not_implemented(name: str, array: np.ndarray) -> NotImplementedError:

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ... import _dtype as dt
+
 _WORD = (1 << 64) - 1
-_C_TYPES = {"?": "bool", "B": "uint8_t", "b": "int8_t", "h": "int16_t", "i": "int", "l": "int64_t", "q": "int64_t",
-            "e": "c10::Half", "f": "float", "d": "double", "F": "c10::complex<float>", "D": "c10::complex<double>"}
+_C_TYPES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
+            "uint32": "uint32_t", "uint64": "uint64_t"}
 
 
 def wrapped(number: Any, dtype: np.dtype[Any]) -> Any:
@@ -37,11 +39,23 @@ def as_element(array: np.ndarray, value: Any) -> Any:
         if not (limits.min if kind == "i" else -limits.max) <= value <= limits.max:
             raise _overflow(array)
         return np.array(value).astype(array.dtype)[()]
+    if array.dtype.num >= dt.FIRST_USER_NUM:
+        return _as_foreign(array, value)
     made = array.dtype.type(value)
     if kind == "f" and np.isinf(made) and np.isfinite(value):
         raise _overflow(array)
     return made
 
 
+def _as_foreign(array: np.ndarray, value: Any) -> Any:
+    """A number in one of the types that numpy lacks, reached through the type that it is computed in."""
+    kind = dt.BY_NUM[array.dtype.num]
+    assert kind.wide is not None
+    if kind.is_floating_point and np.isfinite(value) and abs(value) > dt.finfo(kind).max:
+        raise _overflow(array)
+    return np.array(value, kind.wide.np).astype(array.dtype)[()]
+
+
 def _overflow(array: np.ndarray) -> RuntimeError:
-    return RuntimeError(f"value cannot be converted to type {_C_TYPES[array.dtype.char]} without overflow")
+    kind = dt.BY_NUM[array.dtype.num]
+    return RuntimeError(f"value cannot be converted to type {_C_TYPES.get(kind.name, kind.cpp_name)} without overflow")

@@ -18,7 +18,7 @@ from . import abi, native, streams, timeline
 from .allocator import address_of, allocator_of, check_kept, memory_of
 from .runtime import Runtime, bind, runtime, thread
 
-_TYPE_OF = {d: abi.DATA_TYPES[d.name] for d in dt.ALL}
+_TYPE_OF = {d: abi.DATA_TYPES[d.name] for d in dt.ALL if d.name in abi.DATA_TYPES}
 _layouts: dict[tuple[Any, ...], tuple[Any, int, Any, int]] = {}    # (shape, strides, item size) -> descriptions in C
 
 
@@ -141,7 +141,7 @@ def configured() -> Any:
         if found is not None:
             rt = runtime()
             addresses = tuple(address_of_function(getattr(rt, name)) for name in _CREATORS)
-            kinds = [(d, d.np, _TYPE_OF[d], d.itemsize) for d in dt.ALL]
+            kinds = [(d, d.np, _TYPE_OF[d], d.itemsize) for d in _TYPE_OF]
             found.set_allocator(lambda nbytes, index: allocator_of(index).take(nbytes, streams.stream_at(index)))
             if not found.configure(addresses, kinds, Rejected, np.ndarray, _samples()):
                 found = None

@@ -5,7 +5,7 @@
  * we want it costs 35. A context can be entered once at a time, so those that nobody is in lie on a stack (the GIL guards it). Who
  * allocates arrays is such a setting too: while memory is watched there are contexts with our allocator. */
 #include "quiet.h"
-#include "tensor.h"
+#include "call.h"
 
 #include <stddef.h>
 
@@ -43,8 +43,54 @@ static void give_back(Idle *stack, PyObject *context)
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *function;
+    PyObject *function, *narrow;                    /* narrow: called instead for narrow element types; NULL where that is not wanted */
 } Quiet;
+
+/* Element types that are computed in a wider one (widening.py): numpy's half precision, and every type that a library registered. */
+enum { HALF_NUM = 23, FIRST_USER_NUM = 256 };
+static PyTypeObject *ndarray_class, *dtype_class;
+static PyObject *narrow_types;                      /* a tuple of our dtypes */
+
+/* numpy's number of an array's element type; -1, and no error, where it cannot be told. */
+static long type_num(PyObject *array)
+{
+    const ArrayFields *fields = fields_of(array);
+    if (fields)
+        return ((const DescrFields *)fields->descr)->type_num;
+    PyObject *dtype = PyObject_GetAttrString(array, "dtype"), *num = dtype ? PyObject_GetAttrString(dtype, "num") : NULL;
+    long found = num ? PyLong_AsLong(num) : -1;
+    Py_XDECREF(dtype);
+    Py_XDECREF(num);
+    PyErr_Clear();
+    return found;
+}
+
+static bool is_narrow(PyObject *value)
+{
+    if (Py_TYPE(value) == ndarray_class) {
+        long num = type_num(value);
+        return num >= FIRST_USER_NUM || num == HALF_NUM;
+    }
+    if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++)
+            if (is_narrow(PySequence_Fast_GET_ITEM(value, i)))
+                return true;
+        return false;
+    }
+    if (Py_TYPE(value) == dtype_class)
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(narrow_types); i++)
+            if (PyTuple_GET_ITEM(narrow_types, i) == value)
+                return true;
+    return false;
+}
+
+static bool any_narrow(PyObject *const *args, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (is_narrow(args[i]))
+            return true;
+    return false;
+}
 
 static PyObject *quiet_call(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
@@ -53,9 +99,11 @@ static PyObject *quiet_call(PyObject *self, PyObject *const *args, size_t flags,
     PyObject *context = stack->count ? stack->context[--stack->count] : make_context(watched);
     if (!context)
         return NULL;
-    PyObject *made = NULL;
+    PyObject *made = NULL, *function = ((Quiet *)self)->function, *narrow = ((Quiet *)self)->narrow;
+    if (narrow && any_narrow(args, PyVectorcall_NARGS(flags)))
+        function = narrow;
     if (PyContext_Enter(context) == 0) {
-        made = PyObject_Vectorcall(((Quiet *)self)->function, args, flags, keywords);
+        made = PyObject_Vectorcall(function, args, flags, keywords);
         if (PyContext_Exit(context) < 0)
             Py_CLEAR(made);
     }
@@ -65,9 +113,9 @@ static PyObject *quiet_call(PyObject *self, PyObject *const *args, size_t flags,
 
 static PyObject *quiet_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    PyObject *function;
-    static char *names[] = {"function", NULL};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", names, &function))
+    PyObject *function, *narrow = Py_None;
+    static char *names[] = {"function", "narrow", NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O", names, &function, &narrow))
         return NULL;
     Quiet *made = settings ? PyObject_GC_New(Quiet, type) : NULL;
     if (!made) {
@@ -77,6 +125,7 @@ static PyObject *quiet_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     }
     made->vectorcall = quiet_call;
     made->function = Py_NewRef(function);
+    made->narrow = narrow == Py_None ? NULL : Py_NewRef(narrow);
     PyObject_GC_Track(made);
     return (PyObject *)made;
 }
@@ -85,12 +134,14 @@ static void quiet_dealloc(Quiet *self)
 {
     PyObject_GC_UnTrack(self);
     Py_XDECREF(self->function);
+    Py_XDECREF(self->narrow);
     PyObject_GC_Del(self);
 }
 
 static int quiet_traverse(Quiet *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->function);
+    Py_VISIT(self->narrow);
     return 0;
 }
 
@@ -111,7 +162,8 @@ static PyObject *quiet_repr(PyObject *self)
 
 PyTypeObject Quiet_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._core.Quiet",
-    .tp_doc = "Quiet(function): the function, without numpy's warnings about what it computes.",
+    .tp_doc = "Quiet(function, narrow=None): the function, without numpy's warnings about what it computes; `narrow` instead where an "
+              "argument is of an element type that is computed in a wider one.",
     .tp_basicsize = sizeof(Quiet),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(Quiet, vectorcall),
@@ -125,11 +177,16 @@ PyTypeObject Quiet_Type = {
 
 PyObject *quiet_setup(PyObject *module, PyObject *args)
 {
-    /* setup_quiet(variable, value): numpy's settings, and those that ignore everything. */
-    PyObject *variable, *value;
+    /* setup_quiet(variable, value, array class, dtype class, narrow types): numpy's settings, those that ignore everything, and how
+     * to tell arguments of narrow types. */
+    PyObject *variable, *value, *arrays, *dtypes, *narrow;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O", &PyContextVar_Type, &variable, &value))
+    if (!PyArg_ParseTuple(args, "O!OO!O!O!", &PyContextVar_Type, &variable, &value, &PyType_Type, &arrays, &PyType_Type, &dtypes,
+                          &PyTuple_Type, &narrow))
         return NULL;
+    ndarray_class = (PyTypeObject *)Py_NewRef(arrays);
+    dtype_class = (PyTypeObject *)Py_NewRef(dtypes);
+    narrow_types = Py_NewRef(narrow);
     settings = Py_NewRef(variable); /* for the life of the process */
     no_warnings = Py_NewRef(value);
     Py_RETURN_NONE;

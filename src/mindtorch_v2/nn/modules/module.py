@@ -208,6 +208,10 @@ class Module(RegistrationMixin, StateMixin):
     def _cast(self: T, dtype: dt.dtype) -> T:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
+    def bfloat16(self: T) -> T:
+        """Casts floating-point contents to bfloat16."""
+        return self._cast(dt.bfloat16)
+
     def float(self: T) -> T:
         """Casts floating-point contents to float32."""
         return self._cast(dt.float32)

@@ -1,1 +1,0 @@
-"""The meta device: tensors without memory, whose shapes and types are computed only."""

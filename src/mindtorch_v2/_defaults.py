@@ -1,0 +1,61 @@
+"""Settings of the process that are neither operators nor modes."""
+from __future__ import annotations
+
+import warnings
+from types import ModuleType
+from typing import Any
+
+from ._tensor import contiguous_format
+
+legacy_contiguous_format = contiguous_format
+
+
+def is_warn_always_enabled() -> bool:
+    """False: warnings follow Python's own filters."""
+    return False
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """False: numbers too small to be normal are always kept; the processor's mode is not changed."""
+    return False
+
+
+def set_num_interop_threads(n: int) -> None:
+    """Operators are not run in parallel with each other, so only 1 changes nothing; other numbers are accepted as an upper bound."""
+    if n <= 0:
+        raise RuntimeError("Expected positive number of threads")
+
+
+def get_device_module(device: Any = None) -> ModuleType:
+    """The module of a device: `torch.npu`, `torch.cpu`, ...; without one, that of the accelerator that is here, else `torch.cpu`."""
+    from importlib import import_module
+
+    from . import accelerator
+    from ._device import device as make
+    if device is None:
+        found = accelerator.current_accelerator()
+        name = "cpu" if found is None else found.type
+    elif isinstance(device, (str, make)):
+        name = make(device).type
+    else:
+        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    try:
+        return import_module(f"{__package__}.{name}")
+    except ModuleNotFoundError:
+        raise RuntimeError(f"Device '{device}' does not have a corresponding module registered as 'torch.{name}'.") from None
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Sets the default dtype by the type of a tensor (`torch.DoubleTensor` or its name)."""
+    from . import _dtype
+    warnings.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+                  "torch.set_default_device() as alternatives.", stacklevel=2)
+    if isinstance(t, str):
+        from importlib import import_module
+        place, _, word = t.removeprefix("torch.").rpartition(".")
+        package = __package__ or ""
+        module = import_module(f"{package}.{place}" if place else package)
+        t = getattr(module, word)
+    if getattr(t, "is_cuda", False):
+        raise TypeError(f"type torch.cuda.{t.__name__} not available. Torch not compiled with CUDA enabled.")
+    _dtype.set_default_dtype(t.dtype)
