@@ -23,7 +23,7 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool = Fals
     elif create_graph:
         leaf._grad = aten.add(old, grad)
     else:
-        aten.add_(old, grad)
+        aten.overload("add_.Tensor")(old, grad)
     if leaf._post_hooks:
         for hook in list(leaf._post_hooks.values()):
             hook(leaf)

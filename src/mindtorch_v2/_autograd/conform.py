@@ -12,7 +12,7 @@ from .node import Node, Slot
 def add_gradients(old: Tensor, new: Tensor, create_graph: bool, sole: bool) -> Tensor:
     """The sum of two gradients; in place where only the engine holds the first (`sole`)."""
     if sole and not create_graph and old._array.shape == new._array.shape and old.dtype is new.dtype and owns_memory(old):
-        return aten.add_(old, new)
+        return aten.overload("add_.Tensor")(old, new)
     return aten.add(old, new)
 
 

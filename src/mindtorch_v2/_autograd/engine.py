@@ -267,10 +267,6 @@ def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[T
     return found
 
 
-def _detach(grad: Tensor) -> Tensor:
-    return aten.detach(grad)
-
-
 if _native is not None:
-    _native.configure_engine(Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer), _detach,
+    _native.configure_engine(Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer), aten,
                              CustomNode)

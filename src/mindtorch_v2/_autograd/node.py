@@ -5,6 +5,7 @@ accumulated there), or None. Leaves stand for themselves, so that a parameter an
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .. import _dtype as dt
@@ -166,7 +167,7 @@ def node_and_nr(t: Tensor) -> tuple[Any, int]:
     return (edge.node, edge.nr) if edge.__class__ is Slot else (edge, 0)
 
 
-def versions_of(saved: tuple[Any, ...]) -> tuple[int, ...]:
+def versions_of(saved: Iterable[Any]) -> tuple[int, ...]:
     """The present versions of saved values; 0 for what is no tensor."""
     return tuple([v._storage.version if isinstance(v, Tensor) and v._storage is not None else 0 for v in saved])
 

@@ -82,7 +82,7 @@ def _composite(plan: CallPlan, form: str) -> Runner:
 def _leaf(plan: CallPlan, form: str) -> Runner:
     """Calls of everything else: the union of the tensors' keys tells what is to be done."""
     op, keys_of = plan.op, _key_reader(plan)
-    entry = _entry(op, form)
+    entry, kernels = _entry(op, form), op.backends
     first_may_be_number = op.schema.params[0].name in op.numbers
 
     def run(args: tuple[Any, ...]) -> Any:
@@ -90,6 +90,8 @@ def _leaf(plan: CallPlan, form: str) -> Runner:
             keys = keys_of(args)
         except AttributeError:
             return _refuse(op, args, form)
+        if keys == CPU and not _SPACE["_mode"] and CPU in kernels:
+            return kernels[CPU](*args)      # what the dispatcher would do
         if keys & SUBCLASS:
             if not _state.subclasses_are_plain:
                 return overrides.override(op, form, args)
@@ -109,6 +111,9 @@ def _key_reader(plan: CallPlan) -> Callable[[tuple[Any, ...]], int]:
     if len(required) == 1 and not others:
         only, = required
         return lambda args: args[only]._keys
+    if required == (0,) and len(others) == 1 and others[0][0] == 1 and not params[1].is_list:
+        second = others[0][1]
+        return lambda args: args[0]._keys | (args[1]._keys if args[1].__class__ is Tensor else second(args[1]))
 
     def keys_of(args: tuple[Any, ...]) -> int:
         keys = 0

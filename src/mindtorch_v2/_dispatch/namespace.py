@@ -34,6 +34,7 @@ class Aten:
 
     def __init__(self, form: str = "method") -> None:
         self._form = form
+        self._overloads: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__") and name not in table.OVERLOADS:
@@ -44,11 +45,11 @@ class Aten:
 
     def overload(self, name: str) -> Any:
         """The call function of one overload, by its full name ("sum.dim_IntList")."""
-        key = f"overload {name}"
-        if key not in self.__dict__:
+        found = self._overloads.get(name)
+        if found is None:
             op = table.find(name)
-            self.__dict__[key] = shown_as_loading(op.event, make_call, op, "method")
-        return self.__dict__[key]
+            found = self._overloads[name] = shown_as_loading(op.event, make_call, op, "method")
+        return found
 
 
 class LazyMethod:

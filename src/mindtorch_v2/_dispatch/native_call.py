@@ -57,7 +57,7 @@ def _loops() -> dict[str, int]:
 
 READS_ARRAYS = _set_up()    # whether the native part knows how this numpy lays out its arrays
 _LOOPS = _loops()
-_LOOP_OF_OP = {**{f"{word}.Tensor": word for word in ("add", "sub", "mul", "div")}, "neg": "neg", "relu": "relu",
+_LOOP_OF_OP = {**{f"{word}.Tensor": word for word in ("add", "sub", "mul", "div")}, "neg": "neg", "relu": "relu", "sum": "sum",
                **{f"{word}.{form}": word for word in ("eq", "ne", "lt", "le", "gt", "ge") for form in ("Tensor", "Scalar")}}
 
 

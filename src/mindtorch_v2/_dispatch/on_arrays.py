@@ -16,6 +16,7 @@ from . import modes
 from .plan import ArgumentKind, CallPlan, Makes, ResultType
 
 Boxed = Callable[..., Any]
+_REAL = (float, int)
 
 
 def on_arrays(plan: CallPlan, general: Boxed) -> Boxed:
@@ -26,33 +27,52 @@ def on_arrays(plan: CallPlan, general: Boxed) -> Boxed:
     if any(p.is_list for p in op.schema.params if p.is_tensor):
         return general
     from .resolve import explain, settle
-    fits, steps = _fitting(plan), plan.has_steps
-    result_type, lead, joins = plan.result_type, plan.lead, plan.joins
+    fits, steps, run = _fitting(plan), plan.has_steps, _running(plan)
+    of_lead, is_bool, lead, joins = plan.result_type == ResultType.OF_LEAD, plan.result_type == ResultType.BOOL, plan.lead, plan.joins
 
     def boxed(*args: Any) -> Any:
         if (steps and _observer.active is not None) or not fits(args):
             return general(*args)
         arrays = [a._array if isinstance(a, Tensor) else a for a in args]
         try:
-            made = settle(kernel(*arrays), arrays) if joins else kernel(*arrays)
+            made = run(arrays)
         except ValueError as error:
             raise explain(op, args, error) from None
-        kind = args[lead].dtype if result_type == ResultType.OF_LEAD else dt.bool_ if result_type == ResultType.BOOL else None
-        return wrap(made, kind)
+        if joins and made.strides != arrays[0].strides:
+            made = settle(made, arrays)
+        return wrap(made, args[lead].dtype if of_lead else dt.bool_ if is_bool else None)
     return boxed
+
+
+def _running(plan: CallPlan) -> Callable[[list[Any]], Any]:
+    """Runs the kernel on the arguments; its direct form where all that are no tensors have their defaults."""
+    kernel, direct = plan.kernel, plan.direct
+    assert kernel is not None
+    kinds = [ArgumentKind.TENSOR <= a.kind <= ArgumentKind.NUMBER for a in plan.arguments]
+    tensors = sum(kinds)
+    if direct is None or not all(kinds[:tensors]):
+        return lambda arrays: kernel(*arrays)
+    unset = [a.default for a in plan.arguments[tensors:]]
+
+    def run(arrays: list[Any]) -> Any:
+        given = arrays[tensors:]
+        if given == unset and all(x.__class__ is y.__class__ for x, y in zip(given, unset)):
+            return direct(*arrays[:tensors])
+        return kernel(*arrays)
+    return run if unset else lambda arrays: direct(*arrays)
 
 
 def _fitting(plan: CallPlan) -> Callable[[tuple[Any, ...]], bool]:
     """A function that tells whether the kernel can take the arrays as they are."""
     kinds = [a.kind for a in plan.arguments]
-    numbers = tuple(i for i, kind in enumerate(kinds) if kind == ArgumentKind.NUMBER)
+    numbers = tuple((i, i in plan.casting) for i, kind in enumerate(kinds) if kind == ArgumentKind.NUMBER)
     reals = tuple(i for i, kind in enumerate(kinds) if kind == ArgumentKind.REAL)
-    others, lead, wants_inexact = tuple(i for i in plan.casting if i not in numbers), plan.lead, plan.wants_inexact
+    others, lead, wants_inexact = tuple(i for i in plan.casting if kinds[i] != ArgumentKind.NUMBER), plan.lead, plan.wants_inexact
     through = plan.function is not None and plan.gradient is None     # differentiated through its steps
 
     def fits(args: tuple[Any, ...]) -> bool:
         first = args[lead]
-        if first.__class__ is not Tensor and not isinstance(first, Tensor):
+        if not isinstance(first, Tensor):
             return False
         kind = first.dtype
         if wants_inexact and not kind.inexact:
@@ -60,15 +80,14 @@ def _fitting(plan: CallPlan) -> Callable[[tuple[Any, ...]], bool]:
         for i in others:
             if args[i] is not None and args[i].dtype is not kind:
                 return False
-        for i in numbers:
-            value = args[i]
-            if isinstance(value, Tensor):
-                if i in plan.casting and value.dtype is not kind:
+        for i, is_cast in numbers:
+            if isinstance(args[i], Tensor):
+                if is_cast and args[i].dtype is not kind:
                     return False
-            elif (value.__class__ is not float and value.__class__ is not int) or not kind.inexact:
+            elif args[i].__class__ not in _REAL or not kind.inexact:
                 return False
         for i in reals:
-            if args[i].__class__ is not float and args[i].__class__ is not int and args[i] is not None:
+            if args[i].__class__ not in _REAL and args[i] is not None:
                 return False
         return not through or not modes.state.grad or not any(isinstance(a, Tensor) and a._keys & GRAD for a in args)
     return fits

@@ -10,6 +10,7 @@ from .. import _dtype as dt
 from .._ops.documentation import docstring
 from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
+from .._storage import native
 from .._tensor import Tensor
 from .bind import make_call, publish
 
@@ -56,33 +57,32 @@ def accepts(op: Op, p: Param, value: Any, lenient: bool = False) -> bool:
 
 def fits(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], lenient: bool = False) -> bool:
     """Whether the overload takes these arguments."""
-    params = op.schema.params
-    positional = [p for p in params if not p.keyword_only]
-    if len(args) > len(positional):
-        last = positional[-1] if positional else None
-        if last is None or not (last.type == "int" and last.is_list and last.length == 0) or len(positional) > 2:
-            return False
-        if not all(_is_int(x) for x in args[len(positional) - 1:]):
-            return False
-        args = (*args[:len(positional) - 1], args[len(positional) - 1:])
-    elif len(args) == len(positional) and positional:
-        last = positional[-1]
-        if last.type == "int" and last.is_list and last.length == 0 and _is_int(args[-1]) and len(positional) <= 2:
-            args = (*args[:-1], (args[-1],))
-    given = {p.name for p in positional[:len(args)]}
-    by_name = {p.name: p for p in params}
-    if not all(accepts(op, p, x, lenient) for p, x in zip(positional, args)):
+    positional = [p for p in op.schema.params if not p.keyword_only]
+    gathered = _gathered(positional, args)
+    if gathered is None or not all(accepts(op, p, x, lenient) for p, x in zip(positional, gathered)):
         return False
+    given = {p.name for p in positional[:len(gathered)]}
+    by_name = {p.name: p for p in op.schema.params}
     for name, value in kwargs.items():
         word = name if name in by_name else _ALIASES.get(name, name)
-        if word in ("out", "requires_grad"):
-            if word == "out" and not op.out and "device" not in by_name:
-                return False
+        if word == "requires_grad" or (word == "out" and (op.out or "device" in by_name)):
             continue
         if word not in by_name or word in given or not accepts(op, by_name[word], value, lenient):
             return False
         given.add(word)
-    return all(p.name in given or p.default is not NO_DEFAULT for p in params)
+    return all(p.name in given or p.default is not NO_DEFAULT for p in op.schema.params)
+
+
+def _gathered(positional: list[Param], args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Arguments by position, sizes that were given one by one as one; None where there are too many."""
+    last = len(positional) - 1
+    may_spread = 0 <= last < 2 and positional[last].type == "int" and positional[last].is_list and positional[last].length == 0
+    rest = args[last:] if last >= 0 else args
+    if len(args) > len(positional):
+        return (*args[:last], rest) if may_spread and all(_is_int(x) for x in rest) else None
+    if len(args) == len(positional) and may_spread and _is_int(args[last]):
+        return (*args[:last], rest)
+    return args
 
 
 def _key(x: Any) -> Any:
@@ -92,60 +92,80 @@ def _key(x: Any) -> Any:
     return kind
 
 
-def resolver(name: str, overloads: list[Op], form: str) -> Any:
-    """A function that calls the first overload that fits. The choice depends on the classes of the arguments only, so it is
-    made once for each combination of them."""
-    chosen: dict[Any, Any] = {}
-    quick: dict[tuple[type, ...], Any] = {}   # positional calls without lists, by the classes alone
-    calls: dict[Op, Any] = {}
+class _Choice:
+    """The overloads of one name, and which of them fits. That depends on the classes of the arguments only, so it is decided once for
+    each combination of them."""
 
-    def choose(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def __init__(self, name: str, overloads: list[Op], form: str) -> None:
+        self.name, self.overloads, self.form = name, overloads, form
+        self._chosen: dict[Any, Any] = {}
+        self._calls: dict[Op, Any] = {}
+
+    def choose(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call function of the first overload that fits."""
+        key = (tuple([_key(a) for a in args]), tuple([(k, _key(v)) for k, v in kwargs.items()]))
+        target = self._chosen.get(key)
+        if target is None:
+            target = self._chosen[key] = self._first_fitting(args, kwargs)
+        return target
+
+    def _first_fitting(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for lenient in (False, True):
-            for op in overloads:
+            for op in self.overloads:
                 if fits(op, args, kwargs, lenient):
-                    if op not in calls:
-                        calls[op] = make_call(op, form)
-                    return calls[op]
-        shown = args[1:] if form == "method" else args
-        got = ", ".join([type(a).__name__ for a in shown] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
-        known = "\n".join(f" * {op.text[op.text.index('('):op.text.index(' -> ')]}" for op in overloads)
-        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{known}")
+                    if op not in self._calls:
+                        self._calls[op] = make_call(op, self.form)
+                    return self._calls[op]
+        given = args[1:] if self.form == "method" else args
+        got = ", ".join([type(a).__name__ for a in given] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
+        known = "\n".join(f" * {op.text[op.text.index('('):op.text.index(' -> ')]}" for op in self.overloads)
+        raise TypeError(f"{self.name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{known}")
 
-    if form == "operator":
-        return _binary_operator(overloads, choose)
+
+def resolver(name: str, overloads: list[Op], form: str) -> Any:
+    """A function that calls the first overload that fits its arguments."""
+    choice = _Choice(name, overloads, form)
+    return _operator(choice) if form == "operator" else _function(choice)
+
+
+def _remembering(choice: _Choice, function: Any) -> tuple[Any, Any]:
+    """The function with calls by position that are known before it, and what makes them known: `remember(classes, target)`."""
+    known: dict[tuple[type, ...], Any] = {}
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            classes = tuple(map(type, args))
-            target = quick.get(classes)
-            if target is not None:
-                return target(*args)
-            if list not in classes and tuple not in classes:
-                target = quick[classes] = choose(args, kwargs)
-                return target(*args)
-        key = (tuple([_key(a) for a in args]), tuple([(k, _key(v)) for k, v in kwargs.items()]))
-        target = chosen.get(key)
-        if target is None:
-            target = chosen[key] = choose(args, kwargs)
-        if form == "function" and "self" in kwargs:
+        target = known.get(tuple(map(type, args))) if not kwargs else None
+        return function(*args, **kwargs) if target is None else target(*args)
+
+    shown = call if native is None else function
+    shown.__name__ = choice.name
+    publish(shown, choice.overloads[0], choice.form)
+    shown.__doc__ = docstring(choice.name, choice.form)
+    if native is None:
+        return call, known.__setitem__
+    made = native.Overloads(function)
+    return made, made.remember
+
+
+def _function(choice: _Choice) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        target = choice.choose(args, kwargs)
+        classes = tuple(map(type, args))
+        if not kwargs and list not in classes and tuple not in classes:     # what a list holds decides, too
+            remember(classes, target)
+        if choice.form == "function" and "self" in kwargs:
             kwargs["input"] = kwargs.pop("self")
         return target(*args, **kwargs)
-
-    call.__name__ = name
-    publish(call, overloads[0], form)
-    call.__doc__ = docstring(name, form)
-    return call
+    made, remember = _remembering(choice, call)
+    return made
 
 
-def _binary_operator(overloads: list[Op], choose: Any) -> Any:
-    """For `x < y` and the like: the tensor and the number overload, chosen by the class of the right operand."""
-    by_class: dict[Any, Any] = {}
-
+def _operator(choice: _Choice) -> Any:
+    """For `x < y` and the like: other operands are left to the other operand's class."""
     def operator(self: Any, other: Any) -> Any:
-        target = by_class.get(other.__class__)
-        if target is None:
-            if not isinstance(other, (Tensor, int, float, complex, np.number, np.bool_)):
-                return NotImplemented
-            target = by_class[other.__class__] = choose((self, other), {})
+        if not isinstance(other, (Tensor, int, float, complex, np.number, np.bool_)):
+            return NotImplemented
+        target = choice.choose((self, other), {})
+        remember((self.__class__, other.__class__), target)
         return target(self, other)
-    return operator
+    made, remember = _remembering(choice, operator)
+    return made

@@ -16,6 +16,7 @@ from ..._dispatch.registry import composite
 from ..._keys import CPU
 from ..._ops.creation_sizes import as_number, explain_sizes
 from ..._ops.movement_shapes import dense_strides
+from ..._shape import contiguous_strides
 from ..._tensor import preserve_format, wrap
 
 
@@ -75,10 +76,11 @@ def empty_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_
     kind = dtype or self.dtype
     array = self._array
     if memory_format is None or memory_format is preserve_format:
-        if array.flags.c_contiguous and _observer.active is None and where.type == "cpu" and self._keys & CPU:
-            return wrap(np.empty(array.shape, kind.np), kind)
-        shape = array.shape
-        return aten.empty_strided(shape, dense_strides(shape, self.stride()), dtype=kind, device=where)
+        shape, by_rows = array.shape, array.flags.c_contiguous
+        if by_rows and _observer.active is None and where.type == "cpu" and self._keys & CPU:
+            return wrap(np.empty(shape, kind.np), kind)
+        strides = contiguous_strides(shape) if by_rows else dense_strides(shape, self.stride())
+        return aten.empty_strided(shape, strides, dtype=kind, device=where)
     return aten.empty(array.shape, dtype=kind, device=where, memory_format=memory_format)
 
 

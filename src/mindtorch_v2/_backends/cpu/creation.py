@@ -11,6 +11,7 @@ from ..._dispatch.registry import kernel
 from ..._dispatch.resolve import type_word
 from ..._ops.creation_sizes import arange_type, as_number, count_steps, counted_sizes, explain_sizes, range_bounds, range_length
 from ..._ops.movement_shapes import ordered_strides, storage_extent
+from ..._shape import contiguous_strides
 from .whole_numbers import as_element
 
 Array = np.ndarray
@@ -44,6 +45,8 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | 
     shape, kind = counted_sizes(size), (dtype or dt.get_default_dtype()).np
     if any(s < 0 for s in stride):
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    if tuple(stride) == contiguous_strides(shape):
+        return np.empty(shape, kind)
     memory = np.empty(storage_extent(shape, stride), kind)
     return np.ndarray(shape, kind, memory, 0, [s * kind.itemsize for s in stride])
 

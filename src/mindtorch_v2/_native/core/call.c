@@ -28,7 +28,8 @@ static bool types_fit(const Call *call, const Arguments *arguments)
 static bool takes_arrays(const Call *call, const Arguments *arguments, long device)
 {
     bool is_readable = device == KEY_CPU || (call->is_view && device == KEY_NPU);
-    bool is_differentiated_through = call->composite && !call->gradient.node && arguments->keys & KEY_GRAD && !thread_has_no_grad();
+    bool is_differentiated_through =
+        call->composite && !call->gradient.node && arguments->keys & KEY_GRAD && !thread_has_no_grad();
     return call->kernel && is_readable && !is_differentiated_through && types_fit(call, arguments)
            && !(arguments->observed && call->has_steps && !steps_fit(call, arguments));
 }
@@ -43,7 +44,8 @@ static int find_boxed(Call *call, Arguments *arguments, long device)
         return FALLBACK;
     if (!call->boxed || call->boxed_key != device) {
         PyObject *kernels = PyObject_GetAttrString(call->op, "backends");
-        PyObject *found = kernels && PyDict_Check(kernels) ? PyDict_GetItemWithError(kernels, key_number(device)) : NULL;
+        PyObject *found =
+            kernels && PyDict_Check(kernels) ? PyDict_GetItemWithError(kernels, key_number(device)) : NULL;
         Py_XINCREF(found);
         Py_XSETREF(call->boxed, found);
         call->boxed_key = device;
@@ -95,6 +97,7 @@ static void explain_error(const Call *call, const Arguments *arguments)
 PyObject *run_kernel(const Call *call, Arguments *arguments)
 {
     PyObject *made = call->loop && !memory_is_watched() ? loop_run(call, arguments) : NULL;
+    arguments->is_in_order = made || !call->joins;
     if (made || (call->loop && PyErr_Occurred()))
         return made;
     if (call->direct) {
@@ -193,7 +196,7 @@ static PyObject *run_on_arrays(const Call *call, Arguments *arguments)
         return NULL;
     bool shows_steps = arguments->observed && call->steps.kind != STEPS_NONE;
     PyObject *made = shows_steps ? steps_run(call, arguments) : run_kernel(call, arguments);
-    if (made && call->joins && layouts_differ(call, arguments))
+    if (made && !arguments->is_in_order && layouts_differ(call, arguments))
         made = settled(call, arguments, made);
     release_arrays(arguments, call->count);
     if (!made) {
@@ -237,8 +240,8 @@ static PyObject *run_on_tensors(const Call *call, Arguments *arguments)
     Py_DECREF(kernel);
     if (below && restore_grad(before) < 0)
         Py_CLEAR(made);
-    bool is_watched = made && arguments->observed && arguments->core->watches_memory && !call->composite && !call->is_view
-                      && !call->writes;
+    bool is_watched = made && arguments->observed && arguments->core->watches_memory && !call->composite
+                      && !call->is_view && !call->writes;
     if (made
         && ((arguments->grad && !is_argument(call, arguments, made) && record_gradient(call, arguments, made) < 0)
             || (is_watched && watch_results(made) < 0)))

@@ -83,18 +83,18 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *function;           /* the call function in Python, which does everything that is not done here */
-    PyObject *op, *unseeded;      /* unseeded: what is told where no generator is given, or NULL */
-    int generator;                /* its position */
-    PyObject *kernel, *direct;    /* arrays in, arrays out; NULL where there is none */
-    PyObject *composite;          /* tensors in, tensors out; NULL of a leaf op */
-    PyObject *boxed;              /* the same of a leaf op on the device `boxed_key`, once the dispatcher has found it */
+    PyObject *function;        /* the call function in Python, which does everything that is not done here */
+    PyObject *op, *unseeded;   /* unseeded: what is told where no generator is given, or NULL */
+    int generator;             /* its position */
+    PyObject *kernel, *direct; /* arrays in, arrays out; NULL where there is none */
+    PyObject *composite;       /* tensors in, tensors out; NULL of a leaf op */
+    PyObject *boxed;           /* the same of a leaf op on the device `boxed_key`, once the dispatcher has found it */
     long boxed_key;
     Param params[MAX_PARAMS];
     int count, positional, lead, makes, result_type;
-    int loop;                     /* which loop of loops.c computes a few elements; 0: none */
-    unsigned casting;             /* parameters of one type, as bits */
-    PyObject *tuple_type;         /* of several outputs; NULL for a plain tuple */
+    int loop;             /* which loop of loops.c computes a few elements; 0: none */
+    unsigned casting;     /* parameters of one type, as bits */
+    PyObject *tuple_type; /* of several outputs; NULL for a plain tuple */
     bool wants_inexact, joins, is_view, is_graph_view, writes, has_steps, below_autograd, enters_below, is_numbered;
     Gradient gradient;
     Steps steps;
@@ -106,9 +106,10 @@ typedef struct {
     PyObject *array[MAX_PARAMS]; /* the same for the kernel */
     PyObject *owned[MAX_OWNED];
     int owned_count;
-    long keys;           /* of the tensors */
-    bool has_number;     /* a number stands where a tensor may */
+    long keys;       /* of the tensors */
+    bool has_number; /* a number stands where a tensor may */
     bool grad, observed;
+    bool is_in_order;    /* the kernel's result lies in memory as the operands tell */
     PyObject *boxed;     /* tensors in, tensors out: runs instead of the kernel on arrays; borrowed, or NULL */
     int64_t sequence_nr; /* -1: the event carries none */
     Core *core;          /* who is told: held, as a profile may end inside the call */
@@ -118,17 +119,18 @@ typedef struct {
 enum { FALLBACK = 0, DONE = 1, FAILED = -1 };
 
 /* call_state.c: the modes of the process and the thread, what calls need of the package. */
-extern long mode_word;                /* as SPACE["_mode"] */
-extern Core *active_core;             /* the recorder, where it is the observer and a native one */
+extern long mode_word;    /* as SPACE["_mode"] */
+extern Core *active_core; /* the recorder, where it is the observer and a native one */
 extern PyTypeObject *array_class;
-extern PyObject *next_sequence_nr;    /* a list of one number */
-extern PyObject *settle, *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_device, *resolve_device;
+extern PyObject *next_sequence_nr; /* a list of one number */
+extern PyObject *settle, *explain, *as_array, *check_writable, *type_by_number, *bool_type, *cpu_device,
+    *resolve_device;
 bool thread_has_no_grad(void);
-bool is_plain_call(void);             /* nobody wants calls to go the general way */
-bool asks_subclasses(void);           /* a subclass of Tensor exists that is asked before operators */
+bool is_plain_call(void);   /* nobody wants calls to go the general way */
+bool asks_subclasses(void); /* a subclass of Tensor exists that is asked before operators */
 bool is_inexact(PyObject *dtype);
-PyObject *key_number(long key);       /* borrowed: the keys of a tensor without gradient on one device */
-PyObject *cpu_tensor_keys(void);      /* borrowed */
+PyObject *key_number(long key);                /* borrowed: the keys of a tensor without gradient on one device */
+PyObject *cpu_tensor_keys(void);               /* borrowed */
 const ArrayFields *fields_of(PyObject *array); /* NULL where it cannot be read */
 PyObject *shape_of(PyObject *array);
 bool owns_plain_memory(const Tensor *tensor); /* a contiguous CPU tensor whose memory nobody else can see */
@@ -151,9 +153,20 @@ int watch_results(PyObject *made);
 int record_gradient(const Call *call, const Arguments *arguments, PyObject *made);
 
 /* call_steps.c */
-bool steps_fit(const Call *call, const Arguments *arguments); /* whether the steps can be shown around the kernel on arrays */
+bool steps_fit(const Call *call,
+               const Arguments *arguments); /* whether the steps can be shown around the kernel on arrays */
 PyObject *steps_run(const Call *call, Arguments *arguments);
 int steps_read(PyObject *given, Steps *steps);
+
+/* Both types that stand in front of a Python function hold it right behind their vectorcall. */
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *function;
+} BeforeFunction;
+PyObject *function_get(PyObject *self, PyObject *instance, PyObject *owner); /* as functions are bound to an instance */
+PyObject *function_getattro(PyObject *self, PyObject *name);
+PyObject *function_reduce(PyObject *self, PyObject *ignored);
 
 /* call.c */
 PyObject *run_kernel(const Call *call, Arguments *arguments);

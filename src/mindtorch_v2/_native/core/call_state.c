@@ -64,11 +64,7 @@ PyObject *modes_grad_name(void)
 
 int modes_swap_grad(bool on)
 {
-    PyObject *now = PyObject_GetAttr(thread_state, s_grad);
-    if (!now)
-        return -1;
-    bool before = now == Py_True;
-    Py_DECREF(now);
+    bool before = !grad_is_off; /* only this function changes the thread's `grad` */
     if (before == on)
         return before;
     if (PyObject_SetAttr(thread_state, s_grad, on ? Py_True : Py_False) < 0)
@@ -220,7 +216,8 @@ PyObject *calls_setup(PyObject *module, PyObject *args)
                           &PyList_Type, &next_sequence_nr, &default_type, &settle, &cpu_device, &resolve_device))
         return NULL;
     if (!PyType_Check(tensor) || !PyType_Check(parameter)
-        || !PyType_IsSubtype((PyTypeObject *)tensor, &TensorFields_Type) || take_inexact(inexact) < 0 || make_keys() < 0) {
+        || !PyType_IsSubtype((PyTypeObject *)tensor, &TensorFields_Type) || take_inexact(inexact) < 0
+        || make_keys() < 0) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "expected the tensor classes and at most 32 inexact types");
         return NULL;

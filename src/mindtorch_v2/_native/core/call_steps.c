@@ -80,7 +80,8 @@ static PyObject *run_product(const Call *call, Arguments *arguments)
     const Steps *steps = &call->steps;
     Core *core = arguments->core;
     PyObject *const *operands = &arguments->bound[steps->first];
-    const ArrayFields *a = fields_of(arguments->array[steps->first]), *b = fields_of(arguments->array[steps->first + 1]);
+    const ArrayFields *a = fields_of(arguments->array[steps->first]),
+                      *b = fields_of(arguments->array[steps->first + 1]);
     if ((steps->expand && mark_expand(call, arguments, a, b) < 0)
         || (steps->op && (mark(core, steps->op, operands, 1) < 0 || mark(core, steps->op, operands + 1, 1) < 0)))
         return NULL;
@@ -119,7 +120,8 @@ int steps_read(PyObject *given, Steps *steps)
     PyObject *op, *expand;
     int shows;
     if (!PyArg_ParseTuple(given, "iOOO!iO!iipO", &steps->kind, &op, &steps->name, &PyTuple_Type, &steps->constants,
-                          &steps->dimensions, &PyTuple_Type, &steps->fewer, &steps->first, &steps->rank, &shows, &expand))
+                          &steps->dimensions, &PyTuple_Type, &steps->fewer, &steps->first, &steps->rank, &shows,
+                          &expand))
         return -1;
     Py_INCREF(steps->name);
     Py_INCREF(steps->constants);

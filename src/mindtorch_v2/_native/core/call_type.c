@@ -71,18 +71,20 @@ static int read_parts(Call *made, PyObject *params, PyObject *gradient, PyObject
 
 static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *words[] = {"function",   "op",         "unseeded",   "generator",   "kernel",        "direct",
-                            "composite",  "params",     "positional", "lead",        "casting",       "wants_inexact",
-                            "makes",      "result_type", "tuple_type", "joins",      "is_view",       "is_graph_view",
-                            "writes",     "has_steps",  "steps",      "below_autograd", "enters_below", "is_numbered",
-                            "gradient",   "loop",       NULL};
+    static char *words[] = {"function",  "op",          "unseeded",   "generator",      "kernel",       "direct",
+                            "composite", "params",      "positional", "lead",           "casting",      "wants_inexact",
+                            "makes",     "result_type", "tuple_type", "joins",          "is_view",      "is_graph_view",
+                            "writes",    "has_steps",   "steps",      "below_autograd", "enters_below", "is_numbered",
+                            "gradient",  "loop",        NULL};
     PyObject *function, *op, *unseeded, *kernel, *direct, *composite, *params, *tuple_type, *steps, *gradient;
-    int generator, positional, lead, inexact, makes, result, joins, view, graph_view, writes, has_steps, below, enters, numbered, loop;
+    int generator, positional, lead, inexact, makes, result, joins, view, graph_view, writes, has_steps, below, enters,
+        numbered, loop;
     unsigned casting;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOiOOOO!iiIpiiOpppppOpppOi", words, &function, &op, &unseeded, &generator,
-                                     &kernel, &direct, &composite, &PyTuple_Type, &params, &positional, &lead, &casting,
-                                     &inexact, &makes, &result, &tuple_type, &joins, &view, &graph_view, &writes,
-                                     &has_steps, &steps, &below, &enters, &numbered, &gradient, &loop))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOiOOOO!iiIpiiOpppppOpppOi", words, &function, &op, &unseeded,
+                                     &generator, &kernel, &direct, &composite, &PyTuple_Type, &params, &positional,
+                                     &lead, &casting, &inexact, &makes, &result, &tuple_type, &joins, &view,
+                                     &graph_view, &writes, &has_steps, &steps, &below, &enters, &numbered, &gradient,
+                                     &loop))
         return NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(params);
     if (count > MAX_PARAMS || lead >= count || positional > count || generator >= count) {
@@ -124,10 +126,23 @@ static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 static void call_dealloc(Call *self)
 {
     PyObject_GC_UnTrack(self);
-    PyObject *objects[] = {self->function, self->op, self->unseeded, self->kernel, self->direct, self->composite, self->boxed,
-                           self->tuple_type, (PyObject *)self->gradient.node, self->gradient.view_edge,
-                           self->gradient.versions_of, self->gradient.slot, self->steps.op, self->steps.name,
-                           self->steps.constants, self->steps.fewer, self->steps.expand};
+    PyObject *objects[] = {self->function,
+                           self->op,
+                           self->unseeded,
+                           self->kernel,
+                           self->direct,
+                           self->composite,
+                           self->boxed,
+                           self->tuple_type,
+                           (PyObject *)self->gradient.node,
+                           self->gradient.view_edge,
+                           self->gradient.versions_of,
+                           self->gradient.slot,
+                           self->steps.op,
+                           self->steps.name,
+                           self->steps.constants,
+                           self->steps.fewer,
+                           self->steps.expand};
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         Py_XDECREF(objects[i]);
     for (int i = 0; i < self->count; i++) {
@@ -151,14 +166,14 @@ static int call_traverse(Call *self, visitproc visit, void *arg)
     return 0;
 }
 
-static PyObject *call_get(PyObject *self, PyObject *instance, PyObject *owner)
+PyObject *function_get(PyObject *self, PyObject *instance, PyObject *owner)
 {
     (void)owner;
     return instance == NULL || instance == Py_None ? held(self) : PyMethod_New(self, instance);
 }
 
 /* What is asked of a function, the function in Python answers. */
-static PyObject *call_getattro(PyObject *self, PyObject *name)
+PyObject *function_getattro(PyObject *self, PyObject *name)
 {
     if (PyUnicode_CompareWithASCIIString(name, "__doc__") != 0
         && PyUnicode_CompareWithASCIIString(name, "__module__") != 0) {
@@ -167,12 +182,12 @@ static PyObject *call_getattro(PyObject *self, PyObject *name)
             return found;
         PyErr_Clear();
     }
-    return PyObject_GetAttr(((Call *)self)->function, name);
+    return PyObject_GetAttr(((BeforeFunction *)self)->function, name);
 }
 
-static PyObject *call_reduce(PyObject *self, PyObject *Py_UNUSED(ignored))
+PyObject *function_reduce(PyObject *self, PyObject *Py_UNUSED(ignored))
 {
-    return PyObject_GetAttrString(((Call *)self)->function, "__qualname__"); /* pickled by name */
+    return PyObject_GetAttrString(((BeforeFunction *)self)->function, "__qualname__"); /* pickled by name */
 }
 
 static PyObject *call_repr(PyObject *self)
@@ -181,7 +196,7 @@ static PyObject *call_repr(PyObject *self)
 }
 
 static PyMethodDef call_methods[] = {
-    {"__reduce__", call_reduce, METH_NOARGS, NULL},
+    {"__reduce__", function_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -194,8 +209,8 @@ PyTypeObject Call_Type = {
     .tp_new = call_new,
     .tp_dealloc = (destructor)call_dealloc,
     .tp_traverse = (traverseproc)call_traverse,
-    .tp_descr_get = call_get,
-    .tp_getattro = call_getattro,
+    .tp_descr_get = function_get,
+    .tp_getattro = function_getattro,
     .tp_repr = call_repr,
     .tp_methods = call_methods,
 };
@@ -204,8 +219,9 @@ PyTypeObject Call_Type = {
 
 int calls_export(PyObject *module)
 {
-    static const NamedNumber kinds[] = {ARGUMENT_KINDS(NUMBERED)}, makes[] = {MAKES(NUMBERED)}, types[] = {RESULT_TYPES(NUMBERED)},
-                             saved[] = {SAVED_KINDS(NUMBERED)}, steps[] = {STEPS_KINDS(NUMBERED)};
+    static const NamedNumber kinds[] = {ARGUMENT_KINDS(NUMBERED)}, makes[] = {MAKES(NUMBERED)},
+                             types[] = {RESULT_TYPES(NUMBERED)}, saved[] = {SAVED_KINDS(NUMBERED)},
+                             steps[] = {STEPS_KINDS(NUMBERED)};
 #define EXPORT(name, numbers) (export_numbers(module, name, numbers, sizeof numbers / sizeof *numbers) < 0)
     bool failed = EXPORT("ArgumentKind", kinds) || EXPORT("Makes", makes) || EXPORT("ResultType", types)
                   || EXPORT("SavedKind", saved) || EXPORT("StepsKind", steps);

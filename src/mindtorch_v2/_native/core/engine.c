@@ -9,7 +9,7 @@
 static PyObject *tensor_type, *slot_type, *accumulate, *conform, *add_gradients, *run_hooked, *names_of, *observer_slot;
 static PyObject *s_node, *s_nr, *s_specs, *s_apply, *s_enter_node, *s_leave, *s_active, *s_pre_hooks, *s_retains;
 static PyObject *custom_node; /* the class of nodes that run the user's code */
-static PyObject *detach, *minus_one, *zero, *nothing, *leaf_evaluation, *leaf_name;
+static PyObject *aten, *s_detach, *minus_one, *zero, *nothing, *leaf_evaluation, *leaf_name;
 
 typedef struct {
     PyObject *target;   /* owned; NULL marks a free place */
@@ -431,7 +431,7 @@ static int take_over(Pass *pass, Tensor *leaf, Tensor *gradient, int observed)
         return 0;
     }
     if (observed) { /* PyTorch detaches the gradient that it takes over */
-        PyObject *detached = PyObject_CallOneArg(detach, (PyObject *)gradient);
+        PyObject *detached = PyObject_CallMethodOneArg(aten, s_detach, (PyObject *)gradient);
         if (detached == NULL) {
             return -1;
         }
@@ -665,8 +665,8 @@ const char engine_configure_doc[] =
 
 PyObject *engine_configure(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
-    PyObject **places[] = {&tensor_type, &slot_type, &accumulate,    &conform,   &add_gradients,
-                           &run_hooked,  &names_of,  &observer_slot, &detach, &custom_node};
+    PyObject **places[] = {&tensor_type, &slot_type, &accumulate,    &conform, &add_gradients,
+                           &run_hooked,  &names_of,  &observer_slot, &aten,    &custom_node};
     (void)module;
     if (n != 10 || !PyType_Check(args[0]) || !PyDict_Check(args[7]) || !PyType_Check(args[9])) {
         PyErr_SetString(PyExc_TypeError,
@@ -696,6 +696,7 @@ int engine_setup(void)
         {&s_active, "active"},
         {&s_pre_hooks, "pre_hooks"},
         {&s_retains, "retains"},
+        {&s_detach, "detach"},
         {&leaf_name, "torch::autograd::AccumulateGrad"},
         {&leaf_evaluation, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"},
     };

@@ -5,11 +5,14 @@
  * through numpy's C interface, found at run time: the positions in its table are part of numpy's ABI. */
 #include "loops.h"
 
+#include <string.h>
+
 enum { MOST = 2048 };
 enum { NEW_FROM_DESCR = 94, ARRAY_TYPE = 2, ABI_VERSION = 0 }; /* positions in numpy's table */
 enum { C_CONTIGUOUS = 1, ALIGNED = 0x100, NOT_SWAPPED = 0x200 };
 
-typedef PyObject *NewFromDescr(PyTypeObject *, PyObject *, int, const Py_ssize_t *, const Py_ssize_t *, void *, int, PyObject *);
+typedef PyObject *NewFromDescr(PyTypeObject *, PyObject *, int, const Py_ssize_t *, const Py_ssize_t *, void *, int,
+                               PyObject *);
 static NewFromDescr *new_array;
 static PyObject *bool_descr;
 /* numpy's numbers of the three types. */
@@ -19,42 +22,42 @@ typedef uint64_t Whole; /* int64 wraps around, as unsigned numbers do */
 
 /* --- the loops ------------------------------------------------------------------------------------------------------------ */
 /* z[i] = x[i] op y[i], where y is an array or one number that stands for all. */
-#define BINARY(name, T, R, expression)                                                                                   \
-    static void name(const void *left, const void *right, void *result, Py_ssize_t count, bool is_number)                \
-    {                                                                                                                    \
-        const T *restrict a = left, *restrict b = right;                                                                 \
-        R *restrict z = result;                                                                                          \
-        if (is_number) {                                                                                                 \
-            const T y = *b;                                                                                              \
-            for (Py_ssize_t i = 0; i < count; i++) {                                                                     \
-                const T x = a[i];                                                                                        \
-                z[i] = (R)(expression);                                                                                  \
-            }                                                                                                            \
-            return;                                                                                                      \
-        }                                                                                                                \
-        for (Py_ssize_t i = 0; i < count; i++) {                                                                         \
-            const T x = a[i], y = b[i];                                                                                  \
-            z[i] = (R)(expression);                                                                                      \
-        }                                                                                                                \
+#define BINARY(name, T, R, expression)                                                                                 \
+    static void name(const void *left, const void *right, void *result, Py_ssize_t count, bool is_number)              \
+    {                                                                                                                  \
+        const T *restrict a = left, *restrict b = right;                                                               \
+        R *restrict z = result;                                                                                        \
+        if (is_number) {                                                                                               \
+            const T y = *b;                                                                                            \
+            for (Py_ssize_t i = 0; i < count; i++) {                                                                   \
+                const T x = a[i];                                                                                      \
+                z[i] = (R)(expression);                                                                                \
+            }                                                                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (Py_ssize_t i = 0; i < count; i++) {                                                                       \
+            const T x = a[i], y = b[i];                                                                                \
+            z[i] = (R)(expression);                                                                                    \
+        }                                                                                                              \
     }
-#define UNARY(name, T, expression)                                                                                       \
-    static void name(const void *left, const void *right, void *result, Py_ssize_t count, bool is_number)                \
-    {                                                                                                                    \
-        (void)right, (void)is_number;                                                                                    \
-        const T *restrict a = left;                                                                                      \
-        T *restrict z = result;                                                                                          \
-        for (Py_ssize_t i = 0; i < count; i++) {                                                                         \
-            const T x = a[i];                                                                                            \
-            z[i] = (expression);                                                                                         \
-        }                                                                                                                \
+#define UNARY(name, T, expression)                                                                                     \
+    static void name(const void *left, const void *right, void *result, Py_ssize_t count, bool is_number)              \
+    {                                                                                                                  \
+        (void)right, (void)is_number;                                                                                  \
+        const T *restrict a = left;                                                                                    \
+        T *restrict z = result;                                                                                        \
+        for (Py_ssize_t i = 0; i < count; i++) {                                                                       \
+            const T x = a[i];                                                                                          \
+            z[i] = (expression);                                                                                       \
+        }                                                                                                              \
     }
-#define ARITHMETIC(word, expression)                                                                                     \
-    BINARY(word##_float, float, float, expression)                                                                       \
-    BINARY(word##_double, double, double, expression)                                                                    \
+#define ARITHMETIC(word, expression)                                                                                   \
+    BINARY(word##_float, float, float, expression)                                                                     \
+    BINARY(word##_double, double, double, expression)                                                                  \
     BINARY(word##_long, Whole, Whole, expression)
-#define COMPARISON(word, expression)                                                                                     \
-    BINARY(word##_float, float, bool, expression)                                                                        \
-    BINARY(word##_double, double, bool, expression)                                                                      \
+#define COMPARISON(word, expression)                                                                                   \
+    BINARY(word##_float, float, bool, expression)                                                                      \
+    BINARY(word##_double, double, bool, expression)                                                                    \
     BINARY(word##_long, int64_t, bool, expression)
 
 ARITHMETIC(add, x + y)
@@ -74,37 +77,76 @@ UNARY(neg_long, Whole, 0 - x)
 UNARY(relu_float, float, x < 0 ? 0 : x)
 UNARY(relu_double, double, x < 0 ? 0 : x)
 
+/* Sums in the order of numpy's pairwise summation. */
+#define SUM(name, T)                                                                                                   \
+    static T name##_pairwise(const T *a, Py_ssize_t count)                                                             \
+    {                                                                                                                  \
+        if (count < 8) {                                                                                               \
+            T sum = 0;                                                                                                 \
+            for (Py_ssize_t i = 0; i < count; i++)                                                                     \
+                sum += a[i];                                                                                           \
+            return sum;                                                                                                \
+        }                                                                                                              \
+        if (count > 128) {                                                                                             \
+            Py_ssize_t half = count / 2;                                                                               \
+            half -= half % 8;                                                                                          \
+            return name##_pairwise(a, half) + name##_pairwise(a + half, count - half);                                 \
+        }                                                                                                              \
+        T part[8];                                                                                                     \
+        memcpy(part, a, sizeof part);                                                                                  \
+        Py_ssize_t i = 8;                                                                                              \
+        for (; i < count - count % 8; i += 8)                                                                          \
+            for (int k = 0; k < 8; k++)                                                                                \
+                part[k] += a[i + k];                                                                                   \
+        T sum = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));             \
+        for (; i < count; i++)                                                                                         \
+            sum += a[i];                                                                                               \
+        return sum;                                                                                                    \
+    }                                                                                                                  \
+    static void name(const void *left, const void *right, void *result, Py_ssize_t count, bool is_number)              \
+    {                                                                                                                  \
+        (void)right, (void)is_number;                                                                                  \
+        *(T *)result = name##_pairwise(left, count);                                                                   \
+    }
+SUM(sum_float, float)
+SUM(sum_double, double)
+SUM(sum_long, Whole)
+
 typedef void Body(const void *, const void *, void *, Py_ssize_t, bool);
+enum { SAME_SHAPE, GIVES_BOOL, GIVES_ONE }; /* what the result looks like */
 typedef struct {
     const char *name;
-    int operands;
-    bool gives_bool;
+    int operands, gives;
+    bool commutes;                        /* the operands may change places */
     Body *of_float, *of_double, *of_long; /* NULL where the kernel does it */
 } Loop;
 
 #define FOR_ALL(word) word##_float, word##_double, word##_long
 static const Loop loops[] = {
-    {"", 0, false, NULL, NULL, NULL}, /* 0: none */
-    {"add", 2, false, FOR_ALL(add)},
-    {"sub", 2, false, FOR_ALL(sub)},
-    {"mul", 2, false, FOR_ALL(mul)},
-    {"div", 2, false, div_float, div_double, NULL},
-    {"eq", 2, true, FOR_ALL(eq)},
-    {"ne", 2, true, FOR_ALL(ne)},
-    {"lt", 2, true, FOR_ALL(lt)},
-    {"le", 2, true, FOR_ALL(le)},
-    {"gt", 2, true, FOR_ALL(gt)},
-    {"ge", 2, true, FOR_ALL(ge)},
-    {"neg", 1, false, FOR_ALL(neg)},
-    {"relu", 1, false, relu_float, relu_double, NULL},
+    {"", 0, SAME_SHAPE, false, NULL, NULL, NULL}, /* 0: none */
+    {"add", 2, SAME_SHAPE, true, FOR_ALL(add)},   {"sub", 2, SAME_SHAPE, false, FOR_ALL(sub)},
+    {"mul", 2, SAME_SHAPE, true, FOR_ALL(mul)},   {"div", 2, SAME_SHAPE, false, div_float, div_double, NULL},
+    {"eq", 2, GIVES_BOOL, true, FOR_ALL(eq)},     {"ne", 2, GIVES_BOOL, true, FOR_ALL(ne)},
+    {"lt", 2, GIVES_BOOL, false, FOR_ALL(lt)},    {"le", 2, GIVES_BOOL, false, FOR_ALL(le)},
+    {"gt", 2, GIVES_BOOL, false, FOR_ALL(gt)},    {"ge", 2, GIVES_BOOL, false, FOR_ALL(ge)},
+    {"neg", 1, SAME_SHAPE, false, FOR_ALL(neg)},  {"relu", 1, SAME_SHAPE, false, relu_float, relu_double, NULL},
+    {"sum", 1, GIVES_ONE, false, FOR_ALL(sum)},
 };
 
 /* --- operands --------------------------------------------------------------------------------------------------------------- */
-static const ArrayFields *plain_fields(PyObject *array)
+static bool is_plain(const ArrayFields *fields)
 {
     enum { WANTED = C_CONTIGUOUS | ALIGNED };
-    const ArrayFields *fields = fields_of(array);
-    return fields && (fields->flags & WANTED) == WANTED ? fields : NULL;
+    return (fields->flags & WANTED) == WANTED;
+}
+
+/* Whether an operand is one element, perhaps expanded: it stands for all elements of the other. */
+static bool is_single(const ArrayFields *fields)
+{
+    for (int i = 0; i < fields->nd; i++)
+        if (fields->strides[i] != 0 && fields->dimensions[i] != 1)
+            return false;
+    return fields->flags & ALIGNED;
 }
 
 static int type_number(const ArrayFields *fields)
@@ -168,29 +210,65 @@ static bool rest_is_unset(const Call *call, const Arguments *arguments, int oper
     return true;
 }
 
-PyObject *loop_run(const Call *call, const Arguments *arguments)
+/* The operands of a loop with two: arrays of one shape, or one array and something that stands for all elements of the other. */
+typedef struct {
+    const ArrayFields *a, *b; /* b: NULL where `number` stands for it */
+    const void *number;
+    Number own;
+} Operands;
+
+static bool pair_operands(const Loop *loop, PyObject *left, PyObject *right, int type, Operands *found)
 {
-    const Loop *loop = &loops[call->loop];
-    const ArrayFields *a = plain_fields(arguments->array[0]), *b = NULL;
+    const ArrayFields *a = fields_of(left), *b = fields_of(right);
+    found->a = a;
+    found->b = NULL;
+    found->number = &found->own;
+    if (!b)
+        return Py_TYPE(right) != array_class && is_plain(a) && read_number(right, type, &found->own);
+    bool same = same_shape(a, b);
+    if (type_number(b) != type || !(same || !a->nd || !b->nd))
+        return false;
+    if (same && is_plain(a) && is_plain(b))
+        found->b = b;
+    else if (is_plain(a) && is_single(b) && a->nd >= b->nd)
+        found->number = b->data;
+    else if (loop->commutes && is_plain(b) && is_single(a) && b->nd >= a->nd) {
+        found->a = b;
+        found->number = a->data;
+    } else
+        return false;
+    return true;
+}
+
+/* Whether the arguments of a call are for the loop, and then which. */
+static Body *fitting_body(const Call *call, const Arguments *arguments, const Loop *loop, Operands *found)
+{
+    const ArrayFields *a = fields_of(arguments->array[0]);
     int type = a && new_array ? type_number(a) : -1;
     Body *body = body_of(loop, type);
     if (!body || !rest_is_unset(call, arguments, loop->operands))
         return NULL;
+    *found = (Operands){.a = a};
+    if (loop->operands == 2)
+        return pair_operands(loop, arguments->array[0], arguments->array[1], type, found) ? body : NULL;
+    return is_plain(a) ? body : NULL;
+}
+
+PyObject *loop_run(const Call *call, const Arguments *arguments)
+{
+    const Loop *loop = &loops[call->loop];
+    Operands found;
+    Body *body = fitting_body(call, arguments, loop, &found);
     Py_ssize_t count = 1;
-    for (int i = 0; i < a->nd; i++)
-        count *= a->dimensions[i];
-    Number number;
-    if (loop->operands == 2) {
-        bool is_array = Py_TYPE(arguments->array[1]) == array_class;
-        b = is_array ? plain_fields(arguments->array[1]) : NULL;
-        if (is_array ? !b || type_number(b) != type || !same_shape(a, b) : !read_number(arguments->array[1], type, &number))
-            return NULL;
-    }
-    if (count > MOST)
+    for (int i = 0; body && i < found.a->nd; i++)
+        count *= found.a->dimensions[i];
+    if (!body || count > MOST)
         return NULL;
-    PyObject *made = new_array(array_class, held(loop->gives_bool ? bool_descr : a->descr), a->nd, a->dimensions, NULL, NULL, 0, NULL);
+    PyObject *descr = loop->gives == GIVES_BOOL ? bool_descr : found.a->descr;
+    int dimensions = loop->gives == GIVES_ONE ? 0 : found.a->nd;
+    PyObject *made = new_array(array_class, held(descr), dimensions, found.a->dimensions, NULL, NULL, 0, NULL);
     if (made)
-        body(a->data, b ? (const void *)b->data : &number, ((ArrayFields *)made)->data, count, !b);
+        body(found.a->data, found.b ? found.b->data : found.number, ((ArrayFields *)made)->data, count, !found.b);
     return made;
 }
 
@@ -206,7 +284,8 @@ PyObject *loops_setup(PyObject *module, PyObject *args)
     }
     Py_INCREF(bool_descr);
     void **table = PyCapsule_CheckExact(capsule) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
-    if (!table || table[ARRAY_TYPE] != (void *)array_class || (((unsigned (*)(void))table[ABI_VERSION])() >> 24) - 1 > 1)
+    if (!table || table[ARRAY_TYPE] != (void *)array_class
+        || (((unsigned (*)(void))table[ABI_VERSION])() >> 24) - 1 > 1)
         return names;
     new_array = (NewFromDescr *)table[NEW_FROM_DESCR];
     for (size_t i = 1; i < sizeof loops / sizeof *loops; i++) {

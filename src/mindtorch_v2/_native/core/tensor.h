@@ -45,7 +45,7 @@ typedef struct {
     int type_num;
 } DescrFields;
 
-extern PyTypeObject TensorFields_Type, NodeFields_Type, Call_Type;
+extern PyTypeObject TensorFields_Type, NodeFields_Type, Call_Type, Overloads_Type;
 extern PyTypeObject *tensor_class, *parameter_class; /* the Python classes; NULL before calls_setup */
 
 int tensor_setup(void);

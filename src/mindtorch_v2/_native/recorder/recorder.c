@@ -717,7 +717,7 @@ static int intern_names(void)
 PyMODINIT_FUNC PyInit__core(void)
 {
     if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || modes_setup() < 0
-        || PyType_Ready(&Call_Type) < 0 || PyType_Ready(&Quiet_Type) < 0 || buffer_setup() < 0
+        || PyType_Ready(&Call_Type) < 0 || PyType_Ready(&Overloads_Type) < 0 || PyType_Ready(&Quiet_Type) < 0 || buffer_setup() < 0
         || PyType_Ready(&Stacks_Type) < 0 || PyType_Ready(&Core_Type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
@@ -737,6 +737,7 @@ PyMODINIT_FUNC PyInit__core(void)
         {"TensorFields", &TensorFields_Type},
         {"NodeFields", &NodeFields_Type},
         {"Call", &Call_Type},
+        {"Overloads", &Overloads_Type},
         {"Quiet", &Quiet_Type},
         {"Switch", &Switch_Type},
         {"Guarded", &Guarded_Type},
