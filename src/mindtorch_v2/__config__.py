@@ -11,7 +11,7 @@ def show() -> str:
     from . import _native
     from ._version import __version__
     native = "with the native core" if _native.available() else "without the native core (Python twins)"
-    blas = np.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {}) if hasattr(np, "show_config") else {}
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return "\n".join(["PyTorch built with:", f"  - mindtorch_v2 {__version__}, {native}", f"  - Python {platform.python_version()}",
                       f"  - numpy {np.__version__}", f"  - BLAS {blas.get('name', 'unknown')} {blas.get('version', '')}".rstrip(),
                       "  - USE_CUDA=OFF, USE_ROCM=OFF, USE_XPU=OFF, USE_MPS=OFF, USE_DISTRIBUTED=OFF", ""])

@@ -70,7 +70,6 @@ from ._tensor import (
 # block (never touched, so it costs nothing) raises its threshold: a convolution step in a fresh process took half the time.
 _np.empty((1 << 25) - 65536, _np.uint8)
 _install()
-from . import _foreign_methods as _foreign  # noqa: E402
 from ._autograd.grad_mode import (  # noqa: E402
     enable_grad,
     inference_mode,
@@ -79,6 +78,7 @@ from ._autograd.grad_mode import (  # noqa: E402
     no_grad,
     set_grad_enabled,
 )
+from ._python import foreign_methods as _foreign  # noqa: E402
 from ._python import functions as _functions  # noqa: E402
 from ._python import tensor_methods as _tensor_methods  # noqa: E402 - properties and protocols, after the operators are in place
 from ._python.functions import *  # noqa: E402, F403

@@ -88,7 +88,7 @@ class ExceptionWrapper:
 
     def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
         kind, error, tb = sys.exc_info() if exc_info is None else exc_info
-        self.exc_type = kind
+        self.exc_type: Any = kind
         self.exc_msg = "".join(traceback.format_exception(kind, error, tb))
         self.where = where
 
@@ -122,7 +122,7 @@ def _import_dotted_name(name: str) -> Any:
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
     """A parameter from a checkpoint."""
     from ._tensor import Parameter
-    made = Parameter(data, requires_grad)
+    made: Any = Parameter(data, requires_grad)
     made._backward_hooks = backward_hooks
     return made
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any, Union
 
 from ._device import device as _device_class
 from ._dtype import dtype as _dtype_class
 from ._shape import Size
 from ._tensor import Tensor
 from ._tensor import layout as _layout_class
-
-if TYPE_CHECKING:
-    from .autograd.graph import GradientEdge
 
 __all__ = ["Device", "FileLike", "IntLikeType", "Number", "BoolLikeType", "FloatLikeType"]
 
@@ -24,7 +21,6 @@ _size = Union[Size, list[int], tuple[int, ...]]
 _symsize = Union[Size, Sequence[int]]
 _dispatchkey = Union[str, Any]
 _TensorOrTensors = Union[Tensor, Sequence[Tensor]]
-_TensorOrTensorsOrGradEdge = Union[Tensor, Sequence[Tensor], "GradientEdge", Sequence["GradientEdge"]]
 Number = Union[int, float, bool]
 _Number = (int, float, bool)
 IntLikeType, FloatLikeType, BoolLikeType = int, float, bool

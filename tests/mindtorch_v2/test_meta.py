@@ -139,7 +139,7 @@ class _Comparing:
         return op.backends[key]
 
     def compared(self, op: Any, kernel: Any) -> Any:
-        rule = resolve.box_meta(op)
+        rule = resolve.box(op, META)
 
         def run(*args: Any) -> Any:
             twins = [_twin(a) for a in args]

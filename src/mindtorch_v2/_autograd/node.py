@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _dtype as dt
 from .._dispatch import modes
-from .._dispatch.resolve import type_word
+from .._dispatch.checks import type_word
 from .._keys import CPU, GRAD
 from .._storage import native
 from .._tensor import Parameter, Tensor, shallow_alias

@@ -10,7 +10,8 @@ from .. import _observer
 from .._keys import DEVICES, GRAD, INFERENCE, NO_GRAD, OBSERVED, SPECIAL
 from .._ops.table import Op
 from . import autocast, modes
-from .resolve import backend_kernel, mark_inference, watch_outputs
+from .outputs import mark_inference, watch_outputs
+from .resolve import backend_kernel
 
 state = modes.state
 sequence = modes.sequence

@@ -15,8 +15,9 @@ from .._ops.schema import NO_DEFAULT
 from .._storage import native
 from .._tensor import Parameter, Tensor, layout, memory_format
 from . import modes
+from .checks import check_writable, explain
+from .memory_order import settle
 from .plan import CallPlan, GradientPlan, Saved
-from .resolve import check_writable, explain, settle
 from .steps import Steps
 
 _MOST = 16     # arguments and saved values of a native call: MAX_PARAMS in _native/core/call.h

@@ -26,7 +26,8 @@ def on_arrays(plan: CallPlan, general: Boxed) -> Boxed:
         return general
     if any(p.is_list for p in op.schema.params if p.is_tensor):
         return general
-    from .resolve import explain, settle
+    from .checks import explain
+    from .memory_order import settle
     fits, steps, run = _fitting(plan), plan.has_steps, _running(plan)
     of_lead, is_bool, lead, joins = plan.result_type == ResultType.OF_LEAD, plan.result_type == ResultType.BOOL, plan.lead, plan.joins
 

@@ -13,8 +13,11 @@ from .._ops.table import OVERLOADS, Op, find
 from .._quiet import copyto
 from .._tensor import Tensor, bump_version
 from . import autocast, modes
+from .checks import check_writable
 from .out_types import SILENT, check_factory, check_types
-from .resolve import check_writable, device_boxers, flat_tensors, meta_array
+from .outputs import flat_tensors
+from .resolve import box
+from .specs import meta_array
 
 READ_WHILE_WRITING = {"cat", "gather", "index_select", "kthvalue", "masked_select", "take"}   # their out must not be an input
 # Ops that compute in the type of `out` if no argument dtype is given.
@@ -152,7 +155,7 @@ def write_into(target: Tensor, result: Tensor, warns: bool = True) -> None:
         target._array = _memory(target, array, result.device)
     if target._keys & NPU:
         target._device = result._device
-        device_boxers[NPU](find("copy_"))(target, result, False)
+        box(find("copy_"), NPU)(target, result, False)
         return
     if not target._keys & META:
         copyto(target._array, array, casting="unsafe")
@@ -164,5 +167,5 @@ def _memory(target: Tensor, array: np.ndarray, device: Any) -> np.ndarray:
     if target._keys & META:
         return meta_array(Spec(array.shape, target.dtype))
     if target._keys & NPU:
-        return device_boxers[NPU](find("empty.memory_format"))(array.shape, target.dtype, None, device, None, None)._array
+        return box(find("empty.memory_format"), NPU)(array.shape, target.dtype, None, device, None, None)._array
     return np.empty_like(array, target.dtype.np, order="K")

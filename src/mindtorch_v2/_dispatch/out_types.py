@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import _dtype as dt
 from .._ops.table import Op
-from .resolve import check_result_type, type_word
+from .checks import check_result_type, type_word
 
 Check = Callable[[dt.dtype, dt.dtype], Exception | None]   # (type of the result, type of out) -> what is wrong
 

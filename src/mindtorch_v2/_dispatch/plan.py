@@ -15,9 +15,9 @@ from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._quiet import quiet
 from .families import load_family
+from .memory_order import joins_layouts
 from .registry import COMPOSITES, DIRECT, INPLACE, KERNELS, STEPS, STEPWISE, UFUNCS
-from .resolve import joins_layouts, return_type
-from .return_types import Unnamed
+from .return_types import Unnamed, return_type
 from .steps import Steps
 from .widening import Widened
 

@@ -31,3 +31,10 @@ def named(op: Any) -> Any:
         made.__repr__ = show  # type: ignore[method-assign]
         _made[key] = made
     return _made[key]
+
+
+def return_type(op: Any) -> Any:
+    """The tuple type of several outputs (named as in torch.return_types), or None for a list."""
+    if op.schema.returns_list or len(op.schema.returns) == 1:
+        return None
+    return named(op)

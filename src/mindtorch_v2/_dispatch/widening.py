@@ -150,7 +150,7 @@ class Widened:
 
     def _by_rule(self, result: Any, args: Sequence[Any]) -> Any:
         """Results of operands of several types, in the types that the op's declaration gives them."""
-        from .resolve import output_specs
+        from .specs import output_specs
         tensors = [wrap(x) if x.__class__ is np.ndarray else [wrap(y) for y in x] if _is_list_of_arrays(x) else x for x in args]
         specs = output_specs(OPS[self.name], tuple(tensors))
         if isinstance(result, (tuple, list)):

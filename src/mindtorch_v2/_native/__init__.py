@@ -26,6 +26,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -86,6 +87,15 @@ def accelerated(name: str) -> Callable[[F], F]:
     def wrap(function: F) -> F:
         return function if _kernels is None else _kernels.Kernel(name, function)
     return wrap
+
+
+@cache
+def load_blas() -> bool:
+    """Lets native kernels use the matrix products of numpy's BLAS; False where there is none that is known (see `blas_threads`)."""
+    if _kernels is None:
+        return False
+    from .blas_threads import loaded_files
+    return any(_kernels.load_blas(path) for path in loaded_files())
 
 
 # --- threads ------------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ class _Control(NamedTuple):
     set: Callable[[int], Any]
 
 
-def _loaded_files() -> list[str]:
+def loaded_files() -> list[str]:
     """Shared libraries of BLAS that this process has loaded."""
     try:
         with open("/proc/self/maps") as maps:
@@ -36,7 +36,7 @@ def _loaded_files() -> list[str]:
 @cache
 def _control() -> _Control | None:
     import ctypes  # only who sets a number pays for it
-    for path in _loaded_files():
+    for path in loaded_files():
         try:
             library = ctypes.CDLL(path)    # the one that is loaded: nothing is loaded a second time
         except OSError:

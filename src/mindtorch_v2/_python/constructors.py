@@ -7,8 +7,8 @@ import numpy as np
 
 from .. import _dtype as dt
 from .. import _tensor
+from .._dispatch.checks import type_word
 from .._dispatch.overrides import as_subclass, become
-from .._dispatch.resolve import type_word
 from .._storage import taken
 from .._tensor import Parameter, Tensor, shallow_alias, wrap
 

@@ -11,8 +11,8 @@ from .. import _device, _observer
 from .. import _dtype as dt
 from .._dispatch import aten, modes
 from .._dispatch.bind import as_dtype
+from .._dispatch.checks import type_word
 from .._dispatch.namespace import fronts
-from .._dispatch.resolve import type_word
 from .._ops.movement_shapes import storage_extent
 from .._quiet import cast, make_array
 from .._storage import taken

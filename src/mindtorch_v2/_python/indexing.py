@@ -70,7 +70,7 @@ def _source(value: Any, target: Tensor, indices: list[Any]) -> Tensor:
 
 
 def _word(t: Tensor) -> str:
-    from .._dispatch.resolve import type_word
+    from .._dispatch.checks import type_word
     return type_word(t.dtype)
 
 

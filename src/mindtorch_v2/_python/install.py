@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._backends.cpu import boxing as _cpu  # noqa: F401 - backends put themselves into the dispatcher
+from .._backends.meta import boxing as _meta  # noqa: F401
 from .._dispatch import aten
 from .._dispatch.namespace import LazyMethod, function_of
 from .._ops import table

@@ -14,9 +14,9 @@ from .._autograd.engine import run_backward
 from .._autograd.hooks import RemovableHandle
 from .._autograd.node import edge_of, node_and_nr
 from .._dispatch import aten, modes
+from .._dispatch.checks import type_word
 from .._dispatch.namespace import public
 from .._dispatch.overrides import become
-from .._dispatch.resolve import type_word
 from .._keys import CPU, DEVICES, GRAD, META, NPU, OBSERVED, SPECIAL, SUBCLASS
 from .._storage import Storage, root_array, taken
 from .._tensor import Parameter, Tensor, _new, shallow_alias, wrap
@@ -462,7 +462,18 @@ def record_stream(self: Tensor, stream: Any) -> None:
 
 @method
 def is_shared(self: Tensor) -> bool:
-    return False
+    """Whether the tensor lies in memory that other processes can see."""
+    from .shared_memory import block_of
+    return block_of(self._array) is not None
+
+
+@method
+def share_memory_(self: Tensor) -> Tensor:
+    """Moves the tensor into memory that other processes can see. Views that were made before stay where they are."""
+    from .shared_memory import share
+    if self.is_cpu:
+        share(self)
+    return self
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:

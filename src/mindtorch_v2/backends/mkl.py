@@ -19,5 +19,5 @@ class verbose:
     def __enter__(self) -> verbose:
         return self
 
-    def __exit__(self, *exc: object) -> bool:
-        return False
+    def __exit__(self, *exc: object) -> None:
+        return None

@@ -7,6 +7,16 @@ from .parameter import Buffer, Parameter
 __all__ = ["Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils", *modules.__all__]
 
 
+def __getattr__(name: str) -> object:
+    """Parts that few programs need are imported when asked for."""
+    from importlib import import_module
+    if name in ("attention", "parallel"):
+        return import_module(f"{__name__}.{name}")
+    if name == "DataParallel":
+        return import_module(f"{__name__}.parallel").DataParallel
+    raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")
+
+
 def factory_kwargs(kwargs: "dict[str, object] | None") -> "dict[str, object]":
     """The arguments of a layer that say where and of what type its parameters are made.
 

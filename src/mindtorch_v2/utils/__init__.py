@@ -4,13 +4,27 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_PARTS = ("benchmark", "bottleneck", "checkpoint", "data", "dlpack", "flop_counter", "hooks")
+_PARTS = ("_contextlib", "_python_dispatch", "_pytree", "benchmark", "bottleneck", "checkpoint", "collect_env", "cpp_extension", "data",
+          "deterministic", "dlpack", "flop_counter", "hooks", "model_zoo", "tensorboard", "weak")
 
 
 def __getattr__(name: str) -> Any:
     if name not in _PARTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.{name}")
+
+
+def swap_tensors(t1: Any, t2: Any) -> None:
+    """Exchanges what two tensors are: every name of the one now means the other."""
+    from ._swap import swap
+    swap(t1, t2)
+
+
+def set_module(obj: Any, mod: str) -> None:
+    """Sets an object's `__module__`."""
+    if not isinstance(mod, str):
+        raise TypeError("The mod argument should be a string")
+    obj.__module__ = mod
 
 
 def __dir__() -> list[str]:

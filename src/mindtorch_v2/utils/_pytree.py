@@ -240,6 +240,8 @@ class TreeSpec:
     """What is left of a tree without its leaves: the class of the container, its context (keys), the specs of its children."""
 
     __slots__ = ("type", "_context", "_children", "num_nodes", "num_leaves", "num_children")
+    num_nodes: int
+    num_leaves: int
 
     def __init__(self, type: Any, context: Context, children: list[TreeSpec]) -> None:
         self.type, self._context, self._children = type, context, children

@@ -11,7 +11,7 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _native
-from mindtorch_v2._backends.cpu import attention, conv_arrays, foreach, movement_elements, pool_arrays, sums
+from mindtorch_v2._backends.cpu import attention, conv_arrays, foreach, movement_elements, pool_arrays, rnn, sums
 from mindtorch_v2._dispatch.families import load_family
 from mindtorch_v2._dispatch.registry import INPLACE, KERNELS
 from mindtorch_v2._ops.pooling_shapes import pool_windows
@@ -21,7 +21,11 @@ for _family in ("elementwise", "activation", "normalization", "reduction", "embe
 
 HELPERS: dict[str, Any] = {"sum_over": sums.sum_over, "contiguous_copy": movement_elements.contiguous_copy, "max_pool": pool_arrays.max_pool,
                            "scatter_positions": pool_arrays.scatter_positions, "sgd_step": foreach._sgd, "adam_step": foreach._adam,
-                           "unroll": conv_arrays.unroll, "fold": conv_arrays.fold, "exp_rows": attention._exp_rows}
+                           "unroll": conv_arrays.unroll, "fold": conv_arrays.fold, "exp_rows": attention._exp_rows,
+                           "attention_forward": attention._forward, "attention_backward": attention._backward,
+                           "conv_forward": conv_arrays._correlate, "conv_input_gradient": conv_arrays._add_input_gradient,
+                           "conv_weight_gradient": conv_arrays._fill_weight_gradient,
+                           "lstm_forward": rnn._steps, "lstm_backward": rnn._steps_back}
 Run = Callable[..., Any]
 TYPES = ["float32", "float64"]
 SIZES = [0, 1, 2, 7, 8, 31, 33, 1023, 1025, 5000]

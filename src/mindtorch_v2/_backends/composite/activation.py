@@ -5,8 +5,8 @@ from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten
+from ..._dispatch.checks import type_word
 from ..._dispatch.registry import composite, stepwise
-from ..._dispatch.resolve import type_word
 from . import kernel_steps as _kernel_steps  # noqa: F401  registers steps
 
 SELU_ALPHA = 1.6732632423543772

@@ -6,8 +6,9 @@ from functools import cache
 from typing import Any
 
 from ..._dispatch import aten
+from ..._dispatch.checks import type_word
 from ..._dispatch.registry import composite
-from ..._dispatch.resolve import device_boxers, type_word
+from ..._dispatch.resolve import box
 from ..._keys import NPU
 from ..._ops.convolution import conv_transpose_output_size
 from ..._ops.table import find
@@ -204,7 +205,7 @@ def _convolution(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints
 
 @cache
 def _on_npu() -> Callable[..., Any]:
-    return device_boxers[NPU](find("_convolution"))
+    return box(find("_convolution"), NPU)
 
 
 def _leaf(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,

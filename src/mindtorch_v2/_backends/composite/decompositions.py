@@ -222,7 +222,7 @@ def _matrix_dims(self: Any, dim: Sequence[int]) -> tuple[int, int]:
     if self.dim() < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     if self.dtype.category < 2:
-        from ..._dispatch.resolve import type_word
+        from ..._dispatch.checks import type_word
         raise RuntimeError("linalg.matrix_norm: Expected a floating point or complex tensor as input. "
                            f"Got {type_word(self.dtype)}")
     if len(dim) != 2:

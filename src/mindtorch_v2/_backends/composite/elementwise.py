@@ -6,8 +6,8 @@ from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten
+from ..._dispatch.checks import type_word
 from ..._dispatch.registry import composite, stepwise
-from ..._dispatch.resolve import type_word
 from ..._ops.elementwise import COMPARE_ALIASES, OPERATOR_BITS, SPECIAL_ALIASES, UNARY_ALIASES
 from ..._ops.rules import result_type
 from ..._shape import broadcast_shapes

@@ -8,8 +8,8 @@ from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten, modes
+from ..._dispatch.outputs import flat_tensors
 from ..._dispatch.registry import composite
-from ..._dispatch.resolve import flat_tensors
 from ..._keys import CPU, META, NPU
 from ..._ops.foreach import ALPHA, BINARY, TENSOR, TERNARY, UNARY
 from ..._tensor import Tensor, bump_version

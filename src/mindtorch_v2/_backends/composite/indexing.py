@@ -97,7 +97,7 @@ def put(self: Any, index: Any, source: Any, accumulate: bool) -> Any:
 @composite("take_along_dim")
 def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
     if indices.dtype is not dt.int64:
-        from ..._dispatch.resolve import type_word
+        from ..._dispatch.checks import type_word
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {type_word(indices.dtype)}")
     if dim is None:
         return aten.gather(aten.reshape(self, (-1,)), 0, aten.reshape(indices, (-1,)))
@@ -187,7 +187,7 @@ def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: b
     if weight.dim() != 2:
         raise RuntimeError("'weight' must be 2-D")
     if indices.dtype is not dt.int64 and indices.dtype is not dt.int32:
-        from ..._dispatch.resolve import type_word
+        from ..._dispatch.checks import type_word
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
                            "Int; but got "
                            f"torch.{type_word(indices.dtype)}Tensor instead (while checking arguments for embedding)")

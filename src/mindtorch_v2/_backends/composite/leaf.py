@@ -4,9 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _observer
+from ..._dispatch.outputs import watch_outputs
 from ..._dispatch.registry import KERNELS
-from ..._dispatch.resolve import box_cpu, box_meta, device_boxers, watch_outputs
-from ..._keys import CPU, DEVICES, META
+from ..._dispatch.resolve import box
+from ..._keys import CPU, DEVICES
 from ..._ops.table import Op, find
 from ..._tensor import wrap
 
@@ -19,7 +20,7 @@ def run_leaf(name: str, first: Any, *rest: Any) -> Any:
     found = _boxed.get((name, key))
     if found is None:
         op = find(name)
-        found = _boxed[name, key] = op, box_cpu(op) if key == CPU else box_meta(op) if key == META else device_boxers[key](op)
+        found = _boxed[name, key] = op, box(op, key)
     out = found[1](first, *rest)
     observer = _observer.active
     if observer is not None and observer.watches_memory:

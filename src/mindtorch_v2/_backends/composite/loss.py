@@ -9,8 +9,8 @@ import numpy as np
 
 from ..._autograd.grad_mode import no_grad
 from ..._dispatch import aten
+from ..._dispatch.checks import type_word
 from ..._dispatch.registry import composite, stepwise
-from ..._dispatch.resolve import type_word
 from ..._ops.rules import result_type
 from ..._shape import broadcast_shapes
 from ..._tensor import wrap

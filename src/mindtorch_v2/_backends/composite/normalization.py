@@ -7,8 +7,8 @@ from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten
+from ..._dispatch.checks import type_word
 from ..._dispatch.registry import composite
-from ..._dispatch.resolve import type_word
 from ..._ops.movement_shapes import is_channels_last
 from ..._ops.normalization import check_channels, check_groups, check_normalized_shape
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dispatch import aten
+from ..._dispatch.checks import type_word
 from ..._dispatch.registry import composite
-from ..._dispatch.resolve import type_word
 from ..._dtype import finfo
 from ..._shape import broadcast_shapes
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from ... import _dtype as dt
 from ..._dispatch import aten
+from ..._dispatch.checks import type_word
 from ..._dispatch.modes import grad_enabled
 from ..._dispatch.registry import composite
-from ..._dispatch.resolve import type_word
 from ..._shape import normalize_dim, normalize_dims
 from . import quantiles  # noqa: F401  - registers quantile and nanquantile
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..._dispatch.registry import kernel
-from ..._native import accelerated
+from ..._native import accelerated, load_blas
 from .sums import sum_over
+
+load_blas()
 
 _TILE = 1 << 17   # scores held at once when the inputs are large
 _WHOLE = 1 << 18  # up to this many scores everything is done in one piece
@@ -87,12 +89,14 @@ def _check(query: np.ndarray, key: np.ndarray, value: np.ndarray, dropout_p: flo
         raise RuntimeError("scaled_dot_product_attention_flash_attention: Q/K/V should have the same head size")
 
 
-def _mask_view(mask: np.ndarray | None, q: np.ndarray, keys: int) -> np.ndarray | None:
-    """The mask with a size for every dimension of the grouped scores."""
-    if mask is None:
-        return None
-    b, h, g, n, _ = q.shape
-    return np.broadcast_to(mask, (b, h * g, n, keys)).reshape(b, h, g, n, keys)
+def _full_mask(mask: np.ndarray | None, q: np.ndarray, k: np.ndarray) -> np.ndarray | None:
+    """The mask as (B, H, L, S), repeated without a copy where it is the same for all."""
+    return None if mask is None else np.broadcast_to(mask, (*q.shape[:3], k.shape[2]))
+
+
+def _mask_view(mask: np.ndarray | None, q: np.ndarray) -> np.ndarray | None:
+    """The full mask grouped like the queries."""
+    return None if mask is None else mask.reshape(*q.shape[:-1], mask.shape[-1])
 
 
 @accelerated("exp_rows")
@@ -110,27 +114,60 @@ def _exp_rows(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return sums, top
 
 
+@accelerated("attention_forward")
+def _forward(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, causal: bool, scale: float, out: np.ndarray,
+             lse: np.ndarray) -> None:
+    """Fills `out` (B, H, L, E) and `lse` (B, H, L), the logarithms of the rows' sums, of queries (B, H, L, E)."""
+    heads, keys = k.shape[1], k.shape[2]
+    q = _grouped(q * scale, heads)
+    k, v = k[:, :, None], v[:, :, None]
+    for tile in _tiles(q, keys, causal):
+        scores = _scores(q[tile.rows], tile.of_keys(k), tile.of_mask(_mask_view(mask, q)), causal, tile.first)
+        sums, top = _exp_rows(scores)
+        part = np.matmul(scores, tile.of_keys(v))
+        part /= sums
+        _grouped(out, heads)[tile.rows] = part
+        lse.reshape(q.shape[:-1])[tile.rows[:-1]] = (np.log(sums) + top)[..., 0]
+
+
+@accelerated("attention_backward")
+def _backward(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, causal: bool, scale: float, out: np.ndarray,
+              lse: np.ndarray, grad: np.ndarray, dq: np.ndarray, dk: np.ndarray, dv: np.ndarray) -> None:
+    """Fills `dq`, and adds to `dk` and `dv`, the gradients of what `_forward` was given."""
+    heads, keys = k.shape[1], k.shape[2]
+    g, q, o = _grouped(grad, heads), _grouped(q * scale, heads), _grouped(out, heads)
+    lse = lse.reshape(*q.shape[:-1], 1)
+    inner = np.einsum("...e,...e->...", g, o)[..., None]
+    k, v = k[:, :, None], v[:, :, None]
+    grouped_dq = _grouped(dq, heads)
+    for tile in _tiles(q, keys, causal):
+        mine, seen = tile.rows, tile.columns
+        p = _scores(q[mine], tile.of_keys(k), tile.of_mask(_mask_view(mask, q)), causal, tile.first)
+        p -= lse[mine]
+        np.exp(p, out=p)
+        dv[seen] += _over_group(np.matmul(p.swapaxes(-1, -2), g[mine]))
+        ds = np.matmul(g[mine], tile.of_keys(v).swapaxes(-1, -2))
+        ds -= inner[mine]
+        ds *= p
+        grouped_dq[mine] = np.matmul(ds, tile.of_keys(k)) * scale
+        dk[seen] += _over_group(np.matmul(ds.swapaxes(-1, -2), q[mine]))
+
+
+def _over_group(a: np.ndarray) -> np.ndarray:
+    """The sum over the query heads that share a key head."""
+    return a[..., 0, :, :] if a.shape[-3] == 1 else a.sum(axis=-3)
+
+
 @kernel("_scaled_dot_product_flash_attention_for_cpu")
 def flash_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, dropout_p: float, is_causal: bool,
                     attn_mask: np.ndarray | None, scale: float | None) -> tuple[np.ndarray, np.ndarray]:
     _check(query, key, value, dropout_p)
     q, k, v, mask = _as_wide(query, key, value, attn_mask)
     b, h, n, e = q.shape
-    heads, keys = k.shape[1], k.shape[2]
-    q = _grouped(q * (e ** -0.5 if scale is None else scale), heads)
-    k, v = k[:, :, None], v[:, :, None]
-    mask = _mask_view(mask, q, keys)
     out = np.empty_like(query, q.dtype)
-    sums_out = np.empty((b, n, h), q.dtype).transpose(0, 2, 1)
-    grouped_out, grouped_sums = _grouped(out, heads), sums_out.reshape(b, heads, h // heads, n)
-    for tile in _tiles(q, keys, is_causal):
-        scores = _scores(q[tile.rows], tile.of_keys(k), tile.of_mask(mask), is_causal, tile.first)
-        sums, top = _exp_rows(scores)
-        part = np.matmul(scores, tile.of_keys(v))
-        part /= sums
-        grouped_out[tile.rows] = part
-        grouped_sums[tile.rows[:-1]] = (np.log(sums) + top)[..., 0]
-    return out.astype(query.dtype, copy=False), sums_out
+    lse = np.empty((b, n, h), q.dtype).transpose(0, 2, 1)
+    _forward(q, k, v, _full_mask(mask, q, k), is_causal, e ** -0.5 if scale is None else float(scale), out, lse)
+    return out.astype(query.dtype, copy=False), lse
 
 
 @kernel("_scaled_dot_product_flash_attention_for_cpu_backward")
@@ -138,30 +175,7 @@ def flash_attention_backward(grad_out: np.ndarray, query: np.ndarray, key: np.nd
                              logsumexp: np.ndarray, dropout_p: float, is_causal: bool, attn_mask: np.ndarray | None,
                              scale: float | None) -> tuple[np.ndarray, ...]:
     g, q, k, v, o, mask = _as_wide(grad_out, query, key, value, out, attn_mask)
-    e, heads, keys = q.shape[-1], k.shape[1], k.shape[2]
-    factor = e ** -0.5 if scale is None else scale
-    g, q, o = _grouped(g, heads), _grouped(q * factor, heads), _grouped(o, heads)
-    lse = logsumexp.reshape(*q.shape[:-1], 1)
-    inner = np.einsum("...e,...e->...", g, o)[..., None]
-    mask = _mask_view(mask, q, keys)
-    dq = np.empty(q.shape, q.dtype)
-    dk, dv = np.zeros(k.shape, k.dtype), np.zeros(v.shape, v.dtype)
-    k, v = k[:, :, None], v[:, :, None]
-    for tile in _tiles(q, keys, is_causal):
-        mine, seen = tile.rows, tile.columns
-        p = _scores(q[mine], tile.of_keys(k), tile.of_mask(mask), is_causal, tile.first)
-        p -= lse[mine]
-        np.exp(p, out=p)
-        dv[seen] += _over_group(np.matmul(p.swapaxes(-1, -2), g[mine]))
-        ds = np.matmul(g[mine], tile.of_keys(v).swapaxes(-1, -2))
-        ds -= inner[mine]
-        ds *= p
-        dq[mine] = np.matmul(ds, tile.of_keys(k))
-        dk[seen] += _over_group(np.matmul(ds.swapaxes(-1, -2), q[mine]))
-    dq *= factor
-    return tuple(d.reshape(like.shape).astype(like.dtype, copy=False) for d, like in ((dq, query), (dk, key), (dv, value)))
-
-
-def _over_group(a: np.ndarray) -> np.ndarray:
-    """The sum over the query heads that share a key head."""
-    return a[..., 0, :, :] if a.shape[-3] == 1 else a.sum(axis=-3)
+    dq, dk, dv = np.empty(q.shape, q.dtype), np.zeros(k.shape, k.dtype), np.zeros(v.shape, v.dtype)
+    factor = q.shape[-1] ** -0.5 if scale is None else float(scale)
+    _backward(q, k, v, _full_mask(mask, q, k), is_causal, factor, o, logsumexp, g, dq, dk, dv)
+    return tuple(d.astype(like.dtype, copy=False) for d, like in ((dq, query), (dk, key), (dv, value)))

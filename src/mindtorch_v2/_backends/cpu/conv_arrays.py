@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._native import accelerated
+from ..._native import accelerated, load_blas
+
+load_blas()
 
 Ints = Sequence[int]
 COLUMN_BYTES = 1 << 25   # columns are made for as many images at a time as fit into this
@@ -75,20 +77,44 @@ def batch_chunks(batch: int, column_elements: int, itemsize: int) -> Iterator[sl
 
 
 # --- forward ------------------------------------------------------------------------------------------------------------
-def correlate(x: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
-    """The convolution itself; `out` are the spatial sizes of the result."""
-    batch, kernel, length = x.shape[0], weight.shape[2:], prod(out)
+def correlate(x: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int,
+              bias: np.ndarray | None = None) -> np.ndarray:
+    """The convolution itself, plus the bias; `out` are the spatial sizes of the result."""
+    result = np.empty((x.shape[0], weight.shape[0], *out), x.dtype)
+    kernel = weight.shape[2:]
+    _correlate(*_as_images(x, weight), bias, *_as_images(result), *_as_pairs(kernel, out, stride, padding, dilation), groups)
+    return result
+
+
+@accelerated("conv_forward")
+def _correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, result: np.ndarray, kernel: Ints, out: Ints, stride: Ints,
+               padding: Ints, dilation: Ints, groups: int) -> None:
+    """Fills `result`."""
+    batch, length = x.shape[0], prod(out)
+    flat = result.reshape(batch, weight.shape[0], length)
     if prod(kernel) == 1 and max(stride) == 1:
-        return _multiply(weight, pad_space(x, padding), groups).reshape(batch, weight.shape[0], *out)
-    result = np.empty((batch, weight.shape[0], length), x.dtype)
-    together = length < SHORT_ROW and batch > 1
-    for part in batch_chunks(batch, x.shape[1] * prod(kernel) * length, x.itemsize):
-        columns = unroll(x[part], kernel, out, stride, padding, dilation, together)
-        if together:
-            _multiply_together(weight, columns, groups, result[part])
-        else:
-            _multiply(weight, columns, groups, result[part])
-    return result.reshape(batch, weight.shape[0], *out)
+        _multiply(weight, pad_space(x, padding), groups, flat)
+    else:
+        together = length < SHORT_ROW and batch > 1
+        for part in batch_chunks(batch, x.shape[1] * prod(kernel) * length, x.itemsize):
+            columns = unroll(x[part], kernel, out, stride, padding, dilation, together)
+            if together:
+                _multiply_together(weight, columns, groups, flat[part])
+            else:
+                _multiply(weight, columns, groups, flat[part])
+    if bias is not None:
+        flat += bias.reshape(-1, 1)
+
+
+def _as_images(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Lines (N, C, L) as images of one row, which the native kernels take; others as they are."""
+    return tuple(a.reshape(*a.shape[:2], 1, a.shape[2]) if a.ndim == 3 else a for a in arrays)
+
+
+def _as_pairs(kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints) -> tuple[Ints, ...]:
+    """The sizes of a convolution of lines as those of images of one row."""
+    sizes = (kernel, out, stride, padding, dilation)
+    return tuple((0 if size is padding else 1, *size) for size in sizes) if len(kernel) == 1 else tuple(map(tuple, sizes))
 
 
 def _multiply(weight: np.ndarray, columns: np.ndarray, groups: int, into: np.ndarray | None = None) -> np.ndarray:
@@ -115,6 +141,33 @@ def _multiply_together(weight: np.ndarray, columns: np.ndarray, groups: int, int
 def input_gradient(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
                    groups: int) -> np.ndarray:
     """The gradient of `correlate` with respect to its input, whose spatial sizes are `size`."""
+    kernel = weight.shape[2:]
+    reach = [d * (k - 1) for d, k in zip(dilation, kernel)]
+    if weight.shape[:2] == (groups, 1) and max(stride) == 1 and all(r >= p for r, p in zip(reach, padding)):
+        mirrored = np.ascontiguousarray(weight[inside((slice(None, None, -1),) * len(kernel))])
+        return correlate(grad, mirrored, size, stride, [r - p for r, p in zip(reach, padding)], dilation, groups)
+    total = np.zeros((grad.shape[0], weight.shape[1] * groups, *size), grad.dtype)
+    together = _together(grad, groups)
+    _add_input_gradient(*_as_images(total, weight, grad.swapaxes(0, 1).copy() if together else grad), together,
+                        *_as_pairs(weight.shape[2:], grad.shape[2:], stride, padding, dilation), groups)
+    return total
+
+
+def _together(grad: np.ndarray, groups: int) -> bool:
+    """Whether products are made for the whole batch: images have few positions. The gradient then is (O, N, *out)."""
+    return groups == 1 and grad.shape[0] > 1 and prod(grad.shape[2:]) < SHORT_ROW
+
+
+@accelerated("conv_input_gradient")
+def _add_input_gradient(total: np.ndarray, weight: np.ndarray, grad: np.ndarray, together: bool, kernel: Ints, out: Ints, stride: Ints,
+                        padding: Ints, dilation: Ints, groups: int) -> None:
+    """Adds to `total`, which holds zeros."""
+    grad = grad.swapaxes(0, 1) if together else grad
+    total[...] = _input_gradient(np.ascontiguousarray(grad), weight, total.shape[2:], stride, padding, dilation, groups)
+
+
+def _input_gradient(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
+                    groups: int) -> np.ndarray:
     channels = weight.shape[1] * groups
     kernel, out = weight.shape[2:], grad.shape[2:]
     reach = [d * (k - 1) for d, k in zip(dilation, kernel)]
@@ -201,13 +254,24 @@ def _add_up(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padd
 def weight_gradient(grad: np.ndarray, x: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints,
                     groups: int) -> np.ndarray:
     """The gradient of `correlate` with respect to a weight of this shape."""
-    n, o, *out = grad.shape
-    kernel = shape[2:]
-    depth = prod(shape[1:])
+    total = np.empty(shape, grad.dtype)
+    together = _together(grad, groups)
+    _fill_weight_gradient(*_as_images(x, total, grad.swapaxes(0, 1).copy() if together else grad), together,
+                          *_as_pairs(shape[2:], grad.shape[2:], stride, padding, dilation), groups)
+    return total
+
+
+@accelerated("conv_weight_gradient")
+def _fill_weight_gradient(x: np.ndarray, weight: np.ndarray, grad: np.ndarray, together: bool, kernel: Ints, out: Ints, stride: Ints,
+                          padding: Ints, dilation: Ints, groups: int) -> None:
+    """Fills `weight` with its gradient."""
+    grad = grad.swapaxes(0, 1) if together else grad
+    n, o = grad.shape[:2]
+    depth = prod(weight.shape[1:])
     total = np.zeros((groups, depth, o // groups), grad.dtype)
     for part in batch_chunks(n, x.shape[1] * prod(kernel) * prod(out), x.itemsize):
         columns = unroll(x[part], kernel, out, stride, padding, dilation, True)
         rows = (part.stop - part.start) * prod(out)
         gradient = grad[part].swapaxes(0, 1).reshape(groups, o // groups, rows)
         total += np.matmul(columns.reshape(groups, depth, rows), gradient.swapaxes(1, 2))
-    return np.ascontiguousarray(total.swapaxes(1, 2)).reshape(shape)
+    weight[...] = total.swapaxes(1, 2).reshape(weight.shape)

@@ -32,7 +32,8 @@ def mkldnn_convolution(self: np.ndarray, weight: np.ndarray, bias: np.ndarray | 
                        groups: int) -> np.ndarray:
     x, w = _widen(self, weight)
     out = conv_output_size(x.shape[2:], w.shape[2:], stride, padding, dilation)
-    return laid_out_like(_finish(correlate(x, w, out, stride, padding, dilation, groups), bias, self.dtype), self, weight)
+    made = correlate(x, w, out, stride, padding, dilation, groups, None if bias is None else bias.astype(x.dtype, copy=False))
+    return laid_out_like(_finish(made, None, self.dtype), self, weight)
 
 
 @kernel("slow_conv_transpose2d", "slow_conv_transpose3d")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import _dtype as dt
+from ..._dispatch.checks import type_word
 from ..._dispatch.registry import kernel
-from ..._dispatch.resolve import type_word
 from ..._ops.creation_sizes import arange_type, as_number, count_steps, counted_sizes, explain_sizes, range_bounds, range_length
 from ..._ops.movement_shapes import ordered_strides, storage_extent
 from ..._shape import contiguous_strides

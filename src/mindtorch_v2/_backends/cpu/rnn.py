@@ -4,45 +4,47 @@ from __future__ import annotations
 import numpy as np
 
 from ..._dispatch.registry import kernel
+from ..._native import accelerated, load_blas
+
+load_blas()
 
 # --- one LSTM layer in one direction --------------------------------------------------------------------------------------
-# sigmoid(x) = tanh(x / 2) / 2 + 1 / 2, so that one tanh serves all four gates i, f, g, o of a step.
-
-def _gate_constants(hidden: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    scale = np.full(4 * hidden, 0.5, dtype)
-    scale[2 * hidden:3 * hidden] = 1
-    return scale, 1 - scale
-
-
 @kernel("mkldnn_rnn_layer")
 def lstm_layer(input: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray, b_ih: np.ndarray, b_hh: np.ndarray, hx: np.ndarray,
                cx: np.ndarray, reverse: bool, batch_sizes: tuple[int, ...], mode: int, hidden_size: int, num_layers: int,
                has_biases: bool, bidirectional: bool, batch_first: bool, train: bool) -> tuple[np.ndarray, ...]:
-    """Output, last h, last c, and a workspace of the gates, c and tanh(c) of every step."""
+    """Output, last h, last c, and a workspace of the gates i, f, g, o, c and tanh(c) of every step."""
     steps, batch, features = input.shape
     n = w_hh.shape[1]
-    scale, shift = _gate_constants(n, input.dtype)
-    bias = (b_ih + b_hh) * scale if has_biases else None
-    gates = (input.reshape(steps * batch, features) @ (w_ih * scale[:, None]).T).reshape(steps, batch, 4 * n)
-    if bias is not None:
-        gates += bias
+    gates = (input.reshape(steps * batch, features) @ w_ih.T).reshape(steps, batch, 4 * n)
+    if has_biases:
+        gates += b_ih + b_hh
+    work, out = np.empty((steps, batch, 6 * n), input.dtype), np.empty((steps, batch, n), input.dtype)
+    _steps(gates, *map(np.ascontiguousarray, (w_hh, hx, cx)), out, work, reverse)
+    last = 0 if reverse else -1
+    return out, out[last].copy(), work[last, :, 4 * n:5 * n].copy(), work
+
+
+@accelerated("lstm_forward")
+def _steps(gates: np.ndarray, w_hh: np.ndarray, h: np.ndarray, c: np.ndarray, out: np.ndarray, work: np.ndarray, reverse: bool) -> None:
+    """Fills `out` (steps, batch, hidden) and the workspace; `gates` (steps, batch, 4 * hidden) hold the inputs' part, and are used up."""
+    steps, _, n = out.shape
+    scale = np.full(4 * n, 0.5, out.dtype)   # sigmoid(x) = tanh(x / 2) / 2 + 1 / 2: one tanh serves all four gates of a step
+    scale[2 * n:3 * n] = 1
     recurrent = np.ascontiguousarray((w_hh * scale[:, None]).T)
-    work = np.empty((steps, batch, 6 * n), input.dtype)
-    out = np.empty((steps, batch, n), input.dtype)
-    h, c = hx, cx
     for t in range(steps - 1, -1, -1) if reverse else range(steps):
         z = gates[t]
+        z *= scale
         z += h @ recurrent
         row = work[t]
         a = np.tanh(z, out=row[:, :4 * n])
         a *= scale
-        a += shift
+        a += 1 - scale
         new = row[:, 4 * n:5 * n]
         np.multiply(a[:, n:2 * n], c, out=new)
         new += a[:, :n] * a[:, 2 * n:3 * n]
         c = new
         h = np.multiply(a[:, 3 * n:], np.tanh(c, out=row[:, 5 * n:]), out=out[t])
-    return out, h.copy(), c.copy(), work
 
 
 @kernel("mkldnn_rnn_layer_backward")
@@ -52,6 +54,23 @@ def lstm_layer_backward(input: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray, b
                         num_layers: int, has_biases: bool, train: bool, bidirectional: bool, batch_sizes: tuple[int, ...],
                         batch_first: bool, work: np.ndarray) -> tuple[np.ndarray, ...]:
     steps, batch, n = output.shape
+    dz = np.empty((steps, batch, 4 * n), input.dtype)
+    dh, dc = (np.zeros(x.shape, x.dtype) if g is None else np.array(g, order="C") for x, g in ((hx, grad_hy), (cx, grad_cy)))
+    grad = None if grad_output is None else np.ascontiguousarray(grad_output)
+    _steps_back(dz, *map(np.ascontiguousarray, (w_hh, dh, cx)), dc, work, grad, reverse)
+    flat = dz.reshape(steps * batch, 4 * n)
+    h_before = np.concatenate([output[1:], hx[None]] if reverse else [hx[None], output[:-1]]).reshape(steps * batch, n)
+    grad_bias = flat.sum(0) if has_biases else np.zeros_like(b_ih)
+    return ((flat @ w_ih).reshape(input.shape), flat.T @ input.reshape(steps * batch, input.shape[-1]), flat.T @ h_before, grad_bias,
+            grad_bias.copy() if has_biases else np.zeros_like(b_hh), dh, dc)
+
+
+@accelerated("lstm_backward")
+def _steps_back(dz: np.ndarray, w_hh: np.ndarray, dh: np.ndarray, cx: np.ndarray, dc: np.ndarray, work: np.ndarray,
+                grad: np.ndarray | None, reverse: bool) -> None:
+    """Fills `dz`, the gradient of the gates. `dh` and `dc` hold the gradients of the last h and c, and then those of the first."""
+    steps, _, width = dz.shape
+    n = width // 4
     order = range(steps) if reverse else range(steps - 1, -1, -1)   # against the forward direction
     before = 1 if reverse else -1                                    # where the previous step of the recurrence stands
     a = work[:, :, :4 * n]
@@ -60,13 +79,10 @@ def lstm_layer_backward(input: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray, b
     slope[:, :, 2 * n:3 * n] = 1 - g * g
     tanh_c = work[:, :, 5 * n:]
     through = a[:, :, 3 * n:] * (1 - tanh_c * tanh_c)                # d h / d c
-    dz = np.empty((steps, batch, 4 * n), input.dtype)
-    dh = np.zeros_like(hx) if grad_hy is None else grad_hy
-    dc = np.zeros_like(cx) if grad_cy is None else grad_cy
     for t in order:
-        if grad_output is not None:
-            dh = dh + grad_output[t]
-        dc = dh * through[t] + dc
+        if grad is not None:
+            dh += grad[t]
+        dc += dh * through[t]
         last = t + before
         c_before = work[last, :, 4 * n:5 * n] if 0 <= last < steps else cx
         row, gate = dz[t], a[t]
@@ -75,13 +91,8 @@ def lstm_layer_backward(input: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray, b
         np.multiply(dc, gate[:, :n], out=row[:, 2 * n:3 * n])
         np.multiply(dh, tanh_c[t], out=row[:, 3 * n:])
         row *= slope[t]
-        dc = dc * gate[:, n:2 * n]
-        dh = row @ w_hh
-    flat = dz.reshape(steps * batch, 4 * n)
-    h_before = np.concatenate([output[1:], hx[None]] if reverse else [hx[None], output[:-1]]).reshape(steps * batch, n)
-    grad_bias = flat.sum(0) if has_biases else np.zeros_like(b_ih)
-    return ((flat @ w_ih).reshape(input.shape), flat.T @ input.reshape(steps * batch, input.shape[-1]), flat.T @ h_before, grad_bias,
-            grad_bias.copy() if has_biases else np.zeros_like(b_hh), dh, dc)
+        dc *= gate[:, n:2 * n]
+        np.matmul(row, w_hh, out=dh)
 
 
 # --- packing -----------------------------------------------------------------------------------------------------------------

@@ -10,9 +10,13 @@ import numpy as np
 
 from ... import _device
 from ... import _dtype as dt
-from ..._dispatch import resolve
+from ..._dispatch.casting import casting_positions
+from ..._dispatch.checks import check_result_type, check_writable
 from ..._dispatch.families import load_family
-from ..._dispatch.registry import KERNELS
+from ..._dispatch.registry import CHECKS, KERNELS
+from ..._dispatch.return_types import return_type
+from ..._dispatch.specs import output_specs
+from ..._dispatch.views import box_view
 from ..._ops.creation_sizes import counted_sizes, explain_sizes
 from ..._ops.movement_shapes import ordered_strides, storage_extent
 from ..._ops.rules import Spec, as_float, check_factor, result_type
@@ -66,7 +70,7 @@ def box(op: Op) -> Boxed:
     if op.name in DIRECT:
         return DIRECT[op.name]
     if op.is_view:
-        return resolve._box_view(op, KERNELS[op.name], NPU)
+        return box_view(op, KERNELS[op.name])
     source = op.inplace_of
     if op.name in PROGRAMS:
         return _guarded(op, PROGRAMS[op.name])
@@ -172,8 +176,8 @@ def _common_type(op: Op) -> tuple[Types, list[int]]:
     rule = op.rule
     if rule is None or rule.cast is None:
         return lambda args: None, []
-    where, to_float = resolve.casting_positions(op), rule.cast == "float"
-    check = resolve.CHECKS.get(op.name if op.inplace_of is None else op.inplace_of.name)
+    where, to_float = casting_positions(op), rule.cast == "float"
+    check = CHECKS.get(op.name if op.inplace_of is None else op.inplace_of.name)
 
     def common_type(args: Sequence[Any]) -> dt.dtype:
         if check is not None:
@@ -224,7 +228,7 @@ def _quietly(op: Op, plan: Boxed) -> Boxed:
 def _functional(op: Op) -> Boxed:
     outputs = len(op.schema.returns)
     row, number_row, number_at = _rows(op, ops.ROWS[op.name], outputs)
-    device_of, cast, names = placement(op), _caster(op), resolve.return_type(op)
+    device_of, cast, names = placement(op), _caster(op), return_type(op)
     quick, is_bool = _quick(op, number_at), op.rule is not None and op.rule.out == "bool"
     check_factors = _FACTORS.get(op.name, _free)
 
@@ -240,7 +244,7 @@ def _functional(op: Op) -> Boxed:
                 return out
         args = _plain_numbers(args)
         device = device_of(args)
-        specs = resolve.output_specs(op, args)
+        specs = output_specs(op, args)
         given, common = cast(args)
         if isinstance(specs, Spec):
             outs: list[Any] = [new_tensor(specs.shape, specs.dtype, device)]
@@ -257,7 +261,7 @@ def _functional(op: Op) -> Boxed:
 
     def plan(args: tuple[Any, ...]) -> Any:
         check_factors(*args)
-        specs = resolve.output_specs(op, args)
+        specs = output_specs(op, args)
         single = isinstance(specs, Spec)
         wanted = [specs] if single else list(specs)
         if not fits(args) or any(spec is None or 0 in spec.shape for spec in wanted):
@@ -275,7 +279,7 @@ def _quick(op: Op, number_at: int) -> Callable[[Sequence[Any]], Any] | None:
     if rule is None or not rule.elementwise:
         return None
     tensors = [i for i, p in enumerate(op.schema.params) if p.is_tensor]
-    numbers = [i for i in resolve.casting_positions(op) if i not in tensors]
+    numbers = [i for i in casting_positions(op) if i not in tensors]
     first, rest, to_float = tensors[0], tensors[1:], rule.cast == "float"
     if op.schema.params[first].optional or first == number_at or op.base == "where":
         return None
@@ -329,7 +333,7 @@ def _inplace(op: Op, source: Op) -> Boxed:
 
     def boxed(*args: Any) -> Any:
         target = args[0]
-        resolve.check_writable(target)
+        check_writable(target)
         check_factors(*args)
         if quick is not None and (plain := quick(args)) and plain[0] is target:
             chosen = number_row if number_at >= 0 and args[number_at].__class__ in _NUMBERS else row
@@ -339,9 +343,9 @@ def _inplace(op: Op, source: Op) -> Boxed:
                 return target
         args = _plain_numbers(args)
         device = device_of(args)
-        spec = resolve.output_specs(source, args)
+        spec = output_specs(source, args)
         if not is_bool:
-            resolve.check_result_type(spec.dtype, target.dtype)
+            check_result_type(spec.dtype, target.dtype)
         if tuple(spec.shape) != target._array.shape:
             raise RuntimeError(f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(spec.shape)}")
         given, common = cast(args)
@@ -359,9 +363,9 @@ def _inplace(op: Op, source: Op) -> Boxed:
 
     def plan(args: tuple[Any, ...]) -> Any:
         target = args[0]
-        resolve.check_writable(target)
+        check_writable(target)
         check_factors(*args)
-        spec = resolve.output_specs(source, args)
+        spec = output_specs(source, args)
         if not elementwise or spec.dtype is not target.dtype or tuple(spec.shape) != target._array.shape or not fits(args):
             return None
         chosen = number_row if number_row is not None and args[number_at].__class__ in _NUMBERS else row
@@ -376,7 +380,7 @@ def _writing(op: Op) -> Boxed:
 
     def boxed(*args: Any) -> Any:
         target = args[0]
-        resolve.check_writable(target)
+        check_writable(target)
         device = device_of(args)
         if target._array.size:
             row.launch(args, (), device.index or 0, target.dtype, device)
@@ -384,14 +388,14 @@ def _writing(op: Op) -> Boxed:
         return target
 
     def plan(args: tuple[Any, ...]) -> Any:
-        resolve.check_writable(args[0])
+        check_writable(args[0])
         return row.plan(args, [], None, True, True) if args[0]._array.size else None
     return planned(op, [row.form], _guarded(op, boxed), _quietly(op, plan))
 
 
 def empty_like_specs(name: str, *args: Any) -> list[Any]:
     """Fresh outputs of an op."""
-    specs = resolve.output_specs(OPS[name], args)
+    specs = output_specs(OPS[name], args)
     return [new_tensor(s.shape, s.dtype, args[0].device) for s in specs]
 
 

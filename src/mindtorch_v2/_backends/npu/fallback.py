@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import _device
-from ..._dispatch import resolve
+from ..._dispatch.outputs import flat_tensors
 from ..._dispatch.registry import COMPOSITES
 from ..._ops.table import Op
 from ..._tensor import Tensor
+from ..cpu.boxing import box as box_cpu
 from . import copies
 from .copies import NPU, to_device, to_host
 
@@ -29,7 +30,7 @@ def placement(op: Op) -> Callable[[Sequence[Any]], _device.device]:
 
     def find_device(args: Sequence[Any]) -> _device.device:
         found: _device.device | None = None
-        for t in (args[i] for i in singles) if not lists else resolve.flat_tensors(args):
+        for t in (args[i] for i in singles) if not lists else flat_tensors(args):
             if isinstance(t, Tensor) and t._keys & NPU:
                 device = t._device
                 if found is None:
@@ -59,7 +60,7 @@ def fallback(op: Op, why: str) -> Boxed:
         device = device_of(args)
         _tell(op, why)
         if not cpu:
-            cpu.append(COMPOSITES.get(op.name) or resolve.box_cpu(op))
+            cpu.append(COMPOSITES.get(op.name) or box_cpu(op))
         given: list[Any] = [_device.CPU if isinstance(x, _device.device) else moved(x) for x in args]
         result = cpu[0](*given)
         for i in written:

@@ -6,7 +6,8 @@ from typing import Any
 
 from ... import _device
 from ... import _dtype as dt
-from ..._dispatch.resolve import check_writable, return_type
+from ..._dispatch.checks import check_writable
+from ..._dispatch.return_types import return_type
 from ..._ops.table import find
 from ..._shape import broadcast_shapes
 from ..._tensor import bump_version, wrap

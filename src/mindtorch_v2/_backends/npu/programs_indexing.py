@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import _dtype as dt
-from ..._dispatch import resolve
-from ..._dispatch.resolve import return_type
+from ..._dispatch.checks import check_writable
+from ..._dispatch.return_types import return_type
 from ..._ops.table import find
 from ..._shape import broadcast_shapes
 from ..._tensor import bump_version
@@ -53,7 +53,7 @@ def masked_scatter_(self: Any, mask: Any, source: Any) -> Any:
         raise RuntimeError(f"masked_scatter_: expected self and source to have same dtypes but got {self.dtype} and {source.dtype}")
     if not source._array.size or mask.dtype is not dt.bool_:
         raise Rejected("an empty source, or a mask that is not bool")
-    resolve.check_writable(self)
+    check_writable(self)
     launch_named("InplaceMaskedScatter", (self, mask, source), self.device.index)
     bump_version(self)
     return self
@@ -119,7 +119,7 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool, unsafe: b
     if values.dtype is not self.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, "
                            f"got {_word(self)} for the destination and {_word(values)} for the source.")
-    resolve.check_writable(self)
+    check_writable(self)
     if not values._keys & NPU:
         values = to_device(values._array, values.dtype, self.device)
     found = _indices_of(self, indices)

@@ -1,24 +1,22 @@
 /* What stands around the matrix product of a convolution: images (N, C, H, W) unrolled into columns, and columns added up. */
-#include "kernels.h"
+#include "geometry.h"
 
 typedef struct {
     char *image, *columns;
-    Py_ssize_t batch, channels, height, width, out_h, out_w;
-    Py_ssize_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
+    Geometry geometry;
     bool batch_inside; /* columns are (C, kernel, N, out), else (N, C, kernel, out) */
 } Columns;
 
 #define LOOPS "convolutions.inc"
 #include "each_type.h"
 
-/* Reads kernel, out, stride, padding, dilation: two numbers each. */
-static bool read_geometry(PyObject *const *args, Columns *job)
+bool read_geometry(PyObject *const *args, Geometry *g)
 {
-    Py_ssize_t *fields[5][2] = {{&job->kernel_h, &job->kernel_w},
-                                {&job->out_h, &job->out_w},
-                                {&job->stride_h, &job->stride_w},
-                                {&job->pad_h, &job->pad_w},
-                                {&job->dilation_h, &job->dilation_w}};
+    Py_ssize_t *fields[5][2] = {{&g->kernel_h, &g->kernel_w},
+                                {&g->out_h, &g->out_w},
+                                {&g->stride_h, &g->stride_w},
+                                {&g->pad_h, &g->pad_w},
+                                {&g->dilation_h, &g->dilation_w}};
     for (int i = 0; i < 5; i++) {
         Py_ssize_t pair[2];
         if (as_indices(args[i], pair, 2) != 2 || pair[0] < (i == 3 ? 0 : 1) || pair[1] < (i == 3 ? 0 : 1))
@@ -29,9 +27,9 @@ static bool read_geometry(PyObject *const *args, Columns *job)
     return true;
 }
 
-static double cost(const Columns *job, double each)
+static double cost(const Geometry *g, double each)
 {
-    return each * (double)(job->kernel_h * job->kernel_w) * (double)(job->out_h * job->out_w);
+    return each * (double)(g->kernel_h * g->kernel_w) * (double)(g->out_h * g->out_w);
 }
 
 /* unroll(x, kernel, out, stride, padding, dilation, batch_inside) */
@@ -41,20 +39,21 @@ static PyObject *unroll(PyObject *const *args, Py_ssize_t count)
     Arrays all = {.count = 0};
     Array x, columns;
     Columns job = {.batch_inside = args[6] == Py_True};
+    Geometry *g = &job.geometry;
     PyObject *result = DECLINED;
     array_open(&all, &x, args[0], false);
-    if (!all.failed && is_real(&x) && x.ndim == 4 && x.size > 0 && read_geometry(args + 1, &job)) {
-        job.batch = x.shape[0];
-        job.channels = x.shape[1];
-        job.height = x.shape[2];
-        job.width = x.shape[3];
-        Py_ssize_t apart[6] = {job.batch, job.channels, job.kernel_h, job.kernel_w, job.out_h, job.out_w};
-        Py_ssize_t together[6] = {job.channels, job.kernel_h, job.kernel_w, job.batch, job.out_h, job.out_w};
+    if (!all.failed && is_real(&x) && x.ndim == 4 && x.size > 0 && read_geometry(args + 1, g)) {
+        g->batch = x.shape[0];
+        g->channels = x.shape[1];
+        g->height = x.shape[2];
+        g->width = x.shape[3];
+        Py_ssize_t apart[6] = {g->batch, g->channels, g->kernel_h, g->kernel_w, g->out_h, g->out_w};
+        Py_ssize_t together[6] = {g->channels, g->kernel_h, g->kernel_w, g->batch, g->out_h, g->out_w};
         result = array_new(&all, &columns, 6, job.batch_inside ? together : apart, x.type, false);
         if (result != NULL) {
             job.image = x.data;
             job.columns = columns.data;
-            run_loop(PICK(unroll, x.type), &job, job.batch * job.channels, cost(&job, 0.3));
+            run_loop(PICK(unroll, x.type), &job, g->batch * g->channels, cost(g, 0.3));
         }
     }
     arrays_close(&all);
@@ -67,23 +66,24 @@ static PyObject *fold(PyObject *const *args, Py_ssize_t count)
     (void)count;
     Arrays all = {.count = 0};
     Array columns, image;
-    Columns job = {0};
+    Columns job = {.image = NULL};
+    Geometry *g = &job.geometry;
     Py_ssize_t size[2];
     PyObject *result = DECLINED;
     array_open(&all, &columns, args[0], false);
     if (!all.failed && is_real(&columns) && columns.ndim == 4 && columns.size > 0 && as_indices(args[1], size, 2) == 2
-        && size[0] > 0 && size[1] > 0 && read_geometry(args + 2, &job)
-        && columns.shape[2] == job.kernel_h * job.kernel_w && columns.shape[3] == job.out_h * job.out_w) {
-        job.batch = columns.shape[0];
-        job.channels = columns.shape[1];
-        job.height = size[0];
-        job.width = size[1];
-        Py_ssize_t shape[4] = {job.batch, job.channels, job.height, job.width};
+        && size[0] > 0 && size[1] > 0 && read_geometry(args + 2, g) && columns.shape[2] == g->kernel_h * g->kernel_w
+        && columns.shape[3] == g->out_h * g->out_w) {
+        g->batch = columns.shape[0];
+        g->channels = columns.shape[1];
+        g->height = size[0];
+        g->width = size[1];
+        Py_ssize_t shape[4] = {g->batch, g->channels, g->height, g->width};
         result = array_new(&all, &image, 4, shape, columns.type, true);
         if (result != NULL) {
             job.image = image.data;
             job.columns = columns.data;
-            run_loop(PICK(fold, columns.type), &job, job.batch * job.channels, cost(&job, 0.5));
+            run_loop(PICK(fold, columns.type), &job, g->batch * g->channels, cost(g, 0.5));
         }
     }
     arrays_close(&all);

@@ -12,10 +12,12 @@
 #include <stdint.h>
 #include <string.h>
 
-/* On x86-64 loops are also compiled for machines with AVX2 and FMA; see each_type.h. PICK(name, type) is the right one. */
+/* On x86-64 loops are also compiled for machines with AVX2 and FMA and for those with AVX-512; see each_type.h.
+   PICK(name, type) is the right one. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(MINDTORCH_BASELINE)
-#define MINDTORCH_AVX2
-#define PICK(name, type) ((type) == 'f' ? (has_avx2 ? name##_f_avx2 : name##_f) : (has_avx2 ? name##_d_avx2 : name##_d))
+#define MINDTORCH_X86
+#define PICK_MACHINE(name) (machine == MACHINE_AVX512 ? name##_avx512 : machine == MACHINE_AVX2 ? name##_avx2 : name)
+#define PICK(name, type) ((type) == 'f' ? PICK_MACHINE(name##_f) : PICK_MACHINE(name##_d))
 #else
 #define PICK(name, type) ((type) == 'f' ? name##_f : name##_d)
 #endif
@@ -27,7 +29,8 @@
         return PICK(name, type);                                                                                       \
     }
 
-extern bool has_avx2; /* set when the module is loaded */
+enum { MACHINE_BASELINE, MACHINE_AVX2, MACHINE_AVX512 };
+extern int machine; /* which of them this is, set when the module is loaded */
 
 /* Each round of the loop reads and writes its own elements only, even where input and output are the same array. */
 #if defined(__clang__)
@@ -52,7 +55,8 @@ typedef struct {
 
 /* One table a family, ended by a NULL name. */
 extern const KernelEntry ACTIVATION_KERNELS[], SOFTMAX_KERNELS[], LAYER_NORM_KERNELS[], REDUCTION_KERNELS[],
-    COPY_KERNELS[], OPTIMIZER_KERNELS[], LOSS_KERNELS[], POOLING_KERNELS[], CONVOLUTION_KERNELS[];
+    COPY_KERNELS[], OPTIMIZER_KERNELS[], LOSS_KERNELS[], POOLING_KERNELS[], CONVOLUTION_KERNELS[], ATTENTION_KERNELS[],
+    CONV_PRODUCT_KERNELS[], LSTM_KERNELS[];
 
 /* --- arrays --------------------------------------------------------------------------------------------------------- */
 typedef struct {
@@ -66,7 +70,7 @@ typedef struct {
     bool contiguous; /* row-major and aligned */
 } Array;
 
-#define MAX_ARRAYS 10
+#define MAX_ARRAYS 12
 
 /* The arrays of one call. Open them, look at `failed` once, and close. */
 typedef struct {
@@ -110,6 +114,10 @@ typedef void (*loop_function)(const void *job, Py_ssize_t begin, Py_ssize_t end)
    while long loops run; they are also shared out if there are several threads. Pieces are multiples of 64 rounds where there
    are many of them. */
 void run_loop(loop_function loop, const void *job, Py_ssize_t count, double nanoseconds);
+
+/* Scratch memory of a loop has one slot for each thread that may run it: thread_slot() of thread_slots(). */
+Py_ssize_t thread_slot(void);
+Py_ssize_t thread_slots(void);
 
 int threads_init(void);
 int threads_get(void);

@@ -1,28 +1,33 @@
 /* The module `_kernels`: `Kernel` objects that try a native kernel and hand what it declines to the numpy kernel behind it. */
-#include "kernels.h"
+#include "blas.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <structmember.h>
 
-static const KernelEntry *const FAMILIES[] = {ACTIVATION_KERNELS, SOFTMAX_KERNELS, LAYER_NORM_KERNELS,
-                                              REDUCTION_KERNELS,  COPY_KERNELS,    OPTIMIZER_KERNELS,
-                                              LOSS_KERNELS,       POOLING_KERNELS, CONVOLUTION_KERNELS};
+static const KernelEntry *const FAMILIES[] = {ACTIVATION_KERNELS, SOFTMAX_KERNELS,      LAYER_NORM_KERNELS,
+                                              REDUCTION_KERNELS,  COPY_KERNELS,         OPTIMIZER_KERNELS,
+                                              LOSS_KERNELS,       POOLING_KERNELS,      CONVOLUTION_KERNELS,
+                                              ATTENTION_KERNELS,  CONV_PRODUCT_KERNELS, LSTM_KERNELS};
 #define FAMILY_COUNT (sizeof FAMILIES / sizeof *FAMILIES)
 
-bool has_avx2;
+int machine = MACHINE_BASELINE;
 
-/* MINDTORCH_CPU=baseline leaves vector instructions beyond the architecture's baseline unused, so that one machine can show what
- * another computes. */
+/* MINDTORCH_CPU=baseline or avx2 leaves newer vector instructions unused, so that one machine can show what another
+ * computes. */
 static void look_at_machine(void)
 {
-#ifdef MINDTORCH_AVX2
+#ifdef MINDTORCH_X86
     const char *level = getenv("MINDTORCH_CPU");
     if (level && strcmp(level, "baseline") == 0)
         return;
     __builtin_cpu_init();
-    has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return;
+    bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
+                && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+    machine = wide && !(level && strcmp(level, "avx2") == 0) ? MACHINE_AVX512 : MACHINE_AVX2;
 #endif
 }
 
@@ -170,7 +175,20 @@ static PyObject *set_num_threads(PyObject *module, PyObject *count)
     Py_RETURN_NONE;
 }
 
+static PyObject *load_blas(PyObject *module, PyObject *path)
+{
+    (void)module;
+    PyObject *bytes = NULL;
+    if (!PyUnicode_FSConverter(path, &bytes))
+        return NULL;
+    bool found = blas_load(PyBytes_AS_STRING(bytes));
+    Py_DECREF(bytes);
+    return PyBool_FromLong(found);
+}
+
 static PyMethodDef methods[] = {
+    {"load_blas", load_blas, METH_O,
+     "Takes matrix products from the loaded library at this path; False where it has none."},
     {"get_num_threads", get_num_threads, METH_NOARGS, "How many threads share a long loop."},
     {"set_num_threads", set_num_threads, METH_O, "Sets how many threads share a long loop."},
     {NULL, NULL, 0, NULL},

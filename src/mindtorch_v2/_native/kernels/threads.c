@@ -18,6 +18,7 @@ static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITI
 static atomic_int wanted = 1; /* threads that may work, the caller's included */
 static int started;           /* workers that exist */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
+static _Thread_local Py_ssize_t slot; /* 0 for whoever brings a job, workers count from 1 */
 
 static struct {
     loop_function loop;
@@ -40,9 +41,9 @@ static void work(void)
     }
 }
 
-static void *worker(void *unused)
+static void *worker(void *number)
 {
-    (void)unused;
+    slot = (Py_ssize_t)(intptr_t)number;
     unsigned long seen = 0;
     pthread_mutex_lock(&lock);
     for (;;) {
@@ -70,7 +71,7 @@ static void start_workers(int enough)
     if (pthread_attr_init(&detached) == 0) {
         pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
         pthread_t thread;
-        while (started < enough && pthread_create(&thread, &detached, worker, NULL) == 0)
+        while (started < enough && pthread_create(&thread, &detached, worker, (void *)(intptr_t)(started + 1)) == 0)
             started++;
         pthread_attr_destroy(&detached);
     }
@@ -144,6 +145,17 @@ int threads_init(void)
         return -1;
     }
     return 0;
+}
+
+Py_ssize_t thread_slot(void)
+{
+    return slot;
+}
+
+Py_ssize_t thread_slots(void)
+{
+    int limit = atomic_load(&wanted);
+    return 1 + (started > limit - 1 ? started : limit - 1);
 }
 
 int threads_get(void)

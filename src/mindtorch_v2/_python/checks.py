@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._tensor import Tensor
+from .._tensor import Tensor
 
 _DEFAULT = ("Expected cond to be True, but got False. (Could this error message be improved? If so, please report an enhancement request "
             "to PyTorch.)")

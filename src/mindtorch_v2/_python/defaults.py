@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import warnings
-from types import ModuleType
 from typing import Any
 
-from ._tensor import contiguous_format
+from .._tensor import contiguous_format
 
+OWN = __name__.partition(".")[0]
 legacy_contiguous_format = contiguous_format
 
 
@@ -26,34 +26,15 @@ def set_num_interop_threads(n: int) -> None:
         raise RuntimeError("Expected positive number of threads")
 
 
-def get_device_module(device: Any = None) -> ModuleType:
-    """The module of a device: `torch.npu`, `torch.cpu`, ...; without one, that of the accelerator that is here, else `torch.cpu`."""
-    from importlib import import_module
-
-    from . import accelerator
-    from ._device import device as make
-    if device is None:
-        found = accelerator.current_accelerator()
-        name = "cpu" if found is None else found.type
-    elif isinstance(device, (str, make)):
-        name = make(device).type
-    else:
-        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
-    try:
-        return import_module(f"{__package__}.{name}")
-    except ModuleNotFoundError:
-        raise RuntimeError(f"Device '{device}' does not have a corresponding module registered as 'torch.{name}'.") from None
-
-
 def set_default_tensor_type(t: Any) -> None:
     """Sets the default dtype by the type of a tensor (`torch.DoubleTensor` or its name)."""
-    from . import _dtype
+    from .. import _dtype
     warnings.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
                   "torch.set_default_device() as alternatives.", stacklevel=2)
     if isinstance(t, str):
         from importlib import import_module
         place, _, word = t.removeprefix("torch.").rpartition(".")
-        package = __package__ or ""
+        package = OWN
         module = import_module(f"{package}.{place}" if place else package)
         t = getattr(module, word)
     if getattr(t, "is_cuda", False):

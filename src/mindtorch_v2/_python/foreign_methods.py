@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _device
-from ._tensor import Tensor
+from .. import _device
+from .._tensor import Tensor
 
 
 def _mover(kind: str) -> Any:

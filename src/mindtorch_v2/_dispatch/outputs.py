@@ -1,0 +1,40 @@
+"""What happens to the outputs of a call: their memory is reported, or they are marked."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _storage
+from .._keys import INFERENCE
+from .._ops.table import Op
+from .._tensor import Tensor
+
+
+def flat_tensors(values: Sequence[Any]) -> list[Tensor]:
+    """The tensors among arguments or outputs, lists opened."""
+    found: list[Tensor] = []
+    for v in values:
+        if isinstance(v, Tensor):
+            found.append(v)
+        elif v.__class__ is list or v.__class__ is tuple:
+            found.extend(x for x in v if isinstance(x, Tensor))
+    return found
+
+
+def watch_outputs(op: Op, out: Any, observer: Any) -> None:
+    """Reports the memory of fresh outputs."""
+    if op.is_view or op.writes:
+        return
+    if isinstance(out, Tensor):
+        _storage.watch(out, observer)
+    elif out is not None:
+        for t in flat_tensors((out,) if out.__class__ is list else tuple(out) if isinstance(out, tuple) else ()):
+            _storage.watch(t, observer)
+
+
+def mark_inference(op: Op, out: Any) -> None:
+    """Outputs made in inference mode are marked, so that autograd refuses to save them."""
+    if op.writes:
+        return
+    for t in flat_tensors((out,) if not isinstance(out, tuple) else tuple(out)):
+        t._keys |= INFERENCE

@@ -1,0 +1,41 @@
+"""Views: tensors that share the storage of another, on any device."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._keys import DEVICES
+from .._ops.table import Op
+from .._storage import Storage
+from .._tensor import Tensor, wrap
+from .casting import unwrapper
+
+Boxed = Callable[..., Any]
+
+
+def share_storage(view: Tensor, source: Tensor, tracked: bool = True) -> Tensor:
+    """Ties a fresh view to the storage of what it views, and if autograd is to know it as a view, to its base."""
+    if source._storage is None:
+        source._storage = Storage()
+    view._storage = source._storage
+    if tracked:
+        view._base = source if source._base is None else source._base
+        view._view_version = source._storage.version
+    if source._device is not None:
+        view._device = source._device
+    return view
+
+
+def box_view(op: Op, kernel: Boxed) -> Boxed:
+    """A function that makes views with a numpy kernel, on whatever device the viewed tensor is."""
+    unwrap = unwrapper(op)
+    tracked = op.no_grad is None  # what leaves the graph, as detach does, is no view for autograd
+
+    def boxed(*args: Any) -> Any:
+        source = args[0]
+        key = source._keys & DEVICES
+        result = kernel(*unwrap(args))
+        if result.__class__ is list or result.__class__ is tuple:
+            return tuple([share_storage(wrap(r, None, key), source, tracked) for r in result])
+        return share_storage(wrap(result, None, key), source, tracked)
+    return boxed
