@@ -12,7 +12,8 @@ from . import modes
 from .families import load_family
 from .loading import shown_as_loading
 from .outputs import flat_tensors
-from .registry import COMPOSITES, STEPWISE
+from .registry import COMPOSITES, STEPS, STEPWISE
+from .steps import with_steps
 
 Boxed = Callable[..., Any]
 Boxer = Callable[[Op], Boxed]
@@ -46,6 +47,12 @@ def _find_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
         return _mixed_devices(op, key, args)
     if op.name in STEPWISE:
         boxed = _in_steps(STEPWISE[op.name], boxed, key in (CPU, META) or getattr(boxed, "wants_steps", False))
+    if op.name in STEPS:
+        boxed = with_steps(STEPS[op.name], boxed, allocates=not (op.is_view or op.writes))
+    if key == CPU:
+        from .on_arrays import on_arrays
+        from .plan import plan_of
+        boxed = on_arrays(plan_of(op), boxed)
     op.backends[key] = boxed
     return boxed
 

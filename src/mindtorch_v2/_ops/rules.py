@@ -83,7 +83,7 @@ def result_type(*operands: Any) -> dt.dtype:
         if out is None:
             out = d2
         elif d2.category > out.category:
-            out = out.to_complex() if out.is_floating_point else dt.promote_types(out, d2)
+            out = (out.to_complex() if out.is_floating_point else d2) if d2.is_complex else dt.promote_types(out, d2)
     assert out is not None
     return out
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from importlib import import_module as _import_module
 from typing import Any
 
 
@@ -107,3 +108,9 @@ class StreamContext(AbstractContextManager[None]):
 def stream(stream: Stream) -> StreamContext:
     """A block whose work goes to a stream."""
     return StreamContext(stream)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":
+        return _import_module(f"{__name__}.amp")
+    raise AttributeError(f"module 'torch.cpu' has no attribute '{name}'")

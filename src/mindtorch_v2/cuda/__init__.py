@@ -149,7 +149,7 @@ from .streams import Event, ExternalStream, Stream, StreamContext, current_strea
 from .typed import TYPED as _TYPED  # noqa: E402
 
 globals().update(_TYPED)             # FloatTensor, LongTensor, ...
-_SUBMODULES = ("graphs", "memory", "nccl", "nvtx", "profiler", "random", "streams", "_utils")
+_SUBMODULES = ("amp", "graphs", "memory", "nccl", "nvtx", "profiler", "random", "streams", "_utils")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,7 @@
 """Ascend NPUs: `torch.npu`, shaped as `torch.cuda`. Importing it starts nothing."""
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from typing import Any
 
 from .. import _device
@@ -193,3 +194,9 @@ def get_rng_state(device: Any = "npu") -> Any:
 def set_rng_state(new_state: Any, device: Any = "npu") -> None:
     """Restores the state of a device's generator."""
     _random.set_state(index_of(device), bytes(new_state.tolist()))
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":
+        return _import_module(f"{__name__}.amp")
+    raise AttributeError(f"module 'torch.npu' has no attribute '{name}'")
