@@ -99,8 +99,10 @@ class EventSource:
     def device_index(self, entry: int) -> int:
         """The device that it ran on; on the CPU, as in PyTorch, the number of the process."""
         store, row = self.tree.store, int(self.tree.row[entry])
-        device = store.threads[store.thread[row]].device if row >= 0 else -1
-        return store.metadata.pid if device < 0 else device
+        if row < 0:
+            return store.metadata.pid
+        thread = store.threads[store.thread[row]]
+        return thread.device if thread.device >= 0 else thread.process or store.metadata.pid
 
     @cached_property
     def thread(self) -> list[int]:

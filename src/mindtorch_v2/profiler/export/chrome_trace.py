@@ -20,7 +20,7 @@ from .arguments import compact, quoted
 from .atomic import atomic_writer
 from .progress import Progress
 from .rows import SEPARATOR, Micro, Number, Pick, Segment, Texts, When, format_rows, microseconds
-from .trace_slices import Slices
+from .trace_slices import Slices, number_segment
 from .tracks import Tracks
 
 SPAN_NAME = "PyTorch Profiler"  # tools recognise traces of training by it
@@ -141,7 +141,9 @@ class _Trace:
 
         pid = self.metadata.pid
         lines = process(pid, "CPU", pid)
-        tracks = [(pid, tid, name) for tid, name in self.tracks.names.items()]
+        for other in sorted({thread.process for thread in self.store.threads if thread.process}):
+            lines += process(other, "CPU", other, self.tracks.process_name(other))
+        tracks = [(pid, tid, name) for (pid, tid), name in self.tracks.names.items()]
         for device in sorted({stream.device for stream in self.tracks.streams}):
             lines += process(device, *self._device_names(device))
         tracks += [(stream.device, stream.os_id, stream.name) for stream in self.tracks.streams]
@@ -162,7 +164,8 @@ class _Trace:
     def _memory(self, records: np.ndarray) -> list[Segment]:
         memory = self.store.memory
         tids = np.array([thread.os_id for thread in self.store.threads] or [0])
-        return [b'{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":' + self.pid + b',"tid":',
+        return [b'{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":',
+                number_segment(self.tracks.pids_of_threads(memory.thread[records])), b',"tid":',
                 Number(tids[memory.thread[records]]), b',"ts":', self._time(memory.time_ns[records]),
                 b',"args":{"Total Reserved":0,"Total Allocated":', Number(memory.total[records]), b',"Bytes":',
                 Number(memory.nbytes[records]), b',"Device Id":', Number(memory.device_index[records]), b',"Device Type":',
@@ -203,7 +206,7 @@ class _Trace:
         is_module = store.kind[rows] == Kind.MODULE
         segments: list[Segment] = [
             b'{"ph":"X","cat":"python_function","name":"', Pick(self.slices.names, store.name[rows]),
-            b'","pid":' + self.pid + b',"tid":', Number(self.tracks.tids(rows)), b',"ts":', self._time(start),
+            b'","pid":', number_segment(self.tracks.pids(rows)), b',"tid":', Number(self.tracks.tids(rows)), b',"ts":', self._time(start),
             b',"dur":', Micro(store.end_ns[rows] - start),
             b',"args":{"Python id":', Number(number), b',"Python parent id":', When(parent > 0, (Number(parent),)),
             When(parent == 0, (b"null",))]
@@ -217,8 +220,9 @@ class _Trace:
     def _loading(self, rows: np.ndarray) -> list[Segment]:
         """What was loaded when it was first used: overhead, which lists leave out."""
         store, start = self.store, self.store.start_ns[rows]
-        return [b'{"ph":"X","cat":"overhead","name":"', Pick(self.slices.names, store.name[rows]), b'","pid":' + self.pid + b',"tid":',
-                Number(self.tracks.tids(rows)), b',"ts":', self._time(start), b',"dur":', Micro(store.end_ns[rows] - start),
+        return [b'{"ph":"X","cat":"overhead","name":"', Pick(self.slices.names, store.name[rows]), b'","pid":',
+                number_segment(self.tracks.pids(rows)), b',"tid":', Number(self.tracks.tids(rows)), b',"ts":', self._time(start),
+                b',"dur":', Micro(store.end_ns[rows] - start),
                 b',"args":{"Ev Idx":', self._numbers(len(rows)), b"}}"]
 
     def _frame(self) -> list[str]:

@@ -23,7 +23,7 @@ class Slices:
 
     def __init__(self, tree: EventTree, tracks: Tracks, shift_ns: int) -> None:
         self.tree, self.store, self.tracks, self.shift_ns = tree, tree.store, tracks, shift_ns
-        self.options, self.pid = tree.store.metadata.options, tree.store.metadata.pid
+        self.options = tree.store.metadata.options
 
     @cached_property
     def names(self) -> Texts:
@@ -64,14 +64,14 @@ class Slices:
     def host(self, entries: np.ndarray, ev_idx: Number) -> list[Segment]:
         """Lines of what ran on the CPU. The ends of arrows follow the slice that they are attached to."""
         rows = self.tree.rows_of(entries)
-        track = (b',"pid":%d,"tid":' % self.pid, _numbers(self.tracks.tids(rows)))
+        track = (b',"pid":', number_segment(self.tracks.pids(rows)), b',"tid":', number_segment(self.tracks.tids(rows)))
         return [*self._slice(track, entries, rows), b'"External id":', Number(entries + 1), *self._details(rows), b',"Ev Idx":', ev_idx,
                 b"}}", *self._forward_backward(track, entries), *self._launches(track, entries)]
 
     def device(self, entries: np.ndarray) -> list[Segment]:
         """Lines of what ran on streams."""
         rows = self.tree.rows_of(entries)
-        device, stream = _numbers(self.tracks.devices(rows)), _numbers(self.tracks.tids(rows))
+        device, stream = number_segment(self.tracks.devices(rows)), number_segment(self.tracks.tids(rows))
         track = (b',"pid":', device, b',"tid":', stream)
         owner, correlation = self.tree.owner[entries], self.store.correlation[rows]
         arrow = self._first_launched[entries]
@@ -216,7 +216,7 @@ class Slices:
         return [When(self._launching[entries], _arrow(b"s", "ac2g", entries + 1, track, times))]
 
 
-def _numbers(values: np.ndarray) -> Segment:
+def number_segment(values: np.ndarray) -> Segment:
     """A column of numbers, or the number that they all are: mostly so, and then it is part of the text."""
     return b"%d" % int(values[0]) if (values == values[0]).all() else Number(values)
 

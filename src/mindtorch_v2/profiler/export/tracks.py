@@ -25,9 +25,13 @@ class Tracks:
         store = tree.store
         self._tree = tree
         self._devices = np.array([max(thread.device, 0) for thread in store.threads] or [0])
-        self.names = {thread.os_id: f"thread {thread.os_id} ({_label(thread.name, store.metadata.process_name)})"
-                      for thread in store.threads if thread.device < 0 and not thread.task}
-        self._next_tid = FIRST_EXTRA_TID
+        self._pids = np.array([thread.process or store.metadata.pid for thread in store.threads] or [store.metadata.pid])
+        self.names: dict[tuple[int, int], str] = {}       # (process, track) -> name
+        for thread in store.threads:
+            if thread.device < 0 and not thread.task:
+                name = _label(thread.name, self.process_name(thread.process))
+                self.names[thread.process or store.metadata.pid, thread.os_id] = f"thread {thread.os_id} ({name})"
+        self._next_tid, self._used = FIRST_EXTRA_TID, {tid for _, tid in self.names}
         self._tids = np.array([self._add_task(thread) if thread.task else thread.os_id for thread in store.threads] or [0])
         self.streams = [thread for thread in store.threads if thread.device >= 0]
         apart = np.flatnonzero(store.flags & np.uint8(Flag.ASYNC))
@@ -48,19 +52,19 @@ class Tracks:
             heapq.heappush(busy, (int(store.end_ns[row]), lane))
             if lane == len(tids):
                 tids.append(self._extra_tid())
-                self.names[tids[lane]] = f"asynchronous {lane + 1}"
+                self.names[store.metadata.pid, tids[lane]] = f"asynchronous {lane + 1}"
             lanes[i] = tids[lane]
         return lanes
 
     def _add_task(self, task: ThreadInfo) -> int:
         """A track for a task."""
         tid = self._extra_tid()
-        self.names[tid] = f"task {task.name} (thread {task.os_id})"
+        self.names[task.process or self._tree.store.metadata.pid, tid] = f"task {task.name} (thread {task.os_id})"
         return tid
 
     def _extra_tid(self) -> int:
         """The next number that no thread has."""
-        while self._next_tid in self.names:
+        while self._next_tid in self._used:
             self._next_tid += 1
         self._next_tid += 1
         return self._next_tid - 1
@@ -72,6 +76,21 @@ class Tracks:
             place = np.minimum(np.searchsorted(self._apart, rows), len(self._apart) - 1)
             tids = np.where(self._apart[place] == rows, self._lanes[place], tids)
         return tids
+
+    def process_name(self, process: int) -> str:
+        """The name of a process; 0 stands for the store's own."""
+        metadata = self._tree.store.metadata
+        return metadata.other_processes.get(str(process), "python") if process else metadata.process_name
+
+    def pids(self, rows: np.ndarray) -> np.ndarray:
+        """The process of each row that ran on the CPU. What has an extra track is on one of the store's own process."""
+        pids = self._pids[self._tree.store.thread[rows]]
+        if len(self._apart) and (self._pids != self._pids[0]).any():
+            pids = np.where(np.isin(rows, self._apart), self._tree.store.metadata.pid, pids)
+        return pids
+
+    def pids_of_threads(self, threads: np.ndarray) -> np.ndarray:
+        return self._pids[threads]
 
     def devices(self, rows: np.ndarray) -> np.ndarray:
         """The device of each row that ran on one."""

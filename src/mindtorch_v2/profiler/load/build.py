@@ -89,7 +89,7 @@ def build(raw: Collected) -> EventStore:
     columns["kind"][(columns["kind"] == Kind.OVERHEAD) & loads[columns["name"]]] = Kind.LOADING
     return EventStore(columns, strings=list(raw.strings), inputs=raw.inputs.descriptions, threads=threads, modules=modules,
                       stacks=stacks, memory=MemoryTable(memory) if len(raw.memory_time) else None,
-                      metadata=_metadata(raw, columns, process, use_device, len(stacks) > 0))
+                      metadata=_metadata(raw, columns, process, use_device, len(stacks) > 0, threads))
 
 
 # ---- threads ----------------------------------------------------------------------------------------------------------
@@ -132,21 +132,29 @@ def _threads(raw: Collected, columns: dict[str, np.ndarray], process: Any) -> tu
         name = found.group(1) if found else label or (f"stream {number}" if on_device else str(number))
         name = "MainThread" if name == process_name else name
         device = -1 if not on_device else owner if type(owner) is int and 0 <= owner < _SAFE else 0
-        threads.append(ThreadInfo(numbers.get(i) or next(free), os_id, name, device))
+        threads.append(ThreadInfo(numbers.get(i) or next(free), os_id, name, device, process=_other_process(raw.tracks[i], process)))
     threads = _with_tasks(raw, kept, threads)
     lookup = np.zeros(len(raw.tracks) + 1, np.int64)
     lookup[kept] = np.arange(len(kept))
     return threads or [ThreadInfo(1, 0, "MainThread")], lookup
 
 
+def _other_process(track: tuple[Any, Any, bool], process: Any) -> int:
+    """The id of the process that a track of the host belongs to, where that is another than the profiled one; else 0."""
+    owner, _, on_device = track
+    is_id = type(owner) is int and 0 < owner < _SAFE
+    return int(owner) if is_id and not on_device and owner != process else 0
+
+
 def _with_tasks(raw: Collected, kept: list[int], threads: list[ThreadInfo]) -> list[ThreadInfo]:
     """The threads, where those that are tasks of others have their numbers."""
-    known = {thread.os_id: thread for thread in threads if thread.device < 0}
+    known = {(thread.process, thread.os_id): thread for thread in threads if thread.device < 0}
     made = []
     for i, thread in zip(kept, threads):
         found = _TASK.fullmatch(raw.names.get(("thread_name", *raw.tracks[i][:2]), ""))
         if found is not None and thread.os_id >= _FIRST_EXTRA_TID and thread.device < 0:
-            owner = known.setdefault(int(found.group(2)), thread._replace(os_id=int(found.group(2))))
+            number = int(found.group(2))
+            owner = known.setdefault((thread.process, number), thread._replace(os_id=number))
             thread = owner._replace(name=found.group(1), task=thread.os_id - _FIRST_EXTRA_TID + 1)
         made.append(thread)
     return made
@@ -322,7 +330,8 @@ def _device_name(raw: Collected, has_device_rows: bool) -> str | None:
     return "cuda" if has_device_rows else None
 
 
-def _metadata(raw: Collected, columns: dict[str, np.ndarray], process: Any, use_device: str | None, has_stacks: bool) -> Metadata:
+def _metadata(raw: Collected, columns: dict[str, np.ndarray], process: Any, use_device: str | None, has_stacks: bool,
+              threads: list[ThreadInfo]) -> Metadata:
     head = raw.head
     times = [columns["start_ns"], columns["end_ns"], raw.memory_time, raw.window]
     known = np.concatenate(times) if any(len(part) for part in times) else np.zeros(1, np.int64)
@@ -340,4 +349,5 @@ def _metadata(raw: Collected, columns: dict[str, np.ndarray], process: Any, use_
         is_foreign=True,
         user={key: json.dumps(value, default=str) for key, value in head.items() if key not in _OWN_KEYS},
         device_properties=json.dumps(head.get("deviceProperties", []), default=str),
-        dropped_events=dropped if type(dropped) is int else 0)
+        dropped_events=dropped if type(dropped) is int else 0,
+        other_processes={str(thread.process): _process_name(raw, thread.process) for thread in threads if thread.process})

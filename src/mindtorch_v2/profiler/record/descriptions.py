@@ -26,13 +26,15 @@ class InputDescription(NamedTuple):
 class ThreadInfo(NamedTuple):
     """A thread: its small number (1 is the first that recorded anything), the system's id for it, and its name. A
     stream of a device is one too: `device` is the device's index (-1 for threads of the CPU), `os_id` the stream's. So is an
-    asyncio task or a greenlet: number and id are its thread's, `task` is its own number (0 for the thread itself)."""
+    asyncio task or a greenlet: number and id are its thread's, `task` is its own number (0 for the thread itself). `process` is the
+    system's id of the process it belongs to, where that is not the store's own (a loaded trace of several processes); else 0."""
 
     number: int
     os_id: int
     name: str
     device: int = -1
     task: int = 0
+    process: int = 0
 
 
 class ModuleInfo(NamedTuple):
@@ -90,3 +92,4 @@ class Metadata:
     record_function_base: int | None = None   # events an ExecutionTraceObserver had counted at start; None without one
     is_foreign: bool = False                  # made from a trace, whose events and arguments are exported again as they are
     device_properties: str = "[]"             # JSON text: a list of objects, as in a trace's "deviceProperties"
+    other_processes: Mapping[str, str] = field(default_factory=dict)   # ids -> names of processes beside `pid`, of loaded traces

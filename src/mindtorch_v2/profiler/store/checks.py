@@ -54,8 +54,9 @@ def checked_metadata(saved: Any) -> Metadata:
 
 
 def checked_thread(item: Any) -> ThreadInfo:
-    """A thread; files from before tasks were told apart have one value less."""
-    return ThreadInfo(*_row([*item, 0] if isinstance(item, list) and len(item) == 4 else item, (int, int, str, int, int)))
+    """A thread; files from before tasks (and then processes) were told apart have fewer values."""
+    values = [*item, *[0] * (6 - len(item))] if isinstance(item, list) and len(item) >= 4 else item
+    return ThreadInfo(*_row(values, (int, int, str, int, int, int)))
 
 
 def checked_module(item: Any) -> ModuleInfo:

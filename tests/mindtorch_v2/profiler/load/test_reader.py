@@ -306,3 +306,26 @@ def test_a_broken_file_is_read_in_pieces_that_grow(tmp_path, monkeypatch):
     with pytest.raises(ProfileFileError):
         list(json_stream.read_trace(tmp_path / "t.json"))
     assert len(reads) <= math.log2(size / piece) + 4
+
+
+def test_several_processes_stay_apart(tmp_path):
+    """Two processes whose threads have the same number: nothing of one lies inside the other, also when written again and saved."""
+    events = [named("process_name", PID, 0, "trainer"), named("process_name", 700, 0, "loader"),
+              named("thread_name", PID, 7, "thread 7 (main)"), named("thread_name", 700, 7, "thread 7 (worker)"),
+              x("cpu_op", "aten::mm", 0.0, 100.0, tid=7), x("cpu_op", "aten::add", 10.0, 5.0, tid=7),
+              x("cpu_op", "aten::stack", 20.0, 30.0, 700, 7), x("user_annotation", "sample", 25.0, 5.0, 700, 7)]
+    write(tmp_path / "a.json", events)
+    loaded = load(tmp_path / "a.json")
+    loaded.save(tmp_path / "a.store")
+    load(tmp_path / "a.store").export_chrome_trace(tmp_path / "b.json")
+    written = load_json(tmp_path / "b.json")
+    assert_trace_is_sound(written)
+    slices = {e["name"]: (e["pid"], e["tid"]) for e in written["traceEvents"] if e["ph"] == "X" and e["cat"] != "Trace"}
+    assert slices == {"aten::mm": (PID, 7), "aten::add": (PID, 7), "aten::stack": (700, 7), "sample": (700, 7)}
+    names = {(e["name"], e["pid"], e["tid"]): e["args"]["name"] for e in written["traceEvents"] if e["ph"] == "M" and "name" in e["args"]}
+    assert names["process_name", PID, 0] == "trainer" and names["process_name", 700, 0] == "loader"
+    assert names["thread_name", PID, 7] == "thread 7 (main)" and names["thread_name", 700, 7] == "thread 7 (worker)"
+    again = load(tmp_path / "b.json")
+    by_name = {e.name: e for e in again.events()}
+    assert by_name["sample"].cpu_parent is by_name["aten::stack"] and by_name["aten::stack"].cpu_parent is None
+    assert by_name["aten::stack"].device_index == 700 and by_name["aten::mm"].device_index == PID
