@@ -1,7 +1,7 @@
 /* Lanes: of a thread that runs asyncio tasks or greenlets, what each of them has open.
  *
  * A task runs in a context of its own (contextvars), so a thread whose current context is another one than at the event before may
- * run another task. Python then says which (Recorder._lane_of in profiler/_python_recorder.py), and its lane's stack of open rows
+ * run another task. Python then says which (_lane_of in profiler/record/recorded_threads.py), and its lane's stack of open rows
  * takes the place of the one before. Rows from there on belong to the lane. */
 #include "inline.h"
 

@@ -1,6 +1,6 @@
 /* The recorder: what the runtime calls at the beginning and end of every event.
  *
- * It is the native twin of profiler/_python_recorder.py; profiler/_native_recorder.py stands behind it for everything that is not called per event.
+ * It is the native twin of profiler/record/python_recorder.py; profiler/record/native_recorder.py stands behind it for everything that is not called per event.
  * Only one thread at a time runs here, and nothing between finding a row's place and filling it runs Python code. */
 #include "inline.h"
 #include "common/enums.h"

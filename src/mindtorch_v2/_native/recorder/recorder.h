@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bits of Core.detail, as in profiler/_python_recorder.py: what makes a row cost more than its times. */
+/* Bits of Core.detail, as in profiler/record/row_format.py: what makes a row cost more than its times. */
 enum { SHAPES = 1, STACKS = 2, MODULES = 4, LISTENERS = 8 };
-/* Kinds of rows, as in profiler/_fields.py. */
+/* Kinds of rows, as in profiler/record/kinds.py. */
 enum { KIND_NODE = 1, KIND_BACKWARD = 2, KIND_SCOPE = 3, KIND_FUNCTION = 5, KIND_RUNTIME = 10, KIND_COUNT = 12 };
-/* Whose code it is, as in profiler/_stacks.py; IMPORTS marks the import machinery. */
+/* Whose code it is, as in profiler/record/stacks.py; IMPORTS marks the import machinery. */
 enum { USER = 0, LIBRARY = 1, INTERNAL = 2, CLASS_MASK = 3, IMPORTS = 4 };
 
 #define NO_END INT64_MIN
@@ -106,7 +106,7 @@ typedef struct {
 
 enum { RECENT_FUNCTIONS = 128 };
 #define HIDDEN_FUNCTION                                                                                                \
-    (INT32_MIN + 1) /* the label of functions in C that are the package's own, as in profiler/_native_recorder.py */
+    (INT32_MIN + 1) /* the label of functions in C that are the package's own, as in profiler/record/native_recorder.py */
 
 /* Call stacks as a tree of (caller, code, instruction), and the codes met. Lives as long as what was recorded with it. */
 typedef struct {

@@ -86,7 +86,7 @@ static void map_clear(Map *map)
 }
 
 /* ---- columns ---------------------------------------------------------------------------------------------------------- */
-/* In the order in which Python names them (_kineto_native.py). Times are kept apart: see Times. */
+/* In the order in which Python names them (profiler/load/native_reader.py). Times are kept apart: see Times. */
 enum { EXTERNAL, SEQUENCE, CORRELATION, FORWARD, NAME, TRACK, INPUTS, STACK, MODULE, KIND, UNFINISHED, ROW_COLUMNS };
 enum { MEMORY_WIDTH = 6 }; /* address, bytes, total, device type, device index, track */
 static const int WIDTH[ROW_COLUMNS] = {8, 8, 8, 8, 4, 4, 4, 4, 4, 1, 1};

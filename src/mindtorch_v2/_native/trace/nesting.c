@@ -1,4 +1,4 @@
-/* Who encloses whom, from times alone: the native form of profiler/_kineto_nesting.py, where the rules stand. */
+/* Who encloses whom, from times alone: the native form of profiler/load/nesting.py, where the rules stand. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdbool.h>

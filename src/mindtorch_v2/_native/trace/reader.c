@@ -3,7 +3,7 @@
    A Reader takes the events that traces mostly consist of (slices and memory records of the usual form) and skips those that say
    nothing new (arrows, counters). It stops at every other event, which Python then reads. What is met for the first time (a name,
    a thread, a set of arguments) is described by Python too, once, and known by its text from then on. The twin, which reads every
-   event in Python, stands in profiler/_kineto_collector.py; both give the same columns. */
+   event in Python, stands in profiler/load/collector.py; both give the same columns. */
 #include "columns.h"
 #include "event.h"
 
@@ -11,7 +11,7 @@ PyObject *nest(PyObject *module, PyObject *args); /* nesting.c */
 
 typedef struct {
     PyObject_HEAD
-    PyObject *describe[5]; /* slice, track, inputs, stack, module: see _kineto_native.py */
+    PyObject *describe[5]; /* slice, track, inputs, stack, module: see profiler/load/native_reader.py */
     Map known[5];
     Times start, duration, memory_time;
     Column rows[ROW_COLUMNS], memory;
