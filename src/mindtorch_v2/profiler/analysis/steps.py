@@ -8,7 +8,7 @@ import numpy as np
 
 from ..record.kinds import Kind
 from ..store.event_store import EventStore
-from .tree import STEP_PREFIX
+from .entries import STEP_PREFIX
 
 OPTIMIZER_PREFIX = "Optimizer.step#"
 _OUTLIER_SPREADS = 5.0  # a step is an outlier if it is this many median deviations from the median...
