@@ -16,6 +16,7 @@ import numpy as np
 from ..analysis.tree import EventTree
 from ..record.kinds import Kind
 from ..store.event_store import EventStore, kept_ancestors
+from . import memory_blocks
 from .arguments import compact, quoted
 from .atomic import atomic_writer
 from .progress import Progress
@@ -29,7 +30,7 @@ _SORT_DEVICES = 5_000_000
 _BASE_SECONDS = 7889238  # a quarter of a year: times since a multiple of it are short and exact in a double
 _CHUNK = 4096  # lines: about a megabyte, which stays in the processor's cache
 _OWN_KEYS = frozenset({"schemaVersion", "deviceProperties", "trace_id", "host_name", "displayTimeUnit", "use_device",
-                       "dropped_events", "baseTimeNanoseconds", "traceEvents", "traceName"})
+                       "dropped_events", "baseTimeNanoseconds", "traceEvents", "traceName", memory_blocks.KEY})
 _FLAGS = ("profile_memory", "with_stack", "record_shapes", "with_modules", "with_flops")
 
 
@@ -44,6 +45,8 @@ def write(source: EventStore | EventTree, path: str | os.PathLike[str]) -> None:
         out.write("{\n")
         for key, text in trace.head():
             out.write(f" {quoted(key)}: {text},\n")
+        for text in memory_blocks.pieces(trace.store, trace.shift_ns, trace.tracks.pids_of_threads(np.arange(len(trace.store.threads)))):
+            out.write(text)
         out.write(' "traceEvents": [\n')
         separator = b""
         for count, lines in trace.chunks():

@@ -15,6 +15,7 @@ from ..record.kinds import DEVICE_KINDS, LAUNCHING_KINDS, LOADING_PREFIX, PYTHON
 from ..store.event_store import EventStore, MemoryTable, StackTable, in_order
 from .dialects import resolve_categories, with_addresses
 from .inputs import InputTable
+from .memory import BLOCKS_KEY, block_numbers, held_blocks, innermost_rows, scratch_memory
 from .nesting import nest
 
 ROW = ("external", "sequence_nr", "correlation", "forward_thread", "name", "track", "inputs", "stack", "module", "kind",
@@ -23,7 +24,7 @@ _FIRST_EXTRA_TID = 0x70000000
 _SAFE = 1 << 53
 _OWN_KEYS = frozenset({"schemaVersion", "deviceProperties", "trace_id", "host_name", "displayTimeUnit", "baseTimeNanoseconds",
                        "traceName", "use_device", "dropped_events", "profile_memory", "with_stack", "record_shapes",
-                       "with_modules", "with_flops"})
+                       "with_modules", "with_flops", BLOCKS_KEY})
 _DEVICE_TYPES = {"cuda": DeviceType.CUDA, "xpu": DeviceType.XPU, "mtia": DeviceType.MTIA, "hpu": DeviceType.HPU,
                  "npu": DeviceType.NPU}
 _IS_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
@@ -83,12 +84,17 @@ def build(raw: Collected) -> EventStore:
         columns["parent"] = _around_tasks(columns, threads, nests & ~loose)
     columns = {name: values for name, values in columns.items() if name not in ("external", "unfinished")}
     memory = _memory(raw, columns, thread_of_track)
-    columns, memory["row"] = in_order(columns, memory["row"])   # ends that were cut off may have changed the order
+    track_threads = {track[:2]: int(thread) for track, thread in zip(raw.tracks, thread_of_track.tolist()) if not track[2]}
+    scratch = scratch_memory(raw.head, columns, track_threads)
+    scratch_row = np.zeros(0, np.int64) if scratch is None else scratch.row
+    # Ends that were cut off may have changed the order.
+    columns, memory["row"], scratch_row = in_order(columns, memory["row"], scratch_row)
     modules = [ModuleInfo(0, path, "", -1) for path in raw.modules]
     loads = np.array([text.startswith(LOADING_PREFIX) for text in raw.strings] or [False])
     columns["kind"][(columns["kind"] == Kind.OVERHEAD) & loads[columns["name"]]] = Kind.LOADING
     return EventStore(columns, strings=list(raw.strings), inputs=raw.inputs.descriptions, threads=threads, modules=modules,
-                      stacks=stacks, memory=MemoryTable(memory) if len(raw.memory_time) else None,
+                      stacks=stacks, memory=MemoryTable(memory) if len(raw.memory_time) else None, held=held_blocks(raw.head),
+                      scratch=None if scratch is None else MemoryTable({**scratch.columns, "row": scratch_row}),
                       metadata=_metadata(raw, columns, process, use_device, len(stacks) > 0, threads))
 
 
@@ -291,6 +297,7 @@ def _stacks(raw: Collected, columns: dict[str, np.ndarray]) -> StackTable:
 
 def _memory(raw: Collected, columns: dict[str, np.ndarray], thread_of_track: np.ndarray) -> dict[str, np.ndarray]:
     """Memory records in the order of time, each in the innermost event of its thread that was open."""
+    blocks = block_numbers(raw.head, len(raw.memory_time))
     order = np.argsort(raw.memory_time, kind="stable")
     time = raw.memory_time[order]
     address, nbytes, total, device_type, device_index, track = raw.memory[:, order]
@@ -298,21 +305,10 @@ def _memory(raw: Collected, columns: dict[str, np.ndarray], thread_of_track: np.
         raise ValueError("a memory record is on an unknown device")
     thread = thread_of_track[track]
     address = with_addresses(address, nbytes, device_type, device_index)
-    row = np.full(len(time), -1)
-    end, parent = np.append(columns["end_ns"], 0), np.append(columns["parent"], -1)
-    mine = np.flatnonzero((columns["flags"] & Flag.ASYNC) == 0)
-    if len(mine) and len(time):        # the last row of the same thread that began before: threads and ranks of times as one number
-        moments = np.unique(np.concatenate([columns["start_ns"][mine], time]))
-        keys = columns["thread"][mine] * len(moments) + np.searchsorted(moments, columns["start_ns"][mine])
-        mine = mine[np.argsort(keys, kind="stable")]
-        place = np.searchsorted(np.sort(keys), thread * len(moments) + np.searchsorted(moments, time), side="right") - 1
-        last = mine[np.maximum(place, 0)]
-        row = np.where((place >= 0) & (columns["thread"][last] == thread), last, -1)
-    while ((over := (row >= 0) & (end[row] < time)).any()):
-        row = np.where(over, parent[row], row)
+    row = innermost_rows(columns, thread, time)
     total = np.where(total >= 0, total, np.cumsum(nbytes))
     return {"time_ns": time, "address": address, "nbytes": nbytes, "total": total, "device_type": device_type,
-            "device_index": device_index, "row": row, "thread": thread}
+            "device_index": device_index, "row": row, "thread": thread, "block": 0 * time if blocks is None else blocks[order]}
 
 
 # ---- the window as a whole --------------------------------------------------------------------------------------------
