@@ -29,16 +29,8 @@ def quiet(function: F, narrow: Callable[..., Any] | None = None) -> F:
     in a wider one (an array, one in a list, or the type itself), `narrow` is called instead."""
     if native is not None:
         return native.Quiet(function, narrow)  # type: ignore[no-any-return]
-    if narrow is not None:
-        function = _choosing(function, narrow)
-    made: Any = _in_context(function) if isinstance(function, np.ufunc) else wraps(function)(_in_context(function))
-    return made  # type: ignore[no-any-return]
-
-
-def _choosing(function: Any, narrow: Callable[..., Any]) -> Any:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return (narrow if any(map(_is_narrow, args)) else function)(*args, **kwargs)
-    return call if isinstance(function, np.ufunc) else wraps(function)(call)
+    made: Any = _in_context(function, narrow)
+    return made if isinstance(function, np.ufunc) else wraps(function)(made)  # type: ignore[no-any-return]
 
 
 def _is_narrow(value: Any) -> bool:
@@ -50,19 +42,25 @@ def _is_narrow(value: Any) -> bool:
 
 
 _HALF = np.dtype(np.float16)
+_MAY_BE_NARROW = (np.ndarray, list, tuple, dt.dtype)
 
 
 _idle: list[Context] = []       # a context can be entered once at a time: those that nobody is in
 
 
-def _in_context(function: Any) -> Any:
+def _in_context(function: Any, narrow: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
+        chosen = function
+        if narrow is not None:
+            for value in args:
+                if value.__class__ in _MAY_BE_NARROW and _is_narrow(value):
+                    chosen = narrow
         try:
             context = _idle.pop()
         except IndexError:
             context = _ignoring()
         try:
-            return context.run(function, *args, **kwargs)
+            return context.run(chosen, *args, **kwargs)
         finally:
             _idle.append(context)
     return call

@@ -9,7 +9,7 @@ from .. import _observer
 from .._dispatch import modes
 from .._dispatch.dispatcher import run_below_autograd
 from .._dispatch.plan import GradientPlan, Saved, SavedKind, plan_of
-from .._keys import DEVICES, GRAD, INFERENCE
+from .._keys import DEVICES, GRAD, INFERENCE, SPECIAL
 from .._ops.table import Op
 from .._tensor import Tensor, shallow_alias
 from .node import Node, Packed, Slot, edge_of, versions_of
@@ -23,7 +23,7 @@ def forward(op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
     out = run_below_autograd(kernel, args) if op.is_composite else kernel(*args)
     gradient = gradient_plan(op)
     edges, counts = collect_edges(gradient, args)
-    if edges.count(None) == len(edges) or _is_one_of(out, args):
+    if not _is_any(edges) or _is_one_of(out, args):
         return out
     single = isinstance(out, Tensor)
     outputs = [out] if single else list(out)
@@ -38,6 +38,13 @@ def forward(op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
     return out
 
 
+def _is_any(edges: tuple[Any, ...]) -> bool:
+    for edge in edges:  # noqa: SIM110 - half the time of a generator
+        if edge is not None:
+            return True
+    return False
+
+
 def _is_one_of(out: Any, args: tuple[Any, ...]) -> bool:
     for a in args:  # noqa: SIM110 - half the time of a generator
         if out is a:
@@ -47,13 +54,14 @@ def _is_one_of(out: Any, args: tuple[Any, ...]) -> bool:
 
 def gradient_plan(op: Op) -> GradientPlan:
     """What the node of a call of this op, which has a derivative, is made of."""
-    gradient = plan_of(op).gradient
-    assert gradient is not None
+    gradient: GradientPlan = plan_of(op).gradient if op.plan is None else op.plan.gradient  # type: ignore[assignment]
     return gradient
 
 
 def collect_edges(gradient: GradientPlan, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-    """The edges of the differentiable inputs, and how many each input has."""
+    """The edges of the differentiable inputs, and how many each input has where one is a list."""
+    if not gradient.takes_lists:
+        return tuple([edge_of(args[i]) if isinstance(args[i], Tensor) else None for i in gradient.inputs]), ()
     edges: list[Any] = []
     counts: list[int] = []
     for i in gradient.inputs:
@@ -61,7 +69,7 @@ def collect_edges(gradient: GradientPlan, args: tuple[Any, ...]) -> tuple[tuple[
         if isinstance(value, Tensor):
             edges.append(edge_of(value))
             counts.append(1)
-        elif gradient.takes_lists and isinstance(value, (list, tuple)):
+        elif isinstance(value, (list, tuple)):
             edges.extend(None if t is None else edge_of(t) for t in value)
             counts.append(len(value))
         else:
@@ -98,13 +106,18 @@ def finish_node(node: Node, edges: tuple[Any, ...], outputs: list[Tensor], singl
         node.specs = tuple(None if t is None else (t._array.shape, t.dtype, t._keys & DEVICES) for t in outputs)
     if _observer.active is not None:
         node.forward_thread = threading.get_ident()
-    if modes.state.anomaly:
+    if modes.SPACE["_mode"] & SPECIAL and modes.state.anomaly:
         node.trace = "".join(traceback.format_stack()[:-4])
         node.hooked = True
 
 
 def attach(node: Node, outputs: list[Tensor], single: bool, constant: frozenset[int] = frozenset()) -> None:
     """Makes the node the origin of its floating outputs, except those that have no gradient."""
+    if single and not constant:
+        t = outputs[0]
+        if t.dtype.inexact:
+            t._edge, t._keys = node, t._keys | GRAD
+        return
     for i, t in enumerate(outputs):
         if t is not None and t.dtype.inexact and i not in constant:
             t._edge = node if single else Slot(node, i)
@@ -146,7 +159,7 @@ _packing = _Packing()
 def store(node: Node, values: list[Any]) -> None:
     """Puts saved values into a node, through the pack hooks in force. Hooks run without gradients, as in PyTorch."""
     versions = versions_of(values)
-    hooks = modes.state.saved_hooks
+    hooks = modes.state.saved_hooks if modes.SPACE["_mode"] & SPECIAL else ()
     if hooks:
         pack, unpack = hooks[-1]
         if pack is None:

@@ -107,19 +107,19 @@ def _key_reader(plan: CallPlan) -> Callable[[tuple[Any, ...]], int]:
     """A function that unites the keys of the tensors among the arguments; AttributeError where one is none."""
     params = plan.op.schema.params
     required = tuple(i for i, p in enumerate(params) if p.is_tensor and not _is_special(plan.op, p))
-    others = tuple((i, _reader(plan.op, p)) for i, p in enumerate(params) if p.is_tensor and _is_special(plan.op, p))
-    if len(required) == 1 and not others:
+    others = tuple((i, _reader(plan.op, p)) for i, p in enumerate(params) if p.is_tensor and not p.is_list and _is_special(plan.op, p))
+    lists = tuple((i, _keys_with_holes if p.holes else _list_keys) for i, p in enumerate(params) if p.is_tensor and p.is_list)
+    if len(required) == 1 and not others and not lists:
         only, = required
         return lambda args: args[only]._keys
-    if required == (0,) and len(others) == 1 and others[0][0] == 1 and not params[1].is_list:
-        second = others[0][1]
-        return lambda args: args[0]._keys | (args[1]._keys if args[1].__class__ is Tensor else second(args[1]))
-
     def keys_of(args: tuple[Any, ...]) -> int:
         keys = 0
         for i in required:
             keys |= args[i]._keys
         for i, read in others:
+            value = args[i]
+            keys |= read(value) if value.__class__ is not Tensor else value._keys
+        for i, read in lists:
             keys |= read(args[i])
         return keys
     return keys_of
@@ -130,8 +130,6 @@ def _is_special(op: Op, p: Param) -> bool:
 
 
 def _reader(op: Op, p: Param) -> Callable[[Any], int]:
-    if p.is_list:
-        return _keys_with_holes if p.holes else _list_keys
     if p.name in op.numbers:
         return lambda x: 0 if x is None and p.optional else _number_key(x)
     return lambda x: 0 if x is None else x._keys

@@ -53,13 +53,13 @@ def _running(plan: CallPlan) -> Callable[[list[Any]], Any]:
     tensors = sum(kinds)
     if direct is None or not all(kinds[:tensors]):
         return lambda arrays: kernel(*arrays)
-    unset = [a.default for a in plan.arguments[tensors:]]
+    unset = tuple((i, a.default) for i, a in enumerate(plan.arguments) if i >= tensors)
 
     def run(arrays: list[Any]) -> Any:
-        given = arrays[tensors:]
-        if given == unset and all(x.__class__ is y.__class__ for x, y in zip(given, unset)):
-            return direct(*arrays[:tensors])
-        return kernel(*arrays)
+        for i, default in unset:
+            if arrays[i] is not default:    # True equals 1, but is another object
+                return kernel(*arrays)
+        return direct(*arrays[:tensors])
     return run if unset else lambda arrays: direct(*arrays)
 
 
