@@ -13,6 +13,8 @@ from .. import _observer
 from .._keys import GRAD
 from .._tensor import Tensor, wrap
 from . import modes
+from .checks import explain
+from .memory_order import settle
 from .plan import ArgumentKind, CallPlan, Makes, ResultType
 
 Boxed = Callable[..., Any]
@@ -26,8 +28,6 @@ def on_arrays(plan: CallPlan, general: Boxed) -> Boxed:
         return general
     if any(p.is_list for p in op.schema.params if p.is_tensor):
         return general
-    from .checks import explain
-    from .memory_order import settle
     fits, steps, run = _fitting(plan), plan.has_steps, _running(plan)
     of_lead, is_bool, lead, joins = plan.result_type == ResultType.OF_LEAD, plan.result_type == ResultType.BOOL, plan.lead, plan.joins
 

@@ -11,7 +11,9 @@ from .._tensor import Tensor
 from . import modes
 from .families import load_family
 from .loading import shown_as_loading
+from .on_arrays import on_arrays
 from .outputs import flat_tensors
+from .plan import plan_of
 from .registry import COMPOSITES, STEPS, STEPWISE
 from .steps import with_steps
 
@@ -50,8 +52,6 @@ def _find_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     if op.name in STEPS:
         boxed = with_steps(STEPS[op.name], boxed, allocates=not (op.is_view or op.writes))
     if key == CPU:
-        from .on_arrays import on_arrays
-        from .plan import plan_of
         boxed = on_arrays(plan_of(op), boxed)
     op.backends[key] = boxed
     return boxed
