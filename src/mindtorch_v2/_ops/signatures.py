@@ -13,7 +13,6 @@ from .table import Op
 
 _WORDS = {"Tensor": "Tensor", "Scalar": "Number", "int": "int", "float": "float", "bool": "bool", "str": "str", "ScalarType": "dtype",
           "Device": "DeviceLike", "Layout": "layout", "MemoryFormat": "memory_format", "Generator": "Generator"}
-_NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +122,3 @@ def signatures(op: Op, form: str) -> list[Signature]:
         return [whole]
     rest = [replace(p, keyword_only=True) for p in whole.parameters[spread + 1:]]
     return [whole, Signature((*whole.parameters[:spread], Parameter(made[spread].name, "int", None, False, True), *rest), returns, fields)]
-
-
-def numpy_form(signature: Signature) -> Signature | None:
-    """The same call with numpy's names for `dim` and `keepdim`, which may be given by name; None if it has neither."""
-    if all(p.name not in _NUMPY_NAMES for p in signature.parameters):
-        return None
-    kept = [p for p in signature.parameters if p.name not in _NUMPY_NAMES and not p.keyword_only]
-    named = [replace(p, name=_NUMPY_NAMES.get(p.name, p.name), keyword_only=True) for p in signature.parameters if p not in kept]
-    first = next((i for i, p in enumerate(signature.parameters) if p.name in _NUMPY_NAMES), 0)
-    before, behind = kept[:first], [replace(p, keyword_only=True) for p in kept[first:]]
-    return replace(signature, parameters=(*before, *behind, *named))

@@ -4,8 +4,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_PARTS = ("_contextlib", "_python_dispatch", "_pytree", "benchmark", "bottleneck", "checkpoint", "collect_env", "cpp_extension", "data",
-          "deterministic", "dlpack", "flop_counter", "hooks", "model_zoo", "tensorboard", "weak")
+_PARTS = ("_contextlib", "_pytree", "benchmark", "bottleneck", "checkpoint", "collect_env", "cpp_extension", "data",
+          "deterministic", "dlpack", "flop_counter", "hooks", "model_zoo", "weak")
 
 
 def __getattr__(name: str) -> Any:
