@@ -1,37 +1,69 @@
-"""`torch.distributed`: several processes that train together. Not here: `is_available()` says so."""
+"""`torch.distributed`: several processes that train together, on MPI (see docs/distributed.md).
+
+    python -m mindtorch_v2.distributed.run --nproc-per-node 4 train.py
+
+`is_available()` says whether mpi4py is installed (`pip install 'mindtorch_v2[distributed]'`). The backends `mpi` and `gloo` both run on it.
+"""
 from __future__ import annotations
 
-import os
-from typing import Any, NoReturn
+from importlib import import_module
+from typing import Any
 
-__all__ = ["init_process_group", "is_available", "is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available",
-           "is_torchelastic_launched", "is_ucc_available", "is_xccl_available"]
+from .process_groups import (
+    Backend,
+    GroupMember,
+    ProcessGroup,
+    default_pg_timeout,
+    destroy_process_group,
+    get_backend,
+    get_global_rank,
+    get_group_rank,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    init_process_group,
+    is_available,
+    is_gloo_available,
+    is_initialized,
+    is_mpi_available,
+    is_nccl_available,
+    is_torchelastic_launched,
+    is_ucc_available,
+    is_xccl_available,
+    new_group,
+    new_subgroups,
+    new_subgroups_by_enumeration,
+)
+from .reduce_op import ReduceOp
+
+# What needs tensors and the profiler is imported at first use.
+_LATER = {
+    "collectives": ("P2POp", "all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier",
+                    "batch_isend_irecv", "broadcast", "gather", "irecv", "isend", "monitored_barrier", "recv", "reduce", "reduce_scatter",
+                    "reduce_scatter_tensor", "scatter", "send"),
+    "objects": ("all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list", "scatter_object_list", "send_object_list"),
+    "work": ("DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "Work"),
+    "store": ("FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"),
+}
+_MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
+_SUBMODULES = ("algorithms", "distributed_c10d", "nn", "optim", "run", "store")
+
+__all__ = ["Backend", "GroupMember", "ProcessGroup", "ReduceOp", "default_pg_timeout", "destroy_process_group", "get_backend", "get_global_rank",
+           "get_group_rank", "get_process_group_ranks", "get_rank", "get_world_size", "init_process_group", "is_available", "is_gloo_available",
+           "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
+           "new_group", "new_subgroups", "new_subgroups_by_enumeration", *_MODULE_OF]
 
 
-def is_available() -> bool:
-    """False: this package runs in one process."""
-    return False
+def __getattr__(name: str) -> Any:
+    if name == "group":         # PyTorch's holder of the group of all processes
+        return GroupMember
+    if name in _MODULE_OF:
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+        return value
+    if name in _SUBMODULES:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'torch.distributed' has no attribute '{name}'")
 
 
-def is_initialized() -> bool:
-    """False: no group of processes was formed."""
-    return False
-
-
-def is_nccl_available() -> bool:
-    """False."""
-    return False
-
-
-is_gloo_available = is_mpi_available = is_ucc_available = is_xccl_available = is_nccl_available
-
-
-def is_torchelastic_launched() -> bool:
-    """Whether `torchrun` started this process."""
-    return os.environ.get("TORCHELASTIC_RUN_ID") is not None
-
-
-def init_process_group(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refused: this package runs in one process."""
-    raise NotImplementedError("torch.distributed.init_process_group: this package runs in one process; torch.distributed.is_available() is "
-                              "False")
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_SUBMODULES, "group"})

@@ -1,0 +1,1 @@
+"""How DistributedDataParallel averages gradients: hooks for `register_comm_hook`."""

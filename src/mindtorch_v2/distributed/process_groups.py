@@ -1,0 +1,252 @@
+"""Groups of processes: forming the first one, smaller ones, and who is in them."""
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import Any
+
+from . import _status
+from ._mpi import HOW_TO_INSTALL, is_installed, mpi
+
+default_pg_timeout = timedelta(minutes=30)
+
+
+class Backend(str):
+    """The name of an engine. `mpi` and `gloo` both stand for MPI, which serves tensors of the CPU."""
+
+    UNDEFINED = "undefined"
+    GLOO = "gloo"
+    NCCL = "nccl"
+    UCC = "ucc"
+    MPI = "mpi"
+    XCCL = "xccl"
+    backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
+
+    def __new__(cls, name: str) -> Backend:
+        if not isinstance(name, str):
+            raise ValueError(f"Backend constructor parameter must be string-ish: {name!r}")
+        return super().__new__(cls, name.lower())
+
+
+class GroupMember:
+    """`WORLD` is the group of all processes; `NON_GROUP_MEMBER` is what a process gets for a group that it is not in."""
+
+    WORLD: ProcessGroup | None = None
+    NON_GROUP_MEMBER = -100
+
+
+class ProcessGroup:
+    """Processes that communicate with each other. Tensors travel over an MPI communicator of the group's own."""
+
+    def __init__(self, comm: Any, ranks: list[int], name: str, backend: Backend, timeout: timedelta) -> None:
+        self.comm, self.ranks, self.backend, self.timeout = comm, ranks, backend, timeout
+        self.group_name, self.group_desc = name, "default_pg" if name == "0" else "undefined"
+
+    def rank(self) -> int:
+        """The place of this process in the group."""
+        return self.comm.Get_rank()
+
+    def size(self) -> int:
+        """The number of processes in the group."""
+        return len(self.ranks)
+
+    def name(self) -> str:
+        """The engine's name."""
+        return str(self.backend)
+
+    def __repr__(self) -> str:
+        return f"<torch.distributed.ProcessGroup {self.group_name} on {self.backend}: ranks {self.ranks}>"
+
+
+_groups: list[ProcessGroup] = []
+
+
+def is_available() -> bool:
+    """Whether processes can form groups: mpi4py is installed."""
+    return is_installed()
+
+
+def is_initialized() -> bool:
+    """Whether `init_process_group` was called."""
+    return GroupMember.WORLD is not None
+
+
+def is_mpi_available() -> bool:
+    """Whether mpi4py is installed."""
+    return is_installed()
+
+
+def is_gloo_available() -> bool:
+    """Whether programs that ask for gloo are served, by MPI."""
+    return is_installed()
+
+
+def is_nccl_available() -> bool:
+    """False."""
+    return False
+
+
+is_ucc_available = is_xccl_available = is_nccl_available
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether the launcher (`python -m mindtorch_v2.distributed.run`, `torchrun`) started this process."""
+    return os.environ.get("TORCHELASTIC_RUN_ID") is not None
+
+
+def _engine_of(backend: str | None) -> Backend:
+    """The engine that serves CPU tensors in what was asked for: a name, or names by device (`cpu:gloo,npu:hccl`)."""
+    if backend is None:
+        return Backend(Backend.MPI)
+    by_device = dict(part.split(":", 1) if ":" in part else ("cpu", part) for part in backend.lower().split(","))
+    name = by_device.get("cpu", next(iter(by_device.values())))
+    if name in (Backend.NCCL, Backend.UCC, Backend.XCCL):
+        raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in")
+    if name not in (Backend.GLOO, Backend.MPI):
+        raise ValueError(f"init_process_group: the backends are 'mpi' and 'gloo' (both run on MPI), got {backend!r}")
+    return Backend(name)
+
+
+def _expected(rank: int, world_size: int, init_method: str | None, store: Any) -> tuple[int, int]:
+    """Rank and size that the program or the environment asks for; -1 where nothing does."""
+    if init_method is None and store is None or (init_method or "").startswith("env://"):
+        rank = int(os.environ.get("RANK", -1)) if rank == -1 else rank
+        world_size = int(os.environ.get("WORLD_SIZE", -1)) if world_size == -1 else world_size
+    return rank, world_size
+
+
+def init_process_group(backend: str | None = None, init_method: str | None = None, timeout: timedelta | None = None, world_size: int = -1,
+                       rank: int = -1, store: Any = None, group_name: str = "", pg_options: Any = None, device_id: Any = None) -> None:
+    """Forms the group of all processes that the launcher started. Each calls it once.
+
+    Ranks are MPI's; a rank or size given here or in RANK and WORLD_SIZE must agree with them. `store`, `init_method` and `pg_options`
+    are accepted and not needed: MPI knows where the processes are.
+    """
+    if GroupMember.WORLD is not None:
+        raise ValueError("trying to initialize the default process group twice!")
+    if store is not None and init_method is not None:
+        raise AssertionError("Cannot specify both init_method and store.")
+    if timeout is not None and not isinstance(timeout, timedelta):
+        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
+    engine = _engine_of(backend)
+    if not is_installed():
+        raise RuntimeError(f"torch.distributed runs on MPI, and mpi4py is not installed. {HOW_TO_INSTALL}")
+    world = mpi().COMM_WORLD
+    place = (world.Get_rank(), world.Get_size())
+    asked = _expected(rank, world_size, init_method, store)
+    if any(want not in (-1, have) for want, have in zip(asked, place)):
+        raise RuntimeError(f"init_process_group: rank {asked[0]} of {asked[1]} was asked for, but this process is rank {place[0]} of {place[1]} that "
+                           "MPI started together. Start the program with `python -m mindtorch_v2.distributed.run --nproc-per-node N script.py` "
+                           "(or `mpiexec -n N python script.py`)")
+    _status.open_board(place[0])
+    GroupMember.WORLD = _add(world.Dup(), list(range(place[1])), engine, timeout or default_pg_timeout)
+
+
+def _add(comm: Any, ranks: list[int], backend: Backend, timeout: timedelta) -> ProcessGroup:
+    group = ProcessGroup(comm, ranks, str(len(_groups)), backend, timeout)
+    _groups.append(group)
+    return group
+
+
+def new_group(ranks: list[int] | None = None, timeout: timedelta | None = None, backend: str | None = None, pg_options: Any = None,
+              use_local_synchronization: bool = False, group_desc: str | None = None, device_id: Any = None) -> Any:
+    """Forms a group of some processes (all if none are named). Every process of the world calls it, also those outside."""
+    world = world_group()
+    chosen = sorted(ranks) if ranks is not None else list(world.ranks)
+    if len(set(chosen)) != len(chosen):
+        raise RuntimeError(f"the new group's rank should be unique, got {ranks}")
+    if len(chosen) > world.size() or not chosen:
+        raise RuntimeError("the new group's world size should be less or equal to the world size set by init_process_group")
+    if chosen[0] < 0 or chosen[-1] >= world.size():
+        raise RuntimeError("The new group's rank should be within the world_size set by init_process_group")
+    inside = world.rank() in chosen
+    comm = world.comm.Split(0 if inside else mpi().UNDEFINED, chosen.index(world.rank()) if inside else 0)
+    if not inside:
+        _groups.append(ProcessGroup(None, chosen, str(len(_groups)), world.backend, world.timeout))
+        return GroupMember.NON_GROUP_MEMBER
+    return _add(comm, chosen, _engine_of(backend) if backend else world.backend, timeout or world.timeout)
+
+
+def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = None, timeout: timedelta | None = None,
+                  backend: str | None = None, pg_options: Any = None, group_desc: str | None = None) -> tuple[Any, list[Any]]:
+    """Groups of `group_size` neighbours (the processes of a machine if it is None): this process's own, and all of them."""
+    size = group_size or int(os.environ.get("LOCAL_WORLD_SIZE", get_world_size()))
+    if size <= 0 or size > get_world_size() or get_world_size() % size != 0:
+        raise ValueError(f"The world size ({get_world_size()}) must be divisible by 'group_size={size}'")
+    return new_subgroups_by_enumeration([list(range(first, first + size)) for first in range(0, get_world_size(), size)], timeout, backend)
+
+
+def new_subgroups_by_enumeration(ranks_per_subgroup_list: list[list[int]], timeout: timedelta | None = None, backend: str | None = None,
+                                 pg_options: Any = None, group_desc: str | None = None) -> tuple[Any, list[Any]]:
+    """Groups of these ranks: this process's own (None if it is in none of them), and all of them."""
+    made = [new_group(ranks, timeout, backend) for ranks in ranks_per_subgroup_list]
+    mine = [group for group, ranks in zip(made, ranks_per_subgroup_list) if get_rank() in ranks]
+    return mine[0] if mine else None, made
+
+
+def world_group() -> ProcessGroup:
+    """The group of all processes; ValueError before `init_process_group`."""
+    if GroupMember.WORLD is None:
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    return GroupMember.WORLD
+
+
+def resolve(group: Any) -> ProcessGroup | None:
+    """The group that a communication runs in; None where this process is not in it."""
+    if group is None:
+        return world_group()
+    return None if group is GroupMember.NON_GROUP_MEMBER else group
+
+
+def get_rank(group: Any = None) -> int:
+    """The place of this process in the group; -1 where it is not in it."""
+    found = resolve(group)
+    return -1 if found is None else found.rank()
+
+
+def get_world_size(group: Any = None) -> int:
+    """The number of processes in the group; -1 where this process is not in it."""
+    found = resolve(group)
+    return -1 if found is None else found.size()
+
+
+def get_backend(group: Any = None) -> Backend:
+    """The engine's name."""
+    found = resolve(group)
+    if found is None:
+        raise ValueError("Invalid process group specified")
+    return found.backend
+
+
+def get_process_group_ranks(group: Any) -> list[int]:
+    """The ranks, among all processes, of the group's members."""
+    found = resolve(group)
+    return [] if found is None else list(found.ranks)
+
+
+def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
+    """The rank among all processes of the group's member `group_rank`."""
+    if not 0 <= group_rank < len(group.ranks):
+        raise ValueError(f"Group rank {group_rank} is not part of group {group}")
+    return group.ranks[group_rank]
+
+
+def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
+    """The place in the group of the process whose rank among all is `global_rank`."""
+    if global_rank not in group.ranks:
+        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
+    return group.ranks.index(global_rank)
+
+
+def destroy_process_group(group: Any = None) -> None:
+    """Dissolves a group, or with None all of them."""
+    found = world_group() if group is None else resolve(group)
+    if found is None:
+        return
+    everything = found is GroupMember.WORLD
+    for each in list(_groups) if everything else [found]:
+        if each.comm is not None:
+            each.comm.Free()
+        _groups.remove(each)
+    if everything:
+        GroupMember.WORLD = None

@@ -1,0 +1,105 @@
+"""Starts a program in several processes: `python -m mindtorch_v2.distributed.run --nproc-per-node 4 train.py --epochs 3`.
+
+Takes the options of PyTorch's `torchrun` and starts MPI's `mpiexec` underneath. Every process finds RANK, LOCAL_RANK, WORLD_SIZE,
+LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT; its output is prefixed with its rank. When one fails, its traceback is printed, all are
+ended, and the exit code is not 0.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Sequence
+
+from ._mpi import HOW_TO_INSTALL, is_installed
+
+__all__ = ["main"]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m mindtorch_v2.distributed.run", description=__doc__.split("\n\n")[0] if __doc__ else None,
+                                     epilog="example: python -m mindtorch_v2.distributed.run --nproc-per-node 2 train.py --epochs 3")
+    add = parser.add_argument
+    add("--nproc-per-node", "--nproc_per_node", default="1", help="processes on each machine, or 'auto' or 'cpu': one for each processor")
+    add("--nnodes", default="1", help="machines; more than one need --hosts or --hostfile")
+    add("--hosts", help="names of the machines, separated by commas")
+    add("--hostfile", help="a file with the names of the machines, one a line")
+    add("--mpiexec", help="MPI's launcher, if it is not the first that is found")
+    add("--master-addr", "--master_addr", default="127.0.0.1", help="told to the program; MPI does not need it")
+    add("--master-port", "--master_port", type=int, default=29500, help="told to the program; MPI does not need it")
+    add("--no-prefix", action="store_true", help="print what processes print as it is, without their rank")
+    add("-m", "--module", action="store_true", help="the program is a module")
+    add("--no-python", "--no_python", action="store_true", help="the program is no Python program")
+    for name in ("--standalone", "--node-rank", "--node_rank", "--max-restarts", "--max_restarts", "--rdzv-backend", "--rdzv_backend", "--rdzv-endpoint",
+                 "--rdzv_endpoint", "--rdzv-id", "--rdzv_id", "--rdzv-conf", "--rdzv_conf", "--start-method", "--start_method", "--log-dir", "--log_dir"):
+        add(name, help=argparse.SUPPRESS, **({"action": "store_true"} if name == "--standalone" else {}))
+    add("program", help="the script or module")
+    add("arguments", nargs=argparse.REMAINDER, help="what it is given")
+    return parser
+
+
+def _processes(text: str, parser: argparse.ArgumentParser) -> int:
+    if text in ("auto", "cpu"):
+        return len(os.sched_getaffinity(0))
+    if not text.isdecimal() or int(text) < 1:
+        parser.error(f"--nproc-per-node takes a positive number, 'auto' or 'cpu', got {text!r}")
+    return int(text)
+
+
+def _launcher(wanted: str | None, parser: argparse.ArgumentParser) -> str:
+    """The path of mpiexec: the one that was asked for, the one beside this Python, or the first in PATH."""
+    beside = os.path.join(os.path.dirname(sys.executable), "mpiexec")
+    found = wanted or (beside if os.path.exists(beside) else shutil.which("mpiexec"))
+    if found is None or not is_installed():
+        parser.error(f"{'mpi4py is not installed' if found else 'there is no mpiexec'}. {HOW_TO_INSTALL}")
+    return found
+
+
+def _command(options: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[list[str], dict[str, str]]:
+    """What to run, and its environment."""
+    per_node, nodes = _processes(options.nproc_per_node, parser), int(options.nnodes.split(":")[-1])
+    mpiexec = _launcher(options.mpiexec, parser)
+    version = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
+    open_mpi = "Open MPI" in version or "OpenRTE" in version
+    command = [mpiexec, "-n", str(per_node * nodes)]
+    if nodes > 1 and not (options.hosts or options.hostfile):
+        parser.error("several machines need --hosts or --hostfile")
+    if options.hosts:
+        command += ["--host" if open_mpi else "-hosts", options.hosts]
+    if options.hostfile:
+        command += ["--hostfile" if open_mpi else "-f", options.hostfile]
+    if nodes > 1 and not open_mpi:
+        command += ["-ppn", str(per_node)]
+    if open_mpi:
+        command += ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
+    if not options.no_prefix and per_node * nodes > 1:
+        command += ["--tag-output"] if open_mpi else ["-prepend-rank"]
+    environment = {**os.environ, "MASTER_ADDR": options.master_addr, "MASTER_PORT": str(options.master_port), "TORCHELASTIC_RUN_ID": uuid.uuid4().hex,
+                   "LOCAL_WORLD_SIZE": str(per_node), "PYTHONUNBUFFERED": "1"}
+    if per_node > 1:
+        environment.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // per_node)))
+    runner = [] if options.no_python else [sys.executable, "-m", "mindtorch_v2.distributed._process", *(["-m"] if options.module else [])]
+    return [*command, *runner, options.program, *options.arguments], environment
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the program; its exit code."""
+    parser = _parser()
+    command, environment = _command(parser.parse_args(arguments), parser)
+    with tempfile.TemporaryDirectory(prefix=f"mindtorch-{socket.gethostname()}-") as directory:
+        environment["MINDTORCH_DISTRIBUTED_STATUS"] = directory
+        child = subprocess.Popen(command, env=environment)
+        while True:
+            try:
+                return child.wait()
+            except KeyboardInterrupt:       # mpiexec got it too, and ends all processes
+                continue
+
+
+if __name__ == "__main__":
+    sys.exit(main())

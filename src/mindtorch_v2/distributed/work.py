@@ -1,0 +1,156 @@
+"""Communication under way."""
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from ..futures import Future
+from . import _status
+
+_SPINS = 200            # how often completion is asked for before the thread sleeps
+_SHORTEST, _LONGEST = 2e-5, 1e-3
+
+
+class DistError(RuntimeError):
+    """Processes could not communicate."""
+
+
+class DistBackendError(DistError):
+    """MPI failed, or other processes did not take part in time."""
+
+
+class DistNetworkError(DistError):
+    """A process cannot be reached."""
+
+
+class DistStoreError(DistError):
+    """A store did not answer."""
+
+
+class Work:
+    """One communication, of this process's part. `wait()` returns when the tensors can be used."""
+
+    def __init__(self, requests: list[Any], finish: Callable[[], None], result: list[Any], entry: _status.Entry, timeout: float) -> None:
+        self._requests, self._finish, self._result = requests, finish, result
+        self._entry, self._timeout = entry, timeout
+        self._error: BaseException | None = None
+        self._done = False
+        self._source = -1
+
+    def _advance(self) -> bool:
+        """Lets MPI make progress; True when everything has arrived and stands in the tensors."""
+        if self._done:
+            return True
+        try:
+            while self._requests:
+                status = _new_status()
+                if not self._requests[0].Test(status):
+                    return False
+                self._source = status.Get_source() if status.Get_count() else self._source
+                del self._requests[0]
+            self._finish()
+        except Exception as error:            # MPI's own type of error is known only once it is loaded
+            if isinstance(error, RuntimeError) and not type(error).__module__.startswith("mpi4py"):
+                raise
+            self._error = error
+            raise DistBackendError(f"{self._entry.text} failed in MPI: {error}.{_status.others(self._entry)}") from error
+        self._done = True
+        self._entry.finish()
+        return True
+
+    def wait(self, timeout: timedelta | float | None = None) -> bool:
+        """Waits until this process's part is done; DistBackendError, which names who is missing, when time runs out."""
+        limit = _seconds(timeout) if timeout is not None else self._timeout
+        end, pause = time.monotonic() + limit, _SHORTEST
+        for _ in range(_SPINS):
+            if self._advance():
+                return True
+            os.sched_yield()
+        while not self._advance():
+            if time.monotonic() > end:
+                raise DistBackendError(f"{self._entry.text} did not finish within {limit:g} s.{_status.others(self._entry)}")
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST)
+        return True
+
+    def synchronize(self) -> None:
+        """Waits; results on the CPU need nothing else."""
+        self.wait()
+
+    def is_completed(self) -> bool:
+        """Whether the part of this process is done."""
+        return self._advance()
+
+    def is_success(self) -> bool:
+        """Whether it is done and nothing failed."""
+        return self._done and self._error is None
+
+    def exception(self) -> BaseException | None:
+        """What failed, if anything did."""
+        return self._error
+
+    def result(self) -> list[Any]:
+        """The tensors that were written."""
+        return self._result
+
+    def source_rank(self) -> int:
+        """The rank that sent what was received."""
+        return self._source
+
+    def get_future(self) -> Future[list[Any]]:
+        """A future of the tensors that were written; it waits when it is asked."""
+        return _WorkFuture(self)
+
+
+class _WorkFuture(Future[Any]):
+    """The future of a Work, completed by whoever waits for it or asks."""
+
+    def __init__(self, work: Work) -> None:
+        super().__init__()
+        self._work = work
+
+    def done(self) -> bool:
+        if not self._done and self._work.is_completed():
+            self.set_result(self._work.result())
+        return self._done
+
+    def wait(self) -> Any:
+        if not self._done:
+            self._work.wait()
+            self.set_result(self._work.result())
+        return super().wait()
+
+    def then(self, callback: Callable[[Future[Any]], Any]) -> Future[Any]:
+        return _Then(self, callback)
+
+
+class _Then(Future[Any]):
+    """What a callback makes of another future, computed when it is waited for: MPI makes progress only when asked."""
+
+    def __init__(self, before: Future[Any], callback: Callable[[Future[Any]], Any]) -> None:
+        super().__init__()
+        self._before, self._callback = before, callback
+
+    def wait(self) -> Any:
+        if not self._done:
+            self._before.wait()
+            self.set_result(self._callback(self._before))
+        return super().wait()
+
+    def done(self) -> bool:
+        return self._done
+
+    def then(self, callback: Callable[[Future[Any]], Any]) -> Future[Any]:
+        return _Then(self, callback)
+
+
+def _new_status() -> Any:
+    from ._mpi import mpi
+    return mpi().Status()
+
+
+def _seconds(timeout: timedelta | float) -> float:
+    return timeout.total_seconds() if isinstance(timeout, timedelta) else float(timeout)
