@@ -1,7 +1,9 @@
-"""What every process of a job is communicating, so that an error can name who is missing.
+"""What every process of a job is communicating, so that an error can name who is missing and who does something else.
 
-The launcher gives all processes of one machine a directory in MINDTORCH_DISTRIBUTED_STATUS. Each keeps one small file there, mapped into
-memory: the number and the description of its newest communication, and whether it is done. Writing it costs a copy of some bytes.
+The launcher gives all processes of one machine a directory in MINDTORCH_DISTRIBUTED_STATUS. Each process keeps one small file there,
+mapped into memory by all: its newest communication, and the last ones of the group of all processes. When such a communication is done
+here, the others have begun it too, so that their notes tell whether it was the same: MPI itself may take different ones for each other.
+Writing a note costs a copy of some bytes, comparing some reads.
 """
 from __future__ import annotations
 
@@ -10,28 +12,32 @@ import os
 import struct
 import sys
 from dataclasses import dataclass
-from typing import ClassVar
+from zlib import crc32
 
-_SIZE = 512
-_HEAD = struct.Struct("<qqi")       # sequence number, 1 if done, length of the text
+_SLOT, _HISTORY = 384, 32           # bytes of a note; notes that are kept of communications of all processes
+_HEAD = struct.Struct("<qIii")      # number of the communication, checksum of what it is, 1 if done, length of the text
+_SIZE = _SLOT * (1 + _HISTORY)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 @dataclass
 class Entry:
-    """One communication of this process."""
+    """One communication of this process. `number` counts those of all processes together, and is 0 for others."""
 
-    sequence: int
     text: str
-    board: ClassVar[mmap.mmap | None] = None
+    signature: int
+    number: int
 
     def finish(self) -> None:
         """Notes that it is done."""
-        if Entry.board is not None:
-            Entry.board[8:16] = (1).to_bytes(8, "little")
+        if _board is not None:
+            _board[12:16] = b"\x01\0\0\0"
 
 
-_sequence = 0
+_board: mmap.mmap | None = None
+_own_rank = -1
+_common = 0                          # communications of all processes so far
+_others: dict[int, mmap.mmap] = {}
 
 
 def _directory() -> str:
@@ -40,22 +46,31 @@ def _directory() -> str:
 
 def open_board(rank: int) -> None:
     """Begins to keep this process's file, where there is a directory for it."""
+    global _board, _own_rank, _common
     directory = _directory()
     if not directory or not os.path.isdir(directory):
         return
     with open(os.path.join(directory, f"rank{rank}"), "w+b") as file:
         file.truncate(_SIZE)
-        Entry.board = mmap.mmap(file.fileno(), _SIZE)
+        _board = mmap.mmap(file.fileno(), _SIZE)
+    _own_rank, _common = rank, 0
 
 
-def begin(description: str) -> Entry:
-    """Notes that this process begins a communication; the line of the program that asks for it is added."""
-    global _sequence
-    _sequence += 1
-    entry = Entry(_sequence, f"{description} at {_caller()}")
-    if Entry.board is not None:
-        text = entry.text.encode()[:_SIZE - _HEAD.size]
-        Entry.board[:_HEAD.size + len(text)] = _HEAD.pack(entry.sequence, 0, len(text)) + text
+def begin(description: str, same_for_all: str, of_all: bool) -> Entry:
+    """Notes that this process begins a communication; the line of the program that asks for it is added.
+
+    `same_for_all` is what must be equal in all processes; `of_all` says that all processes of the job take part.
+    """
+    global _common
+    _common += of_all
+    entry = Entry(f"{description} at {_caller()}", crc32(same_for_all.encode()), _common if of_all else 0)
+    if _board is not None:
+        text = entry.text.encode()[:_SLOT - _HEAD.size]
+        note = _HEAD.pack(entry.number, entry.signature, 0, len(text)) + text
+        _board[:len(note)] = note
+        if of_all:
+            at = _SLOT * (1 + entry.number % _HISTORY)
+            _board[at:at + len(note)] = note
     return entry
 
 
@@ -67,16 +82,38 @@ def _caller() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
+def _boards() -> dict[int, mmap.mmap]:
+    """The files of the other processes on this machine, by rank."""
+    if not _others and _board is not None:
+        for name in os.listdir(_directory()):
+            if name.startswith("rank") and int(name[4:]) != _own_rank:
+                with open(os.path.join(_directory(), name), "rb") as file:
+                    if os.fstat(file.fileno()).st_size == _SIZE:
+                        _others[int(name[4:])] = mmap.mmap(file.fileno(), _SIZE, access=mmap.ACCESS_READ)
+    return _others
+
+
+def _note(board: mmap.mmap, at: int) -> tuple[int, int, bool, str]:
+    number, signature, done, length = _HEAD.unpack_from(board, at)
+    return number, signature, bool(done), board[at + _HEAD.size:at + _HEAD.size + length].decode(errors="replace")
+
+
+def difference(entry: Entry) -> str:
+    """What another process took for this communication of all, where that is known and not the same; else ''."""
+    if entry.number == 0:
+        return ""
+    for rank, board in sorted(_boards().items()):
+        number, signature, _, text = _note(board, _SLOT * (1 + entry.number % _HISTORY))
+        if number == entry.number and signature != entry.signature:
+            return (f"Processes called different collectives: communication {entry.number} is {entry.text} on rank {_own_rank}, and {text} on rank {rank}")
+    return ""
+
+
 def others(entry: Entry) -> str:
-    """One line for each process whose newest communication is another one, or that says nothing; for the end of a message."""
-    directory = _directory()
-    if not directory:
+    """What the processes of this machine did last, for the end of a message."""
+    if _board is None:
         return " Start the program with `python -m mindtorch_v2.distributed.run` to be told what the other processes do."
-    lines = []
-    for name in sorted(os.listdir(directory), key=lambda n: int(n[4:]) if n[4:].isdigit() else -1):
-        with open(os.path.join(directory, name), "rb") as file:
-            data = file.read(_SIZE)
-        sequence, done, length = _HEAD.unpack_from(data)
-        text = data[_HEAD.size:_HEAD.size + length].decode(errors="replace") or "nothing so far"
-        lines.append(f"\n  rank {name[4:]}: communication {sequence}, {text}{' (done)' if done else ''}")
-    return f" This was communication {entry.sequence} of this process. What the processes did last:{''.join(lines)}"
+    wrong = difference(entry)
+    lines = [f"\n  rank {rank}: {text or 'nothing so far'}{' (done)' if done else ''}"
+             for rank, (_, _, done, text) in sorted({**{r: _note(b, 0) for r, b in _boards().items()}, _own_rank: _note(_board, 0)}.items())]
+    return f" {wrong + '. ' if wrong else ''}What the processes did last:{''.join(lines)}"

@@ -12,11 +12,11 @@ from ..profiler import record_function
 from . import _status
 from ._buffers import Buffer, check_tensor, check_tensors
 from ._mpi import mpi
-from .process_groups import ProcessGroup, resolve
+from .process_groups import GroupMember, ProcessGroup, resolve
 from .reduce_op import ReduceOp, mpi_operation
 from .work import DistBackendError, Work
 
-Start = Callable[[Any], Any]
+_OF_ANY_SIZE = ("all_to_all", "all_to_all_single")       # sizes differ between processes
 
 
 def _run(name: str, group: Any, tensors: list[Tensor], start: Callable[[ProcessGroup], tuple[list[Any], Callable[[], None]]], async_op: bool,
@@ -29,7 +29,8 @@ def _run(name: str, group: Any, tensors: list[Tensor], start: Callable[[ProcessG
     if found is None:
         return None
     text = f"{name}({', '.join(f'{list(t.shape)} {t.dtype}' for t in tensors[:4])}{', ...' if len(tensors) > 4 else ''}){detail}"
-    entry = _status.begin(text)
+    between_two = name in ("send", "recv")
+    entry = _status.begin(text, name if name in _OF_ANY_SIZE else text, found is GroupMember.WORLD and not between_two)
     with record_function(f"c10d::{name}", f"{text} in group {found.group_name} of {found.size()}"):
         try:
             requests, finish = start(found)

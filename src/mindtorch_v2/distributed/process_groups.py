@@ -98,7 +98,8 @@ def _engine_of(backend: str | None) -> Backend:
     """The engine that serves CPU tensors in what was asked for: a name, or names by device (`cpu:gloo,npu:hccl`)."""
     if backend is None:
         return Backend(Backend.MPI)
-    by_device = dict(part.split(":", 1) if ":" in part else ("cpu", part) for part in backend.lower().split(","))
+    by_device = {device if colon else "cpu": name for device, colon, name in
+                 ((*part.partition(":")[:2], part.partition(":")[2] or part) for part in backend.lower().split(","))}
     name = by_device.get("cpu", next(iter(by_device.values())))
     if name in (Backend.NCCL, Backend.UCC, Backend.XCCL):
         raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in")

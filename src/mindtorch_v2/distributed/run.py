@@ -35,9 +35,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-prefix", action="store_true", help="print what processes print as it is, without their rank")
     add("-m", "--module", action="store_true", help="the program is a module")
     add("--no-python", "--no_python", action="store_true", help="the program is no Python program")
-    for name in ("--standalone", "--node-rank", "--node_rank", "--max-restarts", "--max_restarts", "--rdzv-backend", "--rdzv_backend", "--rdzv-endpoint",
-                 "--rdzv_endpoint", "--rdzv-id", "--rdzv_id", "--rdzv-conf", "--rdzv_conf", "--start-method", "--start_method", "--log-dir", "--log_dir"):
-        add(name, help=argparse.SUPPRESS, **({"action": "store_true"} if name == "--standalone" else {}))
+    add("--standalone", action="store_true", help=argparse.SUPPRESS)
+    for name in ("node-rank", "max-restarts", "rdzv-backend", "rdzv-endpoint", "rdzv-id", "rdzv-conf", "start-method", "log-dir"):
+        add(f"--{name}", f"--{name.replace('-', '_')}", help=argparse.SUPPRESS)       # torchrun's; MPI does not need them
     add("program", help="the script or module")
     add("arguments", nargs=argparse.REMAINDER, help="what it is given")
     return parser

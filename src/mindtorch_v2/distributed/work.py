@@ -51,6 +51,9 @@ class Work:
                     return False
                 self._source = status.Get_source() if status.Get_count() else self._source
                 del self._requests[0]
+            wrong = _status.difference(self._entry)
+            if wrong:
+                raise DistBackendError(wrong)
             self._finish()
         except Exception as error:            # MPI's own type of error is known only once it is loaded
             if isinstance(error, RuntimeError) and not type(error).__module__.startswith("mpi4py"):

@@ -82,7 +82,9 @@ def correlate(x: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, paddin
     """The convolution itself, plus the bias; `out` are the spatial sizes of the result."""
     result = np.empty((x.shape[0], weight.shape[0], *out), x.dtype)
     kernel = weight.shape[2:]
-    _correlate(*_as_images(x, weight), bias, *_as_images(result), *_as_pairs(kernel, out, stride, padding, dilation), groups)
+    image, weights, target = _as_images(x, weight, result)
+    sizes: list[Any] = [*_as_pairs(kernel, out, stride, padding, dilation), groups]
+    _correlate(image, weights, bias, target, *sizes)
     return result
 
 
@@ -148,8 +150,9 @@ def input_gradient(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Int
         return correlate(grad, mirrored, size, stride, [r - p for r, p in zip(reach, padding)], dilation, groups)
     total = np.zeros((grad.shape[0], weight.shape[1] * groups, *size), grad.dtype)
     together = _together(grad, groups)
-    _add_input_gradient(*_as_images(total, weight, grad.swapaxes(0, 1).copy() if together else grad), together,
-                        *_as_pairs(weight.shape[2:], grad.shape[2:], stride, padding, dilation), groups)
+    image, weights, gradient = _as_images(total, weight, grad.swapaxes(0, 1).copy() if together else grad)
+    sizes: list[Any] = [*_as_pairs(kernel, grad.shape[2:], stride, padding, dilation), groups]
+    _add_input_gradient(image, weights, gradient, together, *sizes)
     return total
 
 
@@ -256,8 +259,9 @@ def weight_gradient(grad: np.ndarray, x: np.ndarray, shape: Ints, stride: Ints, 
     """The gradient of `correlate` with respect to a weight of this shape."""
     total = np.empty(shape, grad.dtype)
     together = _together(grad, groups)
-    _fill_weight_gradient(*_as_images(x, total, grad.swapaxes(0, 1).copy() if together else grad), together,
-                          *_as_pairs(shape[2:], grad.shape[2:], stride, padding, dilation), groups)
+    image, weights, gradient = _as_images(x, total, grad.swapaxes(0, 1).copy() if together else grad)
+    sizes: list[Any] = [*_as_pairs(shape[2:], grad.shape[2:], stride, padding, dilation), groups]
+    _fill_weight_gradient(image, weights, gradient, together, *sizes)
     return total
 
 

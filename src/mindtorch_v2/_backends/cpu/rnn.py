@@ -20,7 +20,7 @@ def lstm_layer(input: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray, b_ih: np.n
     if has_biases:
         gates += b_ih + b_hh
     work, out = np.empty((steps, batch, 6 * n), input.dtype), np.empty((steps, batch, n), input.dtype)
-    _steps(gates, *map(np.ascontiguousarray, (w_hh, hx, cx)), out, work, reverse)
+    _steps(gates, np.ascontiguousarray(w_hh), np.ascontiguousarray(hx), np.ascontiguousarray(cx), out, work, reverse)
     last = 0 if reverse else -1
     return out, out[last].copy(), work[last, :, 4 * n:5 * n].copy(), work
 
@@ -57,7 +57,7 @@ def lstm_layer_backward(input: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray, b
     dz = np.empty((steps, batch, 4 * n), input.dtype)
     dh, dc = (np.zeros(x.shape, x.dtype) if g is None else np.array(g, order="C") for x, g in ((hx, grad_hy), (cx, grad_cy)))
     grad = None if grad_output is None else np.ascontiguousarray(grad_output)
-    _steps_back(dz, *map(np.ascontiguousarray, (w_hh, dh, cx)), dc, work, grad, reverse)
+    _steps_back(dz, np.ascontiguousarray(w_hh), dh, np.ascontiguousarray(cx), dc, work, grad, reverse)
     flat = dz.reshape(steps * batch, 4 * n)
     h_before = np.concatenate([output[1:], hx[None]] if reverse else [hx[None], output[:-1]]).reshape(steps * batch, n)
     grad_bias = flat.sum(0) if has_biases else np.zeros_like(b_ih)
