@@ -4,6 +4,7 @@
 
 `is_available()` says whether mpi4py is installed (`pip install 'mindtorch_v2[distributed]'`). The backends `mpi` and `gloo` both run on it.
 """
+
 from __future__ import annotations
 
 from importlib import import_module
@@ -38,24 +39,67 @@ from .reduce_op import ReduceOp
 
 # What needs tensors and the profiler is imported at first use.
 _LATER = {
-    "collectives": ("P2POp", "all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier",
-                    "batch_isend_irecv", "broadcast", "gather", "irecv", "isend", "monitored_barrier", "recv", "reduce", "reduce_scatter",
-                    "reduce_scatter_tensor", "scatter", "send"),
-    "objects": ("all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list", "scatter_object_list", "send_object_list"),
+    "collectives": (
+        "all_gather",
+        "all_gather_into_tensor",
+        "all_reduce",
+        "all_to_all",
+        "all_to_all_single",
+        "barrier",
+        "broadcast",
+        "gather",
+        "monitored_barrier",
+        "reduce",
+        "reduce_scatter",
+        "reduce_scatter_tensor",
+        "scatter",
+    ),
+    "point_to_point": ("P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"),
+    "objects": (
+        "all_gather_object",
+        "broadcast_object_list",
+        "gather_object",
+        "recv_object_list",
+        "scatter_object_list",
+        "send_object_list",
+    ),
     "work": ("DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "Work"),
     "store": ("FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 _SUBMODULES = ("algorithms", "distributed_c10d", "nn", "optim", "run", "store")
 
-__all__ = ["Backend", "GroupMember", "ProcessGroup", "ReduceOp", "default_pg_timeout", "destroy_process_group", "get_backend", "get_global_rank",
-           "get_group_rank", "get_process_group_ranks", "get_rank", "get_world_size", "init_process_group", "is_available", "is_gloo_available",
-           "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
-           "new_group", "new_subgroups", "new_subgroups_by_enumeration", *_MODULE_OF]
+__all__ = [
+    "Backend",
+    "GroupMember",
+    "ProcessGroup",
+    "ReduceOp",
+    "default_pg_timeout",
+    "destroy_process_group",
+    "get_backend",
+    "get_global_rank",
+    "get_group_rank",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "init_process_group",
+    "is_available",
+    "is_gloo_available",
+    "is_initialized",
+    "is_mpi_available",
+    "is_nccl_available",
+    "is_torchelastic_launched",
+    "is_ucc_available",
+    "is_xccl_available",
+    "new_group",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
+    *_MODULE_OF,
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "group":         # PyTorch's holder of the group of all processes
+    if name == "group":  # PyTorch's holder of the group of all processes
         return GroupMember
     if name in _MODULE_OF:
         value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

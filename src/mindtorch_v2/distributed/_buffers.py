@@ -1,4 +1,5 @@
 """Tensors as the memory that MPI reads and writes."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -12,15 +13,19 @@ from .._tensor import Tensor, bump_version
 def check_tensor(value: Any, name: str) -> Tensor:
     """The value, which must be a dense tensor."""
     if not isinstance(value, Tensor):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got {type(value)} instead.")
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got {type(value)} instead."
+        )
     return value
 
 
 def check_tensors(values: Any, name: str) -> list[Tensor]:
     """The values, which must be a list of dense tensors."""
     if not isinstance(values, (list, tuple)) or not all(isinstance(value, Tensor) for value in values):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
-                        f"             but got {type(values)} with elements of type {[type(value) for value in values]}.")
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
+            f"             but got {type(values)} with elements of type {[type(value) for value in values]}."
+        )
     return list(values)
 
 
@@ -78,7 +83,11 @@ class Buffer:
 
 def _wrapped(array: np.ndarray, like: Tensor) -> Tensor:
     """A CPU tensor over the array, which has the type of `like` or float32."""
-    made = like.detach().cpu().new_empty(0) if array.dtype == like._array.dtype else like.detach().cpu().float().new_empty(0)
+    made = (
+        like.detach().cpu().new_empty(0)
+        if array.dtype == like._array.dtype
+        else like.detach().cpu().float().new_empty(0)
+    )
     made = made.new_empty(array.shape)
     made._array[...] = array
     return made

@@ -3,6 +3,7 @@
 Runs the program as `python -m mindtorch_v2` does. An error ends the whole job: a process that fails while others wait for it in MPI
 would leave them waiting.
 """
+
 from __future__ import annotations
 
 import os
@@ -16,8 +17,15 @@ def _export_place() -> None:
     """Tells the program its place by the names that PyTorch's launcher uses."""
     place = place_from_environment()
     if place is not None:
-        os.environ.update(RANK=str(place.rank), WORLD_SIZE=str(place.size), LOCAL_RANK=str(place.local_rank), LOCAL_WORLD_SIZE=str(place.local_size),
-                          GROUP_RANK=str(place.rank // max(1, place.local_size)), ROLE_RANK=str(place.rank), ROLE_WORLD_SIZE=str(place.size))
+        os.environ.update(
+            RANK=str(place.rank),
+            WORLD_SIZE=str(place.size),
+            LOCAL_RANK=str(place.local_rank),
+            LOCAL_WORLD_SIZE=str(place.local_size),
+            GROUP_RANK=str(place.rank // max(1, place.local_size)),
+            ROLE_RANK=str(place.rank),
+            ROLE_WORLD_SIZE=str(place.size),
+        )
 
 
 def _end_job(code: int) -> None:
@@ -25,7 +33,12 @@ def _end_job(code: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     module = sys.modules.get("mpi4py.MPI")
-    if module is not None and module.Is_initialized() and not module.Is_finalized() and module.COMM_WORLD.Get_size() > 1:
+    if (
+        module is not None
+        and module.Is_initialized()
+        and not module.Is_finalized()
+        and module.COMM_WORLD.Get_size() > 1
+    ):
         module.COMM_WORLD.Abort(code)
     os._exit(code)
 
@@ -34,6 +47,7 @@ def main() -> None:
     """Runs the program that the command line names."""
     _export_place()
     from ..__main__ import run as run_program
+
     try:
         code = run_program(sys.argv[1:])
     except SystemExit as end:

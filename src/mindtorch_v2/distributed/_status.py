@@ -5,6 +5,7 @@ mapped into memory by all: its newest communication, and the last ones of the gr
 here, the others have begun it too, so that their notes tell whether it was the same: MPI itself may take different ones for each other.
 Writing a note costs a copy of some bytes, comparing some reads.
 """
+
 from __future__ import annotations
 
 import mmap
@@ -14,8 +15,8 @@ import sys
 from dataclasses import dataclass
 from zlib import crc32
 
-_SLOT, _HISTORY = 384, 32           # bytes of a note; notes that are kept of communications of all processes
-_HEAD = struct.Struct("<qIii")      # number of the communication, checksum of what it is, 1 if done, length of the text
+_SLOT, _HISTORY = 384, 32  # bytes of a note; notes that are kept of communications of all processes
+_HEAD = struct.Struct("<qIii")  # number of the communication, checksum of what it is, 1 if done, length of the text
 _SIZE = _SLOT * (1 + _HISTORY)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -36,7 +37,7 @@ class Entry:
 
 _board: mmap.mmap | None = None
 _own_rank = -1
-_common = 0                          # communications of all processes so far
+_common = 0  # communications of all processes so far
 _others: dict[int, mmap.mmap] = {}
 
 
@@ -65,12 +66,12 @@ def begin(description: str, same_for_all: str, of_all: bool) -> Entry:
     _common += of_all
     entry = Entry(f"{description} at {_caller()}", crc32(same_for_all.encode()), _common if of_all else 0)
     if _board is not None:
-        text = entry.text.encode()[:_SLOT - _HEAD.size]
+        text = entry.text.encode()[: _SLOT - _HEAD.size]
         note = _HEAD.pack(entry.number, entry.signature, 0, len(text)) + text
-        _board[:len(note)] = note
+        _board[: len(note)] = note
         if of_all:
             at = _SLOT * (1 + entry.number % _HISTORY)
-            _board[at:at + len(note)] = note
+            _board[at : at + len(note)] = note
     return entry
 
 
@@ -95,7 +96,7 @@ def _boards() -> dict[int, mmap.mmap]:
 
 def _note(board: mmap.mmap, at: int) -> tuple[int, int, bool, str]:
     number, signature, done, length = _HEAD.unpack_from(board, at)
-    return number, signature, bool(done), board[at + _HEAD.size:at + _HEAD.size + length].decode(errors="replace")
+    return number, signature, bool(done), board[at + _HEAD.size : at + _HEAD.size + length].decode(errors="replace")
 
 
 def difference(entry: Entry) -> str:
@@ -105,15 +106,22 @@ def difference(entry: Entry) -> str:
     for rank, board in sorted(_boards().items()):
         number, signature, _, text = _note(board, _SLOT * (1 + entry.number % _HISTORY))
         if number == entry.number and signature != entry.signature:
-            return (f"Processes called different collectives: communication {entry.number} is {entry.text} on rank {_own_rank}, and {text} on rank {rank}")
+            mine = f"communication {entry.number} is {entry.text} on rank {_own_rank}"
+            return f"Processes called different collectives: {mine}, and {text} on rank {rank}"
     return ""
 
 
 def others(entry: Entry) -> str:
     """What the processes of this machine did last, for the end of a message."""
     if _board is None:
-        return " Start the program with `python -m mindtorch_v2.distributed.run` to be told what the other processes do."
+        return (
+            " Start the program with `python -m mindtorch_v2.distributed.run` to be told what the other processes do."
+        )
     wrong = difference(entry)
-    lines = [f"\n  rank {rank}: {text or 'nothing so far'}{' (done)' if done else ''}"
-             for rank, (_, _, done, text) in sorted({**{r: _note(b, 0) for r, b in _boards().items()}, _own_rank: _note(_board, 0)}.items())]
+    lines = [
+        f"\n  rank {rank}: {text or 'nothing so far'}{' (done)' if done else ''}"
+        for rank, (_, _, done, text) in sorted(
+            {**{r: _note(b, 0) for r, b in _boards().items()}, _own_rank: _note(_board, 0)}.items()
+        )
+    ]
     return f" {wrong + '. ' if wrong else ''}What the processes did last:{''.join(lines)}"

@@ -1,4 +1,5 @@
-"""Communication of tensors between all processes of a group, and between two of them."""
+"""Communication of tensors between all processes of a group."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,11 +17,17 @@ from .process_groups import GroupMember, ProcessGroup, resolve
 from .reduce_op import ReduceOp, mpi_operation
 from .work import DistBackendError, Work
 
-_OF_ANY_SIZE = ("all_to_all", "all_to_all_single")       # sizes differ between processes
+_OF_ANY_SIZE = ("all_to_all", "all_to_all_single")  # sizes differ between processes
 
 
-def _run(name: str, group: Any, tensors: list[Tensor], start: Callable[[ProcessGroup], tuple[list[Any], Callable[[], None]]], async_op: bool,
-         detail: str = "") -> Work | None:
+def _run(
+    name: str,
+    group: Any,
+    tensors: list[Tensor],
+    start: Callable[[ProcessGroup], tuple[list[Any], Callable[[], None]]],
+    async_op: bool,
+    detail: str = "",
+) -> Work | None:
     """Runs a communication in a group: `start` gives MPI's requests and what to do when they are done. It is one event of a profile.
 
     Returns the Work if it goes on by itself (`async_op`), else None when it is done; None for a process outside the group.
@@ -75,8 +82,14 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
     return _run("all_reduce", group, [tensor], start, async_op)
 
 
-def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False,
-           group_dst: int | None = None) -> Work | None:
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: Any = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
     """Replaces the tensor of process `dst` by the sum (or another `op`) of those of all processes."""
     check_tensor(tensor, "tensor")
 
@@ -91,7 +104,9 @@ def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group
     return _run("reduce", group, [tensor], start, async_op)
 
 
-def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None) -> Work | None:
+def broadcast(
+    tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
+) -> Work | None:
     """Gives the tensor of process `src` to all."""
     check_tensor(tensor, "tensor")
 
@@ -129,7 +144,9 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
     return _run("all_gather", group, [tensor], start, async_op)
 
 
-def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Fills one tensor with those of all processes, one after the other along the first dimension, or stacked."""
     check_tensor(output_tensor, "output_tensor")
     check_tensor(input_tensor, "input_tensor")
@@ -137,15 +154,19 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
         own, out = Buffer(input_tensor), Buffer(output_tensor)
         if out.raw.size != own.raw.size * g.size():
-            raise ValueError(f"output tensor size must be equal to world_size times input tensor size, got {list(output_tensor.shape)} for "
-                             f"{g.size()} times {list(input_tensor.shape)}")
+            raise ValueError(
+                f"output tensor size must be equal to world_size times input tensor size, got {list(output_tensor.shape)} for "
+                f"{g.size()} times {list(input_tensor.shape)}"
+            )
         return [g.comm.Iallgather(own.raw, out.raw)], out.finish
 
     return _run("all_gather_into_tensor", group, [output_tensor, input_tensor], start, async_op)
 
 
 # --- each process gets a part ----------------------------------------------------------------------------------------------
-def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Adds up the inputs of all processes and gives each process its equal part along the first dimension."""
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -153,15 +174,19 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
         out, source = Buffer(output, arithmetic=True), Buffer(input, arithmetic=True)
         if source.array.size != out.array.size * g.size():
-            raise ValueError(f"input tensor must be the same size as output size times world size, got {list(input.shape)} for {g.size()} times "
-                             f"{list(output.shape)}")
+            raise ValueError(
+                f"input tensor must be the same size as output size times world size, got {list(input.shape)} for {g.size()} times "
+                f"{list(output.shape)}"
+            )
         operation = mpi_operation(op, mpi(), source.kind)
         return [g.comm.Ireduce_scatter_block(source.spec, out.spec, operation)], lambda: out.finish(_divisor(op, g))
 
     return _run("reduce_scatter_tensor", group, [output, input], start, async_op)
 
 
-def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+def reduce_scatter(
+    output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Adds up the lists of all processes and gives each process the element of its place."""
     check_tensor(output, "output")
     tensors = check_tensors(input_list, "input_list")
@@ -177,8 +202,14 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
     return _run("reduce_scatter", group, [output], start, async_op)
 
 
-def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None, async_op: bool = False,
-           group_dst: int | None = None) -> Work | None:
+def gather(
+    tensor: Tensor,
+    gather_list: list[Tensor] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
     """Fills the list of process `dst` (0 if none is named) with the tensors of all."""
     check_tensor(tensor, "tensor")
     dst = 0 if dst is None and group_dst is None else dst
@@ -201,8 +232,14 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
     return _run("gather", group, [tensor], start, async_op)
 
 
-def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None, group: Any = None, async_op: bool = False,
-            group_src: int | None = None) -> Work | None:
+def scatter(
+    tensor: Tensor,
+    scatter_list: list[Tensor] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
     """Gives each process its element of the list of process `src` (0 if none is named)."""
     check_tensor(tensor, "tensor")
     src = 0 if src is None and group_src is None else src
@@ -224,9 +261,14 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     return _run("scatter", group, [tensor], start, async_op)
 
 
-def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False) -> Work | None:
+def all_to_all(
+    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
+) -> Work | None:
     """Sends element i of the input list to process i, and receives element j of the output list from process j; sizes may differ."""
-    outputs, inputs = check_tensors(output_tensor_list, "output_tensor_list"), check_tensors(input_tensor_list, "input_tensor_list")
+    outputs, inputs = (
+        check_tensors(output_tensor_list, "output_tensor_list"),
+        check_tensors(input_tensor_list, "input_tensor_list"),
+    )
 
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
         _check_count(outputs, g, "output_tensor_list")
@@ -235,14 +277,22 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
         sizes, own_sizes = [part.raw.size for part in to], [part.raw.size for part in of]
         received = np.empty(sum(sizes), np.uint8)
         sent = np.concatenate([part.raw for part in of]) if of else np.empty(0, np.uint8)
-        request = g.comm.Ialltoallv([sent, own_sizes, _starts(own_sizes), mpi().BYTE], [received, sizes, _starts(sizes), mpi().BYTE])
+        request = g.comm.Ialltoallv(
+            [sent, own_sizes, _starts(own_sizes), mpi().BYTE], [received, sizes, _starts(sizes), mpi().BYTE]
+        )
         return [request], lambda: _store_parts(to, np.array(np.split(received, np.cumsum(sizes)[:-1]), dtype=object))
 
     return _run("all_to_all", group, inputs, start, async_op)
 
 
-def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[int] | None = None, input_split_sizes: list[int] | None = None,
-                      group: Any = None, async_op: bool = False) -> Work | None:
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: list[int] | None = None,
+    input_split_sizes: list[int] | None = None,
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
     """`all_to_all` of one tensor cut along its first dimension, into equal parts or into parts of the given lengths."""
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -250,7 +300,9 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
     def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
         out, source = Buffer(output), Buffer(input)
         sizes, own_sizes = _split_bytes(output, output_split_sizes, g), _split_bytes(input, input_split_sizes, g)
-        request = g.comm.Ialltoallv([source.raw, own_sizes, _starts(own_sizes), mpi().BYTE], [out.raw, sizes, _starts(sizes), mpi().BYTE])
+        request = g.comm.Ialltoallv(
+            [source.raw, own_sizes, _starts(own_sizes), mpi().BYTE], [out.raw, sizes, _starts(sizes), mpi().BYTE]
+        )
         return [request], out.finish
 
     return _run("all_to_all_single", group, [output, input], start, async_op)
@@ -262,7 +314,9 @@ def _split_bytes(tensor: Tensor, lengths: list[int] | None, g: ProcessGroup) -> 
         raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
     lengths = [rows // g.size()] * g.size() if lengths is None or not lengths else list(lengths)
     if len(lengths) != g.size() or sum(lengths) != rows:
-        raise RuntimeError(f"Split sizes doesn't match total dim 0 size: {lengths} for {rows} rows and {g.size()} processes")
+        raise RuntimeError(
+            f"Split sizes doesn't match total dim 0 size: {lengths} for {rows} rows and {g.size()} processes"
+        )
     row = tensor.numel() * tensor.element_size() // max(rows, 1)
     return [length * row for length in lengths]
 
@@ -273,14 +327,18 @@ def _starts(sizes: list[int]) -> list[int]:
 
 def _check_count(tensors: list[Any], g: ProcessGroup, name: str) -> None:
     if len(tensors) != g.size():
-        raise ValueError(f"{name} must have one tensor for each of the {g.size()} processes of the group, got {len(tensors)}")
+        raise ValueError(
+            f"{name} must have one tensor for each of the {g.size()} processes of the group, got {len(tensors)}"
+        )
 
 
 def _check_alike(own: Buffer, parts: list[Buffer]) -> None:
     for part in parts:
         if part.array.dtype != own.array.dtype or part.array.size != own.array.size:
-            raise ValueError(f"tensors of one communication have one size and type, got {list(part.tensor.shape)} {part.tensor.dtype} beside "
-                             f"{list(own.tensor.shape)} {own.tensor.dtype}")
+            raise ValueError(
+                f"tensors of one communication have one size and type, got {list(part.tensor.shape)} {part.tensor.dtype} beside "
+                f"{list(own.tensor.shape)} {own.tensor.dtype}"
+            )
 
 
 # --- waiting for each other -------------------------------------------------------------------------------------------------
@@ -294,64 +352,3 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
     work = _run("monitored_barrier", group, [], lambda g: ([g.comm.Ibarrier()], _nothing), True)
     if work is not None:
         work.wait(timeout)
-
-
-# --- two processes ----------------------------------------------------------------------------------------------------------
-def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
-    """Begins to send a tensor to process `dst`."""
-    check_tensor(tensor, "tensor")
-
-    def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
-        peer = _root(g, dst, group_dst, "dst")
-        if peer == g.rank():
-            raise ValueError("Invalid destination rank: destination rank should not be the same as the rank of the current process.")
-        return [g.comm.Isend(Buffer(tensor).raw, peer, tag)], _nothing
-
-    return _run("send", group, [tensor], start, True, f" to {dst if dst is not None else group_dst}")
-
-
-def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
-    """Begins to receive a tensor from process `src`, or from any."""
-    check_tensor(tensor, "tensor")
-
-    def start(g: ProcessGroup) -> tuple[list[Any], Callable[[], None]]:
-        peer = mpi().ANY_SOURCE if src is None and group_src is None else _root(g, src, group_src, "src")
-        buffer = Buffer(tensor)
-        return [g.comm.Irecv(buffer.raw, peer, tag)], buffer.finish
-
-    return _run("recv", group, [tensor], start, True, f" from {src if src is not None else group_src}")
-
-
-def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Sends a tensor to process `dst`; returns when its memory can be used again."""
-    work = isend(tensor, dst, group, tag, group_dst)
-    if work is not None:
-        work.wait()
-
-
-def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Receives a tensor from process `src`, or from any; returns the sender's rank."""
-    work = irecv(tensor, src, group, tag, group_src)
-    found = resolve(group)
-    if work is None or found is None:
-        return -1
-    work.wait()
-    return found.ranks[work.source_rank()] if work.source_rank() >= 0 else -1
-
-
-class P2POp:
-    """One `isend` or `irecv` of a batch."""
-
-    def __init__(self, op: Callable[..., Any], tensor: Tensor, peer: int | None = None, group: Any = None, tag: int = 0,
-                 group_peer: int | None = None) -> None:
-        if op not in (isend, irecv):
-            raise ValueError("Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``.")
-        self.op, self.tensor, self.peer, self.group, self.tag, self.group_peer = op, tensor, peer, group, tag, group_peer
-
-
-def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Begins all of them; returns their Works."""
-    if not isinstance(p2p_op_list, list) or not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
-        raise ValueError("Invalid ``op``. Each op is expected to be of type ``torch.distributed.P2POp``.")
-    works = [op.op(op.tensor, op.peer, op.group, op.tag, op.group_peer) for op in p2p_op_list]
-    return [work for work in works if work is not None]

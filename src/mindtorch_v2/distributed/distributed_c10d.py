@@ -1,4 +1,5 @@
 """`torch.distributed.distributed_c10d`: where PyTorch defines what `torch.distributed` shows."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,4 +22,5 @@ def _rank_not_in_group(group: Any) -> bool:
 
 def __getattr__(name: str) -> Any:
     from mindtorch_v2 import distributed
+
     return getattr(distributed, name)

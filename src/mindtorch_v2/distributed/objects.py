@@ -1,4 +1,5 @@
 """Communication of Python objects, pickled. What arrives is unpickled: only for processes that trust each other."""
+
 from __future__ import annotations
 
 import pickle
@@ -28,51 +29,77 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     if found is not None:
         if len(object_list) < len(found):
             raise ValueError(f"object_list must have room for {len(found)} objects, got {len(object_list)}")
-        object_list[:len(found)] = found
+        object_list[: len(found)] = found
 
 
-def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: Any = None,
-                  group_dst: int | None = None) -> None:
+def gather_object(
+    obj: Any,
+    object_gather_list: list[Any] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    group_dst: int | None = None,
+) -> None:
     """Fills the list of process `dst` (0 if none is named) with the objects of all."""
     dst = 0 if dst is None and group_dst is None else dst
     found = _exchange("gather_object", group, lambda g: g.comm.gather(obj, _root(g, dst, group_dst, "dst")))
     if found is not None:
         if object_gather_list is None:
             raise ValueError("Argument ``object_gather_list`` must be specified on destination rank.")
-        object_gather_list[:len(found)] = found
+        object_gather_list[: len(found)] = found
 
 
-def broadcast_object_list(object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None,
-                          group_src: int | None = None) -> None:
+def broadcast_object_list(
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
+) -> None:
     """Gives the objects of process `src` (0 if none is named) to all."""
     src = 0 if src is None and group_src is None else src
-    found = _exchange("broadcast_object_list", group, lambda g: g.comm.bcast(list(object_list), _root(g, src, group_src, "src")))
+    found = _exchange(
+        "broadcast_object_list", group, lambda g: g.comm.bcast(list(object_list), _root(g, src, group_src, "src"))
+    )
     if found is not None:
         object_list[:] = found
 
 
-def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_input_list: list[Any] | None = None, src: int | None = None,
-                        group: Any = None, group_src: int | None = None) -> None:
+def scatter_object_list(
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: list[Any] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    group_src: int | None = None,
+) -> None:
     """Puts each process's element of the list of process `src` (0 if none is named) first into its output list."""
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
     src = 0 if src is None and group_src is None else src
     if resolve(group) is not None:
-        scatter_object_output_list[0] = _exchange("scatter_object_list", group,
-                                                  lambda g: g.comm.scatter(scatter_object_input_list, _root(g, src, group_src, "src")))
+        scatter_object_output_list[0] = _exchange(
+            "scatter_object_list",
+            group,
+            lambda g: g.comm.scatter(scatter_object_input_list, _root(g, src, group_src, "src")),
+        )
 
 
-def send_object_list(object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None, group_dst: int | None = None) -> None:
+def send_object_list(
+    object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None, group_dst: int | None = None
+) -> None:
     """Sends objects to process `dst`."""
     data = pickle.dumps(list(object_list))
-    _exchange("send_object_list", group, lambda g: g.comm.Send(np.frombuffer(data, np.uint8), _root(g, dst, group_dst, "dst"), 1))
+    _exchange(
+        "send_object_list",
+        group,
+        lambda g: g.comm.Send(np.frombuffer(data, np.uint8), _root(g, dst, group_dst, "dst"), 1),
+    )
 
 
-def recv_object_list(object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None) -> int:
+def recv_object_list(
+    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
+) -> int:
     """Receives objects that process `src` sent; returns its rank."""
+
     def receive(g: ProcessGroup) -> list[Any]:
         peer = _root(g, src, group_src, "src")
         from ._mpi import mpi
+
         status = mpi().Status()
         g.comm.Probe(peer, 1, status)
         data = np.empty(status.Get_count(mpi().BYTE), np.uint8)

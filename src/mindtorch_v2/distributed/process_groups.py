@@ -1,4 +1,5 @@
 """Groups of processes: forming the first one, smaller ones, and who is in them."""
+
 from __future__ import annotations
 
 import os
@@ -98,8 +99,12 @@ def _engine_of(backend: str | None) -> Backend:
     """The engine that serves CPU tensors in what was asked for: a name, or names by device (`cpu:gloo,npu:hccl`)."""
     if backend is None:
         return Backend(Backend.MPI)
-    by_device = {device if colon else "cpu": name for device, colon, name in
-                 ((*part.partition(":")[:2], part.partition(":")[2] or part) for part in backend.lower().split(","))}
+    by_device = {
+        device if colon else "cpu": name
+        for device, colon, name in (
+            (*part.partition(":")[:2], part.partition(":")[2] or part) for part in backend.lower().split(",")
+        )
+    }
     name = by_device.get("cpu", next(iter(by_device.values())))
     if name in (Backend.NCCL, Backend.UCC, Backend.XCCL):
         raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in")
@@ -116,8 +121,17 @@ def _expected(rank: int, world_size: int, init_method: str | None, store: Any) -
     return rank, world_size
 
 
-def init_process_group(backend: str | None = None, init_method: str | None = None, timeout: timedelta | None = None, world_size: int = -1,
-                       rank: int = -1, store: Any = None, group_name: str = "", pg_options: Any = None, device_id: Any = None) -> None:
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+) -> None:
     """Forms the group of all processes that the launcher started. Each calls it once.
 
     Ranks are MPI's; a rank or size given here or in RANK and WORLD_SIZE must agree with them. `store`, `init_method` and `pg_options`
@@ -136,9 +150,11 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     place = (world.Get_rank(), world.Get_size())
     asked = _expected(rank, world_size, init_method, store)
     if any(want not in (-1, have) for want, have in zip(asked, place)):
-        raise RuntimeError(f"init_process_group: rank {asked[0]} of {asked[1]} was asked for, but this process is rank {place[0]} of {place[1]} that "
-                           "MPI started together. Start the program with `python -m mindtorch_v2.distributed.run --nproc-per-node N script.py` "
-                           "(or `mpiexec -n N python script.py`)")
+        raise RuntimeError(
+            f"init_process_group: rank {asked[0]} of {asked[1]} was asked for, but this process is rank {place[0]} of {place[1]} that "
+            "MPI started together. Start the program with `python -m mindtorch_v2.distributed.run --nproc-per-node N script.py` "
+            "(or `mpiexec -n N python script.py`)"
+        )
     _status.open_board(place[0])
     GroupMember.WORLD = _add(world.Dup(), list(range(place[1])), engine, timeout or default_pg_timeout)
 
@@ -149,15 +165,24 @@ def _add(comm: Any, ranks: list[int], backend: Backend, timeout: timedelta) -> P
     return group
 
 
-def new_group(ranks: list[int] | None = None, timeout: timedelta | None = None, backend: str | None = None, pg_options: Any = None,
-              use_local_synchronization: bool = False, group_desc: str | None = None, device_id: Any = None) -> Any:
+def new_group(
+    ranks: list[int] | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: Any = None,
+) -> Any:
     """Forms a group of some processes (all if none are named). Every process of the world calls it, also those outside."""
     world = world_group()
     chosen = sorted(ranks) if ranks is not None else list(world.ranks)
     if len(set(chosen)) != len(chosen):
         raise RuntimeError(f"the new group's rank should be unique, got {ranks}")
     if len(chosen) > world.size() or not chosen:
-        raise RuntimeError("the new group's world size should be less or equal to the world size set by init_process_group")
+        raise RuntimeError(
+            "the new group's world size should be less or equal to the world size set by init_process_group"
+        )
     if chosen[0] < 0 or chosen[-1] >= world.size():
         raise RuntimeError("The new group's rank should be within the world_size set by init_process_group")
     inside = world.rank() in chosen
@@ -168,17 +193,30 @@ def new_group(ranks: list[int] | None = None, timeout: timedelta | None = None, 
     return _add(comm, chosen, _engine_of(backend) if backend else world.backend, timeout or world.timeout)
 
 
-def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = None, timeout: timedelta | None = None,
-                  backend: str | None = None, pg_options: Any = None, group_desc: str | None = None) -> tuple[Any, list[Any]]:
+def new_subgroups(
+    group_size: int | None = None,
+    group: ProcessGroup | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
     """Groups of `group_size` neighbours (the processes of a machine if it is None): this process's own, and all of them."""
     size = group_size or int(os.environ.get("LOCAL_WORLD_SIZE", get_world_size()))
     if size <= 0 or size > get_world_size() or get_world_size() % size != 0:
         raise ValueError(f"The world size ({get_world_size()}) must be divisible by 'group_size={size}'")
-    return new_subgroups_by_enumeration([list(range(first, first + size)) for first in range(0, get_world_size(), size)], timeout, backend)
+    return new_subgroups_by_enumeration(
+        [list(range(first, first + size)) for first in range(0, get_world_size(), size)], timeout, backend
+    )
 
 
-def new_subgroups_by_enumeration(ranks_per_subgroup_list: list[list[int]], timeout: timedelta | None = None, backend: str | None = None,
-                                 pg_options: Any = None, group_desc: str | None = None) -> tuple[Any, list[Any]]:
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: list[list[int]],
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
     """Groups of these ranks: this process's own (None if it is in none of them), and all of them."""
     made = [new_group(ranks, timeout, backend) for ranks in ranks_per_subgroup_list]
     mine = [group for group, ranks in zip(made, ranks_per_subgroup_list) if get_rank() in ranks]

@@ -1,4 +1,5 @@
 """How values of several processes are combined."""
+
 from __future__ import annotations
 
 from enum import IntEnum
@@ -24,11 +25,26 @@ class ReduceOp(IntEnum):
 
 
 RedOpType = ReduceOp
-_MPI_NAMES = {ReduceOp.SUM: "SUM", ReduceOp.AVG: "SUM", ReduceOp.PRODUCT: "PROD", ReduceOp.MIN: "MIN", ReduceOp.MAX: "MAX",
-              ReduceOp.BAND: "BAND", ReduceOp.BOR: "BOR", ReduceOp.BXOR: "BXOR"}
+_MPI_NAMES = {
+    ReduceOp.SUM: "SUM",
+    ReduceOp.AVG: "SUM",
+    ReduceOp.PRODUCT: "PROD",
+    ReduceOp.MIN: "MIN",
+    ReduceOp.MAX: "MAX",
+    ReduceOp.BAND: "BAND",
+    ReduceOp.BOR: "BOR",
+    ReduceOp.BXOR: "BXOR",
+}
 # Of truth values: a sum is true where one is, a product where all are.
-_LOGICAL_NAMES = {ReduceOp.SUM: "LOR", ReduceOp.PRODUCT: "LAND", ReduceOp.MIN: "LAND", ReduceOp.MAX: "LOR", ReduceOp.BAND: "LAND",
-                  ReduceOp.BOR: "LOR", ReduceOp.BXOR: "LXOR"}
+_LOGICAL_NAMES = {
+    ReduceOp.SUM: "LOR",
+    ReduceOp.PRODUCT: "LAND",
+    ReduceOp.MIN: "LAND",
+    ReduceOp.MAX: "LOR",
+    ReduceOp.BAND: "LAND",
+    ReduceOp.BOR: "LOR",
+    ReduceOp.BXOR: "LXOR",
+}
 
 
 def mpi_operation(op: Any, module: Any, kind: str) -> Any:

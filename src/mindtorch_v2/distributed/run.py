@@ -4,6 +4,7 @@ Takes the options of PyTorch's `torchrun` and starts MPI's `mpiexec` underneath.
 LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT; its output is prefixed with its rank. When one fails, its traceback is printed, all are
 ended, and the exit code is not 0.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -22,10 +23,18 @@ __all__ = ["main"]
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m mindtorch_v2.distributed.run", description=__doc__.split("\n\n")[0] if __doc__ else None,
-                                     epilog="example: python -m mindtorch_v2.distributed.run --nproc-per-node 2 train.py --epochs 3")
+    parser = argparse.ArgumentParser(
+        prog="python -m mindtorch_v2.distributed.run",
+        description=__doc__.split("\n\n")[0] if __doc__ else None,
+        epilog="example: python -m mindtorch_v2.distributed.run --nproc-per-node 2 train.py --epochs 3",
+    )
     add = parser.add_argument
-    add("--nproc-per-node", "--nproc_per_node", default="1", help="processes on each machine, or 'auto' or 'cpu': one for each processor")
+    add(
+        "--nproc-per-node",
+        "--nproc_per_node",
+        default="1",
+        help="processes on each machine, or 'auto' or 'cpu': one for each processor",
+    )
     add("--nnodes", default="1", help="machines; more than one need --hosts or --hostfile")
     add("--hosts", help="names of the machines, separated by commas")
     add("--hostfile", help="a file with the names of the machines, one a line")
@@ -36,8 +45,17 @@ def _parser() -> argparse.ArgumentParser:
     add("-m", "--module", action="store_true", help="the program is a module")
     add("--no-python", "--no_python", action="store_true", help="the program is no Python program")
     add("--standalone", action="store_true", help=argparse.SUPPRESS)
-    for name in ("node-rank", "max-restarts", "rdzv-backend", "rdzv-endpoint", "rdzv-id", "rdzv-conf", "start-method", "log-dir"):
-        add(f"--{name}", f"--{name.replace('-', '_')}", help=argparse.SUPPRESS)       # torchrun's; MPI does not need them
+    for name in (
+        "node-rank",
+        "max-restarts",
+        "rdzv-backend",
+        "rdzv-endpoint",
+        "rdzv-id",
+        "rdzv-conf",
+        "start-method",
+        "log-dir",
+    ):
+        add(f"--{name}", f"--{name.replace('-', '_')}", help=argparse.SUPPRESS)  # torchrun's; MPI does not need them
     add("program", help="the script or module")
     add("arguments", nargs=argparse.REMAINDER, help="what it is given")
     return parser
@@ -79,11 +97,21 @@ def _command(options: argparse.Namespace, parser: argparse.ArgumentParser) -> tu
         command += ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
     if not options.no_prefix and per_node * nodes > 1:
         command += ["--tag-output"] if open_mpi else ["-prepend-rank"]
-    environment = {**os.environ, "MASTER_ADDR": options.master_addr, "MASTER_PORT": str(options.master_port), "TORCHELASTIC_RUN_ID": uuid.uuid4().hex,
-                   "LOCAL_WORLD_SIZE": str(per_node), "PYTHONUNBUFFERED": "1"}
+    environment = {
+        **os.environ,
+        "MASTER_ADDR": options.master_addr,
+        "MASTER_PORT": str(options.master_port),
+        "TORCHELASTIC_RUN_ID": uuid.uuid4().hex,
+        "LOCAL_WORLD_SIZE": str(per_node),
+        "PYTHONUNBUFFERED": "1",
+    }
     if per_node > 1:
         environment.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // per_node)))
-    runner = [] if options.no_python else [sys.executable, "-m", "mindtorch_v2.distributed._process", *(["-m"] if options.module else [])]
+    runner = (
+        []
+        if options.no_python
+        else [sys.executable, "-m", "mindtorch_v2.distributed._process", *(["-m"] if options.module else [])]
+    )
     return [*command, *runner, options.program, *options.arguments], environment
 
 
@@ -97,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         while True:
             try:
                 return child.wait()
-            except KeyboardInterrupt:       # mpiexec got it too, and ends all processes
+            except KeyboardInterrupt:  # mpiexec got it too, and ends all processes
                 continue
 
 

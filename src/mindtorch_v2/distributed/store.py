@@ -1,4 +1,5 @@
 """Small key-value stores that processes use to tell each other where they are."""
+
 from __future__ import annotations
 
 import os
@@ -15,7 +16,7 @@ from .work import DistNetworkError, DistStoreError
 
 _POLL = 0.01
 _LENGTH = struct.Struct("<Q")
-_LARGEST = 1 << 30                      # bytes of one request
+_LARGEST = 1 << 30  # bytes of one request
 
 
 def _bytes(value: Any) -> bytes:
@@ -52,10 +53,12 @@ class Store:
 
     def add(self, key: str, amount: int) -> int:
         """Adds to a number (0 at first); returns the sum."""
+
         def change(values: dict[str, bytes]) -> int:
             total = int(values.get(key, b"0")) + amount
             values[key] = str(total).encode()
             return total
+
         return self._update(change)
 
     def append(self, key: str, value: Any) -> None:
@@ -71,6 +74,7 @@ class Store:
             if values.get(key, b"") == expected:
                 values[key] = desired
             return values.get(key, expected)
+
         return self._update(change)
 
     def delete_key(self, key: str) -> bool:
@@ -126,6 +130,7 @@ class FileStore(Store):
 
     def _update(self, change: Callable[[dict[str, bytes]], Any], writes: bool = True) -> Any:
         import fcntl
+
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         with os.fdopen(handle, "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -149,12 +154,13 @@ class PrefixStore(Store):
         prefix = self._prefix
 
         def inside(values: dict[str, bytes]) -> Any:
-            own = {key[len(prefix):]: value for key, value in values.items() if key.startswith(prefix)}
+            own = {key[len(prefix) :]: value for key, value in values.items() if key.startswith(prefix)}
             result = change(own)
             for key in [key for key in values if key.startswith(prefix)]:
                 del values[key]
             values.update({prefix + key: value for key, value in own.items()})
             return result
+
         return self.underlying_store._update(inside, writes)
 
 
@@ -169,7 +175,7 @@ def _decode(data: bytes) -> dict[str, bytes]:
     while at + _LENGTH.size <= len(data):
         (length,) = _LENGTH.unpack_from(data, at)
         at += _LENGTH.size
-        parts.append(data[at:at + length])
+        parts.append(data[at : at + length])
         at += length
     return {key.decode(): value for key, value in zip(parts[::2], parts[1::2])}
 
@@ -193,7 +199,12 @@ class _Handler(socketserver.BaseRequestHandler):
         while (fields := _receive(self.request)) is not None:
             name, *arguments = fields
             operation = _OPERATIONS.get(name)
-            _send(self.request, [b"error", b"unknown operation"] if operation is None else [b"ok", operation(self.server.values, *arguments)])
+            _send(
+                self.request,
+                [b"error", b"unknown operation"]
+                if operation is None
+                else [b"ok", operation(self.server.values, *arguments)],
+            )
 
 
 _OPERATIONS: dict[bytes, Callable[..., bytes]] = {
@@ -233,7 +244,7 @@ def _receive(connection: socket.socket) -> list[bytes] | None:
     fields, at = [], 0
     while at + _LENGTH.size <= len(body):
         (length,) = _LENGTH.unpack_from(body, at)
-        fields.append(body[at + _LENGTH.size:at + _LENGTH.size + length])
+        fields.append(body[at + _LENGTH.size : at + _LENGTH.size + length])
         at += _LENGTH.size + length
     return fields or None
 
@@ -241,9 +252,18 @@ def _receive(connection: socket.socket) -> list[bytes] | None:
 class TCPStore(Store):
     """A store that one process serves (`is_master`) and others reach over the network. Port 0 lets the system choose one."""
 
-    def __init__(self, host_name: str, port: int = 0, world_size: int | None = None, is_master: bool = False,
-                 timeout: timedelta = timedelta(seconds=300), wait_for_workers: bool = True, multi_tenant: bool = False,
-                 master_listen_fd: int | None = None, use_libuv: bool = True) -> None:
+    def __init__(
+        self,
+        host_name: str,
+        port: int = 0,
+        world_size: int | None = None,
+        is_master: bool = False,
+        timeout: timedelta = timedelta(seconds=300),
+        wait_for_workers: bool = True,
+        multi_tenant: bool = False,
+        master_listen_fd: int | None = None,
+        use_libuv: bool = True,
+    ) -> None:
         super().__init__()
         self.timeout, self.host = timeout, host_name
         self._server: _Server | None = None
@@ -264,7 +284,9 @@ class TCPStore(Store):
                 return socket.create_connection((self.host, self.port), timeout=self.timeout.total_seconds())
             except OSError as error:
                 if time.monotonic() > end:
-                    raise DistNetworkError(f"no store answers at {self.host}:{self.port} within {self.timeout.total_seconds():g} s: {error}") from error
+                    raise DistNetworkError(
+                        f"no store answers at {self.host}:{self.port} within {self.timeout.total_seconds():g} s: {error}"
+                    ) from error
                 time.sleep(_POLL)
 
     def _wait_for_all(self, world_size: int) -> None:
@@ -272,8 +294,10 @@ class TCPStore(Store):
         end = time.monotonic() + self.timeout.total_seconds()
         while int(self._ask(b"get", b"__workers__")) < world_size:
             if time.monotonic() > end:
-                raise DistStoreError(f"{self._ask(b'get', b'__workers__').decode()} of {world_size} processes joined the store at "
-                                     f"{self.host}:{self.port} within {self.timeout.total_seconds():g} s")
+                raise DistStoreError(
+                    f"{self._ask(b'get', b'__workers__').decode()} of {world_size} processes joined the store at "
+                    f"{self.host}:{self.port} within {self.timeout.total_seconds():g} s"
+                )
             time.sleep(_POLL)
 
     def _ask(self, *fields: bytes) -> bytes:

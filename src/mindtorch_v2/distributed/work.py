@@ -1,4 +1,5 @@
 """Communication under way."""
+
 from __future__ import annotations
 
 import os
@@ -10,7 +11,7 @@ from typing import Any
 from ..futures import Future
 from . import _status
 
-_SPINS = 200            # how often completion is asked for before the thread sleeps
+_SPINS = 200  # how often completion is asked for before the thread sleeps
 _SHORTEST, _LONGEST = 2e-5, 1e-3
 
 
@@ -33,7 +34,9 @@ class DistStoreError(DistError):
 class Work:
     """One communication, of this process's part. `wait()` returns when the tensors can be used."""
 
-    def __init__(self, requests: list[Any], finish: Callable[[], None], result: list[Any], entry: _status.Entry, timeout: float) -> None:
+    def __init__(
+        self, requests: list[Any], finish: Callable[[], None], result: list[Any], entry: _status.Entry, timeout: float
+    ) -> None:
         self._requests, self._finish, self._result = requests, finish, result
         self._entry, self._timeout = entry, timeout
         self._error: BaseException | None = None
@@ -55,11 +58,13 @@ class Work:
             if wrong:
                 raise DistBackendError(wrong)
             self._finish()
-        except Exception as error:            # MPI's own type of error is known only once it is loaded
+        except Exception as error:  # MPI's own type of error is known only once it is loaded
             if isinstance(error, RuntimeError) and not type(error).__module__.startswith("mpi4py"):
                 raise
             self._error = error
-            raise DistBackendError(f"{self._entry.text} failed in MPI: {error}.{_status.others(self._entry)}") from error
+            raise DistBackendError(
+                f"{self._entry.text} failed in MPI: {error}.{_status.others(self._entry)}"
+            ) from error
         self._done = True
         self._entry.finish()
         return True
@@ -74,7 +79,9 @@ class Work:
             os.sched_yield()
         while not self._advance():
             if time.monotonic() > end:
-                raise DistBackendError(f"{self._entry.text} did not finish within {limit:g} s.{_status.others(self._entry)}")
+                raise DistBackendError(
+                    f"{self._entry.text} did not finish within {limit:g} s.{_status.others(self._entry)}"
+                )
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST)
         return True
@@ -152,6 +159,7 @@ class _Then(Future[Any]):
 
 def _new_status() -> Any:
     from ._mpi import mpi
+
     return mpi().Status()
 
 

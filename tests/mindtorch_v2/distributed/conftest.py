@@ -1,4 +1,5 @@
 """Running programs in several processes, as a user does."""
+
 from __future__ import annotations
 
 import json
@@ -13,12 +14,23 @@ import pytest
 from mindtorch_v2.distributed._mpi import is_installed
 
 PROGRAMS = Path(__file__).parent / "programs"
-LONGEST = 300           # seconds after which a job that hangs is ended; nothing is asserted about it
+LONGEST = 300  # seconds after which a job that hangs is ended; nothing is asserted about it
 
 
-def launch(count: int, program: str | Path, *arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+def launch(
+    count: int, program: str | Path, *arguments: str, options: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     """Runs a program in `count` processes through the launcher."""
-    command = [sys.executable, "-m", "mindtorch_v2.distributed.run", "--nproc-per-node", str(count), *options, str(program), *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "mindtorch_v2.distributed.run",
+        "--nproc-per-node",
+        str(count),
+        *options,
+        str(program),
+        *arguments,
+    ]
     return subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=False)
 
 

@@ -1,4 +1,5 @@
 """Jobs of several processes: collectives, training, faults."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -22,22 +23,44 @@ def _expected(rank: int) -> dict[str, Any]:
     types = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "uint8")
     return {
         "place": [rank, SIZE, rank, rank, SIZE],
-        **{f"sum {name}": [3, 6, 9] for name in types}, "sum complex64": [[3, 0], [6, 0], [9, 0]],
-        "MIN": [1, 2], "MAX": [3, 4], "PRODUCT": [6, 24], "AVG": [2, 3], "BAND": [0, 7], "BOR": [7, 7], "BXOR": [7, 7], "any": [True, True, False],
-        "strided": [[0, 6, 0], [0, 6, 0]], "versions": True,
-        "broadcast": [2, 2], "reduce": [6, 6] if rank == 1 else [rank + 1] * 2,
+        **{f"sum {name}": [3, 6, 9] for name in types},
+        "sum complex64": [[3, 0], [6, 0], [9, 0]],
+        "MIN": [1, 2],
+        "MAX": [3, 4],
+        "PRODUCT": [6, 24],
+        "AVG": [2, 3],
+        "BAND": [0, 7],
+        "BOR": [7, 7],
+        "BXOR": [7, 7],
+        "any": [True, True, False],
+        "strided": [[0, 6, 0], [0, 6, 0]],
+        "versions": True,
+        "broadcast": [2, 2],
+        "reduce": [6, 6] if rank == 1 else [rank + 1] * 2,
         "all_gather": [[[10 * r, 10 * r + 2], [10 * r + 1, 10 * r + 3]] for r in range(SIZE)],
         "all_gather_into_tensor": [True, True, False, True, True, True],
-        "reduce_scatter_tensor": [6.0 * 2 * rank, 6.0 * (2 * rank + 1)], "reduce_scatter": [3 * rank + 3] * 2,
-        "gather": [0, 1, 4] if rank == 0 else None, "scatter": [rank] * 2,
-        "all_to_all_single": [10 * r + rank for r in range(SIZE)], "all_to_all": [[10.0 * r + rank] * (r + 1) for r in range(SIZE)],
-        **({"received from": 0, "received": [0, 1, 2, 3]} if rank == 1 else {}), "ring": [(rank - 1) % SIZE], "future": 3000.0, "done": [True, True],
+        "reduce_scatter_tensor": [6.0 * 2 * rank, 6.0 * (2 * rank + 1)],
+        "reduce_scatter": [3 * rank + 3] * 2,
+        "gather": [0, 1, 4] if rank == 0 else None,
+        "scatter": [rank] * 2,
+        "all_to_all_single": [10 * r + rank for r in range(SIZE)],
+        "all_to_all": [[10.0 * r + rank] * (r + 1) for r in range(SIZE)],
+        **({"received from": 0, "received": [0, 1, 2, 3]} if rank == 1 else {}),
+        "ring": [(rank - 1) % SIZE],
+        "future": 3000.0,
+        "done": [True, True],
         "pair": [1.0, -1, -1] if rank == 1 else [2.0, 0 if rank == 0 else 1, 2],
-        "objects": [{"rank": r} for r in range(SIZE)], "broadcast objects": ["from 1", 2], "scattered object": f"for {rank}",
-        "gradient of all_reduce": [6.0 * (rank + 1)] * 2, "gradient of all_gather": [6.0 * (rank + 1)] * 2,
+        "objects": [{"rank": r} for r in range(SIZE)],
+        "broadcast objects": ["from 1", 2],
+        "scattered object": f"for {rank}",
+        "gradient of all_reduce": [6.0 * (rank + 1)] * 2,
+        "gradient of all_gather": [6.0 * (rank + 1)] * 2,
         "error twice": ["ValueError", "trying to initialize the default process group twice!"],
         "error nccl": ["RuntimeError", "Cannot use ReduceOp.BAND with floating point tensors"],
-        "error count": ["ValueError", "tensor_list must have one tensor for each of the 3 processes of the group, got 1"],
+        "error count": [
+            "ValueError",
+            "tensor_list must have one tensor for each of the 3 processes of the group, got 1",
+        ],
         "initialized": False,
     }
 
@@ -69,7 +92,7 @@ def _alone(spare: bool = True, accumulate: int = 1) -> list[float]:
 def test_training_equals_one_process_on_the_joined_batch(run_ranks: Callable[..., list[Any]]) -> None:
     everyone = run_ranks("training.py", SIZE)
     for made in everyone:
-        assert made["plain"] == everyone[0]["plain"]                                     # all processes hold the same weights, bit by bit
+        assert made["plain"] == everyone[0]["plain"]  # all processes hold the same weights, bit by bit
         assert "Parameters without a gradient: spare.weight, spare.bias" in made.pop("complaint")
         for name, values in made.items():
             want = _alone(name not in ("unused", "static"), 2 if name == "accumulated" else 1)
@@ -80,13 +103,21 @@ def test_training_equals_one_process_on_the_joined_batch(run_ranks: Callable[...
 
 
 @needs_mpi
-@pytest.mark.parametrize(("kind", "told"), [("raise", "ValueError: a fault in rank 1"), ("exit", ""), ("kill", ""),
-                                            ("other", "Processes called different collectives: communication 2 is"), ("absent", "recv([1] torch.float32) from 0 at")])
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("raise", "ValueError: a fault in rank 1"),
+        ("exit", ""),
+        ("kill", ""),
+        ("other", "Processes called different collectives: communication 2 is"),
+        ("absent", "recv([1] torch.float32) from 0 at"),
+    ],
+)
 def test_one_failing_process_ends_the_job(kind: str, told: str) -> None:
     done = launch(2, PROGRAMS / "faults.py", kind)
     assert done.returncode != 0
     assert told in done.stdout + done.stderr
-    if kind in ("other", "absent"):            # the error names what each process was doing, and where
+    if kind in ("other", "absent"):  # the error names what each process was doing, and where
         assert "all_reduce([3] torch.float32)" in done.stdout + done.stderr and "faults.py:" in done.stderr
 
 
@@ -103,11 +134,16 @@ def test_without_a_launcher_there_is_one_process() -> None:
         with pytest.raises(RuntimeError, match=r"pip install 'mindtorch_v2\[distributed\]'"):
             torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         return
-    code = ("import mindtorch_v2 as torch, mindtorch_v2.distributed as d; d.init_process_group('gloo', rank=0, world_size=1); x = torch.ones(2); "
-            "d.all_reduce(x); print(x.tolist(), d.get_world_size()); d.destroy_process_group()\n"
-            "try: d.init_process_group('gloo', rank=0, world_size=4)\nexcept RuntimeError as e: print('--nproc-per-node' in str(e))\n"
-            "try: d.init_process_group('nccl')\nexcept RuntimeError as e: print(e)")
+    code = (
+        "import mindtorch_v2 as torch, mindtorch_v2.distributed as d; d.init_process_group('gloo', rank=0, world_size=1); x = torch.ones(2); "
+        "d.all_reduce(x); print(x.tolist(), d.get_world_size()); d.destroy_process_group()\n"
+        "try: d.init_process_group('gloo', rank=0, world_size=4)\nexcept RuntimeError as e: print('--nproc-per-node' in str(e))\n"
+        "try: d.init_process_group('nccl')\nexcept RuntimeError as e: print(e)"
+    )
     import subprocess
     import sys
+
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines() == ["[1.0, 1.0] 1", "True", "Distributed package doesn't have NCCL built in"], done.stderr
+    assert done.stdout.splitlines() == ["[1.0, 1.0] 1", "True", "Distributed package doesn't have NCCL built in"], (
+        done.stderr
+    )

@@ -1,4 +1,5 @@
 """Key-value stores: in a process, in a file, over the network."""
+
 from __future__ import annotations
 
 import socket
@@ -9,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from mindtorch_v2.distributed import DistNetworkError, DistStoreError, FileStore, HashStore, PrefixStore, Store, TCPStore
+from mindtorch_v2.distributed import (
+    DistNetworkError,
+    DistStoreError,
+    FileStore,
+    HashStore,
+    PrefixStore,
+    Store,
+    TCPStore,
+)
 
 
 @pytest.fixture(params=["hash", "file", "tcp", "prefix"])

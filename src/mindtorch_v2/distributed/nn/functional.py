@@ -2,6 +2,7 @@
 
 The loss is taken to be the sum of the losses of all processes.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -134,15 +135,26 @@ def scatter(tensors: list[Tensor], src: int = 0, group: Any = None) -> Tensor:
     return _AllToAll.apply(group, len(received), *received, *(t if mine else t * 0 for t in tensors))[src]
 
 
-def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None) -> tuple[Tensor, ...]:
+def all_to_all(
+    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None
+) -> tuple[Tensor, ...]:
     """Element i of the input list of every process goes to process i."""
     return _AllToAll.apply(group, len(output_tensor_list), *output_tensor_list, *input_tensor_list)
 
 
-def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[int] | None = None, input_split_sizes: list[int] | None = None,
-                      group: Any = None) -> Tensor:
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: list[int] | None = None,
+    input_split_sizes: list[int] | None = None,
+    group: Any = None,
+) -> Tensor:
     """`all_to_all` of one tensor cut along its first dimension."""
     from ... import cat, split
+
     count = get_world_size(group)
-    out_sizes, in_sizes = (sizes or [t.shape[0] // count] * count for sizes, t in ((output_split_sizes, output), (input_split_sizes, input)))
+    out_sizes, in_sizes = (
+        sizes or [t.shape[0] // count] * count
+        for sizes, t in ((output_split_sizes, output), (input_split_sizes, input))
+    )
     return cat(list(all_to_all(list(split(output, out_sizes)), list(split(input, in_sizes)), group)))

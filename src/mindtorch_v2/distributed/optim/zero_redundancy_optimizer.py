@@ -1,4 +1,5 @@
 """An optimizer each of whose processes keeps the state of a part of the parameters."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -17,10 +18,19 @@ class ZeroRedundancyOptimizer(Optimizer):
     are those of `optimizer_class` on all parameters. `state_dict()` needs `consolidate_state_dict(to)` before, called by all processes.
     """
 
-    def __init__(self, params: Any, optimizer_class: type[Optimizer], process_group: Any = None, parameters_as_bucket_view: bool = False,
-                 overlap_with_ddp: bool = False, **defaults: Any) -> None:
+    def __init__(
+        self,
+        params: Any,
+        optimizer_class: type[Optimizer],
+        process_group: Any = None,
+        parameters_as_bucket_view: bool = False,
+        overlap_with_ddp: bool = False,
+        **defaults: Any,
+    ) -> None:
         if overlap_with_ddp:
-            raise NotImplementedError("ZeroRedundancyOptimizer(overlap_with_ddp=True): the step does not overlap with the backward pass here; leave it out")
+            raise NotImplementedError(
+                "ZeroRedundancyOptimizer(overlap_with_ddp=True): the step does not overlap with the backward pass here; leave it out"
+            )
         self.process_group = process_group or world_group()
         self._optimizer_class, self._defaults = optimizer_class, defaults
         self._all_states: list[dict[str, Any]] | None = None
@@ -32,8 +42,10 @@ class ZeroRedundancyOptimizer(Optimizer):
         """For every group of parameters, the process that each one belongs to."""
         load = [0] * get_world_size(self.process_group)
         owners = [[0] * len(group["params"]) for group in self.param_groups]
-        order = sorted(((p.numel(), g, i) for g, group in enumerate(self.param_groups) for i, p in enumerate(group["params"])),
-                       key=lambda entry: (-entry[0], entry[1], entry[2]))
+        order = sorted(
+            ((p.numel(), g, i) for g, group in enumerate(self.param_groups) for i, p in enumerate(group["params"])),
+            key=lambda entry: (-entry[0], entry[1], entry[2]),
+        )
         for count, g, i in order:
             owners[g][i] = load.index(min(load))
             load[owners[g][i]] += count
@@ -42,8 +54,13 @@ class ZeroRedundancyOptimizer(Optimizer):
     def _build(self) -> None:
         rank, owners = get_rank(self.process_group), self._owners()
         self._owner_of = owners
-        local = [{**{k: v for k, v in group.items() if k != "params"}, "params": [p for p, owner in zip(group["params"], owners[g]) if owner == rank]}
-                 for g, group in enumerate(self.param_groups)]
+        local = [
+            {
+                **{k: v for k, v in group.items() if k != "params"},
+                "params": [p for p, owner in zip(group["params"], owners[g]) if owner == rank],
+            }
+            for g, group in enumerate(self.param_groups)
+        ]
         self.optim = self._optimizer_class(local, **self._defaults)
         for group, mine in zip(self.param_groups, self.optim.param_groups):
             for key, value in mine.items():
@@ -62,8 +79,11 @@ class ZeroRedundancyOptimizer(Optimizer):
         for group, mine in zip(self.param_groups, self.optim.param_groups):
             mine.update({key: value for key, value in group.items() if key != "params"})
         loss = self.optim.step(**kwargs) if closure is None else self.optim.step(closure=closure, **kwargs)
-        works = [broadcast(p.data, get_global_rank(self.process_group, owner), self.process_group, async_op=True)
-                 for group, owners in zip(self.param_groups, self._owner_of) for p, owner in zip(group["params"], owners)]
+        works = [
+            broadcast(p.data, get_global_rank(self.process_group, owner), self.process_group, async_op=True)
+            for group, owners in zip(self.param_groups, self._owner_of)
+            for p, owner in zip(group["params"], owners)
+        ]
         for work in works:
             if work is not None:
                 work.wait()
@@ -73,7 +93,9 @@ class ZeroRedundancyOptimizer(Optimizer):
         """Collects the state of all processes in process `to`."""
         assert self.optim is not None
         states: list[Any] = [None] * get_world_size(self.process_group)
-        gather_object(self.optim.state_dict(), states if get_rank(self.process_group) == to else None, to, self.process_group)
+        gather_object(
+            self.optim.state_dict(), states if get_rank(self.process_group) == to else None, to, self.process_group
+        )
         self._all_states = states if get_rank(self.process_group) == to else None
 
     def _index_pairs(self) -> list[tuple[int, int, int]]:
@@ -89,11 +111,16 @@ class ZeroRedundancyOptimizer(Optimizer):
     def state_dict(self) -> dict[str, Any]:
         """The state of all parameters, as `optimizer_class` itself would save it; after `consolidate_state_dict`."""
         if self._all_states is None:
-            raise RuntimeError("Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to="
-                               f"{get_rank(self.process_group)})` on all ranks beforehand if you meant to save the global state.")
+            raise RuntimeError(
+                "Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to="
+                f"{get_rank(self.process_group)})` on all ranks beforehand if you meant to save the global state."
+            )
         made = super().state_dict()
-        made["state"] = {index: self._all_states[owner]["state"][local] for index, owner, local in self._index_pairs()
-                         if local in self._all_states[owner]["state"]}
+        made["state"] = {
+            index: self._all_states[owner]["state"][local]
+            for index, owner, local in self._index_pairs()
+            if local in self._all_states[owner]["state"]
+        }
         return made
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -101,13 +128,17 @@ class ZeroRedundancyOptimizer(Optimizer):
         assert self.optim is not None
         mine = self.optim.state_dict()
         rank = get_rank(self.process_group)
-        mine["state"] = {local: state_dict["state"][index] for index, owner, local in self._index_pairs() if owner == rank and index in state_dict["state"]}
+        mine["state"] = {
+            local: state_dict["state"][index]
+            for index, owner, local in self._index_pairs()
+            if owner == rank and index in state_dict["state"]
+        }
         self.optim.load_state_dict(mine)
         for group, saved in zip(self.param_groups, state_dict["param_groups"]):
             group.update({key: value for key, value in saved.items() if key != "params"})
 
     def join_hook(self, **kwargs: Any) -> Any:
         """Refused: processes with fewer batches than others are not supported."""
-        raise NotImplementedError("ZeroRedundancyOptimizer.join_hook: give all processes the same number of batches (DistributedSampler does)")
-
-
+        raise NotImplementedError(
+            "ZeroRedundancyOptimizer.join_hook: give all processes the same number of batches (DistributedSampler does)"
+        )

@@ -1,4 +1,5 @@
 """A module that is trained by several processes, each with its own part of every batch."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from ..modules.module import Module
 __all__ = ["DistributedDataParallel"]
 
 _MEGABYTE = 1 << 20
-_FIRST_BUCKET = _MEGABYTE       # small, so that the first exchange begins early in the backward pass
+_FIRST_BUCKET = _MEGABYTE  # small, so that the first exchange begins early in the backward pass
 
 
 class GradBucket:
@@ -69,18 +70,40 @@ class DistributedDataParallel(Module):
     batches. With `find_unused_parameters` or `static_graph`, parameters that the result does not depend on may be left out.
     """
 
-    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0, broadcast_buffers: bool = True,
-                 init_sync: bool = True, process_group: Any = None, bucket_cap_mb: float | None = None, find_unused_parameters: bool = False,
-                 check_reduction: bool = False, gradient_as_bucket_view: bool = False, static_graph: bool = False, delay_all_reduce_named_params: Any = None,
-                 param_to_hook_all_reduce: Any = None, mixed_precision: Any = None, device_mesh: Any = None, skip_all_reduce_unused_params: bool = False) -> None:
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Any = None,
+        output_device: Any = None,
+        dim: int = 0,
+        broadcast_buffers: bool = True,
+        init_sync: bool = True,
+        process_group: Any = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
+        delay_all_reduce_named_params: Any = None,
+        param_to_hook_all_reduce: Any = None,
+        mixed_precision: Any = None,
+        device_mesh: Any = None,
+        skip_all_reduce_unused_params: bool = False,
+    ) -> None:
         super().__init__()
         self.process_group = process_group or world_group()
         self.module, self.dim, self.device_ids, self.output_device = module, dim, device_ids, output_device
-        self.broadcast_buffers, self.find_unused_parameters, self.static_graph = broadcast_buffers, find_unused_parameters, static_graph
+        self.broadcast_buffers, self.find_unused_parameters, self.static_graph = (
+            broadcast_buffers,
+            find_unused_parameters,
+            static_graph,
+        )
         self.require_backward_grad_sync = True
         self._trained = [p for p in module.parameters() if p.requires_grad]
         if not self._trained:
-            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient.")
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
+            )
         self._check_alike()
         if init_sync:
             self._take_over([*module.parameters(), *module.buffers()])
@@ -88,7 +111,9 @@ class DistributedDataParallel(Module):
         self._buckets = self._make_buckets(int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MEGABYTE))
         self._place = {id(p): (bucket, i) for bucket in self._buckets for i, p in enumerate(bucket.parameters())}
         self._next, self._armed = 0, False
-        self._handles: list[RemovableHandle] = [p.register_post_accumulate_grad_hook(self._gradient_ready) for p in self._trained]
+        self._handles: list[RemovableHandle] = [
+            p.register_post_accumulate_grad_hook(self._gradient_ready) for p in self._trained
+        ]
 
     # --- at the start -------------------------------------------------------------------------------------------------------
     def _check_alike(self) -> None:
@@ -98,14 +123,22 @@ class DistributedDataParallel(Module):
         all_gather_object(everyone, mine, self.process_group)
         for rank, theirs in enumerate(everyone):
             if theirs != everyone[0]:
-                wrong = next((pair for pair in zip(theirs, everyone[0]) if pair[0] != pair[1]), (f"{len(theirs)} parameters", f"{len(everyone[0])}"))
-                raise RuntimeError(f"DDP expects the same model across all ranks, but rank {get_global_rank(self.process_group, rank)} has {wrong[0]} where "
-                                   f"rank {get_global_rank(self.process_group, 0)} has {wrong[1]}.")
+                wrong = next(
+                    (pair for pair in zip(theirs, everyone[0]) if pair[0] != pair[1]),
+                    (f"{len(theirs)} parameters", f"{len(everyone[0])}"),
+                )
+                raise RuntimeError(
+                    "DDP expects the same model across all ranks, but rank "
+                    f"{get_global_rank(self.process_group, rank)} has {wrong[0]} where rank "
+                    f"{get_global_rank(self.process_group, 0)} has {wrong[1]}."
+                )
 
     def _take_over(self, tensors: list[Tensor]) -> None:
         """All processes take these tensors from the first process of the group."""
         source = get_global_rank(self.process_group, 0)
-        works = [collectives.broadcast(tensor.detach(), source, self.process_group, async_op=True) for tensor in tensors]
+        works = [
+            collectives.broadcast(tensor.detach(), source, self.process_group, async_op=True) for tensor in tensors
+        ]
         for work in works:
             if work is not None:
                 work.wait()
@@ -116,7 +149,12 @@ class DistributedDataParallel(Module):
         size = 0
         for p in reversed(self._trained):
             cap = _FIRST_BUCKET if len(lists) == 1 else limit
-            if not lists or size + p.numel() * p.element_size() > cap or lists[-1][0].dtype != p.dtype or lists[-1][0].device != p.device:
+            if (
+                not lists
+                or size + p.numel() * p.element_size() > cap
+                or lists[-1][0].dtype != p.dtype
+                or lists[-1][0].device != p.device
+            ):
                 lists.append([])
                 size = 0
             lists[-1].append(p)
@@ -127,6 +165,7 @@ class DistributedDataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The module's result; gradients that it gets later are averaged."""
         from ... import is_grad_enabled
+
         averaging = is_grad_enabled() and self.require_backward_grad_sync
         if averaging and self._armed:
             self._complain()
@@ -151,12 +190,17 @@ class DistributedDataParallel(Module):
                     bucket.waiting.discard(place)
 
     def _complain(self) -> None:
-        names = [name for name, p in self.module.named_parameters()
-                 if p.requires_grad and self._place[id(p)][1] in self._place[id(p)][0].waiting]
-        raise RuntimeError("Expected to have finished reduction in the prior iteration before starting a new one. This error indicates that your "
-                           "module has parameters that were not used in producing loss. You can enable unused parameter detection by passing the "
-                           "keyword argument `find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`, and by making sure all "
-                           f"`forward` function outputs participate in calculating loss. Parameters without a gradient: {', '.join(names)}")
+        names = [
+            name
+            for name, p in self.module.named_parameters()
+            if p.requires_grad and self._place[id(p)][1] in self._place[id(p)][0].waiting
+        ]
+        raise RuntimeError(
+            "Expected to have finished reduction in the prior iteration before starting a new one. This error indicates that your "
+            "module has parameters that were not used in producing loss. You can enable unused parameter detection by passing the "
+            "keyword argument `find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`, and by making sure all "
+            f"`forward` function outputs participate in calculating loss. Parameters without a gradient: {', '.join(names)}"
+        )
 
     # --- backward -----------------------------------------------------------------------------------------------------------
     def _gradient_ready(self, parameter: Tensor) -> None:
@@ -217,11 +261,16 @@ class DistributedDataParallel(Module):
         """As `static_graph=True`."""
         self.static_graph = True
 
-    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False) -> Any:
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ) -> Any:
         """Refused unless `enable` is False: all processes need the same number of batches."""
         if enable and self.process_group.size() > 1:
-            raise NotImplementedError("DistributedDataParallel.join: give all processes the same number of batches (DistributedSampler does)")
+            raise NotImplementedError(
+                "DistributedDataParallel.join: give all processes the same number of batches (DistributedSampler does)"
+            )
         from contextlib import nullcontext
+
         return nullcontext()
 
 

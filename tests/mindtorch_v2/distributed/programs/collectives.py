@@ -1,4 +1,5 @@
 """Every collective once, with values that tell who sent what; the results go to a JSON file for each process."""
+
 import json
 import os
 import sys
@@ -83,7 +84,9 @@ elif rank == 1:
     note("received from", dist.recv(x, tag=3))
     note("received", x)
 x, y = torch.tensor([rank]), torch.tensor([-1])
-works = dist.batch_isend_irecv([dist.P2POp(dist.isend, x, (rank + 1) % size), dist.P2POp(dist.irecv, y, (rank - 1) % size)])
+works = dist.batch_isend_irecv(
+    [dist.P2POp(dist.isend, x, (rank + 1) % size), dist.P2POp(dist.irecv, y, (rank - 1) % size)]
+)
 for work in works:
     work.wait()
 note("ring", y)
@@ -118,8 +121,12 @@ sum((rank + 1) * (i + 1) * part.sum() for i, part in enumerate(all_gather(w))).b
 note("gradient of all_gather", w.grad)
 
 # --- errors
-for name, call in {"twice": lambda: dist.init_process_group("mpi"), "nccl": lambda: dist.all_reduce(torch.ones(1), op=dist.ReduceOp.BAND),
-                   "count": lambda: dist.all_gather([torch.ones(1)], torch.ones(1)), "type": lambda: dist.all_reduce([1])}.items():
+for name, call in {
+    "twice": lambda: dist.init_process_group("mpi"),
+    "nccl": lambda: dist.all_reduce(torch.ones(1), op=dist.ReduceOp.BAND),
+    "count": lambda: dist.all_gather([torch.ones(1)], torch.ones(1)),
+    "type": lambda: dist.all_reduce([1]),
+}.items():
     try:
         call()
     except (RuntimeError, ValueError, TypeError) as error:

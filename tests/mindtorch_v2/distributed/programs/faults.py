@@ -1,4 +1,5 @@
 """One process raises, exits, dies, or calls another collective than the others."""
+
 import os
 import signal
 import sys
@@ -20,6 +21,6 @@ if rank == 1 and kind == "kill":
 if rank == 1 and kind == "other":
     dist.all_gather([torch.ones(2), torch.ones(2)], torch.ones(2))
 if rank == 1 and kind == "absent":
-    dist.recv(torch.ones(1), src=0)          # nobody sends
+    dist.recv(torch.ones(1), src=0)  # nobody sends
 dist.all_reduce(torch.ones(3))
 dist.barrier()

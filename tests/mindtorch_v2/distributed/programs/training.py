@@ -1,4 +1,5 @@
 """Trains a small model with DistributedDataParallel in several ways; the weights of each go to a JSON file for each process."""
+
 import json
 import sys
 
@@ -29,16 +30,20 @@ def batch(step):
     generator = torch.Generator().manual_seed(step)
     x, y = torch.randn(12, 4, generator=generator), torch.randn(12, 2, generator=generator)
     share = 12 // size
-    return x[rank * share:(rank + 1) * share], y[rank * share:(rank + 1) * share]
+    return x[rank * share : (rank + 1) * share], y[rank * share : (rank + 1) * share]
 
 
 def train(spare=True, accumulate=1, zero=False, hook=None, **options):
-    torch.manual_seed(rank)                                    # processes begin apart: the first one's weights count
+    torch.manual_seed(rank)  # processes begin apart: the first one's weights count
     net = Net()
     model = DistributedDataParallel(net, **options)
     if hook is not None:
         model.register_comm_hook(None, hook)
-    optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.Adam, lr=0.1) if zero else torch.optim.Adam(net.parameters(), lr=0.1)
+    optimizer = (
+        ZeroRedundancyOptimizer(net.parameters(), torch.optim.Adam, lr=0.1)
+        if zero
+        else torch.optim.Adam(net.parameters(), lr=0.1)
+    )
     for step in range(4):
         optimizer.zero_grad()
         for part in range(accumulate):
@@ -53,9 +58,16 @@ def train(spare=True, accumulate=1, zero=False, hook=None, **options):
     return [value for p in net.parameters() for value in p.detach().flatten().tolist()]
 
 
-made = {"plain": train(), "small buckets": train(bucket_cap_mb=0.0001), "accumulated": train(accumulate=2), "zero": train(zero=True),
-        "unused": train(spare=False, find_unused_parameters=True), "static": train(spare=False, static_graph=True),
-        "hook": train(hook=default_hooks.allreduce_hook), "half": train(hook=default_hooks.fp16_compress_hook)}
+made = {
+    "plain": train(),
+    "small buckets": train(bucket_cap_mb=0.0001),
+    "accumulated": train(accumulate=2),
+    "zero": train(zero=True),
+    "unused": train(spare=False, find_unused_parameters=True),
+    "static": train(spare=False, static_graph=True),
+    "hook": train(hook=default_hooks.allreduce_hook),
+    "half": train(hook=default_hooks.fp16_compress_hook),
+}
 net = Net()
 try:
     model = DistributedDataParallel(net)

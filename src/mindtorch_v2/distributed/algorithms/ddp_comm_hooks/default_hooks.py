@@ -1,4 +1,5 @@
 """Hooks that average a bucket of gradients: as it is, or in half precision."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -7,7 +8,14 @@ from typing import Any
 from ...collectives import all_reduce
 from ...process_groups import get_world_size
 
-__all__ = ["allreduce_hook", "bf16_compress_hook", "bf16_compress_wrapper", "fp16_compress_hook", "fp16_compress_wrapper", "noop_hook"]
+__all__ = [
+    "allreduce_hook",
+    "bf16_compress_hook",
+    "bf16_compress_wrapper",
+    "fp16_compress_hook",
+    "fp16_compress_wrapper",
+    "noop_hook",
+]
 
 
 def _average(tensor: Any, group: Any) -> Any:
@@ -30,21 +38,25 @@ def _compressed(dtype: Any, process_group: Any, bucket: Any) -> Any:
 def fp16_compress_hook(process_group: Any, bucket: Any) -> Any:
     """Averages the gradients as float16, which halves what travels."""
     from .... import float16
+
     return _compressed(float16, process_group, bucket)
 
 
 def bf16_compress_hook(process_group: Any, bucket: Any) -> Any:
     """Averages the gradients as bfloat16, which halves what travels."""
     from .... import bfloat16
+
     return _compressed(bfloat16, process_group, bucket)
 
 
 def _wrapped(dtype_name: str, hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def wrapper(state: Any, bucket: Any) -> Any:
         from .... import __getattr__ as torch_name
+
         buffer = bucket.buffer()
         bucket.set_buffer(buffer.to(torch_name(dtype_name)))
         return hook(state, bucket).then(lambda done: buffer.copy_(done.value()))
+
     return wrapper
 
 
@@ -61,6 +73,7 @@ def bf16_compress_wrapper(hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any
 def noop_hook(_: Any, bucket: Any) -> Any:
     """Leaves the gradients of each process as they are."""
     from ....futures import Future
+
     future: Any = Future()
     future.set_result(bucket.buffer())
     return future
