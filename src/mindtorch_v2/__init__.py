@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as _np
 
-from . import _dtype, _ops
+from . import _accelerators, _dtype, _ops
 from ._device import device
 from ._device import get_default as get_default_device
 from ._device import set_default as set_default_device
@@ -78,6 +78,7 @@ from ._autograd.grad_mode import (  # noqa: E402
     no_grad,
     set_grad_enabled,
 )
+from ._python import devices as _devices  # noqa: E402
 from ._python import foreign_methods as _foreign  # noqa: E402
 from ._python import functions as _functions  # noqa: E402
 from ._python import tensor_methods as _tensor_methods  # noqa: E402 - properties and protocols, after the operators are in place
@@ -95,6 +96,8 @@ from ._python.tensor_str import set_printoptions  # noqa: E402
 from ._version import __version__  # noqa: E402
 
 _foreign.install()
+_devices.install()
+_register_device_module = _devices.register_device_module
 half = float16
 float = float32  # noqa: A001
 double = float64
@@ -123,7 +126,12 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         made = getattr(_import_module(f"{__name__}.{_LAZY[name]}"), name)
     else:
-        made = _public_function(name)
+        try:
+            made = _public_function(name)
+        except AttributeError:
+            if not name.startswith("_") and _accelerators.knows(name):
+                return _devices.device_module(name)
+            raise
     globals()[name] = made
     return made
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-TYPES = ("cpu", "meta", "npu")
+from . import _accelerators
+
+BUILT_IN = ("cpu", "meta")
 # Devices that PyTorch names and that are not here: they can be named and compared; using one is refused in PyTorch's words.
 FOREIGN = ("cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan", "mps", "hpu",
            "mtia", "privateuseone")
 
 
 class device:
-    """`device("npu", 1)`, `device("npu:1")`: a type and an optional index."""
+    """`device("cpu")`, `device("name", 1)`, `device("name:1")`: a type and an optional index. A bare index means an accelerator."""
 
     __slots__ = ("type", "index")
     type: str
@@ -21,7 +23,7 @@ class device:
         if isinstance(type, device):
             type, index = type.type, type.index if index is None else index
         elif isinstance(type, int) and not isinstance(type, bool):
-            type, index = "npu", type
+            type, index = _accelerators.preferred(), type
         elif not isinstance(type, str):
             raise TypeError(f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but expected one "
                             "of:\n * (torch.device device)\n * (str type, int index = -1)")
@@ -34,10 +36,10 @@ class device:
             if not digits.isdigit():
                 raise RuntimeError(f"Invalid device string: '{type}:{digits}'")
             index = int(digits)
-        if type not in TYPES and type not in FOREIGN:
+        if type not in BUILT_IN and type not in FOREIGN and not _accelerators.knows(type):
             if not type.replace("_", "").isalpha():
                 raise RuntimeError(f"Invalid device string: '{type}'")
-            raise RuntimeError(f"Expected one of {', '.join(TYPES)} device type at start of device string: {type}")
+            raise RuntimeError(f"Expected one of {', '.join(types())} device type at start of device string: {type}")
         object.__setattr__(self, "type", type)
         object.__setattr__(self, "index", index)
 
@@ -92,9 +94,9 @@ def set_default(d: Any) -> None:
     _default = CPU if d is None else device(d)
 
 
-def npu_index() -> int:
-    """The index that "npu" stands for; the backend puts the calling thread's device here."""
-    return 0
+def types() -> tuple[str, ...]:
+    """The device types that can be here."""
+    return (*BUILT_IN, *_accelerators.names())
 
 
 def refusal(type: str) -> Exception:
@@ -110,8 +112,10 @@ def refusal(type: str) -> Exception:
 
 
 def resolve(d: Any) -> device:
-    """A device from None, a string, an index or a device. An NPU without an index is the calling thread's."""
+    """A device from None, a string, an index or a device. An accelerator without an index is the calling thread's."""
     found = get_default() if d is None else d if d.__class__ is device else device(d)
     if found.type in FOREIGN:
         raise refusal(found.type)
-    return device("npu", npu_index()) if found.index is None and found.type == "npu" else found
+    if found.index is None and found.type not in BUILT_IN:
+        return device(found.type, _accelerators.current_index(found.type))
+    return found

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 CPU = 1
 META = 2
-NPU = 4
 GRAD = 8             # the tensor requires a gradient
 NO_GRAD = 16         # some thread has recording of gradients switched off: ask the thread's own state
 OBSERVED = 32        # an observer is installed
@@ -16,6 +15,7 @@ INFERENCE = 128      # the tensor was made in inference mode
 OUTPUTS = 256        # the observer wants to see what operators return: take the general path
 SUBCLASS = 512       # the tensor is an instance of a subclass that is asked first: see overrides.py
 
-DEVICES = CPU | META | NPU
-BACKEND_NAMES = {CPU: "cpu", META: "meta", NPU: "npu"}
-KEY_OF_DEVICE = {"cpu": CPU, "meta": META, "npu": NPU}
+# A bit for each accelerator, in the order in which they are registered (_accelerators.py). The first stands among the small numbers.
+ACCELERATOR_BITS = (4, *(1 << n for n in range(10, 24)))
+ACCELERATORS = sum(ACCELERATOR_BITS)
+DEVICES = CPU | META | ACCELERATORS

@@ -14,7 +14,7 @@ from . import _dtype as dt
 from ._device import CPU as CPU_DEVICE
 from ._device import META as META_DEVICE
 from ._device import device as Device
-from ._keys import CPU, DEVICES, GRAD, INFERENCE, META, NPU, SUBCLASS
+from ._keys import CPU, DEVICES, GRAD, INFERENCE, META, SUBCLASS
 from ._shape import Size, contiguous_strides
 from ._storage import Storage, native
 
@@ -195,10 +195,6 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     @property
     def is_meta(self) -> bool:
         return bool(self._keys & META)
-
-    @property
-    def is_npu(self) -> bool:
-        return bool(self._keys & NPU)
 
     is_cuda = is_sparse = is_quantized = is_mkldnn = is_nested = False
 

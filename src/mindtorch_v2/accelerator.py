@@ -1,22 +1,23 @@
-"""`torch.accelerator`: whichever accelerator is here. That is the NPU, or none; then calls raise as in PyTorch."""
+"""`torch.accelerator`: whichever accelerator is here, the one in use before others; where there is none, calls raise as in PyTorch."""
 from __future__ import annotations
 
 import warnings
 from typing import Any
 
+from . import _accelerators
 from ._device import device as _device
 
 _NONE = "Cannot access accelerator device when none is available."
 
 
 def _present() -> Any:
-    """`torch.npu` if it has a device, else None."""
-    from . import npu
-    return npu if npu.is_available() else None
+    """The module of the accelerator, `torch.<name>`, or None."""
+    found = _accelerators.available()
+    return found[0].module() if found else None
 
 
 def _module() -> Any:
-    """`torch.npu`; RuntimeError if there is no device."""
+    """The module of the accelerator; RuntimeError if there is none."""
     found = _present()
     if found is None:
         raise RuntimeError(_NONE)
@@ -24,17 +25,18 @@ def _module() -> Any:
 
 
 def is_available() -> bool:
-    """Whether an NPU can be used."""
-    return _present() is not None
+    """Whether an accelerator can be used."""
+    return bool(_accelerators.available())
 
 
 def current_accelerator(check_available: bool = False) -> _device | None:
-    """`device("npu")` where one can be used, else None."""
-    return _device("npu") if is_available() else None
+    """The device type of the accelerator where one can be used, else None."""
+    found = _accelerators.available()
+    return _device(found[0].name) if found else None
 
 
 def device_count() -> int:
-    """How many NPUs can be used."""
+    """How many devices the accelerator has."""
     found = _present()
     return 0 if found is None else found.device_count()
 

@@ -8,12 +8,11 @@ import os
 import pickle
 import struct
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from . import _device
+from . import _accelerators, _device
 from ._files import atomic_file
 from ._python.tensor_methods import UntypedStorage
 from ._serialization.archive import ArchiveReader, ArchiveWriter, folder_name
@@ -96,7 +95,8 @@ class _Placer:
 
     def _device(self, wanted: Any) -> Any:
         kind = str(wanted).partition(":")[0]
-        if kind not in _device.TYPES or (kind == "npu" and not import_module(f"{__package__}.npu").is_available()):
+        backend = None if kind in _device.FOREIGN else _accelerators.find(kind)
+        if kind not in _device.BUILT_IN and (backend is None or not backend.is_available()):
             raise RuntimeError(f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False. If "
                                "you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
                                "your storages to the CPU.")

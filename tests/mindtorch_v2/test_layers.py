@@ -7,7 +7,7 @@ import pathlib
 import mindtorch_v2
 
 ROOT = pathlib.Path(mindtorch_v2.__file__).parent
-VALUES = ["_native", "_files", "_errors", "_dtype", "_device", "_shape", "_keys", "_npu_missing", "_observer", "_storage", "_tensor", "_owners",
+VALUES = ["_native", "_files", "_errors", "_dtype", "_keys", "_accelerators", "_device", "_shape", "_observer", "_storage", "_tensor", "_owners",
           "_guarded", "_quiet"]
 ORDER = [*VALUES, "_ops", "_dispatch", "_autograd", "_backends", "_python"]
 # What looks up from inside a function, when it is called: nothing may be added here.
@@ -16,7 +16,6 @@ LOOKS_UP = {
     ("_autograd/derivatives/rnn.py", "_backends"),        # a layer that must be differentiable again is run step by step
     ("_backends/composite/rnn.py", "_python"),            # torch.tensor
     ("_python/tensor_methods.py", "autograd"),            # Tensor.backward with arguments
-    ("_python/tensor_methods.py", "npu"),                 # pinned memory
 }
 
 

@@ -1,7 +1,7 @@
 """What devices did, as columns: how any backend tells the profiler."""
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,14 @@ class Work(NamedTuple):
     def where(self, wanted: np.ndarray) -> Work:
         """The rows that an array of bool chooses."""
         return Work(self.names, *(column[wanted] for column in self[1:]))
+
+
+class Result(NamedTuple):
+    """What happened on the devices of a backend, and how far its times can be trusted."""
+
+    work: Work
+    notes: dict[str, Any]        # source of the times, bound of their error
+    properties: str              # JSON: a list of devices
 
 
 NOTHING = Work([], *(np.zeros(0, np.int64) for _ in range(8)))

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _device
+from .. import _accelerators, _device
 from .._storage import taken
 from .._tensor import Tensor, wrap
 from .cpu.generator import CPUGenerator
@@ -16,7 +16,7 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         where = _device.resolve(device)
-        if where.type not in ("cpu", "npu"):
+        if where.type != "cpu" and not getattr(_accelerators.find(where.type), "has_generators", False):
             raise RuntimeError(f"Device type {where.type.upper()} is not supported for torch.Generator() api.")
         self._stream = CPUGenerator()
         self._device = where
@@ -35,7 +35,7 @@ class Generator:
     def draw_on_device(self, count: int) -> tuple[int, int]:
         """The seed, and where among its numbers the next `count` begin. A device computes them."""
         if self._device.type == "cpu":
-            raise RuntimeError("Expected a 'npu' device type for generator but found 'cpu'")
+            raise RuntimeError(f"Expected a '{_accelerators.preferred()}' device type for generator but found 'cpu'")
         before = self._offset
         self._offset += (count + 3) // 4 * 4
         return self._stream.initial_seed() & 0x7FFFFFFFFFFFFFFF, before

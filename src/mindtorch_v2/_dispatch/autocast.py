@@ -9,8 +9,9 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from .. import _accelerators
 from .. import _dtype as dt
-from .._keys import CPU, NPU
+from .._keys import ACCELERATORS, CPU
 from .._ops.table import Op
 from .._tensor import Tensor
 from . import modes
@@ -111,7 +112,7 @@ def run(op: Op, keyset: int, args: tuple[Any, ...], kernel: Any, again: Any) -> 
     """Runs `kernel(op, keyset, args)` as the calling thread's region wants it: as it is where no list names the op, else without
     further casting inside. Where arguments were cast, the call with those is an event of its own (`again`)."""
     now: Setting = modes.state.autocast
-    where = "npu" if keyset & NPU else "cpu" if keyset & CPU else ""
+    where = (_accelerators.name_of_key(keyset & ACCELERATORS) or "") if keyset & ACCELERATORS else "cpu" if keyset & CPU else ""
     policy = POLICIES[where].get(op.name) if where in now.enabled else None
     if policy is None:
         return kernel(op, keyset, args)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _observer
-from .._keys import DEVICES, META, NPU
+from .._keys import ACCELERATORS, DEVICES, META
 from .._ops.rules import Spec
 from .._ops.table import OVERLOADS, Op, find
 from .._quiet import copyto
@@ -153,9 +153,9 @@ def write_into(target: Tensor, result: Tensor, warns: bool = True) -> None:
                           "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
                           "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=4)
         target._array = _memory(target, array, result.device)
-    if target._keys & NPU:
+    if target._keys & ACCELERATORS:
         target._device = result._device
-        box(find("copy_"), NPU)(target, result, False)
+        box(find("copy_"), target._keys & DEVICES)(target, result, False)
         return
     if not target._keys & META:
         copyto(target._array, array, casting="unsafe")
@@ -166,6 +166,6 @@ def _memory(target: Tensor, array: np.ndarray, device: Any) -> np.ndarray:
     """Uninitialised memory in the shape and order of an array, of the kind that the target has."""
     if target._keys & META:
         return meta_array(Spec(array.shape, target.dtype))
-    if target._keys & NPU:
-        return box(find("empty.memory_format"), NPU)(array.shape, target.dtype, None, device, None, None)._array
+    if target._keys & ACCELERATORS:
+        return box(find("empty.memory_format"), target._keys & DEVICES)(array.shape, target.dtype, None, device, None, None)._array
     return np.empty_like(array, target.dtype.np, order="K")

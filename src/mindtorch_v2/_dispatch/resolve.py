@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import _device, _observer
-from .._keys import BACKEND_NAMES, CPU, META, NPU
+from .. import _accelerators, _device, _observer
+from .._keys import ACCELERATORS, CPU, META
 from .._ops.table import Op
-from .._tensor import Tensor
+from .._tensor import DEVICE_OF_KEY, Tensor
 from . import modes
 from .families import load_family
 from .loading import shown_as_loading
@@ -73,14 +73,23 @@ def _mixed_devices(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     tensors = flat_tensors(args)
     others = key & ~CPU
     movable = all(t._array.ndim == 0 for t in tensors if t._keys & CPU)
-    if key & CPU and others in BACKEND_NAMES and movable and not (op.writes and tensors[0]._keys & CPU) and op.base != "copy_":
+    if key & CPU and others in device_boxers and movable and not (op.writes and tensors[0]._keys & CPU) and op.base != "copy_":
         target = next(t.device for t in tensors if t._keys & others)
         inner = op.backends.get(others) or backend_kernel(op, others, args)
         return lambda *given: inner(*[x.to(target) if isinstance(x, Tensor) and x._keys & CPU else x for x in given])
-    if op.base == "copy_" or (key == CPU | NPU and op.name in _HOST_OPERANDS):
-        return box(op, NPU if key & NPU else META)
+    device = key & ACCELERATORS
+    if op.base == "copy_" and device & (device - 1):
+        return _copy_over_the_host
+    if op.base == "copy_" or (key == CPU | device and op.name in _HOST_OPERANDS):
+        return box(op, device or META)
     names = list(dict.fromkeys(str(t.device) for t in tensors))
     raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {names[0]} and {names[1]}!")
+
+
+def _copy_over_the_host(target: Tensor, source: Tensor, non_blocking: bool) -> Tensor:
+    """A copy between two accelerators that do not know each other."""
+    copied: Tensor = target.copy_(source.cpu(), non_blocking)
+    return copied
 
 
 def key_of_device(device: _device.device) -> int:
@@ -89,7 +98,9 @@ def key_of_device(device: _device.device) -> int:
         return CPU
     if device.type == "meta":
         return META
-    if NPU not in device_boxers:
-        from .._npu_missing import activate
-        activate()
-    return NPU
+    key = _accelerators.key_of(device.type)
+    if key not in device_boxers:
+        backend = _accelerators.activated(device.type)
+        DEVICE_OF_KEY[key] = _device.device(device.type, 0)
+        device_boxers[key] = backend.box
+    return key

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 from typing import Any
 
+from .. import _accelerators
 from .._backends.generators import Generator, default_generator
 from .._tensor import Tensor
 
@@ -13,9 +13,8 @@ from .._tensor import Tensor
 def manual_seed(seed: Any) -> Generator:
     """Seeds the default generator, and those of the devices that are in use; returns the default one."""
     default_generator._stream.manual_seed(seed)
-    devices = sys.modules.get("mindtorch_v2._backends.npu.random")
-    if devices is not None:
-        devices.seed_all(seed)
+    for backend in _accelerators.loaded():
+        backend.manual_seed_all(seed)
     return default_generator
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _device, _observer
+from .. import _accelerators, _device, _observer
 from .. import _dtype as dt
 from .._autograd.engine import run_backward
 from .._autograd.hooks import RemovableHandle
@@ -17,7 +17,7 @@ from .._dispatch import aten, modes
 from .._dispatch.checks import type_word
 from .._dispatch.namespace import public
 from .._dispatch.overrides import become
-from .._keys import CPU, DEVICES, GRAD, META, NPU, OBSERVED, SPECIAL, SUBCLASS
+from .._keys import ACCELERATORS, CPU, DEVICES, GRAD, META, OBSERVED, SPECIAL, SUBCLASS
 from .._storage import Storage, root_array, taken
 from .._tensor import Parameter, Tensor, _new, shallow_alias, wrap
 from . import dlpack
@@ -409,36 +409,30 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
 
 # --- places and storages ------------------------------------------------------------------------------------------------
 @method
-def npu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """The tensor on an NPU, the current one by default."""
-    where = _device.device("npu", device) if isinstance(device, int) else _device.device(device or "npu")
-    return self.to(where, non_blocking=non_blocking, memory_format=memory_format)
-
-
-@method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """A copy in host memory that an NPU can reach directly; the tensor itself if it lies there already."""
-    from .. import npu as module
+    """A copy in host memory that an accelerator can reach directly; the tensor itself if it lies there already."""
     if not self._keys & CPU:
         raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
-    if not module.is_available():
+    if not _accelerators.available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
-    return self if self.is_pinned() else _pinned(self)
+    return self if self.is_pinned() else _pinned(self, None if device is None else _device.device(device).type)
 
 
-def _pinned(t: Tensor) -> Tensor:
-    from .._backends.npu.copies import pinned_like
-    return taken(wrap(pinned_like(t._array), t.dtype))
+def _pinned(t: Tensor, name: str | None = None) -> Tensor:
+    """A copy in pinned memory of the named accelerator, or of the first that has some."""
+    for backend in _accelerators.available():
+        if name in (None, backend.name) and (array := backend.pinned_like(t._array)) is not None:
+            return taken(wrap(array, t.dtype))
+    raise RuntimeError(f"no accelerator that is available here ({', '.join(b.name for b in _accelerators.available())}) has pinned memory")
 
 
 def pinned_result(made: Tensor) -> Tensor:
     """The fresh tensor of a call with `pin_memory=True`, in pinned memory."""
-    from .. import npu as module
     if made._keys & META:
         return made
     if not made._keys & CPU:
         raise RuntimeError("Only dense CPU tensors can be pinned")
-    if not module.is_available():
+    if not _accelerators.available():
         raise RuntimeError("pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this "
                            "system.")
     return _pinned(made)
@@ -446,18 +440,19 @@ def pinned_result(made: Tensor) -> Tensor:
 
 @method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the tensor lies in host memory that an accelerator reaches directly."""
     base = self._array.base
     while isinstance(base, np.ndarray):
         base = base.base
-    return type(base).__name__ == "PinnedMemory" and bool(self._keys & CPU)
+    return bool(self._keys & CPU) and base is not None and any(backend.is_pinned(base) for backend in _accelerators.active())
 
 
 @method
 def record_stream(self: Tensor, stream: Any) -> None:
     """Says that a stream uses the tensor's memory, so that it is not reused before the stream has passed."""
-    if self._keys & NPU:
-        from .._backends.npu.allocator import record_use
-        record_use(self._array, stream)
+    backend = _accelerators.of_keys(self._keys)
+    if backend is not None:
+        backend.record_use(self._array, stream)
 
 
 @method
@@ -479,7 +474,8 @@ def share_memory_(self: Tensor) -> Tensor:
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The legacy type name, or a copy in another type."""
     if dtype is None:
-        return f"torch.{'npu.' if self._keys & NPU else ''}{type_word(self.dtype)}Tensor"
+        place = f"{self.device.type}." if self._keys & ACCELERATORS else ""
+        return f"torch.{place}{type_word(self.dtype)}Tensor"
     if isinstance(dtype, TypedConstructor):
         dtype = dtype.dtype
     elif isinstance(dtype, str):
@@ -527,9 +523,6 @@ class UntypedStorage:
 
     def cpu(self) -> UntypedStorage:
         return self.to("cpu")
-
-    def npu(self, device: Any = None) -> UntypedStorage:
-        return self.to("npu" if device is None else f"npu:{device}" if isinstance(device, int) else device)
 
     def tolist(self) -> list[int]:
         return np.frombuffer(np.ascontiguousarray(self._root).tobytes(), np.uint8).tolist()

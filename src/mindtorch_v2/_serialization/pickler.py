@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import _accelerators
 from .. import _dtype as dt
 from .._device import device
-from .._keys import CPU, NPU
+from .._keys import ACCELERATORS, CPU, DEVICES
 from .._shape import Size
 from .._storage import root_array
 from .._tensor import Parameter, Tensor, wrap
@@ -85,9 +86,9 @@ class CheckpointPickler(_PythonPickler):
             data = t.detach()
             self._tensors_alive.append(data)
             return _REBUILD_PARAMETER, (data, t.requires_grad, OrderedDict())
-        if not t._keys & (CPU | NPU):
+        if not t._keys & (CPU | ACCELERATORS):
             t = t.cpu()      # says why that cannot be
-        root, offset = self._on_host(t) if t._keys & NPU else (root_array(t._array), t.storage_offset())
+        root, offset = self._on_host(t) if t._keys & ACCELERATORS else (root_array(t._array), t.storage_offset())
         stored = t.dtype in STORAGE_NAMES
         described = (_StorageRef(root, t.dtype if stored else dt.uint8, str(t.device), stored), offset, tuple(t.shape), t.stride(),
                      t.requires_grad, OrderedDict())
@@ -95,15 +96,15 @@ class CheckpointPickler(_PythonPickler):
 
     def _on_host(self, t: Tensor) -> tuple[np.ndarray, int]:
         """A copy of all the device memory that a tensor shares with others, made once, and where in it the tensor begins."""
-        from .._backends.npu.allocator import memory_of
-        from .._backends.npu.copies import to_host
-        memory = memory_of(t._array)
+        backend = _accelerators.of_keys(t._keys)
+        assert backend is not None
+        memory = backend.memory_of(t._array)
         if memory is None:
             return self._alive(np.empty(0, t.dtype.np)), 0
         if id(memory) not in self._copies:
-            whole = wrap(np.ndarray((memory.nbytes,), np.uint8, memory), dt.uint8, NPU, t.device)
-            self._copies[id(memory)] = to_host(whole)._array
-        return self._copies[id(memory)], (t.data_ptr() - memory.address) // t.element_size()
+            whole = wrap(np.ndarray((memory.nbytes,), np.uint8, memory), dt.uint8, t._keys & DEVICES, t.device)
+            self._copies[id(memory)] = whole.cpu()._array
+        return self._copies[id(memory)], (t.data_ptr() - np.ndarray((1,), np.uint8, memory).ctypes.data) // t.element_size()
 
     def _alive(self, array: np.ndarray) -> np.ndarray:
         self._tensors_alive.append(array)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _device
 from .. import _dtype as dt
-from .._keys import NPU
+from .._keys import DEVICES
 from .._shape import Size
 from .._storage import taken
 from .._tensor import Parameter, Tensor, wrap
@@ -74,11 +74,11 @@ def rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any, re
 
 def _on_device(storage: LoadedStorage, offset: int, size: Any, strides: Any, host: Tensor) -> Tensor:
     """A tensor over the device's copy of a storage; devices without memory (meta) get a tensor of their own."""
-    if storage.location.type != "npu" or not host.numel():
+    if storage.location.type == "meta" or not host.numel():
         return host.to(storage.location)
     whole = storage.placed()
     array = np.ndarray(tuple(size), storage.dtype.np, whole._array, offset, strides)
-    return wrap(array, storage.dtype, NPU, whole.device)
+    return wrap(array, storage.dtype, whole._keys & DEVICES, whole.device)
 
 
 def rebuild_tensor_of_type(storage: Any, storage_offset: Any, size: Any, stride: Any, requires_grad: Any, backward_hooks: Any,

@@ -23,7 +23,7 @@ class saved_tensors_hooks(modes.Switch):
 class save_on_cpu(saved_tensors_hooks):
     """Saves tensors in host memory and brings them back to their device for the backward pass."""
 
-    def __init__(self, pin_memory: bool = False, device_type: str = "npu") -> None:
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(t: Tensor) -> Any:
             return t.device, t.cpu()
 

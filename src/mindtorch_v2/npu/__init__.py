@@ -6,10 +6,10 @@ from typing import Any
 
 from .. import _device
 from .._backends.npu import random as _random
+from .._backends.npu.backend import activate
 from .._backends.npu.runtime import connect, current_index, reason, runtime, set_index, thread
 from .._backends.npu.streams import Event, Stream, current_stream, default_stream, index_of, set_current
 from .._errors import OutOfMemoryError
-from .._npu_missing import activate
 from .memory import (
     empty_cache,
     max_memory_allocated,

@@ -75,7 +75,7 @@ def empty_cache() -> None:
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """Free and total bytes of a device, as the driver sees them."""
-    from .._npu_missing import activate
+    from .._backends.npu.backend import activate
     activate()
     return allocator_of(index_of(device)).device_memory()
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from .._backends.npu import abi
 from .._backends.npu.allocator import allocator_of
+from .._backends.npu.backend import activate
 from .._backends.npu.runtime import runtime
 from .._backends.npu.streams import index_of
-from .._npu_missing import activate
 
 
 class DeviceProperties(NamedTuple):

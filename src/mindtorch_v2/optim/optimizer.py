@@ -9,7 +9,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-from .. import _observer, _owners
+from .. import _accelerators, _observer, _owners
 from .._autograd.hooks import RemovableHandle
 from .._dispatch import aten, modes
 from .._dtype import float32, get_default_dtype
@@ -322,7 +322,17 @@ def _type_name(value: Any) -> str:
 # What state dicts saved before a flag existed mean by leaving it out.
 _FLAGS: dict[str, Any] = {"amsgrad": False, "capturable": False, "centered": False, "decoupled_weight_decay": False,
                           "differentiable": False, "foreach": None, "fused": None, "maximize": False, "nesterov": False}
-_CAPTURABLE, _FUSED = ["npu"], ["cpu", "npu"]
+
+
+def _capturable() -> list[str]:
+    """The devices whose optimizers may be captured: PyTorch's rule names accelerators."""
+    return list(_accelerators.names())
+
+
+def _fused() -> list[str]:
+    """The devices that have fused optimizers."""
+    return ["cpu", *(name for name in _accelerators.names() if "_fused_adam_" in getattr(_accelerators.find(name), "composites", ()))]
+
 
 
 def new_step(value: float = 0.0, fused: bool = False) -> Tensor:
@@ -358,12 +368,12 @@ def check_flags(group: dict[str, Any], params: list[Tensor], also: str = "") -> 
         raise AssertionError("_foreach ops don't support autograd")
     if group.get("capturable"):
         for p in params:
-            if p.device.type not in _CAPTURABLE:
-                raise AssertionError(f"If capturable=True, params{also} and state_steps must be on supported devices: {_CAPTURABLE}.")
+            if p.device.type not in _capturable():
+                raise AssertionError(f"If capturable=True, params{also} and state_steps must be on supported devices: {_capturable()}.")
     if group.get("fused"):
         for p in params:
-            if p.device.type not in _FUSED or not p.is_floating_point():
-                raise RuntimeError(f"`fused=True` requires all the params to be floating point Tensors of supported devices: {_FUSED} "
+            if p.device.type not in _fused() or not p.is_floating_point():
+                raise RuntimeError(f"`fused=True` requires all the params to be floating point Tensors of supported devices: {_fused()} "
                                    f"but {p.dtype} and {p.device.type}")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from ... import _accelerators
 from ..._dispatch import aten
 from ..._dispatch.modes import grad_enabled
 from ..._dispatch.registry import composite
-from ..._keys import NPU
 
+_FUSED = "_scaled_dot_product_flash_attention_for_cpu"
 _FUSED_TYPES = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -36,7 +37,7 @@ def _mask_fits(mask: Any, query: Any, key: Any) -> bool:
 def _takes_fused(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, grouped: bool) -> bool:
     """PyTorch's conditions for its fused CPU kernel."""
     q, k, v = query._array, key._array, value._array
-    if query._keys & NPU or dropout_p > 0 or query.dtype.name not in _FUSED_TYPES \
+    if _accelerators.avoids(query._keys, _FUSED) or dropout_p > 0 or query.dtype.name not in _FUSED_TYPES \
             or not q.ndim == k.ndim == v.ndim == 4 or k.shape != v.shape:
         return False
     if mask is not None and ((mask.requires_grad and grad_enabled()) or not _mask_fits(mask, query, key)):

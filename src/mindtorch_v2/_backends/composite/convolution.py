@@ -2,16 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
+from ... import _accelerators
 from ..._dispatch import aten
 from ..._dispatch.checks import type_word
 from ..._dispatch.registry import composite
-from ..._dispatch.resolve import box
-from ..._keys import NPU
 from ..._ops.convolution import conv_transpose_output_size
-from ..._ops.table import find
 
 Ints = Sequence[int]
 _AXES = {1: ("width",), 2: ("height", "width"), 3: ("depth", "height", "width")}
@@ -189,11 +186,12 @@ def _convolution(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints
     _check_parameters(stride, padding, dilation, output_padding, groups)
     _check_shapes(input, weight, bias, padding, dilation, transposed, groups)
     _check_types(input, weight)
-    if input._keys & NPU:     # one operator for all ranks and directions, inside this op's event
+    own = _accelerators.replacement(input._keys, "_convolution")
+    if own is not None:      # one operator for all ranks and directions, inside this op's event
         if transposed:
             _check_transposed(input, weight, stride, padding, output_padding, dilation)
-        return _on_npu()(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic,
-                         cudnn_enabled, allow_tf32)
+        return own(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic,
+                   cudnn_enabled, allow_tf32)
     if rank > 1:
         return _leaf(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     if not input.is_contiguous():   # as an image, a permuted line would have its channels innermost
@@ -201,11 +199,6 @@ def _convolution(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints
     flat = _leaf(aten.unsqueeze(input, 2), aten.unsqueeze(weight, 2), bias, (1, *stride), (0, *padding), (1, *dilation), transposed,
                  (0, *output_padding), groups)
     return aten.squeeze(flat, 2)
-
-
-@cache
-def _on_npu() -> Callable[..., Any]:
-    return box(find("_convolution"), NPU)
 
 
 def _leaf(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,

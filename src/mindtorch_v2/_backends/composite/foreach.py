@@ -2,15 +2,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from math import isfinite
 from typing import Any
 
+from ... import _accelerators
 from ... import _dtype as dt
 from ..._dispatch import aten, modes
 from ..._dispatch.outputs import flat_tensors
 from ..._dispatch.registry import composite
-from ..._keys import CPU, META, NPU
+from ..._keys import CPU, META
 from ..._ops.foreach import ALPHA, BINARY, TENSOR, TERNARY, UNARY
 from ..._tensor import Tensor, bump_version
 from ..cpu.foreach import adam_step, sgd_step
@@ -158,14 +158,14 @@ def _may_run(name: str, params: Sequence[Any], found_inf: Any) -> bool:
         keys |= p._keys
     if keys & META:
         return False
-    if not keys & (CPU | NPU):
-        raise NotImplementedError(f"aten::{name} works on CPU and NPU tensors only; use foreach=True or the plain loop on other devices")
+    if not keys & CPU and _accelerators.replacement(keys, _step_name(name)) is None:
+        raise NotImplementedError(f"aten::{name} has no form for this device; use foreach=True or the plain loop")
     return found_inf is None or _number(found_inf) == 0
 
 
-def _device_steps() -> Any:
-    """The steps on NPUs, whose backend is loaded where there is one only."""
-    return import_module("..npu.programs_layers", __package__)
+def _step_name(name: str) -> str:
+    """By what name a backend offers the step of one parameter: AdamW's is Adam's, with `decoupled=True`."""
+    return "_fused_adam_" if name == "_fused_adamw_" else name
 
 
 def _written(*lists: Sequence[Any]) -> None:
@@ -183,9 +183,9 @@ def fused_sgd_(self: Sequence[Any], grads: Sequence[Any], momentum_buffer_list: 
     rate, scale = _number(lr), _number(grad_scale)
     buffers = momentum_buffer_list or [None] * len(self)
     for p, g, b in zip(self, grads, buffers):
-        if p._keys & NPU:
-            _device_steps().fused_sgd_(p, g, b, weight_decay=weight_decay, momentum=momentum, lr=rate, dampening=dampening,
-                                       nesterov=nesterov, maximize=maximize, is_first_step=is_first_step, grad_scale=scale)
+        if (on_device := _accelerators.replacement(p._keys, "_fused_sgd_")) is not None:
+            on_device(p, g, b, weight_decay=weight_decay, momentum=momentum, lr=rate, dampening=dampening, nesterov=nesterov,
+                      maximize=maximize, is_first_step=is_first_step, grad_scale=scale)
             continue
         sgd_step(p._array, g._array, None if b is None else b._array, weight_decay=weight_decay, momentum=momentum, lr=rate,
                  dampening=dampening, nesterov=nesterov, maximize=maximize, is_first_step=is_first_step, grad_scale=scale)
@@ -201,10 +201,10 @@ def _register_adam(name: str, decoupled: bool) -> None:
             return
         rate, scale = _number(lr), _number(grad_scale)
         for i, (p, g, m, s, step) in enumerate(zip(self, grads, exp_avgs, exp_avg_sqs, state_steps)):
-            if p._keys & NPU:
-                _device_steps().fused_adam_(p, g, m, s, max_exp_avg_sqs[i] if amsgrad else None, step=step, lr=rate,
-                                            beta1=_number(beta1), beta2=_number(beta2), weight_decay=weight_decay, eps=eps,
-                                            maximize=maximize, decoupled=decoupled, grad_scale=scale)
+            if (on_device := _accelerators.replacement(p._keys, "_fused_adam_")) is not None:
+                on_device(p, g, m, s, max_exp_avg_sqs[i] if amsgrad else None, step=step, lr=rate, beta1=_number(beta1),
+                          beta2=_number(beta2), weight_decay=weight_decay, eps=eps, maximize=maximize, decoupled=decoupled,
+                          grad_scale=scale)
                 continue
             most = max_exp_avg_sqs[i]._array if amsgrad else None
             adam_step(p._array, g._array, m._array, s._array, most, step=_number(step), lr=rate, beta1=_number(beta1), beta2=_number(beta2),

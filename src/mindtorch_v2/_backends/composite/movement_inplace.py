@@ -10,7 +10,7 @@ import numpy as np
 from ... import _observer
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
-from ..._keys import GRAD, META, NPU
+from ..._keys import ACCELERATORS, DEVICES, GRAD, META
 from ..._ops.movement_shapes import ordered_strides, storage_extent
 from ..._shape import contiguous_strides
 from ..._storage import Storage, root_array, taken
@@ -99,9 +99,9 @@ def resize_(self: Any, size: Sequence[int], memory_format: Any) -> Any:
     bytes_strides = [s * array.itemsize for s in strides]
     if not self._keys & META and (offset + needed) * array.itemsize <= root.nbytes and root.flags.forc:
         self._array = np.ndarray(shape, array.dtype, root, offset * array.itemsize, bytes_strides)
-    elif self._keys & NPU:
-        kept = wrap(np.ndarray((root.nbytes // array.itemsize - offset,), array.dtype, root, offset * array.itemsize), self.dtype, NPU,
-                    self.device)
+    elif self._keys & ACCELERATORS:
+        kept = wrap(np.ndarray((root.nbytes // array.itemsize - offset,), array.dtype, root, offset * array.itemsize), self.dtype,
+                    self._keys & DEVICES, self.device)
         grown = aten.zeros((needed,), dtype=self.dtype, device=self.device)
         aten.copy_(aten.narrow(grown, 0, 0, kept._array.size), kept)
         self._array = np.ndarray(shape, array.dtype, grown._array, 0, bytes_strides)

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from ... import _accelerators
 from ... import _dtype as dt
 from ..._dispatch import aten, modes
 from ..._dispatch.registry import composite
-from ..._keys import NPU
 from ..._python.creation import tensor
 
 Hidden = tuple[Any, ...]   # (h,) or (h, c)
@@ -142,7 +142,8 @@ def run_layers(step: Step, input: Any, sizes: Sequence[int] | None, states: Iter
         outputs = []
         for direction in range(directions):
             w, hidden = weights[layer * directions + direction], next(states)
-            if sizes is None and step is lstm_step and w.w_hr is None and input.dtype is dt.float32 and not input._keys & NPU:
+            if sizes is None and step is lstm_step and w.w_hr is None and input.dtype is dt.float32 \
+                    and not _accelerators.avoids(input._keys, "mkldnn_rnn_layer"):
                 out, state = run_lstm_layer(input, hidden, w, direction == 1)
             elif sizes is None:
                 out, state = run_padded(step, input, hidden, w, direction == 1)

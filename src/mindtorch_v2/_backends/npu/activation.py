@@ -1,27 +1,12 @@
-"""Puts the backend into the dispatcher, when a program first asks for an NPU."""
+"""What happens to devices when a fault has stopped one, and when the process is forked."""
 from __future__ import annotations
 
 import os
 
-from ... import _device
-from ..._dispatch.resolve import device_boxers
-from ..._tensor import DEVICE_OF_KEY
 from . import native, streams, timeline
 from .allocator import _allocators
-from .copies import NPU, _pinned
-from .runtime import bind, connect, current_index, runtime, unbind
-
-
-def activate() -> bool:
-    """Makes the dispatcher know NPUs; False where none can be used."""
-    if connect() is None:
-        return False
-    if NPU not in device_boxers:
-        from .boxing import box
-        DEVICE_OF_KEY[NPU] = _device.device("npu", 0)
-        _device.npu_index = current_index
-        device_boxers[NPU] = box
-    return True
+from .copies import _pinned
+from .runtime import bind, runtime, unbind
 
 
 def restart(index: int) -> None:

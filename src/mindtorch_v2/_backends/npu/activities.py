@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 import json
 import threading
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from ..device_work import MEMCPY, NOTHING, Work
+from ..device_work import MEMCPY, NOTHING, Result
 from . import clocks, mspti, native, timeline
 from .allocator import _allocators
 from .events import COPY_NAMES, EventTimes
@@ -34,14 +34,6 @@ class Host(Protocol):
         """Closes it."""
 
     recorder: Any     # what `open` and `now` go to, for the launcher in C to use directly where it is a native one; None for nothing
-
-
-class Result(NamedTuple):
-    """What happened on the devices, and how far its times can be trusted."""
-
-    work: Work
-    notes: dict[str, Any]        # source of the times, bound of their error
-    properties: str              # JSON: a list of devices
 
 
 class Watch:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import _dtype as dt
-from ..._keys import META, NPU
+from ..._accelerators import key_of
+from ..._keys import META
 from ..._ops.movement_shapes import storage_extent
 from ..._quiet import cast as cast_array
 from ..._shape import broadcast_shapes
@@ -20,8 +21,11 @@ from .launcher import Rejected, entry_of, launch
 from .runtime import bind, is_closed, runtime
 from .streams import Stream
 
-
 # --- pinned host memory -------------------------------------------------------------------------------------------------
+
+NPU = key_of("npu")
+
+
 class PinnedMemory(ctypes.c_char * (1 << 46)):  # type: ignore[misc]
     """Owns a piece of host memory that devices reach directly, while any array over it lives."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import _dtype as dt
+from ..._accelerators import key_of
 from ..._storage import native as recorder_module
 from ..._tensor import Parameter, Tensor, bump_version
 from . import abi, native, streams, timeline
@@ -146,7 +147,8 @@ def configured() -> Any:
             if not found.configure(addresses, kinds, Rejected, np.ndarray, _samples()):
                 found = None
         if found is not None and recorder_module is not None:
-            plans_calls = found.configure_plans(recorder_module.TensorFields, Tensor, Parameter, np.ndarray, bump_version, _fail, dt.dtype)
+            plans_calls = found.configure_plans(recorder_module.TensorFields, Tensor, Parameter, np.ndarray, bump_version, _fail, dt.dtype,
+                                                key_of("npu"))
         _shim = found or False
     return _shim
 

@@ -27,7 +27,7 @@ static bool types_fit(const Call *call, const Arguments *arguments)
 
 static bool takes_arrays(const Call *call, const Arguments *arguments, long device)
 {
-    bool is_readable = device == KEY_CPU || (call->is_view && device == KEY_NPU);
+    bool is_readable = device == KEY_CPU || (call->is_view && is_accelerator(device));
     bool is_differentiated_through =
         call->composite && !call->gradient.node && arguments->keys & KEY_GRAD && !thread_has_no_grad();
     return call->kernel && is_readable && !is_differentiated_through && types_fit(call, arguments)

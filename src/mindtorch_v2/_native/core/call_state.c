@@ -8,7 +8,7 @@ PyObject *settle, *explain, *as_array, *check_writable, *type_by_number, *bool_t
 PyObject *next_sequence_nr;
 long mode_word;
 Core *active_core;
-static PyObject *device_keys[KEY_DEVICES + 1]; /* keys of tensors without gradient, by device */
+static PyObject *device_keys[KEY_END + 1]; /* keys of tensors without gradient: 0, then those of the devices by bit */
 static PyObject *s_shape;
 static PyObject *inexact_types[32];
 static int inexact_count;
@@ -149,12 +149,12 @@ bool is_plain_call(void)
 
 PyObject *key_number(long key)
 {
-    return device_keys[key];
+    return device_keys[key && !(key & (key - 1)) ? 1 + __builtin_ctzl((unsigned long)key) : 0];
 }
 
 PyObject *cpu_tensor_keys(void)
 {
-    return device_keys[KEY_CPU];
+    return key_number(KEY_CPU);
 }
 
 /* Whether a view is all that is left of what it views: the tensor and the array are held by nothing else. */
@@ -198,8 +198,8 @@ static int take_inexact(PyObject *types)
 
 static int make_keys(void)
 {
-    for (long key = 0; key <= KEY_DEVICES; key++)
-        if (!device_keys[key] && !(device_keys[key] = PyLong_FromLong(key)))
+    for (int bit = 0; bit <= KEY_END; bit++)
+        if (!device_keys[bit] && !(device_keys[bit] = PyLong_FromLong(bit ? 1L << (bit - 1) : 0)))
             return -1;
     return s_shape || (s_shape = PyUnicode_InternFromString("shape")) ? 0 : -1;
 }

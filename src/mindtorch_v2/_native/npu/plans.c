@@ -67,6 +67,7 @@ typedef struct {
 
 static PyTypeObject *tensor_base; /* what tensors are made by: their fields, and nothing else */
 static PyTypeObject *tensors, *parameters, *arrays;
+static long npu_key;
 static PyObject *npu_keys, *bump_version, *failed, *dtype_class;
 static struct {
     PyObject *object;
@@ -110,7 +111,7 @@ static bool add_tensor(Arguments *arguments, int place, PyObject *value)
     const Tensor *tensor = (const Tensor *)value;
     if (tensor->array == NULL || tensor->dtype == NULL || tensor->keys == NULL || Py_TYPE(tensor->array) != arrays)
         return false;
-    if ((PyLong_AsLong(tensor->keys) & KEY_DEVICES) != KEY_NPU)
+    if ((PyLong_AsLong(tensor->keys) & KEY_DEVICES) != npu_key)
         return false;
     const ArrayFields *array = (const ArrayFields *)tensor->array;
     const ElementType *type = element_type(tensor->dtype);
@@ -602,21 +603,21 @@ PyTypeObject Planned_Type = {
     .tp_members = planned_members,
 };
 
-/* configure_plans(fields of tensors, Tensor, Parameter, ndarray, bump_version, failed, class of element types) -> whether tensors
+/* configure_plans(fields of tensors, Tensor, Parameter, ndarray, bump_version, failed, class of element types, key) -> whether tensors
  * are laid out as they are read here. failed(phase, status, name) raises. */
 PyObject *plans_configure(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *fields, *tensor, *parameter, *array, *bump, *fail, *dtype;
-    if (!PyArg_ParseTuple(args, "O!O!O!O!OOO", &PyType_Type, &fields, &PyType_Type, &tensor, &PyType_Type, &parameter,
-                          &PyType_Type, &array, &bump, &fail, &dtype)) {
+    if (!PyArg_ParseTuple(args, "O!O!O!O!OOOl", &PyType_Type, &fields, &PyType_Type, &tensor, &PyType_Type, &parameter,
+                          &PyType_Type, &array, &bump, &fail, &dtype, &npu_key)) {
         return NULL;
     }
     if (((PyTypeObject *)fields)->tp_basicsize != (Py_ssize_t)sizeof(Tensor)
         || !PyType_IsSubtype((PyTypeObject *)tensor, (PyTypeObject *)fields)) {
         Py_RETURN_FALSE;
     }
-    if (npu_keys == NULL && (npu_keys = PyLong_FromLong(KEY_NPU)) == NULL)
+    if (npu_keys == NULL && (npu_keys = PyLong_FromLong(npu_key)) == NULL)
         return NULL;
     Py_XSETREF(bump_version, Py_NewRef(bump));
     Py_XSETREF(failed, Py_NewRef(fail));

@@ -717,8 +717,8 @@ static int intern_names(void)
 PyMODINIT_FUNC PyInit__core(void)
 {
     if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || modes_setup() < 0
-        || PyType_Ready(&Call_Type) < 0 || PyType_Ready(&Overloads_Type) < 0 || PyType_Ready(&Quiet_Type) < 0 || buffer_setup() < 0
-        || PyType_Ready(&Stacks_Type) < 0 || PyType_Ready(&Core_Type) < 0)
+        || PyType_Ready(&Call_Type) < 0 || PyType_Ready(&Overloads_Type) < 0 || PyType_Ready(&Quiet_Type) < 0
+        || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0 || PyType_Ready(&Core_Type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (!module || PyModule_AddFunctions(module, monitoring_functions) < 0
@@ -751,7 +751,8 @@ PyMODINIT_FUNC PyInit__core(void)
         }
     }
 #define NAMED_BIT(name, value) {#name, value},
-    static const NamedNumber key_bits[] = {KEY_BITS(NAMED_BIT){"DEVICES", KEY_DEVICES}};
+    static const NamedNumber key_bits[] = {KEY_BITS(NAMED_BIT){"ACCELERATORS", KEY_ACCELERATORS},
+                                           {"DEVICES", KEY_DEVICES}};
     if (launches_setup(module) < 0
         || export_numbers(module, "KEY_BITS", key_bits, sizeof key_bits / sizeof *key_bits) < 0
         || calls_export(module) < 0) {

@@ -4,11 +4,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from ... import _device, _observer, _owners
+from ... import _accelerators, _device, _observer, _owners
 from ... import _dtype as dt
 from ..._autograd.grad_mode import no_grad
 from ..._autograd.hooks import RemovableHandle
 from ..._dispatch import aten
+from ..._python.devices import module_mover
 from ..._tensor import Tensor
 from . import _hooks
 from ._hooks import (
@@ -183,11 +184,6 @@ class Module(RegistrationMixin, StateMixin):
         """Moves everything to the CPU."""
         return self._apply(lambda t: t.cpu())
 
-    def npu(self: T, device: int | str | None = None) -> T:
-        """Moves everything to an NPU."""
-        place = _device.device("npu", device) if isinstance(device, int) else _device.device(device or "npu")
-        return self._apply(lambda t: t.to(place))
-
     def cuda(self: T, device: int | str | None = None) -> T:
         """Asks for a CUDA device, and is refused: there is none."""
         return self._apply(lambda t: t.cuda(device))
@@ -312,3 +308,4 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_device.de
     return None if device is None else _device.resolve(device), dtype, non_blocking
 
 
+_accelerators.each_name(lambda name: setattr(Module, name, module_mover(name)))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import _accelerators
 from ..analysis.tree import EventTree
 from ..record.kinds import Kind
 from ..store.event_store import EventStore, kept_ancestors
@@ -156,11 +157,13 @@ class _Trace:
 
     def _device_names(self, device: int) -> tuple[str, int, str]:
         """The label of a device, its place among the tracks, and its name where it does not go by the process's."""
-        kind = (self.metadata.use_device or "device").upper()
-        if kind != "NPU":
-            return f"{kind} {device}", _SORT_DEVICES + device, ""
+        named = next((s.name.rpartition(" stream ")[0] for s in self.tracks.streams if s.device == device), "")
+        name = named.lower() if named.lower() in _accelerators.names() else self.metadata.use_device or "device"
+        backend = _accelerators.find(name) if name in _accelerators.names() else None
+        if backend is None or not backend.title:
+            return f"{name.upper()} {device}", _SORT_DEVICES + device, ""
         simulated = " (simulated)" if "(simulated)" in self.metadata.device_properties else ""
-        return f"Ascend NPU{simulated}", _SORT_DEVICES + device, f"NPU {device}"
+        return f"{backend.title}{simulated}", _SORT_DEVICES + device, f"{name.upper()} {device}"
 
     # ---- memory ---------------------------------------------------------------------------------------------
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 import json
 import os
 
-from ..._device import FOREIGN, TYPES
+from ..._device import FOREIGN, types
 from ..analysis.memory import Change, changes, find_blocks, in_pytorchs_terms, running_totals
 from ..analysis.memory_peak import Holder, held_at_peak
 from ..analysis.tree import EventTree
-from ..record.enums import DeviceType
+from ..record.row_format import type_number
 from ..store.event_store import EventStore
 from .atomic import atomic_writer
 from .memory_page import page
@@ -63,10 +63,9 @@ def make_timeline(tree: EventTree, device: str | None = None) -> MemoryProfileTi
     use_device = tree.store.metadata.use_device
     wanted = str(device) if device is not None else f"{use_device}:0" if use_device else "cpu"
     kind, _, index = wanted.partition(":")
-    if kind not in TYPES + FOREIGN or (index and not index.isdigit()):
-        raise RuntimeError(f"Expected one of {', '.join(TYPES + FOREIGN)} device type at start of device string: {wanted}")
-    known = {"cpu": DeviceType.CPU, "npu": DeviceType.NPU, "meta": DeviceType.Meta}.get(kind)
-    if known is None:
+    if kind not in types() + FOREIGN or (index and not index.isdigit()):
+        raise RuntimeError(f"Expected one of {', '.join(types() + FOREIGN)} device type at start of device string: {wanted}")
+    if kind not in types():
         return MemoryProfileTimeline([], wanted)
-    blocks = find_blocks(tree, known.value, int(index) if index else -1)
+    blocks = find_blocks(tree, type_number(kind), int(index) if index else -1)
     return MemoryProfileTimeline(changes(tree, blocks), wanted, held_at_peak(tree.store, blocks))

@@ -12,6 +12,7 @@ from ..._observer import NODE_PREFIX
 from ..record.descriptions import Metadata, ModuleInfo, Options, ThreadInfo
 from ..record.enums import DeviceType
 from ..record.kinds import DEVICE_KINDS, LAUNCHING_KINDS, LOADING_PREFIX, PYTHON_KINDS, Flag, Kind
+from ..record.row_format import type_number
 from ..store.event_store import EventStore, MemoryTable, StackTable, in_order
 from .dialects import resolve_categories, with_addresses
 from .inputs import InputTable
@@ -25,8 +26,6 @@ _SAFE = 1 << 53
 _OWN_KEYS = frozenset({"schemaVersion", "deviceProperties", "trace_id", "host_name", "displayTimeUnit", "baseTimeNanoseconds",
                        "traceName", "use_device", "dropped_events", "profile_memory", "with_stack", "record_shapes",
                        "with_modules", "with_flops", BLOCKS_KEY})
-_DEVICE_TYPES = {"cuda": DeviceType.CUDA, "xpu": DeviceType.XPU, "mtia": DeviceType.MTIA, "hpu": DeviceType.HPU,
-                 "npu": DeviceType.NPU}
 _IS_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
 _IS_PYTHON = np.isin(np.arange(256), [int(kind) for kind in PYTHON_KINDS])
 _LAUNCHES = np.isin(np.arange(256), [int(kind) for kind in LAUNCHING_KINDS])
@@ -75,7 +74,7 @@ def build(raw: Collected) -> EventStore:
     columns["kind"] = _with_backward(kinds, columns, list(raw.strings))
     columns["launcher"] = _launchers(columns)
     use_device = _device_name(raw, bool(_IS_DEVICE[kinds].any()))
-    device = int(_DEVICE_TYPES.get(use_device or "", DeviceType.PrivateUse1).value)
+    device = type_number(use_device or "")
     columns["device_type"] = np.where(_IS_DEVICE[kinds], device, 0)
     columns["step"] = _steps(columns, list(raw.strings))
     stacks = _stacks(raw, columns)

@@ -4,10 +4,9 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
+from ... import _accelerators
 from .enums import ProfilerActivity
 from .stacks import PACKAGE
 
@@ -62,15 +61,21 @@ def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level)
 
 
-def npu_available() -> bool:
-    """Whether this process can use an NPU."""
-    root = __name__.partition(".profiler")[0]
-    return find_spec(f"{root}.npu") is not None and bool(import_module(f"{root}.npu").is_available())
+def is_usable(name: str) -> bool:
+    """Whether this process can use the accelerator of this name."""
+    backend = _accelerators.find(name) if name in _accelerators.names() else None
+    return backend is not None and backend.is_available()
+
+
+def activity_of(name: str) -> ProfilerActivity:
+    """The activity whose profiles show what an accelerator did."""
+    backend = _accelerators.find(name)
+    return ProfilerActivity.PrivateUse1 if backend is None else ProfilerActivity[backend.activity]
 
 
 def supported_activities() -> set[ProfilerActivity]:
     """What can be recorded here."""
-    return {ProfilerActivity.CPU, ProfilerActivity.NPU} if npu_available() else {ProfilerActivity.CPU}
+    return {ProfilerActivity.CPU, *(ProfilerActivity[backend.activity] for backend in _accelerators.available())}
 
 
 def kineto_available() -> bool:
@@ -124,11 +129,11 @@ def check_filters(filters: Mapping[ProfilerActivity, Sequence[str]]) -> None:
                 raise RuntimeError(f"Unknown or non-member activity type name: '{name}'")
 
 
-def device_of(activities: set[ProfilerActivity]) -> str | None:
-    """The device that the activities name, if any."""
-    for activity, name in ((ProfilerActivity.CUDA, "cuda"), (ProfilerActivity.XPU, "xpu"), (ProfilerActivity.MTIA, "mtia"),
-                           (ProfilerActivity.HPU, "hpu"), (ProfilerActivity.NPU, "npu"),
-                           (ProfilerActivity.PrivateUse1, "privateuseone")):
-        if activity in activities:
-            return name
-    return None
+def devices_of(activities: set[ProfilerActivity]) -> list[str]:
+    """The devices that the activities name: those that are not here by PyTorch's names, accelerators by theirs."""
+    foreign = (ProfilerActivity.CUDA, ProfilerActivity.XPU, ProfilerActivity.MTIA, ProfilerActivity.HPU)
+    found = [activity.name.lower() for activity in foreign if activity in activities]
+    here = [backend.name for backend in _accelerators.available() if ProfilerActivity[backend.activity] in activities]
+    shown = {activity_of(name) for name in here}
+    missing = [a for a in ProfilerActivity if a in activities and a not in (*foreign, ProfilerActivity.CPU, *shown)]
+    return [*found, *here, *("privateuseone" if a is ProfilerActivity.PrivateUse1 else a.name.lower() for a in missing)]

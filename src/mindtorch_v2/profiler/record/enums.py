@@ -28,7 +28,7 @@ class ProfilerAction(Enum):
 
 
 class ProfilerActivity(_Named):
-    """Who may be recorded. Strings such as "cpu" and "npu" stand for members wherever activities are given."""
+    """Who may be recorded. Strings such as "cpu" stand for members wherever activities are given."""
 
     CPU = 0
     XPU = 1

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ... import _accelerators
+
 SHAPES, STACKS, MODULES, LISTENERS = 1, 2, 4, 8   # bits of Recorder.detail: what makes a row cost more than its times
 
 ROW_FIELDS = ("row", "start_ns", "label", "parent", "sequence_nr")
@@ -10,13 +12,25 @@ DETAIL_FIELDS = ("row", "forward_thread", "inputs", "stack", "module")   # only 
 END_FIELDS = ("row", "end_ns")
 CUT_FIELDS = ("call", "event", "parent")   # a Python call ended before an event that began in it, whose parent is what called it
 MEMORY_FIELDS = ("time_ns", "block", "address", "nbytes", "device", "row")   # device: type << 16 | index
-DEVICE_NUMBERS = {"cpu": 0, "cuda": 1, "meta": 14, "privateuseone": 20, "npu": 21}
+_RESERVED = 20                   # for devices of others: DeviceType.PrivateUse1
+DEVICE_NUMBERS = {"cpu": 0, "cuda": 1, "hpu": 15, "meta": 14, "mtia": 19, "privateuseone": _RESERVED, "xpu": 12}   # as DeviceType has them
 TENSORS = 1 << 30                # beside the device of a beginning: a tensor took the memory
 
 
 def device_number(device_type: str, device_index: int) -> int:
     """A device as one number."""
-    return DEVICE_NUMBERS.get(device_type, 20) << 16 | device_index
+    return type_number(device_type) << 16 | device_index
+
+
+def type_number(device_type: str) -> int:
+    """The number of a device type, as `DeviceType` has it; accelerators tell their own."""
+    number = DEVICE_NUMBERS.get(device_type)
+    if number is None:
+        backend = _accelerators.find(device_type) if device_type in _accelerators.names() else None
+        number = _RESERVED if backend is None else backend.number
+        if backend is not None:
+            DEVICE_NUMBERS[device_type] = number
+    return number
 
 
 class Position(NamedTuple):

@@ -8,14 +8,13 @@ import socket
 import sys
 import threading
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from ..._dispatch.modes import call_locked, install_observer, remove_observer
 from ..._guarded import guarded
 from . import clock
 from .descriptions import Metadata, Options
-from .devices import described, watch_of
+from .devices import Results, Watches, watch_of
 from .kinds import PYTHON_KINDS, Kind
 from .live_blocks import LiveBlock, find_live_blocks
 from .native_recorder import NativeRecorder, NativeTracer
@@ -41,12 +40,11 @@ class Session:
     """One window. `start` and `stop` may be called on different threads; the thread that starts it is recorded. What a
     `warming` one records is of no use to anyone: it exists so that calls are observed for the first time before it counts."""
 
-    def __init__(self, options: Options, warming: bool = False, use_device: str | None = None) -> None:
+    def __init__(self, options: Options, warming: bool = False, devices: Sequence[str] = ()) -> None:
         self.options = options
-        self.use_device = use_device
-        self._watch: Any = None          # of the device's launches
-        self._first_launch = 0
-        self._device: Any = None         # what ran on devices, once the window has ended
+        self.devices = tuple(devices)    # whose launches are watched
+        self._watch: Watches | None = None
+        self._device: Results | None = None     # what ran on devices, once the window has ended
         self._displaced = False          # another profile function took the place of the one that records Python calls
         self._told = False               # whether that was said
         self.warming = warming
@@ -76,9 +74,9 @@ class Session:
         self.epoch_offset_ns = clock.current().epoch_offset()
         self.thread = recorder.adopt().info.number
         self._stray_at, self._dropped_at = recorder.stray_count, recorder.dropped
-        self._watch = watch_of(self.use_device)
+        self._watch = watch_of(self.devices)
         if self._watch is not None:
-            self._first_launch = self._watch.start()
+            self._watch.start()
         self._open_spans()
         held = self._look(new=True)
         self.start_ns = recorder.now()
@@ -197,7 +195,7 @@ class Session:
     def _stop_watch(self) -> None:
         watch, self._watch = self._watch, None
         if watch is not None:
-            self._device = watch.stop(self._first_launch)
+            self._device = watch.stop()
 
     def _leave(self) -> None:
         """Takes the session off the register."""
@@ -207,7 +205,7 @@ class Session:
 
     def _metadata(self, trace_id: str, user: Mapping[str, str] | None, use_device: str | None,
                   record_function_base: int | None) -> Metadata:
-        notes, properties = ({}, "[]") if self._device is None else (described(self._device, use_device or ""), self._device.properties)
+        notes, properties = ({}, "[]") if self._device is None else (self._device.described(), self._device.properties)
         if self._displaced:
             notes = {**notes, "python_calls": json.dumps("incomplete: another profile function was set meanwhile")}
         return Metadata(self.start_ns, self.stop_ns, self.epoch_offset_ns, os.getpid(), _process_name(),

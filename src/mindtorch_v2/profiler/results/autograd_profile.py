@@ -13,9 +13,10 @@ from os import PathLike
 from types import TracebackType
 from typing import Any
 
+from ... import _accelerators
 from ..._dispatch.modes import call_locked
 from ..._guarded import guarded
-from ..record.config import _ExperimentalConfig, check_filters, npu_available, warn_caller
+from ..record.config import _ExperimentalConfig, activity_of, check_filters, is_usable, warn_caller
 from ..record.descriptions import Options
 from ..record.enums import ProfilerActivity, ProfilerState
 from ..record.session import Session
@@ -58,8 +59,7 @@ def _microseconds_since(start: int) -> int:
 
 _UNAVAILABLE = {"cuda": "CUDA is not available, disabling CUDA profiling",
                 "xpu": "XPU is not available, disabling XPU profiling",
-                "hpu": "HPU is not available, disabling HPU profiling",
-                "npu": "NPU is not available, disabling NPU profiling"}
+                "hpu": "HPU is not available, disabling HPU profiling"}
 
 
 class profile:
@@ -87,6 +87,7 @@ class profile:
         if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
             raise ValueError("post_processing_timeout_s must be non-negative")
         self.use_device = self._usable_device(use_device, use_kineto)
+        self.also_watched: tuple[str, ...] = ()      # further devices whose work the results show
         self.entered = False
         self.record_shapes = record_shapes or with_flops
         self.with_flops, self.profile_memory = with_flops, profile_memory
@@ -113,19 +114,21 @@ class profile:
 
     @staticmethod
     def _usable_device(name: str | None, use_kineto: bool) -> str | None:
-        if name is None or (name == "npu" and npu_available()):
+        if name is None or is_usable(name):
             return name
         if name == "mtia" and not use_kineto:
             raise AssertionError("Legacy MTIA profiling is not supported. Requires use_kineto=True on MTIA devices.")
-        warn_caller(_UNAVAILABLE.get(name, f"The {name} is not a valid device option."))
+        known = f"{name.upper()} is not available, disabling {name.upper()} profiling" if name in _accelerators.names() else \
+            f"The {name} is not a valid device option."
+        warn_caller(_UNAVAILABLE.get(name, known))
         return None
 
     def _activities(self, use_cpu: bool, use_kineto: bool) -> set[ProfilerActivity]:
         if not use_cpu and not use_kineto:
             raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
         found = {ProfilerActivity.CPU} if use_cpu else set()
-        if self.use_device == "npu":
-            found.add(ProfilerActivity.NPU)
+        if self.use_device is not None:
+            found.add(activity_of(self.use_device))
         if not found:
             raise AssertionError("No activities specified for the profiler")
         return found
@@ -205,7 +208,7 @@ class profile:
         self.entered = True
         self._metadata = {}
         self._record_function_base = record_function_base
-        self._session = Session(self._options, use_device=self.use_device)
+        self._session = Session(self._options, devices=[] if self.use_device is None else [self.use_device, *self.also_watched])
         self._session.start(step)
         _windows.add(self)
         self.profiling_start_time_ns = self._session.start_ns

@@ -5,11 +5,20 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-_LAUNCH = re.compile(r"(cuda|cu|hip|npu|aclrt|acl)\w*(Launch|Memcpy|Memset)\w*", re.IGNORECASE)
+from ... import _accelerators
+
+
+@cache
+def _launch() -> re.Pattern[str]:
+    """The names of calls into runtimes that put work onto devices."""
+    prefixes = ["cuda", "cu", "hip", *(prefix for backend in _accelerators.known() for prefix in backend.runtime_prefixes)]
+    return re.compile(rf"({'|'.join(prefixes)})\w*(Launch|Memcpy|Memset)\w*", re.IGNORECASE)
+
 _SOURCE = re.compile(r"\.py\(\d+\)")
 _PEAK = 4                 # a queue of so many launches is one that the host keeps filled
 _WEIGHT_OF_SELF_TIME = 0.6
@@ -205,7 +214,7 @@ def _is_device_work(event: Any) -> bool:
 
 
 def _is_launch(event: Any) -> bool:
-    return not _is_device_work(event) and _LAUNCH.fullmatch(_name(event)) is not None
+    return not _is_device_work(event) and _launch().fullmatch(_name(event)) is not None
 
 
 def _standardised(values: Sequence[float]) -> np.ndarray:

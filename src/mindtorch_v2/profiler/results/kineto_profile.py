@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._guarded import guarded
 from ..analysis.modules import ModuleReport
-from ..record.config import _ExperimentalConfig, device_of, parse_activities, warn_caller
+from ..record.config import _ExperimentalConfig, devices_of, is_usable, parse_activities, warn_caller
 from ..record.enums import ProfilerActivity
 from . import autograd_profile
 from .event_list import EventList
@@ -68,7 +68,9 @@ class _KinetoProfile:
         self.profiler: autograd_profile.profile | None = None
         self.has_cudagraphs = False
         self.mem_tl: Any = None
-        self.use_device = device_of(self.activities)
+        devices = devices_of(self.activities)
+        self.use_device = next(iter(devices), None)
+        self._also_watched = tuple(name for name in devices[1:] if is_usable(name))
         self.preset_metadata: dict[str, str] = {}
         self._finished: autograd_profile.profile | None = None
         self._unread = False           # a recorded cycle that nobody has been told of
@@ -113,6 +115,7 @@ class _KinetoProfile:
             experimental_config=self.experimental_config, acc_events=self.acc_events,
             custom_trace_id_callback=self.custom_trace_id_callback,
             post_processing_timeout_s=self.post_processing_timeout_s, activity_filters=self.activity_filters)
+        self.profiler.also_watched = self._also_watched
         self.profiler._prepare_trace()
 
     def _loses_events(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._dispatch import modes
 from ..record import clock
-from ..record.config import _ExperimentalConfig
+from ..record.config import _ExperimentalConfig, devices_of, is_usable
 from ..record.enums import ActiveProfilerType, ProfilerActivity, ProfilerState, RecordScope
 from ..record.kinds import Kind
 from ..record.recorder import recorder
@@ -65,7 +65,8 @@ def _window(config: ProfilerConfig, activities: Iterable[ProfilerActivity],
         raise TypeError(f"Expected a ProfilerConfig, got {type(config).__name__}")
     chosen = set(activities)
     made = profile(use_cpu=ProfilerActivity.CPU in chosen, use_kineto=config.state in _KINETO_STATES,
-                   use_device="npu" if ProfilerActivity.NPU in chosen else None, record_shapes=config.report_input_shapes,
+                   use_device=next((name for name in devices_of(chosen) if is_usable(name)), None),
+                   record_shapes=config.report_input_shapes,
                    with_flops=config.with_flops, profile_memory=config.profile_memory, with_stack=config.with_stack,
                    with_modules=config.with_modules, experimental_config=config.experimental_config,
                    activity_filters={a: list(names) for a, names in (activity_filter or {}).items()})

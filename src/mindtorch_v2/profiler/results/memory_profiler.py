@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ... import _accelerators
 from ..._device import device as Device
 from ..analysis.memory import Blocks, find_blocks, in_pytorchs_terms
 from ..analysis.tree import EventTree
@@ -137,7 +138,7 @@ class MemoryProfile:
                  for t, i in zip(table.device_type.tolist(), table.device_index.tolist())}
         for kind, index in sorted(pairs):
             name = DeviceType(kind).name.lower()
-            device = Device(name, index) if index >= 0 and name in ("npu", "cuda") else Device("cpu")
+            device = Device(name, index) if index >= 0 and (name in _accelerators.names() or name == "cuda") else Device("cpu")
             yield from self._entries_of(find_blocks(self._tree, kind, index), device)
 
     def _entries_of(self, blocks: Blocks, device: Any) -> Iterator[TimelineEntry]:

@@ -71,8 +71,8 @@ def build_store(recording: Recording) -> EventStore:
     steps = columns["kind"] == Kind.STEP
     if steps.any():
         columns["sequence_nr"] = np.where(steps, -1, columns["sequence_nr"])
-    if (columns["kind"] == Kind.RUNTIME).any() or (window.device is not None and len(window.device.work.number)):
-        columns, infos = add_device_rows(columns, strings, infos, window.device, metadata.use_device or "npu",
+    if (columns["kind"] == Kind.RUNTIME).any() or (window.device is not None and window.device.has_work):
+        columns, infos = add_device_rows(columns, strings, infos, () if window.device is None else window.device.parts,
                                          partial(_steps, steps=window.steps))
     columns, memory["row"], scratch["row"] = in_order(columns, memory["row"], scratch["row"])
     for column in columns.values():

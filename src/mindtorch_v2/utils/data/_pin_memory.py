@@ -1,18 +1,18 @@
-"""Batches in host memory that an NPU reaches directly, so that copies to it need not wait."""
+"""Batches in host memory that an accelerator reaches directly, so that copies to it need not wait."""
 from __future__ import annotations
 
 import collections.abc
 import copy
 import warnings
-from importlib import import_module
 from typing import Any
 
+from ... import _accelerators
 from ..._tensor import Tensor
 
 
 def can_pin() -> bool:
     """Whether there is a device to pin memory for; warns if not."""
-    if import_module(f"{__package__.partition('.utils')[0]}.npu").is_available():
+    if _accelerators.available():
         return True
     warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
                   UserWarning, stacklevel=4)

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .... import _accelerators
 from . import common
 
 __all__ = ["Timer", "timer", "Language"]
@@ -21,9 +22,8 @@ _MOST_RUNS = 2**31 - 1
 
 def timer() -> float:
     """Seconds on a clock; work that devices have not finished yet is waited for."""
-    npu = sys.modules.get(f"{_ROOT}.npu")
-    if npu is not None and npu.is_initialized():
-        npu.synchronize()
+    for backend in _accelerators.active():
+        backend.synchronize()
     return timeit.default_timer()
 
 
