@@ -62,9 +62,10 @@ def test_gradients_are_switched_off_only_where_that_is_certain_to_be_undone():
 
 
 # The profiler's rooms: each imports itself and what stands before it. Modules that carry PyTorch's names belong to the room named here.
-ROOMS = ["record", "store", "load", "analysis", "export", "report", "results", "cli", "profiler"]
+ROOMS = ["record", "store", "load", "analysis", "export", "report", "results", "profiler", "cli"]
 ROOM_OF_MODULE = {"itt": "record", "record_function": "record", "schedule": "record", "_memory_profiler": "results",
-                  "_pattern_matcher": "results", "_utils": "results", "profiler": "profiler", "__init__": "profiler"}
+                  "_pattern_matcher": "results", "_utils": "results", "profiler": "profiler", "__init__": "profiler",
+                  "__main__": "cli"}
 
 
 def _room(parts: tuple[str, ...]) -> str:

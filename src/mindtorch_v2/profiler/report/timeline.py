@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from ..analysis.flows import find_flows
+from ..analysis.lanes import depths_of, tracks_of
 from ..analysis.operators import users_lines
 from ..analysis.steps import Steps, window_of
 from ..analysis.tree import EventTree
 from ..analysis.values import plain_shapes
-from ..record.kinds import DEVICE_KINDS, Flag, Kind
+from ..record.kinds import Kind
 from ..store.event_store import EventStore, kept_ancestors
 
 MOST_EVENTS = 420_000
@@ -29,7 +30,6 @@ _NAME_CHARACTERS, _TEXT_CHARACTERS = 600_000, 200_000  # of all names; of all sh
 _SEEN = 4_000  # a gap of this part of the window, and shorter ones, cannot be seen
 _LONGEST_TEXT = 240
 _TIME_PLANES = 6  # 2**48 ns: three days
-_IS_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ def _kept(store: EventStore, steps: Steps, wanted: list[int], most: int) -> np.n
 
 
 def _placed(store: EventStore, keep: np.ndarray) -> Placed:
-    track, tracks = _tracks(store)
-    depth = _depths(store, track)
+    track, tracks = tracks_of(store)
+    depth = depths_of(store, track)
     start, end, name, count, rows = (
         store.start_ns,
         store.end_ns,
@@ -150,60 +150,6 @@ def _merged(store: EventStore, keep: np.ndarray, track: np.ndarray, depth: np.nd
     end = np.maximum.reduceat(store.end_ns[members], first)
     head = members[first]
     return store.start_ns[head], end, store.name[head], count, np.full(len(head), -1), track[head], depth[head]
-
-
-# ---- tracks and depths ------------------------------------------------------------------------------------------------
-
-
-def _tracks(store: EventStore) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """The track of each row, and the tracks: one per thread, task and stream, and one for what does not nest on its thread."""
-    apart = (store.flags & np.uint8(Flag.ASYNC) != 0) & ~_IS_DEVICE[store.kind]
-    track = np.where(apart, len(store.threads), store.thread)
-    infos: list[dict[str, Any]] = []
-    for thread in store.threads:
-        if thread.device >= 0:
-            infos.append({"name": f"device {thread.device}: {thread.name}", "kind": "stream"})
-        else:
-            infos.append(
-                {
-                    "name": f"task {thread.name}" if thread.task else f"{thread.name or 'thread'} ({thread.os_id})",
-                    "kind": "task" if thread.task else "thread",
-                }
-            )
-    return track, [*infos, {"name": "asynchronous", "kind": "async"}]
-
-
-def _depths(store: EventStore, track: np.ndarray) -> np.ndarray:
-    """How deep each row lies on its track: as recorded where rows nest, else the first free place."""
-    parent = np.where((store.parent >= 0) & (np.append(track, -1)[store.parent] == track), store.parent, -1)
-    depth = np.zeros(len(store), np.int64)
-    inside = np.flatnonzero(parent >= 0)
-    at = parent[inside]
-    while len(inside):
-        depth[inside] += 1
-        at = parent[at]
-        still = at >= 0
-        inside, at = inside[still], at[still]
-    loose = _IS_DEVICE[store.kind] | (track == len(store.threads))
-    for one in np.unique(track[loose]).tolist() if len(track) else ():
-        rows = np.flatnonzero(loose & (track == one))
-        if (store.start_ns[rows][1:] < np.maximum.accumulate(store.end_ns[rows])[:-1]).any():
-            depth[rows] = _first_free(store.start_ns[rows].tolist(), store.end_ns[rows].tolist())
-    return np.minimum(depth, 4095)
-
-
-def _first_free(start: list[int], end: list[int]) -> list[int]:
-    """Greedy: each interval on the lowest level where nothing runs; for tracks with overlaps only."""
-    levels: list[int] = []
-    found = []
-    for begin, finish in zip(start, end):
-        level = next((i for i, until in enumerate(levels) if until <= begin), len(levels))
-        if level == len(levels):
-            levels.append(finish)
-        else:
-            levels[level] = finish
-        found.append(level)
-    return found
 
 
 # ---- packing ----------------------------------------------------------------------------------------------------------

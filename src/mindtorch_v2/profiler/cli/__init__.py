@@ -1,0 +1,1 @@
+"""`mindprof`: profiles from the command line, one module per command."""

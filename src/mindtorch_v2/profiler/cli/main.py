@@ -1,0 +1,112 @@
+"""The command line: finds the command, runs it, and turns what goes wrong into one line and an exit code.
+
+Exit codes: 0 all is well, 1 the answer is no (a gate that fails, a file that is not sound), 2 wrong usage or a file that
+cannot be read, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from ..._version import __version__
+from ..store.files import ProfileFileError
+
+COMMANDS = {
+    "run": "profile a program without changing it",
+    "show": "the answer in the terminal",
+    "report": "one self-contained HTML page",
+    "convert": "to a Chrome trace, Perfetto, speedscope, pprof, collapsed stacks, CSV and others",
+    "validate": "what is wrong with a file",
+    "repair": "a mended copy of a damaged trace",
+    "completion": "completion for bash and zsh",
+}
+WRONG_USAGE, INTERRUPTED = 2, 130
+
+
+class UsageError(Exception):
+    """Wrong usage; the message says what was expected."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors are one line."""
+
+    def error(self, message: str) -> Any:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line, without the name of the program, and gives the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(given)
+    except UsageError as error:
+        return _failed(str(error))
+    except ProfileFileError as error:
+        return _failed(str(error))
+    except BrokenPipeError:  # whoever read the output has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _failed(f"{error.filename!r}: {error.strerror}" if error.filename else str(error))
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return INTERRUPTED
+
+
+def _failed(message: str) -> int:
+    print("mindprof: " + " ".join(message.split()), file=sys.stderr)
+    return WRONG_USAGE
+
+
+def _run(given: list[str]) -> int:
+    if not given or given[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0 if given else WRONG_USAGE
+    if given[0] in ("-V", "--version"):
+        print(f"mindprof {__version__}")
+        return 0
+    name = given[0]
+    if name not in COMMANDS:
+        raise UsageError(f"there is no command {name!r}; the commands are {', '.join(COMMANDS)}")
+    command: Any = import_module(f".{name}", __package__)
+    if hasattr(command, "run_arguments"):  # what follows is not all for us
+        return int(command.run_arguments(given[1:]))
+    return int(command.run(parser_of(name).parse_args(given[1:])))
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a command: its module's first paragraph describes it, EXAMPLE ends its help."""
+    command: Any = import_module(f".{name}", __package__)
+    made = _Parser(
+        prog=f"mindprof {name}",
+        description=(command.__doc__ or "").partition("\n\n")[0],
+        epilog="example:\n  " + "\n  ".join(command.EXAMPLE),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_arguments(made)
+    return made
+
+
+def overview() -> str:
+    """The help of the whole tool."""
+    lines = [f"  {name:<12}{text}" for name, text in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: mindprof COMMAND ...",
+            "",
+            "From a program or a trace to the answer. Reads profiles that this package saved, traces in",
+            "JSON of this package and of PyTorch (CPU, CUDA, ROCm, XPU, MTIA), and torch_npu's folders.",
+            "",
+            *lines,
+            "",
+            "mindprof COMMAND --help tells about one. For instance:",
+            "  mindprof run train.py --epochs 1",
+            "  mindprof show trace.json.gz",
+        ]
+    )

@@ -1,0 +1,275 @@
+"""Shows what a profile says: verdict, steps, hot operators, modules, lines, memory peak, device busy and idle, advice.
+
+In a pipe the text is plain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from ..analysis.advice import Facts, advice
+from ..analysis.device import DeviceUse, device_use
+from ..analysis.modules import ModuleNode, module_report
+from ..analysis.operators import Operator, operators
+from ..analysis.phases import LABELS
+from ..analysis.steps import window_of
+from ..analysis.tree import EventTree
+from ..analysis.verdict import verdict
+from ..report.data import advice_data
+from ..store.event_store import EventStore
+from .source import open_profile
+from .terminal import Terminal, percent, size, time
+
+EXAMPLE = ("mindprof show profile.mindprof", "mindprof show trace.json.gz --json | jq .verdict")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="a saved profile, a trace, or torch_npu's output folder")
+    parser.add_argument("-n", "--rows", type=int, default=10, metavar="N", help="rows of each table (10)")
+    parser.add_argument("--json", action="store_true", help="everything as one JSON object")
+
+
+def run(options: argparse.Namespace) -> int:
+    answer = summary(open_profile(options.file), rows=max(options.rows, 1))
+    if options.json:
+        json.dump({"file": options.file, **answer}, sys.stdout, indent=1, allow_nan=False)
+        sys.stdout.write("\n")
+    else:
+        print_summary(answer, options.file, Terminal())
+    return 0
+
+
+def summary(store: EventStore, rows: int = 10) -> dict[str, Any]:
+    """The answer as JSON. Times are nanoseconds; "own" is without what an event called."""
+    tree = EventTree(store)
+    facts = Facts(tree)
+    steps = facts.phases.steps
+    uses = device_use(tree) if facts.has_device else []
+    first, last = window_of(store)
+    listed = operators(tree, details=3)
+    judged = verdict(facts.phases, uses)
+    return {
+        "events": len(store),
+        "window_ns": last - first,
+        "dropped_events": store.metadata.dropped_events,
+        "verdict": {"bound": judged.bound, "sentence": judged.sentence, "evidence": judged.evidence},
+        "phases_ns": dict(zip(LABELS, facts.phases.nanoseconds.sum(0).tolist())),
+        "steps": {
+            "source": steps.source,
+            "count": len(steps.number),
+            "median_ns": int(np.median(steps.duration_ns)),
+            "number": steps.number.tolist(),
+            "length_ns": steps.duration_ns.tolist(),
+            "outliers": steps.number[steps.outliers()].tolist(),
+        },
+        "operators": [_operator(o) for o in listed if o.kind != "scope"][:rows],
+        "modules": _modules(tree, rows),
+        "lines": _lines(listed, rows),
+        "memory": [
+            {
+                "device": use.device,
+                "peak_bytes": use.peak_bytes,
+                "growth_bytes_per_step": use.growth_bytes,
+                "holders": [
+                    {
+                        "operator": h.name,
+                        "module": h.module,
+                        "line": h.line,
+                        "category": h.category.name.lower(),
+                        "nbytes": h.nbytes,
+                        "blocks": h.blocks,
+                    }
+                    for h in use.holders[:rows]
+                ],
+            }
+            for use in facts.memory
+        ],
+        "devices": [_device(use) for use in uses],
+        "advice": [advice_data(finding) for finding in advice(facts)],
+    }
+
+
+def _operator(o: Operator) -> dict[str, Any]:
+    return {
+        "name": o.name,
+        "kind": o.kind,
+        "device": o.device,
+        "calls": o.calls,
+        "own_ns": o.own_ns,
+        "total_ns": o.total_ns,
+        "own_device_ns": o.own_device_ns,
+        "device_ns": o.device_ns,
+        "p50_ns": o.p50_ns,
+        "p95_ns": o.p95_ns,
+        "max_ns": o.max_ns,
+        "flops": o.flops,
+        "own_bytes": o.own_nbytes,
+        "line": o.lines[0].name if o.lines else "",
+    }
+
+
+def _modules(tree: EventTree, rows: int) -> list[dict[str, Any]]:
+    """The modules that took most time, inner ones included."""
+    if not tree.store.modules:
+        return []
+    found: list[ModuleNode] = []
+    waiting = list(module_report(tree).roots)
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        waiting += node.children
+    found.sort(key=lambda n: (-(n.forward_ns + n.backward_ns), n.path))
+    return [
+        {
+            "path": n.path,
+            "type": n.type_name,
+            "calls": n.calls,
+            "forward_ns": n.forward_ns,
+            "backward_ns": n.backward_ns,
+            "bytes": n.cpu_bytes,
+            "flops": n.flops,
+        }
+        for n in found[:rows]
+    ]
+
+
+def _lines(listed: list[Operator], rows: int) -> list[dict[str, Any]]:
+    """The user's lines by the time of the outermost operators that they called."""
+    spent: Counter[str] = Counter()
+    calls: Counter[str] = Counter()
+    for operator in listed:
+        if operator.kind == "scope" or any(part.name.startswith("aten::") for part in operator.callers):
+            continue
+        for line in operator.lines:
+            spent[line.name] += line.total_ns
+            calls[line.name] += line.calls
+    return [{"line": line, "calls": calls[line], "total_ns": ns} for line, ns in spent.most_common(rows)]
+
+
+def _device(use: DeviceUse) -> dict[str, Any]:
+    return {
+        "device": use.device,
+        "work": use.work,
+        "busy_ns": use.busy_ns,
+        "idle_ns": use.idle_ns,
+        "starved_ns": use.starved_ns,
+        "kernel_ns": use.kernel_ns,
+        "copy_ns": use.copy_ns,
+        "overlap_ns": use.overlap_ns,
+        "launch_delay_ns": use.delay_ns,
+        "bound": use.bound,
+    }
+
+
+# ---- as text ----------------------------------------------------------------------------------------------------------
+
+
+def print_summary(answer: dict[str, Any], name: str, out: Terminal) -> None:
+    """The answer for a person."""
+    steps = answer["steps"]
+    out.line(out.style(name, "bold") + f": {answer['events']:,} events, {time(answer['window_ns'])}")
+    out.line(out.style(answer["verdict"]["sentence"], "bold", "green"))
+    if answer["dropped_events"]:
+        out.line(out.style(f"{answer['dropped_events']:,} events were dropped.", "red"))
+    whole = max(sum(answer["phases_ns"].values()), 1)
+    out.title("Where the time goes" if steps["source"] == "window" else "Where the time of a step goes")
+    used = [(label, ns) for label, ns in answer["phases_ns"].items() if ns]
+    out.rows(
+        ("phase", "per step", "share"),
+        [(label, time(ns / max(steps["count"], 1)), percent(ns / whole)) for label, ns in used],
+        [ns / whole for _, ns in used],
+    )
+    if steps["count"] > 1:
+        _print_steps(steps, out)
+    _print_operators(answer["operators"], answer["devices"], out)
+    _print_rest(answer, whole, out)
+
+
+def _print_steps(steps: dict[str, Any], out: Terminal) -> None:
+    lengths = steps["length_ns"]
+    text = f"{steps['count']} steps: median {time(steps['median_ns'])}, shortest {time(min(lengths))}, longest {time(max(lengths))}"
+    if steps["outliers"]:
+        text += f", outliers {', '.join(map(str, steps['outliers'][:8]))}"
+    out.line()
+    out.line(text + (" (by Optimizer.step)" if steps["source"] == "optimizer" else ""))
+
+
+def _print_operators(found: list[dict[str, Any]], devices: list[dict[str, Any]], out: Terminal) -> None:
+    out.title("Operators by own time")
+    whole = max(sum(o["own_ns"] for o in found), 1)
+    heads: tuple[str, ...] = ("operator", "own", "total", "calls", "p50", "p95", "max")
+    rows: list[tuple[str, ...]] = [
+        (
+            o["name"],
+            time(o["own_ns"]),
+            time(o["total_ns"]),
+            f"{o['calls']:,}",
+            time(o["p50_ns"]),
+            time(o["p95_ns"]),
+            time(o["max_ns"]),
+        )
+        for o in found
+    ]
+    if devices:
+        heads = (*heads, "device")
+        rows = [(*row, time(o["device_ns"])) for row, o in zip(rows, found)]
+    out.rows(heads, rows, [o["own_ns"] / whole for o in found])
+
+
+def _print_rest(answer: dict[str, Any], whole: int, out: Terminal) -> None:
+    if answer["modules"]:
+        out.title("Modules, with what is inside")
+        rows: list[tuple[str, ...]] = [
+            (
+                f"{m['path'] or m['type']} ({m['type']})" if m["type"] else m["path"],
+                time(m["forward_ns"]),
+                time(m["backward_ns"]),
+                f"{m['calls']:,}",
+            )
+            for m in answer["modules"]
+        ]
+        out.rows(
+            ("module", "forward", "backward", "calls"),
+            rows,
+            [(m["forward_ns"] + m["backward_ns"]) / whole for m in answer["modules"]],
+        )
+    if answer["lines"]:
+        out.title("Lines, by the operators that they call")
+        out.rows(
+            ("line", "time", "calls"),
+            [(line["line"], time(line["total_ns"]), f"{line['calls']:,}") for line in answer["lines"]],
+            [line["total_ns"] / whole for line in answer["lines"]],
+        )
+    for use in answer["memory"]:
+        out.title(f"Memory on {use['device']}: peak {size(use['peak_bytes'])}")
+        out.rows(
+            ("held at the peak by", "bytes", "blocks", "as"),
+            [
+                (
+                    " ".join(filter(None, (h["operator"], h["module"], h["line"]))),
+                    size(h["nbytes"]),
+                    f"{h['blocks']:,}",
+                    h["category"],
+                )
+                for h in use["holders"]
+            ],
+            [h["nbytes"] / max(use["peak_bytes"], 1) for h in use["holders"]],
+        )
+    for use in answer["devices"]:
+        span = max(use["busy_ns"] + use["idle_ns"], 1)
+        out.title(
+            f"Device {use['device']}: busy {percent(use['busy_ns'] / span)}, idle {time(use['idle_ns'])}, "
+            f"of that {time(use['starved_ns'])} waiting for the host; median launch delay {time(use['launch_delay_ns'])}"
+        )
+    if answer["advice"]:
+        out.title("What to do")
+        for number, finding in enumerate(answer["advice"], 1):
+            gain = f" (at most {percent(finding['share'])})" if finding["gain_ns"] else ""
+            out.line(f"  {number}. {out.style(finding['title'], 'yellow')}{gain}")
+            out.line(f"     {finding['todo']}")

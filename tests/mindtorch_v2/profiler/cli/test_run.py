@@ -1,0 +1,112 @@
+"""`mindprof run`: a program under it behaves as without it, and its profile is written however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mindtorch_v2.profiler import load
+from mindtorch_v2.profiler.analysis.steps import find_steps
+from mindtorch_v2.profiler.cli.run import split
+
+PROGRAM = """
+import os, signal, sys, time
+import torch
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+print(sys.argv[1:], __name__, os.path.basename(__file__))
+for _ in range(5):
+    optimizer.zero_grad()
+    model(torch.ones(3, 4)).sum().backward()
+    optimizer.step()
+sys.stdout.flush()
+{end}
+"""
+ENDS = {
+    "done": "",
+    "code": "sys.exit(7)",
+    "text": "sys.exit('sorry')",
+    "error": "raise KeyError('boom')",
+    "interrupt": "os.kill(os.getpid(), signal.SIGINT); time.sleep(60)",
+    "terminate": "os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)",
+}
+
+
+def _run(folder: Path, *arguments: str, module: str = "mindtorch_v2.profiler") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_program_ends_as_without_the_tool(tmp_path, end):
+    (tmp_path / "program.py").write_text(PROGRAM.format(end=ENDS[end]))
+    under = _run(tmp_path, "run", "--quiet", "--no-report", "program.py", "a", "--b")
+    alone = _run(tmp_path, "program.py", "a", "--b", module="mindtorch_v2")
+    assert under.stdout == alone.stdout
+    assert (
+        under.returncode
+        == alone.returncode
+        == {"done": 0, "code": 7, "text": 1, "error": 1, "interrupt": -signal.SIGINT, "terminate": -signal.SIGTERM}[end]
+    )
+    if end == "error":
+        assert "KeyError: 'boom'" in under.stderr and "program.py" in under.stderr
+        assert "profiler/cli" not in under.stderr.replace(os.sep, "/")
+    store = load(tmp_path / "profile.mindprof").store
+    steps = find_steps(store)
+    assert steps.source == "optimizer" and len(steps.number) == 5
+
+
+def test_steps_of_the_optimizer_follow_the_schedule_and_the_summary_names_the_page(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM.format(end=""))
+    made = _run(
+        tmp_path, "run", "--all", "--wait", "1", "--warmup", "1", "--active=2", "-o", "out.mindprof", "program.py"
+    )
+    assert made.returncode == 0, made.stderr
+    store = load(tmp_path / "out.mindprof").store
+    assert find_steps(store).source == "profiler" and len(find_steps(store).number) == 2
+    options = store.metadata.options
+    assert (
+        options.record_shapes
+        and options.profile_memory
+        and options.with_stack
+        and options.with_modules
+        and options.with_flops
+    )
+    assert (tmp_path / "out.html").exists() and "out.html" in made.stderr and "2 steps" in made.stderr
+    assert made.stdout == "[] __main__ program.py\n"
+
+
+def test_code_and_modules(tmp_path):
+    (tmp_path / "tiny.py").write_text("import sys, torch\ntorch.ones(2).add_(1)\nprint(sys.argv[1:], __name__)\n")
+    for arguments in (("-m", "tiny", "-x"), ("-c", "import tiny", "-x")):
+        made = _run(tmp_path, "run", "-q", "--no-report", *arguments)
+        assert made.returncode == 0 and made.stdout.startswith("['-x']"), made.stderr
+        assert any(
+            load(tmp_path / "profile.mindprof").store.name_of(i) == "aten::add_"
+            for i in range(len(load(tmp_path / "profile.mindprof").store))
+        )
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "program"),
+    [
+        (["a.py", "--all"], [], ["a.py", "--all"]),
+        (["--all", "-o", "x", "a.py"], ["--all", "-o", "x"], ["a.py"]),
+        (["--wait=2", "-m", "pkg", "-o"], ["--wait=2"], ["-m", "pkg", "-o"]),
+        (["-q", "--", "-c", "1"], ["-q"], ["-c", "1"]),
+        (["-o"], ["-o"], []),
+    ],
+)
+def test_options_end_where_the_program_begins(given, own, program):
+    assert split(given) == (own, program)
