@@ -151,6 +151,14 @@ OTHERS: dict[str, Check | tuple[Check, ...]] = {   # by full name or base name; 
     "bernoulli": _lacks("bernoulli_tensor_cpu_self_", _not_complex),
 }
 OTHERS.update(dict.fromkeys(("cat", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack", "concat", "concatenate"), _JOINED))
+for _name in ("fft", "ifft", "rfft", "ihfft"):
+    for _suffix in ("", "2", "n"):
+        OTHERS[f"fft_{_name}{_suffix}"] = _worded(f"{_name}{_suffix} expects a complex output tensor, but got {{out}}",
+                                                  lambda made, out: out.is_complex)
+for _name in ("irfft", "hfft"):
+    for _suffix in ("", "2", "n"):
+        OTHERS[f"fft_{_name}{_suffix}"] = _worded(f"{_name}{_suffix} expects a floating point output tensor, but got {{out}}",
+                                                  lambda made, out: out.is_floating_point)
 # Ops whose `out` takes their shape without a warning; so do factories.
 SILENT = {"bernoulli", "kthvalue", "log_sigmoid", "mode", "multinomial", "narrow_copy", "native_batch_norm"}
 

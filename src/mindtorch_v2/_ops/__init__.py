@@ -4,6 +4,7 @@ from . import (  # noqa: F401  - importing a family declares its ops
     convolution,
     creation,
     elementwise,
+    fft,
     foreach,
     indexing,
     linalg,
@@ -16,4 +17,5 @@ from . import (  # noqa: F401  - importing a family declares its ops
     resampling,
     rnn,
     sorting,
+    special,
 )

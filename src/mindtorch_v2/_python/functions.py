@@ -11,8 +11,9 @@ from .._shape import broadcast_shapes as _broadcast
 from .._tensor import Tensor
 from .linalg import cdist, chain_matmul, einsum, tensordot
 from .reduction import nonzero, norm, unique, unique_consecutive
+from .spectral import stft
 
-__all__ = ["cdist", "chain_matmul", "einsum", "tensordot", "nonzero", "norm", "unique", "unique_consecutive",
+__all__ = ["stft", "cdist", "chain_matmul", "einsum", "tensordot", "nonzero", "norm", "unique", "unique_consecutive",
            "broadcast_shapes", "can_cast", "compiled_with_cxx11_abi", "get_num_threads", "is_complex", "is_floating_point",
            "is_storage", "is_tensor", "numel", "set_num_threads", "get_num_interop_threads", "typename", "set_warn_always"]
 
