@@ -3,6 +3,7 @@ from . import (  # noqa: F401  - importing a family declares its ops
     activation,
     convolution,
     creation,
+    draws,
     elementwise,
     fft,
     foreach,

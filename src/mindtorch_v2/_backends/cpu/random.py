@@ -9,6 +9,7 @@ import numpy as np
 from ... import _dtype as dt
 from ..._dispatch.registry import kernel
 from ..generators import stream_of
+from .generator_rejection import poisson as draw_poisson
 
 Array = np.ndarray
 
@@ -131,11 +132,9 @@ def multinomial(self: Array, num_samples: int, replacement: bool, generator: Any
 
 @kernel("poisson")
 def poisson(self: Array, generator: Any) -> Array:
-    """Drawn by numpy from a seed that the generator gives: the right distribution, not PyTorch's very numbers."""
     if self.dtype.kind != "f":
         word = {"i": "Long", "b": "Bool", "u": "Byte", "c": "ComplexFloat"}[self.dtype.kind]
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{word}'")
     if self.size and not (self >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    numbers = np.random.default_rng(stream_of(generator).words(4))
-    return numbers.poisson(self).astype(self.dtype)
+    return draw_poisson(stream_of(generator), self).astype(self.dtype)
