@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ... import _dtype as dt
-from ..._python.creation import tensor
 from ..._dispatch.namespace import public
+from ..._python.creation import tensor
 from ..._tensor import Tensor, strided
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
