@@ -24,7 +24,7 @@ def meta_array(spec: Spec) -> np.ndarray:
 
 def elementwise_strides(shape: tuple[int, ...], tensors: Sequence[Tensor]) -> tuple[int, ...]:
     """The strides of an elementwise result: it lies in memory as its operands do."""
-    operands = [np.broadcast_to(t._array, shape) for t in tensors]
+    operands = [t._array if t._array.shape == shape else np.broadcast_to(t._array, shape) for t in tensors]
     return dense_strides(shape, *[tuple(s // a.itemsize for s in a.strides) for a in operands])
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from ... import _device
 from ... import _dtype as dt
 from ..._dispatch import aten
+from ..._dispatch.checks import type_word
 from ..._dispatch.registry import composite
-from ..._dispatch.resolve import type_word
 from ..._shape import normalize_dim
 from . import spectral as _spectral  # noqa: F401  registers short-time transforms and windows
 
