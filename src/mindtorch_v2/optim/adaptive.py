@@ -54,7 +54,7 @@ class _PerParameter(Optimizer):
                 if p.dtype.is_complex:
                     p, g = as_real(p, g)
                     state = real_state(state)
-                decay = group["weight_decay"]
+                decay = group.get("weight_decay")
                 if decay and group.get("decoupled_weight_decay"):
                     aten.mul_(p, 1 - number(group["lr"]) * decay)
                 elif decay:
