@@ -1,71 +1,26 @@
-"""Operators by PyTorch's names: `torch.ops.aten.add(x, y)`, `torch.ops.aten.add.Tensor(x, y)`."""
+"""Operators by PyTorch's names: `torch.ops.aten.add(x, y)`, `torch.ops.aten.add.Tensor(x, y)`, `torch.ops.mylib.mine(x)`."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
-from ._dispatch import aten as _functions
-from ._ops import table as _table
+from ._dispatch.packets import OpOverload, OpOverloadPacket, aten
+from ._library.registry import namespace as _namespace
 
-
-class OpOverload:
-    """One overload: callable, with the schema it was declared by."""
-
-    def __init__(self, op: _table.Op) -> None:
-        self._op = op
-        self._overloadname = op.overload or "default"
-        self._schema = op.text
-        self.__name__ = f"{op.base}.{self._overloadname}"
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _functions.overload(self._op.name)(*args, **kwargs)
-
-    def name(self) -> str:
-        return f"aten::{self._op.name}"
-
-    def __str__(self) -> str:
-        return f"aten.{self.__name__}"
-
-    def __repr__(self) -> str:
-        return f"<OpOverload(op='aten.{self._op.base}', overload='{self._overloadname}')>"
+__all__ = ["OpOverload", "OpOverloadPacket", "aten", "load_library", "loaded_libraries", "profiler"]
+loaded_libraries: set[str] = set()
 
 
-class OpOverloadPacket:
-    """All overloads of a name: calling it resolves the overload by the arguments."""
-
-    def __init__(self, name: str) -> None:
-        self.__name__ = name
-
-    def overloads(self) -> list[str]:
-        return [op.overload or "default" for op in _table.OVERLOADS[self.__name__]]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return getattr(_functions, self.__name__)(*args, **kwargs)
-
-    def __getattr__(self, overload: str) -> OpOverload:
-        for op in _table.OVERLOADS[self.__dict__["__name__"]]:
-            if (op.overload or "default") == overload:
-                made = OpOverload(op)
-                setattr(self, overload, made)
-                return made
-        raise AttributeError(f"The underlying op of 'aten.{self.__dict__['__name__']}' has no overload name '{overload}'")
-
-    def __str__(self) -> str:
-        return f"aten.{self.__name__}"
-
-    def __repr__(self) -> str:
-        return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+def load_library(path: str) -> NoReturn:
+    """Refused: libraries of operators are compiled against PyTorch."""
+    raise OSError(f"Could not load this library: {path}. Libraries of operators are compiled against PyTorch's own; write operators in "
+                  "Python with torch.library.custom_op")
 
 
-class _Namespace:
-    def __getattr__(self, name: str) -> OpOverloadPacket:
-        if name not in _table.OVERLOADS:
-            raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
-        made = OpOverloadPacket(name)
-        setattr(self, name, made)
-        return made
-
-
-aten: Any = _Namespace()
+def __getattr__(name: str) -> Any:
+    """The operators that a program has defined under a name; there may be none."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return _namespace(name)
 
 
 class _ProfilerNamespace:

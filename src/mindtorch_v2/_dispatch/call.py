@@ -28,7 +28,7 @@ def runner(plan: CallPlan, form: str) -> Runner:
     """The function that runs calls of an op on arguments in the schema's order. `form` as in `bind.Signature`."""
     op = plan.op
     if not op.schema.tensor_params:
-        return _factory(plan, _entry(op, form))
+        return _factory(plan, form)
     if plan.function is not None and plan.kernel is None and op.derivative is None:
         return _composite(plan, form)
     return _leaf(plan, form)
@@ -40,13 +40,15 @@ def _entry(op: Op, form: str) -> Callable[..., Any]:
     return dispatch_below_autograd if below else dispatch_with_keyset
 
 
-def _factory(plan: CallPlan, entry: Callable[..., Any]) -> Runner:
+def _factory(plan: CallPlan, form: str) -> Runner:
     """Calls without tensors: their device chooses the kernel."""
-    op, function = plan.op, plan.function
+    op, function, entry = plan.op, plan.function, _entry(plan.op, form)
     place = next((i for i, p in enumerate(op.schema.params) if p.type == "Device"), -1) if op.is_factory else -1
 
     def run(args: tuple[Any, ...]) -> Any:
         mode = _SPACE["_mode"]
+        if mode & SPECIAL and _state.function_modes:
+            return overrides.override(op, form, args)
         if function is not None and not mode & (OBSERVED | SPECIAL):
             return function(*args)
         key = CPU if place < 0 or args[place].type == "cpu" else key_of_device(args[place])
@@ -62,7 +64,7 @@ def _composite(plan: CallPlan, form: str) -> Runner:
 
     def run(args: tuple[Any, ...]) -> Any:
         mode = _SPACE["_mode"]
-        if _SPACE["_overridden"] and overrides.asks(args):
+        if mode & SPECIAL and _state.function_modes or overrides.asks(args):
             return overrides.override(op, form, args)
         if not mode & (OBSERVED | SPECIAL):
             try:
@@ -86,6 +88,8 @@ def _leaf(plan: CallPlan, form: str) -> Runner:
     first_may_be_number = op.schema.params[0].name in op.numbers
 
     def run(args: tuple[Any, ...]) -> Any:
+        if _SPACE["_mode"] & SPECIAL and _state.function_modes:
+            return overrides.override(op, form, args)
         try:
             keys = keys_of(args)
         except AttributeError:
@@ -93,7 +97,7 @@ def _leaf(plan: CallPlan, form: str) -> Runner:
         if keys == CPU and not _SPACE["_mode"] and CPU in kernels:
             return kernels[CPU](*args)      # what the dispatcher would do
         if keys & SUBCLASS:
-            if not _state.subclasses_are_plain:
+            if overrides.asks(args):
                 return overrides.override(op, form, args)
             keys &= ~SUBCLASS
         if first_may_be_number and not keys & DEVICES:
@@ -157,6 +161,8 @@ def _number_key(x: Any) -> int:
 # --- misuse -----------------------------------------------------------------------------------------------------------
 def _refuse(op: Op, args: tuple[Any, ...], form: str) -> Any:
     """What a call gives whose arguments are not the tensors that the op wants."""
+    if overrides.asks(args):
+        return overrides.override(op, form, args)
     if form == "operator":
         return NotImplemented
     raise _bad_tensor_argument(op, args, int(form == "function")) from None

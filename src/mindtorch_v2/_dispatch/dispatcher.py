@@ -9,7 +9,7 @@ from typing import Any
 from .. import _observer
 from .._keys import DEVICES, GRAD, INFERENCE, NO_GRAD, OBSERVED, SPECIAL
 from .._ops.table import Op
-from . import autocast, modes
+from . import autocast, below, modes
 from .outputs import mark_inference, watch_outputs
 from .resolve import backend_kernel
 
@@ -67,7 +67,10 @@ def _run_kernel(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
 def _run_uncast(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     if keyset & NO_GRAD and not state.grad:
         keyset &= ~GRAD
-    kernel = op.backends.get(keyset & DEVICES) or backend_kernel(op, keyset & DEVICES, args)
+    if (keyset & SPECIAL or SPACE["_dispatching"]) and below.takes_over(args):
+        kernel = below.kernel_of(op)
+    else:
+        kernel = op.backends.get(keyset & DEVICES) or backend_kernel(op, keyset & DEVICES, args)
     if op.derivative is not None and keyset & GRAD:
         out = op.derivative.forward(op, kernel, args)
     elif op.is_composite and keyset & OBSERVED and (op.derivative is not None or op.is_opaque):

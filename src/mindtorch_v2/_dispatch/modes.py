@@ -30,6 +30,8 @@ class _ThreadState(threading.local):
     autocast_casts: Any = {}        # casts of weights that are kept until the outermost one ends; replaced, never changed where empty
     autocast_raised: Any = None     # holds SPECIAL while casting is switched on outside of any region
     subclasses_are_plain = False    # subclasses of Tensor are not asked: see overrides.py
+    function_modes: tuple[Any, ...] = ()    # stack of TorchFunctionMode: see overrides.py
+    dispatch_modes: tuple[Any, ...] = ()    # stack of TorchDispatchMode: see below.py
 
 
 state = _ThreadState()

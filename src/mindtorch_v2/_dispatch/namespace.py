@@ -7,6 +7,7 @@ from .._ops import table
 from .bind import make_call
 from .loading import shown_as_loading
 from .overloads import resolver
+from .overrides import overridable
 
 _functions: dict[str, Any] = {}
 fronts: dict[str, Any] = {}  # hand-written Python functions that stand in front of a name's overloads
@@ -14,15 +15,22 @@ fronts: dict[str, Any] = {}  # hand-written Python functions that stand in front
 
 def function_of(name: str, form: str) -> Any:
     """The Python function for a base name; AttributeError if no op has it."""
-    if name in fronts and form != "operator":
-        return fronts[name]
     if form == "function" and name in _functions:
         return _functions[name]     # the same object wherever a program finds it
+    if name in fronts and form != "operator":
+        return fronts[name] if form != "function" else _functions.setdefault(name, _asked(name, fronts[name]))
     overloads = table.OVERLOADS.get(name)
     if not overloads:
         raise AttributeError(f"no operator is called {name!r}")
     made = shown_as_loading(overloads[0].event, _make, name, overloads, form)
     return _functions.setdefault(name, made) if form == "function" else made
+
+
+def _asked(name: str, front: Any) -> Any:
+    """A hand-written function as programs see it: classes and modes are asked first. Pickles find it in the package."""
+    made = overridable(front)
+    made.__module__, made.__qualname__ = __name__.partition(".")[0], name
+    return made
 
 
 def _make(name: str, overloads: Any, form: str) -> Any:

@@ -12,6 +12,7 @@ from .._ops.schema import NO_DEFAULT, Param
 from .._ops.table import Op
 from .._storage import native
 from .._tensor import Tensor
+from . import overrides
 from .bind import make_call, publish
 
 _ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim"}
@@ -116,10 +117,16 @@ class _Choice:
                     if op not in self._calls:
                         self._calls[op] = make_call(op, self.form)
                     return self._calls[op]
+        if overrides.asks((*args, *kwargs.values())):
+            return self._ask
         given = args[1:] if self.form == "method" else args
         got = ", ".join([type(a).__name__ for a in given] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
         known = "\n".join(f" * {op.text[op.text.index('('):op.text.index(' -> ')]}" for op in self.overloads)
         raise TypeError(f"{self.name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{known}")
+
+    def _ask(self, *args: Any, **kwargs: Any) -> Any:
+        """Asks the classes of the arguments: no overload takes them."""
+        return overrides.override_name(self.overloads[0], self.form, args, kwargs)
 
 
 def resolver(name: str, overloads: list[Op], form: str) -> Any:
@@ -162,7 +169,7 @@ def _function(choice: _Choice) -> Any:
 def _operator(choice: _Choice) -> Any:
     """For `x < y` and the like: other operands are left to the other operand's class."""
     def operator(self: Any, other: Any) -> Any:
-        if not isinstance(other, (Tensor, int, float, complex, np.number, np.bool_)):
+        if not isinstance(other, (Tensor, int, float, complex, np.number, np.bool_)) and not overrides.asks((other,)):
             return NotImplemented
         target = choice.choose((self, other), {})
         remember((self.__class__, other.__class__), target)

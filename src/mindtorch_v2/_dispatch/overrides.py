@@ -1,10 +1,13 @@
-"""Subclasses of Tensor: their `__torch_function__` is asked before an operator runs.
+"""`__torch_function__`: classes and modes that are asked before an operator runs.
 
-An instance of such a class carries the key SUBCLASS, which no fast path knows, so that calls on plain tensors and parameters cost
-nothing more. Operators that are nothing but steps do not look at keys; they look for such instances once a class exists.
+An instance of a subclass of Tensor carries the key SUBCLASS, which no fast path knows, so that calls on plain tensors and parameters cost
+nothing more. Operators that are nothing but steps do not look at keys; they look for such instances once a class exists. Objects of
+other classes that have a `__torch_function__` are found where a tensor was expected and something else stands. A mode (TorchFunctionMode)
+sets the bit SPECIAL, with which calls take the general path.
 """
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -35,7 +38,10 @@ def disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: 
 def _announce(cls: Any) -> None:
     """Called for every new class of tensors."""
     cls._overrides = cls.__torch_function__ is not disabled_torch_function_impl
-    if cls._overrides and not SPACE["_overridden"]:
+    cls._dispatches = getattr(cls, "__torch_dispatch__", None) is not None
+    if cls._dispatches:
+        SPACE["_dispatching"] = True
+    if (cls._overrides or cls._dispatches) and not SPACE["_overridden"]:
         SPACE["_overridden"] = True
         if native is not None:
             native.set_overridden(True)
@@ -44,7 +50,7 @@ def _announce(cls: Any) -> None:
 def become(t: Any, cls: Any) -> Any:
     """Makes the tensor an instance of the class."""
     t.__class__ = cls
-    t._keys = t._keys | SUBCLASS if cls._overrides else t._keys & ~SUBCLASS
+    t._keys = t._keys | SUBCLASS if cls._overrides or cls._dispatches else t._keys & ~SUBCLASS
     return t
 
 
@@ -64,8 +70,25 @@ def _instances(values: Any) -> Iterator[Any]:
     for v in values:
         if v.__class__ is list or v.__class__ is tuple:
             yield from _instances(v)
-        elif isinstance(v, Tensor) and v._keys & SUBCLASS:
+        elif isinstance(v, Tensor):
+            if v._keys & SUBCLASS and v._overrides:
+                yield v
+        elif is_foreign(v.__class__):
             yield v
+
+
+_foreign: dict[type, bool] = {}    # classes that are no tensors -> whether they have a __torch_function__
+
+
+def is_foreign(cls: type) -> bool:
+    """Whether instances of a class that is no tensor are asked."""
+    found = _foreign.get(cls)
+    if found is None:
+        asked = getattr(cls, "__torch_function__", None)
+        found = asked is not None and asked is not disabled_torch_function_impl and not issubclass(cls, TorchFunctionMode)
+        if len(_foreign) < 4096:     # classes made at run time are not kept without end
+            _foreign[cls] = found
+    return found
 
 
 def asks(args: tuple[Any, ...]) -> bool:
@@ -85,22 +108,97 @@ def _in_order(args: Any) -> list[Any]:
 
 
 def ask(func: Any, relevant: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The answer of the first class that has one, or NotImplemented."""
-    found = _in_order(relevant)
+    """The answer of the innermost mode, or of the first class that has one, or NotImplemented."""
+    found = _in_order(relevant) if not state.subclasses_are_plain else []
     types = tuple(type(t) for t in found)
+    if state.function_modes:
+        return ask_mode(func, types, args, kwargs)
     for t in found:
-        answer = type(t).__torch_function__(func, types, args, kwargs)
+        answer = t.__torch_function__(func, types, args, kwargs)
         if answer is not NotImplemented:
             return answer
     return NotImplemented
 
 
+# --- modes --------------------------------------------------------------------------------------------------------------------
+class Stack(Switch):
+    """A block in which the thread's stack of modes is another one."""
+
+    _special = True
+
+    def __init__(self, name: str, modes: tuple[Any, ...]) -> None:
+        self._changes = {name: modes}
+
+
+class TorchFunctionMode:
+    """A block in which `__torch_function__(func, types, args, kwargs)` of this object is called in the place of every function of torch.
+
+    While it runs, the mode itself is set aside, so that it may call the function.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        block = Stack("function_modes", (*state.function_modes, self))
+        self.__dict__.setdefault("_blocks", []).append(block)
+        block.__enter__()
+        return self
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        self.__dict__["_blocks"].pop().__exit__(exc_type, exc_value, traceback)
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """An instance; the old way of writing it."""
+        return cls(*args, **kwargs)
+
+
+def ask_mode(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The answer of the innermost mode."""
+    mode = state.function_modes[-1]
+    with Stack("function_modes", state.function_modes[:-1]):
+        return mode.__torch_function__(func, types, args, kwargs)
+
+
+def overridable(function: Any) -> Any:
+    """A Python function in front of operators, before which modes and classes are asked as before operators."""
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for value in args:
+            if value.__class__ not in _PLAIN:
+                break
+        else:
+            if not kwargs and not state.function_modes:
+                return function(*args)
+        given = (*args, *kwargs.values())
+        if state.function_modes or asks(given):
+            answer = ask(call, given, args, kwargs)
+            if answer is NotImplemented:
+                raise no_answer(f"torch.{function.__name__}", given)
+            return answer
+        return function(*args, **kwargs)
+    return call
+
+
+_PLAIN = {Tensor, Parameter, int, float, bool, str, type(None)}
+
+
 def override(op: Op, form: str, args: tuple[Any, ...]) -> Any:
-    """What a call of an op gives whose arguments (in the schema's order) hold instances of subclasses."""
+    """What a call of an op gives whose arguments (in the schema's order) hold instances of asked classes, or that a mode sees."""
     positional, keywords = _as_given(op, args)
     answer = ask(_public(op, form), args, positional, keywords)
     if answer is NotImplemented and form != "operator":
         raise no_answer(f"{'torch.Tensor' if form == 'method' else f'torch.{op.namespace}' if op.namespace else 'torch'}.{op.base}", args)
+    return answer
+
+
+def override_name(op: Op, form: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The same for a call that fits none of the overloads of a name."""
+    given = (*args, *kwargs.values())
+    answer = ask(_public(op, form), given, args, kwargs)
+    if answer is NotImplemented and form != "operator":
+        raise no_answer(f"torch.{op.base}", given)
     return answer
 
 

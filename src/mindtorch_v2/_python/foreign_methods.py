@@ -11,7 +11,7 @@ def _mover(kind: str) -> Any:
     def move(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
         where = _device.device(kind, device) if isinstance(device, int) else _device.device(device or kind)
         return self.to(where, non_blocking=non_blocking)
-    move.__name__ = move.__qualname__ = kind
+    move.__name__, move.__qualname__, move.__module__ = kind, f"Tensor.{kind}", __name__.partition(".")[0]     # for pickles
     move.__doc__ = f"The tensor on {kind}: refused, there is no such device."
     return move
 

@@ -1,3 +1,4 @@
+# ruff: noqa: F822 - some names are put here by a loop
 """Python-level functions of `torch` that are no operators."""
 from __future__ import annotations
 
@@ -5,17 +6,25 @@ from typing import Any
 
 from .. import _dtype as dt
 from .. import _native
+from .._dispatch.namespace import fronts, public
+from .._dispatch.overrides import overridable
 from .._native.blas_threads import set_blas_threads
 from .._shape import Size
 from .._shape import broadcast_shapes as _broadcast
 from .._tensor import Tensor
-from .linalg import cdist, chain_matmul, einsum, tensordot
-from .reduction import nonzero, norm, unique, unique_consecutive
+from .linalg import FUNCTIONS as _LINALG
+from .reduction import FUNCTIONS as _REDUCTIONS
 from .spectral import stft
 
 __all__ = ["stft", "cdist", "chain_matmul", "einsum", "tensordot", "nonzero", "norm", "unique", "unique_consecutive",
            "broadcast_shapes", "can_cast", "compiled_with_cxx11_abi", "get_num_threads", "is_complex", "is_floating_point",
            "is_storage", "is_tensor", "numel", "set_num_threads", "get_num_interop_threads", "typename", "set_warn_always"]
+
+
+# Classes and modes are asked before these functions, as before operators. No operator is called unique.
+unique = overridable(_REDUCTIONS["unique"])
+unique.__module__ = __name__
+globals().update({name: getattr(public, name) for name in (*_LINALG, *_REDUCTIONS) if name in fronts})
 
 
 def is_tensor(obj: Any) -> bool:
@@ -28,14 +37,17 @@ def is_storage(obj: Any) -> bool:
     return isinstance(obj, UntypedStorage)
 
 
+@overridable
 def is_floating_point(input: Tensor) -> bool:
     return input.dtype.is_floating_point
 
 
+@overridable
 def is_complex(input: Tensor) -> bool:
     return input.dtype.is_complex
 
 
+@overridable
 def numel(input: Tensor) -> int:
     return input.numel()
 

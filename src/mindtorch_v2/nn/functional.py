@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._dispatch.namespace import function_of
+from .._dispatch.overrides import overridable
 from . import _reduction as _Reduction
 from ._functional.activation import (
     _get_softmax_dim,
@@ -117,6 +118,7 @@ from ._functional.vision import (
     upsample_nearest,
 )
 
+_FAMILIES = f"{__package__}._functional"
 # Names here -> operators.
 _OPERATORS = {name: name for name in (
     "linear", "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
@@ -126,7 +128,12 @@ _OPERATORS = {name: name for name in (
     "native_channel_shuffle", "scaled_dot_product_attention")}
 _OPERATORS["logsigmoid"] = "log_sigmoid"
 
-__all__ = [*(n for n in dir() if n.islower() and not n.startswith("_") and n not in ("annotations", "function_of")),
+# Classes and modes are asked before these functions, too. Their names lead here, for pickles.
+for _name, _function in [(n, f) for n, f in globals().items() if n.islower() and getattr(f, "__module__", "").startswith(_FAMILIES)]:
+    globals()[_name] = _asked = overridable(_function)
+    _asked.__module__ = __name__
+
+__all__ = [*(n for n in dir() if n.islower() and not n.startswith("_") and n not in ("annotations", "function_of", "overridable")),
            *_OPERATORS]
 
 

@@ -12,13 +12,13 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 WeakRef = ref
 
 
-class WeakIdRef(weakref.ref):
+class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
     """A weak reference that is equal to others of the same object, whatever the object's own idea of equality."""
 
     __slots__ = ("_id",)
 
     def __init__(self, key: Any, callback: Any = None) -> None:
-        super().__init__(key, callback)
+        super().__init__(key, callback)  # type: ignore[call-arg]
         self._id = id(key)
 
 

@@ -142,7 +142,7 @@ int calls_export(PyObject *module);
 /* call_bind.c */
 int bind_arguments(const Call *call, Arguments *arguments, PyObject *const *args, Py_ssize_t count, PyObject *keywords);
 int read_arguments(const Call *call, Arguments *arguments);
-bool has_subclass(const Call *call, const Arguments *arguments);
+bool has_asked(const Call *call, const Arguments *arguments);
 
 /* call_result.c: what the kernel returned (stolen) as the op's result. */
 PyObject *make_result(const Call *call, const Arguments *arguments, PyObject *made);

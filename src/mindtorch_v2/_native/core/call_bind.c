@@ -166,22 +166,38 @@ int read_arguments(const Call *call, Arguments *arguments)
     return DONE;
 }
 
-/* Whether a value is, or a list holds, an instance of a subclass of Tensor: the Python function decides whether it is asked. */
-static bool holds_subclass(PyObject *value)
+static bool is_common(PyObject *value)
 {
+    return is_tensor(value) || value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value)
+           || PyUnicode_CheckExact(value);
+}
+
+/* Whether a value is, or a list holds, something whose class has a __torch_function__, be it a subclass of Tensor or another class: the
+ * Python function decides whether it is asked. The interpreter keeps the answers of such lookups by class. */
+static bool holds_asked(PyObject *value)
+{
+    static PyObject *name;
+    if (is_common(value))
+        return false;
     if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++)
-            if (holds_subclass(PySequence_Fast_GET_ITEM(value, i)))
+            if (holds_asked(PySequence_Fast_GET_ITEM(value, i)))
                 return true;
         return false;
     }
-    return !is_tensor(value) && PyObject_TypeCheck(value, tensor_class);
+    if (PyObject_TypeCheck(value, tensor_class))
+        return asks_subclasses();
+    if (!name && !(name = PyUnicode_InternFromString("__torch_function__"))) {
+        PyErr_Clear();
+        return false;
+    }
+    return _PyType_Lookup(Py_TYPE(value), name) != NULL;
 }
 
-bool has_subclass(const Call *call, const Arguments *arguments)
+bool has_asked(const Call *call, const Arguments *arguments)
 {
     for (int i = 0; i < call->count; i++)
-        if (holds_subclass(arguments->bound[i]))
+        if (holds_asked(arguments->bound[i]))
             return true;
     return false;
 }
