@@ -27,10 +27,10 @@ def test_every_module_can_be_asked_for_help(name):
     assert name in pydoc.render_doc(importlib.import_module(name), renderer=pydoc.plaintext)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", [n for n in PUBLIC if n != "mindtorch_v2.ops"])     # where any namespace may be defined later
 def test_names_that_do_not_exist_are_absent(name):
     module = importlib.import_module(name)
-    assert not hasattr(module, "no_such_name") or name == "mindtorch_v2.ops"     # where any namespace may be defined later
+    assert not hasattr(module, "no_such_name")
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = module.no_such_name
 
