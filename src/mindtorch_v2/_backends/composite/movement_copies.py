@@ -21,7 +21,7 @@ def clone(self: Any, memory_format: Any) -> Any:
     if memory_format is not None and memory_format is not preserve_format:
         return aten.copy_(aten.empty_like(self, memory_format=memory_format), self)
     shape, strides = self._array.shape, self.stride()
-    if dense_strides(shape, strides) == strides:
+    if self._array.flags.c_contiguous or dense_strides(shape, strides) == strides:
         out = aten.empty_strided(shape, strides, dtype=self.dtype, device=self.device)
     else:
         out = aten.empty_like(self)
@@ -48,8 +48,10 @@ def to_copy(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_mem
     if self.is_meta and where.type != "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if memory_format is None or memory_format is preserve_format:
-        shape = self._array.shape
-        out = aten.empty_strided(shape, dense_strides(shape, self.stride()), dtype=kind, device=where)
+        shape, strides = self._array.shape, self.stride()
+        if not self._array.flags.c_contiguous:
+            strides = dense_strides(shape, strides)
+        out = aten.empty_strided(shape, strides, dtype=kind, device=where)
     else:
         out = aten.empty(self._array.shape, dtype=kind, device=where, memory_format=memory_format)
     return aten.copy_(out, self, non_blocking)

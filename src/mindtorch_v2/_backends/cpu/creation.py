@@ -43,10 +43,10 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | 
     if len(size) != len(stride):
         raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
     shape, kind = counted_sizes(size), (dtype or dt.get_default_dtype()).np
-    if any(s < 0 for s in stride):
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     if tuple(stride) == contiguous_strides(shape):
         return np.empty(shape, kind)
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     memory = np.empty(storage_extent(shape, stride), kind)
     return np.ndarray(shape, kind, memory, 0, [s * kind.itemsize for s in stride])
 

@@ -156,6 +156,8 @@ int record_gradient(const Call *call, const Arguments *arguments, PyObject *made
 bool steps_fit(const Call *call,
                const Arguments *arguments); /* whether the steps can be shown around the kernel on arrays */
 PyObject *steps_run(const Call *call, Arguments *arguments);
+/* The events of a call and of the steps in it, where the call itself is not needed; -1 with an error set. */
+int steps_show(PyObject *call, PyObject *const *args, Py_ssize_t count, Core *core);
 int steps_read(PyObject *given, Steps *steps);
 
 /* Both types that stand in front of a Python function hold it right behind their vectorcall. */

@@ -20,24 +20,25 @@ static PyObject *run_inside(const Call *call, Arguments *arguments, int begun)
     return made;
 }
 
-static PyObject *run_in_op(const Call *call, Arguments *arguments)
+/* Begins the event of the step that the kernel runs inside; 0 where there is none for so many dimensions, 1 otherwise. */
+static int begin_step(const Steps *steps, PyObject *first, int dimensions, Core *core)
 {
-    const Steps *steps = &call->steps;
-    int have = fields_of(arguments->array[0])->nd;
-    if (steps->dimensions >= 0 && have > steps->dimensions)
-        return run_kernel(call, arguments);
-    PyObject *constants = steps->dimensions < 0 || have == steps->dimensions ? steps->constants : steps->fewer;
-    PyObject *args[MAX_PARAMS] = {arguments->bound[0]};
+    if (steps->kind == STEPS_NODE)
+        return core_begin_node(core, steps->name, -1, key_number(0), NULL, 0, false, false) < 0 ? -1 : 1;
+    if (steps->dimensions >= 0 && dimensions > steps->dimensions)
+        return 0;
+    PyObject *constants = steps->dimensions < 0 || dimensions == steps->dimensions ? steps->constants : steps->fewer;
+    PyObject *args[MAX_PARAMS] = {first};
     Py_ssize_t count = PyTuple_GET_SIZE(constants) + 1;
     for (Py_ssize_t i = 1; i < count; i++)
         args[i] = PyTuple_GET_ITEM(constants, i - 1);
-    return run_inside(call, arguments, core_begin_op(arguments->core, steps->op, args, count, NULL, -1));
+    return core_begin_op(core, steps->op, args, count, NULL, -1) < 0 ? -1 : 1;
 }
 
-static PyObject *run_in_node(const Call *call, Arguments *arguments)
+static PyObject *run_in_step(const Call *call, Arguments *arguments)
 {
-    return run_inside(call, arguments,
-                      core_begin_node(arguments->core, call->steps.name, -1, key_number(0), NULL, 0, false, false));
+    int begun = begin_step(&call->steps, arguments->bound[0], fields_of(arguments->array[0])->nd, arguments->core);
+    return begun == 0 ? run_kernel(call, arguments) : run_inside(call, arguments, begun);
 }
 
 /* What is added to a product is shown expanded where it has another shape than the result. */
@@ -106,7 +107,23 @@ PyObject *steps_run(const Call *call, Arguments *arguments)
 {
     if (call->steps.kind == STEPS_PRODUCT)
         return run_product(call, arguments);
-    return call->steps.kind == STEPS_NODE ? run_in_node(call, arguments) : run_in_op(call, arguments);
+    return run_in_step(call, arguments);
+}
+
+int steps_show(PyObject *callable, PyObject *const *args, Py_ssize_t count, Core *core)
+{
+    const Call *call = (const Call *)callable;
+    const ArrayFields *fields = is_tensor(args[0]) ? fields_of(((Tensor *)args[0])->array) : NULL;
+    if (Py_TYPE(callable) != &Call_Type || !fields) {
+        PyErr_SetString(PyExc_TypeError, "expected the native call of an operator and a tensor");
+        return -1;
+    }
+    if (core_begin_op(core, call->op, args, count, NULL, -1) < 0)
+        return -1;
+    bool has_step = call->steps.kind == STEPS_INSIDE || call->steps.kind == STEPS_NODE;
+    int begun = has_step ? begin_step(&call->steps, args[0], fields->nd, core) : 0;
+    bool failed = begun < 0 || (begun > 0 && core_end_op(core, true) < 0);
+    return core_end_op(core, !failed) < 0 || failed ? -1 : 0;
 }
 
 static PyObject *or_null(PyObject *value)

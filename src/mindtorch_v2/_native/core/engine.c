@@ -431,11 +431,12 @@ static int take_over(Pass *pass, Tensor *leaf, Tensor *gradient, int observed)
         return 0;
     }
     if (observed) { /* PyTorch detaches the gradient that it takes over */
-        PyObject *detached = PyObject_CallMethodOneArg(aten, s_detach, (PyObject *)gradient);
-        if (detached == NULL) {
+        PyObject *detach = PyObject_GetAttr(aten, s_detach);
+        int shown = detach == NULL ? -1 : steps_show(detach, (PyObject **)&gradient, 1, pass->core);
+        Py_XDECREF(detach);
+        if (shown < 0) {
             return -1;
         }
-        Py_DECREF(detached);
     }
     Tensor *made = tensor_of(gradient->array, cpu_tensor_keys(), gradient->dtype);
     if (made == NULL) {
