@@ -65,7 +65,7 @@ def test_gradients_are_switched_off_only_where_that_is_certain_to_be_undone():
 ROOMS = ["record", "store", "load", "analysis", "export", "report", "results", "profiler", "cli"]
 ROOM_OF_MODULE = {"itt": "record", "record_function": "record", "schedule": "record", "_memory_profiler": "results",
                   "_pattern_matcher": "results", "_utils": "results", "profiler": "profiler", "__init__": "profiler",
-                  "__main__": "cli"}
+                  "__main__": "cli", "pytest_plugin": "cli"}
 
 
 def _room(parts: tuple[str, ...]) -> str:

@@ -20,6 +20,7 @@ COMMANDS = {
     "run": "profile a program without changing it",
     "show": "the answer in the terminal",
     "report": "one self-contained HTML page",
+    "diff": "what changed between two profiles, with intervals; a gate for CI",
     "convert": "to a Chrome trace, Perfetto, speedscope, pprof, collapsed stacks, CSV and others",
     "validate": "what is wrong with a file",
     "repair": "a mended copy of a damaged trace",

@@ -39,10 +39,10 @@ def write(stores: Sequence[tuple[str, EventStore]], path: str | os.PathLike[str]
 
 def page(profiles: list[dict[str, Any]]) -> str:
     """The page of profiles in the form of `report_data`."""
-    template = _asset("page.html")
+    template = asset("page.html")
     parts = {
-        "STYLE": _asset("style.css"),
-        "SCRIPT": "\n".join(_asset(name) for name in SCRIPTS),
+        "STYLE": asset("style.css"),
+        "SCRIPT": "\n".join(asset(name) for name in SCRIPTS),
         "DATA": as_script_data(profiles),
         "TITLE": _escaped(", ".join(p["title"] for p in profiles)[:200] or "profile"),
     }
@@ -60,5 +60,5 @@ def _escaped(text: str) -> str:
     return "".join(f"&#{ord(c)};" if c in "<>&\"'" or not c.isprintable() else c for c in text)
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     return (resources.files(__package__) / "assets" / name).read_text(encoding="utf-8")

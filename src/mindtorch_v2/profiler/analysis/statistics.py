@@ -1,0 +1,131 @@
+"""Whether two runs differ: medians over steps, with intervals from resampling blocks of steps.
+
+Steps near each other in time resemble each other (the machine's load changes slowly), so blocks are drawn, not single
+steps. A machine that is slower as a whole makes everything slower alike; that common factor is estimated from all
+parts of the program and taken out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+CONFIDENCE = 0.99
+RESAMPLES = 600
+_MOST_STEPS = 300  # of one resample; longer runs are resampled in part, and their intervals narrowed accordingly
+_SMALLEST_EFFECT = 0.01  # relative; below this nothing is called a difference
+_ELEMENTS = 1 << 20  # that are resampled at once
+_FEWEST_STEPS = 4
+_QUICK = 0.25  # the quantile of the quicker steps
+_FEWEST_PARTS = 4  # from which a common factor is estimated
+_PART_SHARE = 0.004  # of the step: parts smaller than this say nothing about the machine
+
+
+class Difference(NamedTuple):
+    """The relative change of medians, without the common factor: `change` in [low, high] with the confidence above;
+    0.1 is 10% more. `verdict` is "slower", "faster" or "no evidence"."""
+
+    before: float
+    after: float
+    change: float
+    low: float
+    high: float
+    verdict: str
+
+
+class Comparison(NamedTuple):
+    """The differences of all columns, and the factor by which everything changed alike."""
+
+    differences: list[Difference]
+    common: float
+
+
+def compare(before: np.ndarray, after: np.ndarray, parts: np.ndarray, adjust: bool = True, seed: int = 0) -> Comparison:
+    """Compares columns of times, one row per step. `parts` is the mask of columns that are parts of the program which both runs share, and
+    which do not contain each other; column 0 is the whole step."""
+    generator = np.random.default_rng(seed)
+    middles = np.median(before, 0), np.median(after, 0)
+    few = min(len(before), len(after)) < _FEWEST_STEPS
+    useful = parts & (middles[0] > _PART_SHARE * max(middles[0][0], 1)) & (middles[1] > 0)
+    adjust = adjust and not few and int(useful.sum()) >= _FEWEST_PARTS
+    common = float(_common(middles[0][useful], middles[1][useful])) if adjust else 1.0
+    ratio = _ratio(middles[0], middles[1]) / common
+    if few:
+        rows = [Difference(b, a, r - 1, -1.0, np.inf, "no evidence") for b, a, r in zip(*middles, ratio)]
+        return Comparison(rows, common)
+    low, high = _interval(before, after, useful if adjust else None, 0.5, generator)
+    # A machine that stalls now and then moves medians, but not the quicker steps: a change of the program moves both.
+    quick_low, quick_high = _interval(before, after, useful if adjust else None, _QUICK, generator)
+    margin = max(_noise(ratio, useful), _SMALLEST_EFFECT) - _SMALLEST_EFFECT if adjust else 0.0
+    margins = np.where(np.arange(len(ratio)) == 0, margin, 2 * margin)  # of many parts some would differ by chance
+    low, high = np.minimum(low, quick_low) - margins, np.maximum(high, quick_high) + margins
+    rows = [
+        Difference(
+            float(b),
+            float(a),
+            float(r - 1),
+            float(min(one, r) - 1),
+            float(max(two, r) - 1),
+            _verdict(r - 1, one - 1, two - 1),
+        )
+        for b, a, r, one, two in zip(*middles, ratio, low, high)
+    ]
+    return Comparison(rows, common)
+
+
+def _interval(
+    before: np.ndarray, after: np.ndarray, useful: np.ndarray | None, quantile: float, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """The interval of the ratio of a quantile, per column, without the common factor of the `useful` columns."""
+    drawn_before, drawn_after = _drawn(before, quantile, generator), _drawn(after, quantile, generator)
+    ratios = _ratio(drawn_before, drawn_after)
+    if useful is not None:
+        ratios /= _common(drawn_before[:, useful], drawn_after[:, useful])[:, None]
+    ratios = np.sort(ratios, axis=0)
+    tail = np.where(np.arange(ratios.shape[1]) == 0, round((1 - CONFIDENCE) / 2 * RESAMPLES), 0)
+    columns = np.arange(ratios.shape[1])
+    return ratios[tail, columns], ratios[-1 - tail, columns]
+
+
+def _verdict(change: float, low: float, high: float) -> str:
+    if low > 0 and change >= _SMALLEST_EFFECT:
+        return "slower"
+    return "faster" if high < 0 and change <= -_SMALLEST_EFFECT else "no evidence"
+
+
+def _ratio(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """after / before; 1 where both are nothing, infinite where only `before` is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        made = after / before
+    return np.where(before > 0, made, np.where(after > 0, np.inf, 1.0))
+
+
+def _noise(ratio: np.ndarray, useful: np.ndarray) -> float:
+    """How far the parts of the program differ from each other: what one run differs from another by, beside its
+    steps. The median is not moved by the few parts that really changed."""
+    away = np.abs(np.log(ratio[useful]))
+    return float(np.expm1(np.median(away))) if len(away) else 0.0
+
+
+def _common(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """The median of the parts' ratios, over the last axis: most parts did not change, so that is what the machine did."""
+    return np.maximum(np.median(after / np.maximum(before, 1e-9), axis=-1), 1e-9)
+
+
+def _drawn(values: np.ndarray, quantile: float, generator: np.random.Generator) -> np.ndarray:
+    """A quantile of resamples, each made of blocks of neighbouring steps."""
+    count = len(values)
+    size = min(count, _MOST_STEPS)
+    block = max(1, round(count**0.5 / 2))
+    blocks = -(-size // block)
+    place = int(quantile * (size - 1))
+    made = np.empty((RESAMPLES, values.shape[1]))
+    at_once = max(1, _ELEMENTS // (size * values.shape[1]))
+    for first in range(0, RESAMPLES, at_once):
+        last = min(first + at_once, RESAMPLES)
+        starts = generator.integers(0, count, (last - first, blocks, 1))
+        rows = (starts + np.arange(block)).reshape(last - first, -1)[:, :size] % count
+        made[first:last] = np.partition(values[rows], place, axis=1)[:, place]
+    middle = np.sort(values, 0)[int(quantile * (count - 1))]
+    return np.maximum(middle + (made - middle) * (size / count) ** 0.5, 0)
