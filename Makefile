@@ -38,14 +38,23 @@ test-narrow: $(VENV)/.dev ## run numerical tests as on a processor without AVX, 
 	$(BIN)/python scripts/narrow_cpu.py Prescott -m pytest -n auto $(NUMERIC_TESTS)
 	$(BIN)/python scripts/narrow_cpu.py Haswell -m pytest -n auto $(NUMERIC_TESTS)
 
-check: $(VENV)/.dev ## lint (ruff) and type-check (mypy)
+check: $(VENV)/.dev ## lint (ruff), type-check the package (mypy) and the examples as a user's program (mypy --strict)
 	$(BIN)/ruff check src tests scripts benchmarks examples ascend_sim setup.py
 	@if command -v clang-format >/dev/null; then clang-format --dry-run --Werror $(filter-out setup.py,$(NATIVE)); \
 	else echo "clang-format is not installed: the style of the C files was not checked"; fi
 	$(BIN)/mypy
+	$(BIN)/mypy --strict --follow-imports=silent examples
 
 format: ## give the C files their style (.clang-format)
 	clang-format -i $(filter-out setup.py,$(NATIVE))
+
+.venv-docs/.done: pyproject.toml scripts/site/requirements.txt $(NATIVE)
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/pip install --quiet --disable-pip-version-check -r scripts/site/requirements.txt -e .
+	@touch $@
+
+docs: .venv-docs/.done ## build the guides and the API reference as a static site in build/site (makes its own environment)
+	.venv-docs/bin/python scripts/site/build.py
 
 wheel: ## build a wheel and try it in an empty environment that has no compiler
 	rm -rf build/wheel && mkdir -p build/wheel
@@ -141,4 +150,4 @@ else
 endif
 
 clean: ## remove environments and caches
-	rm -rf .venv dist .venv-bench .venv-oracle .venv-interop build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv dist .venv-bench .venv-oracle .venv-interop .venv-docs build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -34,7 +34,8 @@ class LanguageModel(nn.Module):
         n = x.size(1)
         h = self.characters(x) + self.places(torch.arange(n))
         h = self.layers(h, mask=self.mask[:n, :n], is_causal=True)
-        return self.head(self.norm(h))
+        logits: torch.Tensor = self.head(self.norm(h))
+        return logits
 
 
 def batch(data: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -6,7 +6,7 @@ from mindtorch_v2.profiler import _ExperimentalConfig, profile, record_function
 from mindtorch_v2.utils.data import DataLoader, Dataset
 
 
-class Squares(Dataset):
+class Squares(Dataset[torch.Tensor]):
     def __len__(self) -> int:
         return 32
 

@@ -90,6 +90,7 @@ def get_default() -> device:
 
 
 def set_default(d: Any) -> None:
+    """Sets the device on which tensors are made without one; None means the CPU."""
     global _default
     _default = CPU if d is None else device(d)
 

@@ -137,6 +137,7 @@ def __getattr__(name: str) -> dtype:
 
 
 def get_default_dtype() -> dtype:
+    """The type of floating-point tensors that are made without one."""
     return _default
 
 

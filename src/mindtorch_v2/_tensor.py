@@ -6,7 +6,7 @@ everywhere, and the keys in `_keys` say who may read the memory.
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -39,8 +39,13 @@ class _TensorMeta(type):
         return made
 
 
+if TYPE_CHECKING:
+    from ._op_methods import OpMethods as _OpMethods  # what `_python.install` puts into the class: a stub without a module
+else:
+    _OpMethods = object
+
 if TYPE_CHECKING or native is None:
-    class TensorFields:
+    class TensorFields(_OpMethods):
         """What a tensor holds. The twin in C keeps these at fixed places, so that calls of operators can do without Python."""
 
         _array: np.ndarray
@@ -74,39 +79,17 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return legacy_constructor(cls, *args, **kwargs)
 
-    if TYPE_CHECKING:
-        data: Any                  # properties, installed with the operators
-        grad: Any
-        requires_grad: bool
-
-        def __getattr__(self, name: str) -> Any: ...   # operators are installed from the op table
-        def __add__(self, other: Any) -> Any: ...
-        def __radd__(self, other: Any) -> Any: ...
-        def __sub__(self, other: Any) -> Any: ...
-        def __rsub__(self, other: Any) -> Any: ...
-        def __mul__(self, other: Any) -> Any: ...
-        def __rmul__(self, other: Any) -> Any: ...
-        def __truediv__(self, other: Any) -> Any: ...
-        def __rtruediv__(self, other: Any) -> Any: ...
-        def __pow__(self, other: Any) -> Any: ...
-        def __matmul__(self, other: Any) -> Any: ...
-        def __neg__(self) -> Any: ...
-        def __invert__(self) -> Any: ...
-        def __and__(self, other: Any) -> Any: ...
-        def __or__(self, other: Any) -> Any: ...
-        def __lt__(self, other: Any) -> Any: ...
-        def __le__(self, other: Any) -> Any: ...
-        def __gt__(self, other: Any) -> Any: ...
-        def __ge__(self, other: Any) -> Any: ...
-        def __getitem__(self, key: Any) -> Any: ...
-        def __setitem__(self, key: Any, value: Any) -> None: ...
-
     # --- shape and layout -------------------------------------------------------------------------------------------
     @property
     def shape(self) -> Size:
+        """The sizes of all dimensions."""
         return tuple.__new__(Size, self._array.shape)
 
-    def size(self, dim: int | None = None) -> Any:
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
+    def size(self, dim: int | None = None) -> Size | int:
         """The shape, or one of its sizes."""
         if dim is None:
             return tuple.__new__(Size, self._array.shape)
@@ -122,20 +105,27 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
         return IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
 
     def dim(self) -> int:
+        """The number of dimensions."""
         return self._array.ndim
 
     ndimension = dim
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return self._array.ndim
 
     def numel(self) -> int:
+        """The number of elements."""
         return self._array.size
 
     nelement = numel
 
-    def stride(self, dim: int | None = None) -> Any:
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
+    def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """Steps in elements between neighbours along each dimension."""
         item = self._array.itemsize
         strides = tuple([s // item for s in self._array.strides]) if self._array.size else contiguous_strides(self._array.shape)
@@ -152,20 +142,25 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
         return (self._array.__array_interface__["data"][0] - root.__array_interface__["data"][0]) // self._array.itemsize
 
     def data_ptr(self) -> int:
+        """The address of the first element."""
         return self._array.__array_interface__["data"][0]
 
     def element_size(self) -> int:
+        """The size of one element in bytes."""
         return self._array.itemsize
 
     @property
     def itemsize(self) -> int:
+        """The size of one element in bytes."""
         return self._array.itemsize
 
     @property
     def nbytes(self) -> int:
+        """The size of all elements in bytes."""
         return self._array.size * self._array.itemsize
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements lie in memory in row-major order, or in the order of the given memory format."""
         if memory_format is channels_last or memory_format is channels_last_3d:
             last = self._array.ndim == (4 if memory_format is channels_last else 5)
             return last and bool(np.moveaxis(self._array, 1, -1).flags.c_contiguous)
@@ -174,32 +169,40 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     # --- type and place ---------------------------------------------------------------------------------------------
     @property
     def device(self) -> Device:
+        """The device that holds the data."""
         return self._device or DEVICE_OF_KEY[self._keys & DEVICES]
 
     @property
     def layout(self) -> Any:
+        """How the elements are laid out: always `torch.strided`."""
         return strided
 
     def is_floating_point(self) -> bool:
+        """Whether the elements are floating-point numbers (complex ones are not)."""
         return self.dtype.is_floating_point
 
     def is_complex(self) -> bool:
+        """Whether the elements are complex numbers."""
         return self.dtype.is_complex
 
     def is_signed(self) -> bool:
+        """Whether the element type has negative numbers."""
         return self.dtype.is_signed
 
     @property
     def is_cpu(self) -> bool:
+        """Whether the tensor is on the CPU."""
         return bool(self._keys & CPU)
 
     @property
     def is_meta(self) -> bool:
+        """Whether the tensor is on the meta device: it has a shape and a type, and no data."""
         return bool(self._keys & META)
 
     is_cuda = is_sparse = is_quantized = is_mkldnn = is_nested = False
 
     def get_device(self) -> int:
+        """The index of the device; -1 on the CPU."""
         return -1 if self._keys & (CPU | META) else self.device.index or 0
 
     # --- versions ---------------------------------------------------------------------------------------------------
@@ -208,6 +211,7 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
         return 0 if self._storage is None else self._storage.version
 
     def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode, and can never take part in differentiation."""
         return bool(self._keys & INFERENCE)
 
     __hash__ = object.__hash__

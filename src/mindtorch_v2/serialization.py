@@ -146,10 +146,12 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
+    """The classes and functions that `add_safe_globals` allowed."""
     return list(user_safe_globals.values())
 
 
 def clear_safe_globals() -> None:
+    """Forgets all classes and functions that `add_safe_globals` allowed."""
     user_safe_globals.clear()
 
 

@@ -7,8 +7,8 @@ import pathlib
 import mindtorch_v2
 
 ROOT = pathlib.Path(mindtorch_v2.__file__).parent
-VALUES = ["_native", "_files", "_errors", "_dtype", "_keys", "_accelerators", "_device", "_shape", "_observer", "_storage", "_tensor", "_owners",
-          "_guarded", "_quiet"]
+VALUES = ["_native", "_files", "_errors", "_dtype", "_keys", "_accelerators", "_device", "_shape", "_observer", "_storage", "_op_methods",
+          "_tensor", "_owners", "_guarded", "_quiet"]     # _op_methods is a stub: type checkers alone import it
 ORDER = [*VALUES, "_ops", "_dispatch", "_autograd", "_backends", "_python"]
 # What looks up from inside a function, when it is called: nothing may be added here.
 LOOKS_UP = {

@@ -64,7 +64,7 @@ class no_grad(_Mode):
 
     _changes = {"grad": False}
 
-    def __new__(cls, orig_func: Any = None) -> Any:
+    def __new__(cls, orig_func: Any = None) -> no_grad:
         return super().__new__(cls) if orig_func is None else super().__new__(cls)(orig_func)
 
 
@@ -73,7 +73,7 @@ class enable_grad(_Mode):
 
     _changes = {"grad": True}
 
-    def __new__(cls, orig_func: Any = None) -> Any:
+    def __new__(cls, orig_func: Any = None) -> enable_grad:
         return super().__new__(cls) if orig_func is None else super().__new__(cls)(orig_func)
 
 
@@ -112,7 +112,7 @@ class inference_mode(_Mode):
 
     _special = True
 
-    def __new__(cls, mode: Any = True) -> Any:
+    def __new__(cls, mode: Any = True) -> inference_mode:
         if callable(mode) and not isinstance(mode, bool):
             made = super().__new__(cls)
             inference_mode.__init__(made)
@@ -128,8 +128,10 @@ class inference_mode(_Mode):
 
 
 def is_grad_enabled() -> bool:
+    """Whether operations of this thread record gradients."""
     return modes.state.grad
 
 
 def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
     return modes.state.inference

@@ -265,7 +265,7 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
 
 SPACE.update(_overridden=False, _asks=asks, _override=override)
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[attr-defined]
-Tensor.as_subclass = as_subclass  # type: ignore[attr-defined]
+Tensor.as_subclass = as_subclass  # type: ignore[assignment, method-assign]
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 Parameter.__torch_function__ = staticmethod(disabled_torch_function_impl)  # type: ignore[attr-defined]
 _tensor.announce = _announce

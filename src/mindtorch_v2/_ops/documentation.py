@@ -77,7 +77,7 @@ def _origin(base: str) -> list[Op]:
     return OVERLOADS[base[:-1]] if base.endswith("_") and not text and base[:-1] in OVERLOADS else OVERLOADS[base]
 
 
-def _facts(base: str, text: str) -> list[str]:
+def facts(base: str, text: str) -> list[str]:
     """What the declaration says of shapes, types and memory, where the text does not."""
     overloads, found = _origin(base), []
     rule, first = overloads[0].rule, overloads[0]
@@ -118,7 +118,7 @@ def docstring(base: str, form: str) -> str:
         return "\n".join(op.text for op in OVERLOADS[base])
     head, marker, examples = text.partition(">>> ")
     summary, _, details = head.strip().partition("\n\n")
-    more = " ".join([*details.split(), *_facts(base, text)])
+    more = " ".join([*details.split(), *facts(base, text)])
     parts = [textwrap.fill(summary, _WIDTH), "\n".join(_wrapped(call) for call in calls(base, form)), textwrap.fill(more, _WIDTH)]
     if marker:
         parts.append("Example:\n\n" + textwrap.indent(marker + examples, "    "))

@@ -85,7 +85,7 @@ def _returns(op: Op) -> tuple[str, tuple[str, ...]]:
         word = words[0]
         if word == "Tensor[]":
             return ("list[Tensor]" if op.family == "foreach" else "tuple[Tensor, ...]"), ()
-        return {"()": "None", "SymInt": "int"}.get(word, _WORDS.get(word, word)), ()
+        return {"()": "None", "SymInt": "int", "Scalar": "int | float | bool"}.get(word, _WORDS.get(word, word)), ()
     names = op.schema.return_names
     return f"tuple[{', '.join(_WORDS.get(w, w) for w in words)}]", names if all(names) else ()
 

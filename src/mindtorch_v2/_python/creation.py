@@ -315,5 +315,5 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, **options: Any) ->
     return aten.overload("arange.start_step")(0 if start is None else start, end, step, **options)
 
 
-Tensor.new_tensor = _new_tensor  # type: ignore[attr-defined]
+Tensor.new_tensor = _new_tensor  # type: ignore[assignment, method-assign]
 fronts["arange"] = arange

@@ -33,22 +33,26 @@ def is_tensor(obj: Any) -> bool:
 
 
 def is_storage(obj: Any) -> bool:
+    """Whether `obj` is a storage."""
     from .tensor_methods import UntypedStorage
     return isinstance(obj, UntypedStorage)
 
 
 @overridable
 def is_floating_point(input: Tensor) -> bool:
+    """Whether the elements are floating-point numbers (complex ones are not)."""
     return input.dtype.is_floating_point
 
 
 @overridable
 def is_complex(input: Tensor) -> bool:
+    """Whether the elements are complex numbers."""
     return input.dtype.is_complex
 
 
 @overridable
 def numel(input: Tensor) -> int:
+    """The number of elements."""
     return input.numel()
 
 
@@ -63,6 +67,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 def typename(obj: Any) -> str:
+    """The full name of an object's type; of a tensor its legacy type, such as "torch.FloatTensor"."""
     if isinstance(obj, Tensor):
         return obj.type()
     kind = type(obj)
@@ -75,6 +80,7 @@ def get_num_threads() -> int:
 
 
 def get_num_interop_threads() -> int:
+    """How many threads run independent operations at once: always 1."""
     return 1
 
 
@@ -93,4 +99,5 @@ def set_warn_always(b: bool) -> None:
 
 
 def compiled_with_cxx11_abi() -> bool:
+    """True, for programs that ask: nothing here depends on the C++ library."""
     return True

@@ -44,6 +44,7 @@ def getter(function: Any) -> Any:
 
 # --- autograd -----------------------------------------------------------------------------------------------------------
 def _get_requires_grad(self: Tensor) -> bool:
+    """Whether gradients are computed for this tensor; may be set on leaves."""
     return bool(self._keys & GRAD)
 
 
@@ -70,11 +71,13 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 @getter
 def is_leaf(self: Tensor) -> bool:
+    """Whether the tensor was made by the program and not by a differentiable operation."""
     return not self._keys & GRAD or self._edge is None
 
 
 @getter
 def grad_fn(self: Tensor) -> Any:
+    """The node of the graph that computes this tensor's gradient further; None for leaves."""
     edge = edge_of(self)
     if edge is None or isinstance(edge, Tensor):
         return None
@@ -83,15 +86,18 @@ def grad_fn(self: Tensor) -> Any:
 
 @getter
 def output_nr(self: Tensor) -> int:
+    """Which output of its node the tensor is."""
     return 0 if self._edge is None else node_and_nr(self)[1]
 
 
 @getter
 def retains_grad(self: Tensor) -> bool:
+    """Whether `retain_grad` was called on this tensor, which is not a leaf."""
     return self._retain
 
 
 def _get_grad(self: Tensor) -> Tensor | None:
+    """The gradient that backward passes have added up so far, or None; of leaves and of tensors that retain it."""
     if self._edge is not None and self._grad is None and not self._retain:
         warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
     return self._grad
@@ -117,7 +123,7 @@ def _del_grad(self: Tensor) -> None:
     self._grad = None
 
 
-Tensor.grad = property(_get_grad, _set_grad, _del_grad)  # type: ignore[attr-defined]
+Tensor.grad = property(_get_grad, _set_grad, _del_grad)  # type: ignore[assignment, method-assign]
 
 
 _SEEDS = {d: np.ones((), d.np) for d in (dt.float16, dt.float32, dt.float64)}       # the others are rarer
@@ -190,6 +196,7 @@ def _backward_hooks(self: Tensor) -> Any:
 
 
 def _get_data(self: Tensor) -> Tensor:
+    """The same data outside the graph, with a version counter of its own; assigning replaces the data."""
     out = shallow_alias(self)
     out._storage = Storage()  # .data does not share the version counter
     return become(out, type(self)) if self._keys & SUBCLASS else out
@@ -203,7 +210,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
     self._device = value._device
 
 
-Tensor.data = property(_get_data, _set_data)  # type: ignore[attr-defined]
+Tensor.data = property(_get_data, _set_data)  # type: ignore[assignment, method-assign]
 
 
 @method
@@ -536,23 +543,35 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 @getter
 def T(self: Tensor) -> Tensor:
+    """The tensor with its dimensions in reverse order."""
     return aten.numpy_T(self)
 
 
-def _view_property(op: str) -> property:
-    return property(lambda self: getattr(aten, op)(self))
+@getter
+def mT(self: Tensor) -> Tensor:
+    """The tensor with its last two dimensions exchanged."""
+    return aten.mT(self)
 
 
-for _name, _op in (("mT", "mT"), ("H", "matrix_H"), ("mH", "mH")):
-    setattr(Tensor, _name, _view_property(_op))
+@getter
+def H(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix."""
+    return aten.matrix_H(self)
 
+
+@getter
+def mH(self: Tensor) -> Tensor:
+    """The conjugate transpose of the last two dimensions."""
+    return aten.mH(self)
 
 
 @getter
 def real(self: Tensor) -> Tensor:
+    """The real parts: a view of a complex tensor, a real one itself."""
     return aten.real(self)
 
 
 @getter
 def imag(self: Tensor) -> Tensor:
+    """The imaginary parts of a complex tensor, as a view."""
     return aten.imag(self)

@@ -80,6 +80,7 @@ def is_autocast_cache_enabled() -> bool:
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Sets whether casts of weights are kept until the outermost region ends."""
     _change(keeps_casts=bool(enabled))
 
 
@@ -101,24 +102,30 @@ def autocast_decrement_nesting() -> int:
 
 
 def is_autocast_cpu_enabled() -> bool:
+    """Whether the calling thread casts on the CPU."""
     return is_autocast_enabled("cpu")
 
 
 def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """Switches casting on the CPU on or off in the calling thread."""
     set_autocast_enabled("cpu", enabled)
 
 
 def get_autocast_cpu_dtype() -> dt.dtype:
+    """The type that regions for the CPU cast to in the calling thread."""
     return get_autocast_dtype("cpu")
 
 
 def set_autocast_cpu_dtype(dtype: dt.dtype) -> None:
+    """Sets the type that regions for the CPU cast to in the calling thread."""
     set_autocast_dtype("cpu", dtype)
 
 
 def get_autocast_gpu_dtype() -> dt.dtype:
+    """The type that regions for CUDA cast to in the calling thread."""
     return get_autocast_dtype("cuda")
 
 
 def set_autocast_gpu_dtype(dtype: dt.dtype) -> None:
+    """Sets the type that regions for CUDA cast to in the calling thread."""
     set_autocast_dtype("cuda", dtype)

@@ -76,7 +76,8 @@ class LBFGS(Optimizer):
             direction = work["d"]
             work["prev_flat_grad"], work["prev_loss"] = aten.clone(grad), loss
             lr = group["lr"].reshape(()) if isinstance(group["lr"], Tensor) else group["lr"]
-            work["t"] = length = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
+            shortened: Any = min(1.0, 1.0 / grad.abs().sum()) if state["n_iter"] == 1 else None     # a number or a tensor
+            work["t"] = length = lr if shortened is None else shortened * lr
             slope = aten.dot(grad, direction)
             if slope > -group["tolerance_change"]:
                 break

@@ -51,7 +51,7 @@ def strong_wolfe(probe: Probe, t: Any, direction: Tensor, f: float, g: Tensor, s
 
 
 def _good(p: _Point, start: _Point) -> bool:
-    return abs(p.slope) <= -CURVATURE * start.slope
+    return bool(abs(p.slope) <= -CURVATURE * start.slope)
 
 
 def _bracket(at: Callable[[Any], _Point], start: _Point, t: Any, most: int) -> tuple[list[_Point], int, int]:

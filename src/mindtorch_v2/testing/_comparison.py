@@ -60,10 +60,10 @@ def _attributes(actual: Tensor, expected: Tensor, rules: Rules, path: tuple[Any,
 
 
 def _dense(t: Tensor) -> Any:
-    t = t.detach()
-    if str(t.layout) != "torch.strided":
-        t = t.to_dense()
-    return t.cpu()
+    made: Any = t.detach()
+    if str(made.layout) != "torch.strided":
+        made = made.to_dense()
+    return made.cpu()
 
 
 def _compare_tensors(actual: Tensor, expected: Tensor, rules: Rules, path: tuple[Any, ...]) -> None:

@@ -139,6 +139,7 @@ def current_index() -> int:
 
 
 def set_index(index: int) -> None:
+    """Makes a device the one on which this thread's operations run."""
     unbind()         # another thread may have reset the device since
     bind(index)
     thread.device = index

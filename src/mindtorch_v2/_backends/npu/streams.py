@@ -209,6 +209,7 @@ def stream_at(index: int) -> Stream:
 
 
 def set_current(stream: Stream) -> None:
+    """Makes a stream the one on which this thread's operations run."""
     if thread.streams is None:
         thread.streams = {}
     thread.streams[stream.device_index] = stream

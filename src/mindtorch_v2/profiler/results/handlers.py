@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False,
+def tensorboard_trace_handler(dir_name: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = False,
                               use_python_export: bool = False) -> Callable[[Any], None]:
     """Writes each trace to `<dir_name>/<worker_name>.<time in ns>.pt.trace.json`, where TensorBoard looks for it. Give
     each process of a job its own `worker_name`; it defaults to the host's name and the process's number."""
