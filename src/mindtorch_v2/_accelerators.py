@@ -44,6 +44,10 @@ class Backend:
         """Whether a device can be used. Never raises."""
         return True
 
+    def why_unavailable(self) -> str:
+        """The reason why no device can be used; empty if one can."""
+        return "" if self.is_available() else "there is no device"
+
     def activate(self) -> None:
         """Called once, before the device is first used; RuntimeError says what is missing."""
 

@@ -6,10 +6,11 @@ from typing import Any
 
 
 def get_device_module(device: Any = None) -> ModuleType:
-    """The module of a device: `torch.npu`, `torch.cpu`, ...; without one, that of the accelerator that is here, else `torch.cpu`."""
+    """The module of a device (`torch.cpu`, `torch.<accelerator>`); without one, that of the accelerator that is here, else `torch.cpu`."""
     from importlib import import_module
 
-    from . import accelerator
+    from . import _accelerators, accelerator
+    from ._device import FOREIGN
     from ._device import device as make
     if device is None:
         found = accelerator.current_accelerator()
@@ -18,7 +19,8 @@ def get_device_module(device: Any = None) -> ModuleType:
         name = make(device).type
     else:
         raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    backend = None if name == "cpu" or name in FOREIGN else _accelerators.find(name)
     try:
-        return import_module(f"{__package__}.{name}")
-    except ModuleNotFoundError:
+        return import_module(f"{__package__}.{name}") if backend is None else backend.module()
+    except (ModuleNotFoundError, AttributeError):
         raise RuntimeError(f"Device '{device}' does not have a corresponding module registered as 'torch.{name}'.") from None

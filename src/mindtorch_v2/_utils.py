@@ -65,7 +65,7 @@ def _get_available_device_type() -> str | None:
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The index that an argument names: an int, "npu:1", a torch.device."""
+    """The index that an argument names: an int, "name:1", a torch.device."""
     from ._device import device as make
     if isinstance(device, str):
         device = make(device)

@@ -38,8 +38,8 @@ _CPU = {
         fractional_max_pool3d linalg_cholesky_ex linalg_inv_ex linalg_qr linalg_svd linalg_eig linalg_eigh linalg_lstsq""",
     WIDEST: "cat stack index_copy",
 }
-# The vendor's lists for NPUs follow those for CUDA.
-_NPU = {
+# Accelerators follow the lists for CUDA.
+_ACCELERATOR = {
     LOWER: """conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d.input conv_transpose3d.input convolution _convolution
         _convolution.deprecated prelu addmm addmv addr matmul einsum mm mv linalg_vecdot linear addbmm baddbmm bmm chain_matmul
         linalg_multi_dot scaled_dot_product_attention _scaled_dot_product_flash_attention _thnn_fused_lstm_cell _thnn_fused_gru_cell
@@ -57,10 +57,16 @@ _NPU = {
     BANNED: "binary_cross_entropy",
 }
 POLICIES: dict[str, dict[str, int]] = {
-    where: {name: policy for policy, names in lists.items() for name in names.split()} for where, lists in (("cpu", _CPU), ("npu", _NPU))}
+    where: {name: policy for policy, names in lists.items() for name in names.split()}
+    for where, lists in (("cpu", _CPU), ("accelerator", _ACCELERATOR))}
 # Device types that a region can be opened for, with the type that it casts to unless told otherwise.
-DEFAULT_TYPES = {"cpu": dt.bfloat16, "npu": dt.float16, "cuda": dt.float16, "xpu": dt.float16, "mps": dt.float16, "hpu": dt.bfloat16,
+_DEFAULT_TYPES = {"cpu": dt.bfloat16, "cuda": dt.float16, "xpu": dt.float16, "mps": dt.float16, "hpu": dt.bfloat16,
                  "xla": dt.bfloat16, "ipu": dt.float16, "mtia": dt.float16, "maia": dt.float16, "privateuseone": dt.float16}
+
+
+def default_type(device: str) -> dt.dtype | None:
+    """What a region for a device type casts to unless told otherwise; None where no region can be opened for it."""
+    return _DEFAULT_TYPES.get(device, dt.float16 if device in _accelerators.names() else None)
 
 
 class Setting(NamedTuple):
@@ -72,7 +78,9 @@ class Setting(NamedTuple):
 
     def type_of(self, device: str) -> dt.dtype:
         """What a region for this device type casts to."""
-        return self.types.get(device) or DEFAULT_TYPES[device]
+        found = self.types.get(device) or default_type(device)
+        assert found is not None
+        return found
 
 
 DEFAULT = Setting()
@@ -113,7 +121,7 @@ def run(op: Op, keyset: int, args: tuple[Any, ...], kernel: Any, again: Any) -> 
     further casting inside. Where arguments were cast, the call with those is an event of its own (`again`)."""
     now: Setting = modes.state.autocast
     where = (_accelerators.name_of_key(keyset & ACCELERATORS) or "") if keyset & ACCELERATORS else "cpu" if keyset & CPU else ""
-    policy = POLICIES[where].get(op.name) if where in now.enabled else None
+    policy = POLICIES["cpu" if where == "cpu" else "accelerator"].get(op.name) if where in now.enabled else None
     if policy is None:
         return kernel(op, keyset, args)
     cast = cast_arguments(op, args, policy, now, now.type_of(where))

@@ -5,12 +5,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .. import _accelerators
 from .._ops.schema import NO_DEFAULT, Schema, parse
 from .._tensor import Tensor
 
 OPERATORS: dict[str, CustomOp] = {}      # "mylib::mine" or "mylib::mine.overload" -> operator
 # PyTorch's dispatch keys -> where a kernel registered for them runs: a device's type, "" for all devices, or above autograd.
-_DEVICES = {"CPU": "cpu", "CUDA": "cuda", "XPU": "xpu", "MPS": "mps", "PrivateUse1": "npu", "NPU": "npu", "Meta": "meta",
+_DEVICES = {"CPU": "cpu", "CUDA": "cuda", "XPU": "xpu", "MPS": "mps", "Meta": "meta",
             "CompositeExplicitAutograd": "", "CompositeImplicitAutograd": "composite", "Autograd": "autograd", "AutogradCPU": "autograd"}
 
 
@@ -18,6 +19,10 @@ def place_of(key: str) -> str:
     """Where a kernel for a dispatch key, or a device's type, runs."""
     if key in _DEVICES:
         return _DEVICES[key]
+    if key == "PrivateUse1":        # the accelerator that is no device of PyTorch's own
+        return _accelerators.preferred()
+    if key.isupper() and key.lower() in _accelerators.names():
+        return key.lower()
     if key in ("default", ""):
         return ""
     if key.islower():

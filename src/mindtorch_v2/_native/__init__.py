@@ -18,8 +18,9 @@ The C files lie in a folder per part; they include each other's headers as "core
                 share long loops (threads.c); each_type.h compiles the .inc files for float and double, and again for machines
                 with AVX2 (`_kernels`)
     trace/      trace files: the reader and the writer (`_trace_reader`, `_trace_writer`)
-    npu/        launches on NPUs (`_npu_launch`)
     common/     what several of these use
+
+A backend that has a part in C has a folder beside these, and an extension of its own.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What accelerators add to tensors, storages and modules: `x.npu()`, `x.is_npu`, `torch.npu` and the like, for every name."""
+"""What accelerators add to tensors, storages and modules: `x.name()`, `x.is_name`, `torch.name`, for every accelerator."""
 from __future__ import annotations
 
 import sys

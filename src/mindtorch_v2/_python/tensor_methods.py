@@ -448,10 +448,12 @@ def pinned_result(made: Tensor) -> Tensor:
 @method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether the tensor lies in host memory that an accelerator reaches directly."""
-    base = self._array.base
-    while isinstance(base, np.ndarray):
-        base = base.base
-    return bool(self._keys & CPU) and base is not None and any(backend.is_pinned(base) for backend in _accelerators.active())
+    if not self._keys & CPU:
+        return False
+    backends, owner = _accelerators.loaded(), self._array.base
+    while owner is not None and not any(backend.is_pinned(owner) for backend in backends):
+        owner = getattr(owner, "base", None)
+    return owner is not None
 
 
 @method

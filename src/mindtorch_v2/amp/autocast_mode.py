@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _device
+from .. import _accelerators, _device
 from .. import _dtype as dt
 from .._dispatch import autocast as casting
 from .._dispatch import modes
@@ -17,18 +17,18 @@ from .settings import checked_device, get_autocast_dtype, is_autocast_enabled
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
-_SUPPORTED = {"cpu": (dt.bfloat16, dt.float16), "npu": (dt.bfloat16, dt.float16)}
+_SUPPORTED = (dt.bfloat16, dt.float16)
 
 
 def is_autocast_available(device_type: str) -> bool:
     """Whether regions can be opened for this device type."""
-    return checked_device(device_type) in casting.DEFAULT_TYPES
+    return casting.default_type(checked_device(device_type)) is not None
 
 
 class autocast(modes.Switch):
     """A region, or a decorator for functions, in which operators on devices of a type choose their precision.
 
-    device_type    "cpu" or "npu"; a region for a device that is not here warns and does nothing
+    device_type    "cpu" or the name of an accelerator; a region for a device that is not here warns and does nothing
     dtype          the shorter type: bfloat16 or float16; by default what `torch.get_autocast_dtype` says
     enabled        False: nothing is cast inside, also within another region
     cache_enabled  whether the cast of a weight serves all its uses until the outermost region ends
@@ -41,20 +41,19 @@ class autocast(modes.Switch):
         if not is_autocast_available(device_type):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self.device = device_type
-        self.custom_backend_name = "npu"
+        self.custom_backend_name = _accelerators.preferred()
         self._cache_enabled = casting.setting().keeps_casts if cache_enabled is None else cache_enabled
         self._enabled = enabled and self._is_usable()
 
     def _is_usable(self) -> bool:
-        supported = _SUPPORTED.get(self.device)
-        if supported is None:
+        if self.device != "cpu" and self.device not in _accelerators.names():
             why = "CUDA is not available or torch_xla is imported" if self.device == "cuda" else f"there are no {self.device} devices"
             warnings.warn(f"{why}. Disabling autocast.", stacklevel=4)
             return False
-        if self.fast_dtype not in supported:
+        if self.fast_dtype not in _SUPPORTED:
             word = self.device.upper()
             warnings.warn(f"In {word} autocast, but the target dtype is not supported. Disabling autocast.\n{word} Autocast only supports "
-                          f"dtypes of {', '.join(map(repr, supported))} currently.", stacklevel=4)
+                          f"dtypes of {', '.join(map(repr, _SUPPORTED))} currently.", stacklevel=4)
             return False
         return True
 

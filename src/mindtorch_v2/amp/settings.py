@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _accelerators
 from .. import _dtype as dt
 from .._dispatch import autocast as casting
 from .._dispatch import modes
@@ -18,7 +19,7 @@ _DEVICE_WORDS = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ide
 
 def checked_device(device_type: str) -> str:
     """The device type itself; RuntimeError where there is none of this name."""
-    if device_type != "npu" and device_type not in _DEVICE_WORDS:
+    if device_type not in _accelerators.names() and device_type not in _DEVICE_WORDS:
         raise RuntimeError(f"Expected one of {', '.join(_DEVICE_WORDS)} device type at start of device string: {device_type}")
     return device_type
 
@@ -47,7 +48,7 @@ def _change(enabled: frozenset[str] | None = None, types: dict[str, dt.dtype] | 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether the calling thread casts for this device type."""
-    if checked_device(device_type) not in casting.DEFAULT_TYPES:
+    if casting.default_type(checked_device(device_type)) is None:
         raise RuntimeError("unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
     return device_type in casting.setting().enabled
 
@@ -62,7 +63,7 @@ def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
 
 def get_autocast_dtype(device_type: str) -> dt.dtype:
     """The type that regions for this device type cast to in the calling thread."""
-    if checked_device(device_type) not in casting.DEFAULT_TYPES:
+    if casting.default_type(checked_device(device_type)) is None:
         raise RuntimeError("unsupported scalarType")
     return casting.setting().type_of(device_type)
 

@@ -96,7 +96,7 @@ def is_torchelastic_launched() -> bool:
 
 
 def _engine_of(backend: str | None) -> Backend:
-    """The engine that serves CPU tensors in what was asked for: a name, or names by device (`cpu:gloo,npu:hccl`)."""
+    """The engine that serves CPU tensors in what was asked for: a name, or names by device (`cpu:gloo,cuda:nccl`)."""
     if backend is None:
         return Backend(Backend.MPI)
     by_device = {

@@ -18,11 +18,11 @@ def get_env_info() -> dict[str, str]:
     """Facts about the package, Python and the machine, by name."""
     import numpy
 
-    from .. import __config__, cuda, npu
+    from .. import __config__, _accelerators, cuda
     from .._version import __version__
-    reason = npu.why_unavailable()
+    found = {f"{backend.name.upper()} available": backend.why_unavailable() for backend in _accelerators.known()}
     return {"PyTorch version": f"2.13.0 (mindtorch_v2 {__version__})", "CUDA available": str(cuda.is_available()),
-            "NPU available": "True" if not reason else f"False ({reason})", "OS": platform.platform(),
+            **{what: "True" if not reason else f"False ({reason})" for what, reason in found.items()}, "OS": platform.platform(),
             "Python version": sys.version.replace("\n", " "), "numpy version": numpy.__version__, "CPU": platform.processor() or "unknown",
             "Build": __config__.show().strip().replace("\n", ";")}
 

@@ -42,6 +42,10 @@ class NPUBackend(Backend):
         except (OSError, RuntimeError, ValueError):   # a library that is there but broken
             return False
 
+    def why_unavailable(self) -> str:
+        from .runtime import reason
+        return "" if self.is_available() else reason()
+
     def activate(self) -> None:
         from .runtime import connect
         if connect() is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ... import _accelerators
 from ..analysis.formatting import _format_memory, _format_time_share, flops_scale, format_time_in, printable
 from ..analysis.summary import Summary, summarize
 
@@ -66,7 +67,9 @@ def device_attribute(name: str) -> str:
     """A metric's name with any accelerator's own name replaced by `device`, the attribute that holds it."""
     for alias in _DEVICE_ALIASES:
         name = name.replace(alias, "device")
-    return name.replace("npu_", "device_")   # with the line, as "npu" is a part of "input"
+    for accelerator in _accelerators.names():
+        name = name.replace(f"{accelerator}_", "device_")   # with the line, as a short name may be a part of another word
+    return name
 
 
 def _capped(width: int, limit: int | None) -> int:
