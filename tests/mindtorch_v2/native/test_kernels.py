@@ -1,6 +1,7 @@
 """The native kernels and the numpy kernels behind them give the same answers; both are tested the same way."""
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _native
-from mindtorch_v2._backends.cpu import attention, conv_arrays, foreach, movement_elements, pool_arrays, rnn, sums
+from mindtorch_v2._backends.cpu import attention, conv_arrays, foreach, movement_elements, pool_arrays, rnn, sorting, sums
 from mindtorch_v2._dispatch.families import load_family
 from mindtorch_v2._dispatch.registry import INPLACE, KERNELS
 from mindtorch_v2._ops.pooling_shapes import pool_windows
@@ -25,7 +26,7 @@ HELPERS: dict[str, Any] = {"sum_over": sums.sum_over, "contiguous_copy": movemen
                            "attention_forward": attention._forward, "attention_backward": attention._backward,
                            "conv_forward": conv_arrays._correlate, "conv_input_gradient": conv_arrays._add_input_gradient,
                            "conv_weight_gradient": conv_arrays._fill_weight_gradient,
-                           "lstm_forward": rnn._steps, "lstm_backward": rnn._steps_back}
+                           "lstm_forward": rnn._steps, "lstm_backward": rnn._steps_back, "sort_lines": sorting._sort_lines}
 Run = Callable[..., Any]
 TYPES = ["float32", "float64"]
 SIZES = [0, 1, 2, 7, 8, 31, 33, 1023, 1025, 5000]
@@ -481,3 +482,25 @@ def test_many_python_threads_at_once(threads: Any) -> None:
     for w in workers:
         w.join()
     assert not wrong
+
+
+# --- sorting ----------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("falling", [False, True])
+@pytest.mark.parametrize("shape", [(1,), (3, 7), (2, 48), (2, 49), (1, 5000), (3, 2, 300)], ids=str)
+def test_sort_lines(run: Run, shape: tuple[int, ...], falling: bool, dtype: str) -> None:
+    """By hand: equal elements stay in their order, both zeros are equal, NaN is the greatest."""
+    x = (_random(shape, "float64") * 40).astype(dtype)          # whole numbers come more than once
+    if dtype.startswith("float") and x.size > 20:
+        x.reshape(-1)[:7] = np.array([np.nan, 0.0, -0.0, np.inf, -np.inf, -np.nan, 0.0])
+    elif x.size > 20:
+        x.reshape(-1)[:2] = np.iinfo(dtype).min, np.iinfo(dtype).max
+    values, places = np.empty_like(x), np.empty(x.shape, np.int64)
+    run("sort_lines", x, falling, values, places)
+    for row, got, order in zip(x.reshape(-1, shape[-1]), values.reshape(-1, shape[-1]), places.reshape(-1, shape[-1])):
+        rank = [(1, 0) if v != v else (0, v) for v in row.tolist()]
+        want = sorted(range(len(row)), key=lambda i: rank[i])
+        if falling:
+            want = [i for _, group in itertools.groupby(reversed(want), key=lambda i: rank[i]) for i in sorted(group)]
+        assert order.tolist() == want
+        np.testing.assert_array_equal(got, row[want])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._dispatch.registry import kernel
+from ..._native import accelerated
 from ..._shape import normalize_dim
 from .errors import outside, refuse_types
 from .lines import ascending, descending, from_last, last_axis, nth, take_from
@@ -31,11 +32,19 @@ def _sort(self: np.ndarray, dim: int, falling: bool) -> tuple[Any, Any]:
     if self.ndim == 0:
         return self.copy(), np.int64(0)
     lines = last_axis(self, axis)
-    order = (descending if falling else ascending)(lines)
-    values = take_from(lines, order)
+    lines = np.ascontiguousarray(lines)
+    values, order = np.empty(lines.shape, lines.dtype), np.empty(lines.shape, np.int64)
+    _sort_lines(lines, falling, values, order)
     if self.ndim == 1 or (axis == self.ndim - 1 and self.flags.c_contiguous):
-        return values, np.ascontiguousarray(order)
+        return values, order
     return _laid_out_like(self, from_last(values, axis)), _laid_out_like(self, from_last(order, axis))
+
+
+@accelerated("sort_lines")
+def _sort_lines(lines: np.ndarray, falling: bool, values: np.ndarray, order: np.ndarray) -> None:
+    """Fills `values` and `order` with the elements of every line in order, and the places where they stood."""
+    order[...] = (descending if falling else ascending)(lines)
+    values[...] = take_from(lines, order)
 
 
 kernel("sort")(lambda self, dim, descending: _sort(self, dim, descending))

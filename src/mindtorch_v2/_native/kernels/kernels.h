@@ -56,7 +56,7 @@ typedef struct {
 /* One table a family, ended by a NULL name. */
 extern const KernelEntry ACTIVATION_KERNELS[], SOFTMAX_KERNELS[], LAYER_NORM_KERNELS[], REDUCTION_KERNELS[],
     COPY_KERNELS[], OPTIMIZER_KERNELS[], LOSS_KERNELS[], POOLING_KERNELS[], CONVOLUTION_KERNELS[], ATTENTION_KERNELS[],
-    CONV_PRODUCT_KERNELS[], LSTM_KERNELS[];
+    CONV_PRODUCT_KERNELS[], LSTM_KERNELS[], SORTING_KERNELS[];
 
 /* --- arrays --------------------------------------------------------------------------------------------------------- */
 typedef struct {

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <structmember.h>
 
-static const KernelEntry *const FAMILIES[] = {ACTIVATION_KERNELS, SOFTMAX_KERNELS,      LAYER_NORM_KERNELS,
-                                              REDUCTION_KERNELS,  COPY_KERNELS,         OPTIMIZER_KERNELS,
-                                              LOSS_KERNELS,       POOLING_KERNELS,      CONVOLUTION_KERNELS,
-                                              ATTENTION_KERNELS,  CONV_PRODUCT_KERNELS, LSTM_KERNELS};
+static const KernelEntry *const FAMILIES[] = {
+    ACTIVATION_KERNELS,   SOFTMAX_KERNELS, LAYER_NORM_KERNELS, REDUCTION_KERNELS,   COPY_KERNELS,
+    OPTIMIZER_KERNELS,    LOSS_KERNELS,    POOLING_KERNELS,    CONVOLUTION_KERNELS, ATTENTION_KERNELS,
+    CONV_PRODUCT_KERNELS, LSTM_KERNELS,    SORTING_KERNELS};
 #define FAMILY_COUNT (sizeof FAMILIES / sizeof *FAMILIES)
 
 int machine = MACHINE_BASELINE;
