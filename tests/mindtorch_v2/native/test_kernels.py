@@ -504,3 +504,25 @@ def test_sort_lines(run: Run, shape: tuple[int, ...], falling: bool, dtype: str)
             want = [i for _, group in itertools.groupby(reversed(want), key=lambda i: rank[i]) for i in sorted(group)]
         assert order.tolist() == want
         np.testing.assert_array_equal(got, row[want])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("op", ["exp", "relu", "sigmoid", "silu", "sigmoid_backward", "tanh_backward", "silu_backward"])
+def test_columns_of_a_matrix(run: Run, op: str, dtype: str) -> None:
+    """What `chunk` gives: rows that lie apart. The result is the one of a contiguous copy, bit by bit, and contiguous."""
+    part = _random((5, 30), dtype)[:, 10:20]
+    rest = [_random((5, 30), dtype, 1)[:, 20:]] if op.endswith("backward") else []
+    got = run(op, part, *rest)
+    np.testing.assert_array_equal(got, run(op, part.copy(), *(r.copy() for r in rest)))
+    assert got.flags.c_contiguous
+
+
+@pytest.mark.parametrize("op", ["relu_", "sigmoid_", "silu_"])
+def test_columns_of_a_matrix_in_place(run: Run, op: str) -> None:
+    whole = _random((5, 30), "float32")
+    want = whole.copy()
+    part = want[:, 10:20].copy()
+    run(op, part)
+    want[:, 10:20] = part
+    run(op, whole[:, 10:20])
+    np.testing.assert_array_equal(whole, want)

@@ -1,4 +1,4 @@
-/* Activation functions and their gradients: one pass over contiguous arrays. */
+/* Activation functions and their gradients: one pass over arrays whose rows are contiguous. */
 #include "kernels.h"
 
 typedef struct {
@@ -16,9 +16,30 @@ typedef struct {
     double cost_single, cost_double;
 } Loops;
 
-static void start(const Loops *loops, const Array *like, const Elementwise *job)
+/* Whether the elements of every row lie side by side: a contiguous array, or a part of a matrix's columns. */
+static bool has_rows(const Array *a)
 {
-    run_loop(loops->loop(like->type), job, like->size, like->type == 'f' ? loops->cost_single : loops->cost_double);
+    return is_real(a)
+           || ((a->type == 'f' || a->type == 'd') && a->ndim == 2 && a->strides[1] == a->itemsize && a->size > 0
+               && a->strides[0] > 0 && (uintptr_t)a->data % (uintptr_t)a->itemsize == 0
+               && a->strides[0] % a->itemsize == 0);
+}
+
+/* Runs the loop over arrays of one shape; where one of them is not contiguous, row by row. `b` may be NULL. */
+static void start(const Loops *loops, const Array *a, const Array *b, const Array *out, double number)
+{
+    Elementwise job = {.a = a->data, .b = b ? b->data : NULL, .out = out->data, .number = number};
+    loop_function loop = loops->loop(a->type);
+    if (a->contiguous && out->contiguous && (b == NULL || b->contiguous)) {
+        run_loop(loop, &job, a->size, a->type == 'f' ? loops->cost_single : loops->cost_double);
+        return;
+    }
+    for (Py_ssize_t row = 0; row < a->shape[0]; row++) {
+        job.a = a->data + row * a->strides[0];
+        job.b = b ? b->data + row * b->strides[0] : NULL;
+        job.out = out->data + row * out->strides[0];
+        loop(&job, 0, a->shape[1]);
+    }
 }
 
 /* out = f(x), or x = f(x) */
@@ -28,17 +49,15 @@ static PyObject *one_operand(const Loops *loops, PyObject *object, bool in_place
     Array x, out;
     PyObject *result = DECLINED;
     array_open(&all, &x, object, in_place);
-    if (!all.failed && is_real(&x)) {
+    if (!all.failed && has_rows(&x)) {
         if (in_place) {
             out = x;
             result = Py_NewRef(Py_None);
         } else {
             result = array_new(&all, &out, x.ndim, x.shape, x.type, false);
         }
-        if (result != NULL) {
-            Elementwise job = {.a = x.data, .out = out.data};
-            start(loops, &x, &job);
-        }
+        if (result != NULL)
+            start(loops, &x, NULL, &out, 0);
     }
     arrays_close(&all);
     return result;
@@ -52,12 +71,10 @@ static PyObject *gradient(const Loops *loops, PyObject *gradient_object, PyObjec
     PyObject *result = DECLINED;
     array_open(&all, &g, gradient_object, false);
     array_open(&all, &kept, kept_object, false);
-    if (!all.failed && is_real(&g) && is_like(&kept, &g)) {
+    if (!all.failed && has_rows(&g) && has_rows(&kept) && kept.type == g.type && same_shape(&kept, &g)) {
         result = array_new(&all, &out, g.ndim, g.shape, g.type, false);
-        if (result != NULL) {
-            Elementwise job = {.a = g.data, .b = kept.data, .out = out.data, .number = number};
-            start(loops, &g, &job);
-        }
+        if (result != NULL)
+            start(loops, &g, &kept, &out, number);
     }
     arrays_close(&all);
     return result;
