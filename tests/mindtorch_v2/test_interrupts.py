@@ -197,6 +197,8 @@ def _operations():
     yield "clip_grad_norm_", lambda: torch.nn.utils.clip_grad_norm_(layer.parameters(), 1.0)
     for i, run in enumerate(_optimizers()):
         yield f"optimizer {i}", run
+    lbfgs = torch.optim.LBFGS(layer.parameters(), lr=0.1, max_iter=2, history_size=2)
+    yield "optimizer L-BFGS", lambda: lbfgs.step(_closure(lbfgs, layer, x))
 
 
 @pytest.mark.parametrize("observed", [False, True], ids=["", "observed"])
@@ -218,8 +220,31 @@ def test_operations(name, observed):
         assert_nothing_is_left()
         return came
 
-    _every_moment(run, 1 if native is not None and not observed else 5)
+    long = 31 if "L-BFGS" in name else 1      # it calls the closure several times
+    _every_moment(run, long * (1 if native is not None and not observed else 5))
     operation()
+
+
+@pytest.mark.parametrize("reenters", [False, True])
+def test_a_checkpoint_leaves_the_generator_where_it_was(reenters):
+    """The backward pass runs the function again with the random numbers of the first time; afterwards those that come next are the same
+    as without it, also where it was interrupted."""
+    x = torch.ones(4, 3, requires_grad=True)
+
+    def drop(x):
+        return torch.nn.functional.dropout(x, 0.5) * x
+
+    def run(moment):
+        torch.manual_seed(3)
+        loss = checkpoint(drop, x, use_reentrant=reenters, preserve_rng_state=True).sum()
+        state = torch.get_rng_state()
+        came = interrupted(moment, loss.backward)
+        assert torch.equal(torch.get_rng_state(), state)
+        assert_nothing_is_left()
+        return came
+
+    run(0)
+    assert _every_moment(run, 1 if native is not None else 7) > 10
 
 
 @pytest.mark.skipif(native is None, reason="the twin is Python: between its lines everything can happen")

@@ -9,14 +9,15 @@ from __future__ import annotations
 import contextlib
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._autograd.grad_mode import enable_grad, no_grad
+from .._guarded import guarded
 from .._tensor import Tensor
 from ..autograd import Function, backward
 from ..autograd.graph import saved_tensors_hooks
-from ..random import fork_rng, get_rng_state, set_rng_state
+from ..random import get_rng_state, set_rng_state
 
 __all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "detach_variable", "noop_context_fn",
            "set_checkpoint_early_stop"]
@@ -64,15 +65,29 @@ def check_backward_validity(inputs: Sequence[Any]) -> None:
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=4)
 
 
-@contextlib.contextmanager
-def _random_state(state: Tensor | None) -> Iterator[None]:
-    """Runs with a saved state of the generator and puts the present one back."""
-    if state is None:
-        yield
-        return
-    with fork_rng():
-        set_rng_state(state)
-        yield
+class _Replay:
+    """Runs a function with a saved state of the generator (None: with the present one) and puts the present one back, also where an
+    interrupt ends it."""
+
+    def __init__(self, state: Tensor | None) -> None:
+        self._state = state
+        self._before: Tensor | None = None
+
+    @guarded("restore")
+    def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if self._state is None:
+            return function(*args, **kwargs)
+        self._before = get_rng_state()
+        set_rng_state(self._state)
+        result = function(*args, **kwargs)
+        self.restore()
+        return result
+
+    def restore(self) -> None:
+        """Puts back the state from before; may be called again."""
+        if self._before is not None:
+            set_rng_state(self._before)
+            self._before = None
 
 
 # --- without re-entering -----------------------------------------------------------------------------------------------
@@ -154,8 +169,8 @@ def _checkpoint_without_reentrant(function: Callable[..., Any], preserve_rng_sta
     random = get_rng_state() if preserve_rng_state else None
 
     def again() -> None:
-        with _random_state(random), second:
-            function(*args, **kwargs)
+        with second:
+            _Replay(random).run(function, *args, **kwargs)
 
     frame = _Frame(again, check, early_stop)
     def forward() -> Any:
@@ -185,8 +200,7 @@ class CheckpointFunction(Function):
         for i, t in zip(ctx.positions, ctx.saved_tensors):
             arguments[i] = t
         inputs = detach_variable(tuple(arguments))
-        with _random_state(ctx.random):
-            outputs = enable_grad().run(ctx.run_function, *inputs)
+        outputs = _Replay(ctx.random).run(enable_grad().run, ctx.run_function, *inputs)
         if isinstance(outputs, Tensor):
             outputs = (outputs,)
         wanted = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad]

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._dispatch.modes import call_locked
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -73,19 +75,20 @@ class GeneratorEngine:
 
     def manual_seed(self, seed: Any) -> Self:
         """Restart the stream from ``seed`` (-2**63 .. 2**64-1); returns self."""
-        value = _checked_seed(seed)
-        with self._lock:
-            self._seeder.seed(value & 0xFFFFFFFF)  # the high half has no effect
-            self._block = np.zeros(_WORDS, dtype=np.uint32)
-            self._pos = 0
-            self._end = 0
-            self._seed = value
-            # Second value of the last scalar Box-Muller pair, if unused.
-            self.next_normal: float | None = None
-            # PyTorch saves a float32 twin of it that its CPU code never
-            # reads; it is carried along so that states survive a round trip.
-            self._next_float: tuple[float, int] = (0.0, 0)
+        call_locked(self._lock, self._restart, _checked_seed(seed))
         return self
+
+    def _restart(self, value: int) -> None:
+        self._seeder.seed(value & 0xFFFFFFFF)  # the high half has no effect
+        self._block = np.zeros(_WORDS, dtype=np.uint32)
+        self._pos = 0
+        self._end = 0
+        self._seed = value
+        # Second value of the last scalar Box-Muller pair, if unused.
+        self.next_normal: float | None = None
+        # PyTorch saves a float32 twin of it that its CPU code never
+        # reads; it is carried along so that states survive a round trip.
+        self._next_float: tuple[float, int] = (0.0, 0)
 
     def seed(self) -> int:
         """Restart from a seed taken from the operating system and return it."""
@@ -99,14 +102,15 @@ class GeneratorEngine:
 
     def get_state(self) -> NDArray[np.uint8]:
         """The whole state in PyTorch's own layout: uint8[5056]."""
-        with self._lock:
-            key = self._bits.state["state"]["key"].astype("<u8")
-            cached = self.next_normal
-            head = _HEAD.pack(self._seed, self._end - self._pos + 1, 1, self._pos)
-            tail = _TAIL.pack(
-                0.0, cached or 0.0, 0.0, cached is not None, 0, *self._next_float
-            )
-        return np.frombuffer(head + key.tobytes() + tail, dtype=np.uint8).copy()
+        data: bytes = call_locked(self._lock, self._saved_state)
+        return np.frombuffer(data, dtype=np.uint8).copy()
+
+    def _saved_state(self) -> bytes:
+        key = self._bits.state["state"]["key"].astype("<u8")
+        cached = self.next_normal
+        head = _HEAD.pack(self._seed, self._end - self._pos + 1, 1, self._pos)
+        tail = _TAIL.pack(0.0, cached or 0.0, 0.0, cached is not None, 0, *self._next_float)
+        return head + key.tobytes() + tail
 
     def set_state(self, state: Any) -> Self:
         """Continue from a state saved here or by PyTorch; returns self."""
@@ -134,16 +138,18 @@ class GeneratorEngine:
             raise RuntimeError("Invalid mt19937 state")
         _, normal, _, has_normal, _, fvalue, fvalid = _TAIL.unpack_from(data, _TAIL_AT)
         key = np.frombuffer(data, dtype="<u8", count=_WORDS, offset=_KEY_AT)
-        with self._lock:
-            self._load_key(key.astype(np.uint32), pos)
-            self._block = np.zeros(_WORDS, dtype=np.uint32)
-            # Reading on to the end of the block both recovers the finished
-            # words and leaves the twister where _draw_long expects it.
-            if pos < _WORDS:
-                self._block[pos:] = self._bits.random_raw(_WORDS - pos)
-            self._pos, self._end, self._seed = pos, end, seed
-            self.next_normal = normal if has_normal else None
-            self._next_float = (fvalue, fvalid)
+        call_locked(self._lock, self._continue_from, key.astype(np.uint32), pos, end, seed)
+        self.next_normal = normal if has_normal else None
+        self._next_float = (fvalue, fvalid)
+
+    def _continue_from(self, key: NDArray[np.uint32], pos: int, end: int, seed: int) -> None:
+        self._load_key(key, pos)
+        self._block = np.zeros(_WORDS, dtype=np.uint32)
+        # Reading on to the end of the block both recovers the finished
+        # words and leaves the twister where _draw_long expects it.
+        if pos < _WORDS:
+            self._block[pos:] = self._bits.random_raw(_WORDS - pos)
+        self._pos, self._end, self._seed = pos, end, seed
 
     def _load_key(self, key: NDArray[np.uint32], pos: int) -> None:
         self._bits.state = {
@@ -158,13 +164,16 @@ class GeneratorEngine:
 
     def words(self, count: int) -> NDArray[np.uint32]:
         """The next ``count`` 32-bit words.  May be a view: do not write to it."""
-        with self._lock:
-            start = self._pos
-            stop = start + count
-            if stop <= self._end:
-                self._pos = stop
-                return self._block[start:stop]
-            return self._draw_long(count)
+        drawn: NDArray[np.uint32] = call_locked(self._lock, self._draw, count)
+        return drawn
+
+    def _draw(self, count: int) -> NDArray[np.uint32]:
+        start = self._pos
+        stop = start + count
+        if stop <= self._end:
+            self._pos = stop
+            return self._block[start:stop]
+        return self._draw_long(count)
 
     def _draw_long(self, count: int) -> NDArray[np.uint32]:
         """``words`` when the current block does not hold enough of them."""
