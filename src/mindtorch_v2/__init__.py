@@ -121,6 +121,8 @@ def _submodules() -> frozenset[str]:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "torch":                 # which PyTorch's own `import torch` leaves there
+        return _import_module(__name__)
     if name in _submodules():
         return _import_module(f"{__name__}.{name}")
     if name in _LAZY:

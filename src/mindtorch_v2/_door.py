@@ -109,7 +109,7 @@ def install_as_torch() -> None:
         sys.meta_path.insert(0, _finder)
     for name, module in _loaded_submodules():
         sys.modules[name] = module
-    own.__dict__["__version__"] = PRESENTED_VERSION
+    own.__dict__.update(__version__=PRESENTED_VERSION, __name__=FOREIGN)     # libraries compare the name, too
 
 
 def open_for_children() -> None:

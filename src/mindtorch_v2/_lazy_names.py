@@ -2,12 +2,16 @@
 from __future__ import annotations
 
 # Modules whose names begin with an underscore and that programs ask for all the same.
-PRIVATE_MODULES = frozenset({"_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_utils"})
+PRIVATE_MODULES = frozenset({"_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_subclasses", "_tensor_str", "_utils"})
 
 _BY_MODULE: dict[str, tuple[str, ...]] = {
     "_door": ("install_as_torch",),
     "serialization": ("save", "load"),
     "utils.dlpack": ("to_dlpack",),
+    "_tensor": ("jagged", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr"),
+    "storage": ("TypedStorage", "UntypedStorage", "BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "DoubleStorage",
+                "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage"),
+    "_serialization.file_reader": ("PyTorchFileReader",),
     "_dynamo.eval_frame": ("compile",),
     "backends._settings": ("get_float32_matmul_precision", "set_float32_matmul_precision"),
     "_python.determinism": ("are_deterministic_algorithms_enabled", "get_deterministic_debug_mode",

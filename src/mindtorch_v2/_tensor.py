@@ -230,7 +230,7 @@ class Parameter(Tensor):
 
 
 class layout:
-    """How elements are laid out; only `torch.strided` exists here."""
+    """How elements are laid out: `torch.strided`, `torch.sparse_coo`, ..."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -247,6 +247,8 @@ class memory_format(layout):
 
 
 strided = layout("strided")
+sparse_coo, sparse_csr, sparse_csc = layout("sparse_coo"), layout("sparse_csr"), layout("sparse_csc")
+sparse_bsr, sparse_bsc, jagged = layout("sparse_bsr"), layout("sparse_bsc"), layout("jagged")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")

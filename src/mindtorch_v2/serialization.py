@@ -20,6 +20,8 @@ from ._serialization.pickler import CheckpointPickler
 from ._serialization.unpickler import FullUnpickler, RestrictedUnpickler, user_safe_globals
 from ._tensor import wrap
 
+MAP_LOCATION = Any      # in annotations of `map_location`
+DEFAULT_PROTOCOL = 2
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
 # What a damaged or hostile pickle makes the unpickler raise.

@@ -10,6 +10,7 @@ from .._tensor import Tensor as TensorBase
 
 _disabled_torch_function_impl = disabled_torch_function_impl
 _TensorBase = TensorBase
+_TensorMeta = type(TensorBase)
 _GLIBCXX_USE_CXX11_ABI = True
 has_cuda = has_mkl = has_mps = has_mkldnn = has_openmp = False
 _has_distributed = False

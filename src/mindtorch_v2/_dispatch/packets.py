@@ -67,8 +67,33 @@ class OpOverloadPacket:
         return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
 
 
+# Operators that libraries name when they are imported, to say what their own classes do with them, and that are not here.
+_NAMED = frozenset({"_pin_memory", "_sparse_addmm", "_sparse_mm_reduce_impl"})
+
+
+class _Unavailable:
+    """An operator of PyTorch that is not here: it can be named, and raises when called."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"the operator {self._name} is not here")
+
+    def __getattr__(self, overload: str) -> _Unavailable:
+        if overload.startswith("__"):
+            raise AttributeError(overload)
+        made = self.__dict__[overload] = _Unavailable(f"{self._name}.{overload}")
+        return made
+
+    def __str__(self) -> str:
+        return self._name
+
+
 class _Namespace:
-    def __getattr__(self, name: str) -> OpOverloadPacket:
+    def __getattr__(self, name: str) -> Any:
+        if name in _NAMED:
+            return _Unavailable(f"aten.{name}")
         if name not in _table.OVERLOADS:
             raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
         made = OpOverloadPacket(name)

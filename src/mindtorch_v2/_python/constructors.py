@@ -1,7 +1,7 @@
 """Calling a tensor class: `torch.Tensor(2, 3)`, `torch.FloatTensor([1, 2])`, `nn.Parameter(data)`."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
@@ -69,6 +69,13 @@ class TypedConstructor:
 
     def __instancecheck__(self, obj: Any) -> bool:
         return isinstance(obj, Tensor) and obj.dtype is self.dtype and obj.is_cpu
+
+    def __or__(self, other: Any) -> Any:
+        """In annotations: `torch.LongTensor | None`."""
+        return Union[Tensor, other]  # noqa: UP007 - made at run time
+
+    def __ror__(self, other: Any) -> Any:
+        return Union[other, Tensor]  # noqa: UP007
 
     def __reduce__(self) -> str:
         return self.__name__  # pickled by name

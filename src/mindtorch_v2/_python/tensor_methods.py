@@ -543,6 +543,13 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
     return UntypedStorage(self)
 
 
+@method
+def storage(self: Tensor) -> Any:
+    """The same, as elements of the tensor's type."""
+    from importlib import import_module
+    return import_module(f"{__name__.partition('.')[0]}.storage").TypedStorage(wrap_storage=UntypedStorage(self), dtype=self.dtype)
+
+
 @getter
 def T(self: Tensor) -> Tensor:
     """The tensor with its dimensions in reverse order."""

@@ -167,6 +167,18 @@ def _mapping_keys(flatten: FlattenFunc) -> Any:
     return with_keys
 
 
+def _dict_flatten_with_keys(d: Mapping[Any, Any]) -> tuple[list[tuple[Any, Any]], Context]:
+    return [(MappingKey(k), v) for k, v in d.items()], list(d)
+
+
+def _list_flatten_with_keys(d: list[Any]) -> tuple[list[tuple[Any, Any]], Context]:
+    return [(SequenceKey(i), v) for i, v in enumerate(d)], None
+
+
+def _tuple_flatten_with_keys(d: tuple[Any, ...]) -> tuple[list[tuple[Any, Any]], Context]:
+    return [(SequenceKey(i), v) for i, v in enumerate(d)], None
+
+
 def _named_keys(d: Any) -> tuple[list[tuple[Any, Any]], Context]:
     return [(GetAttrKey(n), v) for n, v in zip(type(d)._fields, d)], type(d)
 

@@ -90,3 +90,29 @@ def test_sdpa_kernel_keeps_what_is_allowed():
     assert torch.backends.cuda.mem_efficient_sdp_enabled()
     with pytest.raises(AssertionError, match="Backend must be an instance of SDPBackend"), sdpa_kernel("math"):
         pass
+
+
+def test_flex_attention_is_attention():
+    from mindtorch_v2.nn.attention.flex_attention import create_block_mask, flex_attention
+    q, k, v = (torch.randn(2, 4, 5, 8, dtype=torch.float64) for _ in range(3))
+    assert torch.allclose(flex_attention(q, k, v), torch.nn.functional.scaled_dot_product_attention(q, k, v))
+    mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, 5, 5)
+    causal = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    assert torch.allclose(flex_attention(q, k, v, block_mask=mask), causal)
+    slopes = torch.arange(4, dtype=torch.float64)
+    made, lse = flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + slopes[h] * (j - i), return_lse=True)
+    bias = slopes.view(4, 1, 1) * (torch.arange(5) - torch.arange(5).view(5, 1))
+    assert torch.allclose(made, torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias.expand(2, 4, 5, 5)))
+    assert torch.allclose(lse, torch.logsumexp(q @ k.transpose(-2, -1) / 8 ** 0.5 + bias, -1))
+    few = flex_attention(q, k[:, :2], v[:, :2], enable_gqa=True)
+    assert torch.allclose(few[:, 1], flex_attention(q[:, 1:2], k[:, :1], v[:, :1])[:, 0])
+    hidden = flex_attention(q, k, v, block_mask=create_block_mask(lambda b, h, i, j: (i > 0) & (j >= 0), None, None, 5, 5))
+    assert hidden[:, :, 0].abs().sum() == 0, "a row without scores gives zeros"
+
+
+def test_typed_storages_share_the_tensors_memory():
+    t = torch.arange(6.).reshape(2, 3)
+    storage = t[1:].storage()
+    assert (storage.size(), storage[4], storage.dtype, len(t.untyped_storage())) == (6, 4.0, torch.float32, 24)
+    storage[0] = 9.0
+    assert t[0, 0].item() == 9.0 and isinstance(storage, torch.storage.TypedStorage) and torch.FloatStorage(3).size() == 3

@@ -15,6 +15,8 @@ from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader"]
 
+_BaseDataLoaderIter = BaseIterator      # PyTorch's name
+
 
 class _InfiniteConstantSampler(Sampler):
     """Indices for streams, which need none."""
