@@ -3,6 +3,7 @@
 #define MINDTORCH_CALL_H
 
 #include "tensor.h"
+#include "recorder/recorder.h"
 
 enum { MAX_PARAMS = 16, MAX_OWNED = 8 };
 

@@ -2,8 +2,13 @@
 #ifndef MINDTORCH_TENSOR_H
 #define MINDTORCH_TENSOR_H
 
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "common/keys.h"
-#include "recorder/recorder.h"
 
 typedef struct {
     PyObject_HEAD
@@ -45,10 +50,11 @@ typedef struct {
     int type_num;
 } DescrFields;
 
-extern PyTypeObject TensorFields_Type, NodeFields_Type, Call_Type, Overloads_Type;
+extern PyTypeObject TensorFields_Type, NodeFields_Type, Storage_Type, Call_Type, Overloads_Type;
 extern PyTypeObject *tensor_class, *parameter_class; /* the Python classes; NULL before calls_setup */
 
 int tensor_setup(void);
+int storage_setup(void);
 Tensor *tensor_of(PyObject *array, PyObject *keys, PyObject *dtype); /* takes no references */
 Node *node_of(PyTypeObject *type);
 PyObject *storage_make(void);

@@ -1,4 +1,5 @@
 /* Arguments as numbers: shapes, strides, types and values are packed into words, and each packing is described once. */
+#include "recorder.h"
 #include "core/tensor.h"
 
 #include <string.h>

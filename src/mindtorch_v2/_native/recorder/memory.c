@@ -1,44 +1,8 @@
-/* Memory: what tensors that share it have in common, and records of its beginning and end. */
+/* Records of when memory begins and ends. */
 #include "inline.h"
 #include "core/tensor.h"
 
-static PyObject *zero, *watch_array;
-
-/* --- Storage ---------------------------------------------------------------------------------------------------------- */
-static PyObject *storage_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
-{
-    (void)args, (void)keywords;
-    Storage *made = (Storage *)type->tp_alloc(type, 0);
-    if (made)
-        made->version = Py_NewRef(zero);
-    return (PyObject *)made;
-}
-
-PyObject *storage_make(void)
-{
-    return storage_new(&Storage_Type, NULL, NULL);
-}
-
-static void storage_dealloc(Storage *self)
-{
-    Py_XDECREF(self->version);
-    Py_TYPE(self)->tp_free(self);
-}
-
-static PyMemberDef storage_members[] = {
-    {"version", T_OBJECT_EX, offsetof(Storage, version), 0, "How often the memory was written in place."},
-    {NULL, 0, 0, 0, NULL},
-};
-
-PyTypeObject Storage_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._core.Storage",
-    .tp_doc = "Shared by a tensor and its views.",
-    .tp_basicsize = sizeof(Storage),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = storage_new,
-    .tp_dealloc = (destructor)storage_dealloc,
-    .tp_members = storage_members,
-};
+static PyObject *watch_array;
 
 /* --- records ---------------------------------------------------------------------------------------------------------- */
 static _Thread_local bool noting THREAD_LOCAL_MODEL; /* a clock in Python may itself allocate */
@@ -193,10 +157,4 @@ PyObject *core_allocated(PyObject *self, PyObject *const *args, Py_ssize_t count
 PyObject *core_freed(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     return report(self, args, count, -1);
-}
-
-int memory_setup(void)
-{
-    zero = PyLong_FromLong(0);
-    return zero && PyType_Ready(&Storage_Type) == 0 ? 0 : -1;
 }

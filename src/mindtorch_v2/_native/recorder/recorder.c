@@ -716,7 +716,7 @@ static int intern_names(void)
 
 PyMODINIT_FUNC PyInit__core(void)
 {
-    if (intern_names() < 0 || memory_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || modes_setup() < 0
+    if (intern_names() < 0 || storage_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || modes_setup() < 0
         || PyType_Ready(&Call_Type) < 0 || PyType_Ready(&Overloads_Type) < 0 || PyType_Ready(&Quiet_Type) < 0
         || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0 || PyType_Ready(&Core_Type) < 0)
         return NULL;
@@ -753,9 +753,21 @@ PyMODINIT_FUNC PyInit__core(void)
 #define NAMED_BIT(name, value) {#name, value},
     static const NamedNumber key_bits[] = {KEY_BITS(NAMED_BIT){"ACCELERATORS", KEY_ACCELERATORS},
                                            {"DEVICES", KEY_DEVICES}};
-    if (launches_setup(module) < 0
-        || export_numbers(module, "KEY_BITS", key_bits, sizeof key_bits / sizeof *key_bits) < 0
-        || calls_export(module) < 0) {
+    static const NamedNumber details[] = {
+        {"SHAPES", SHAPES}, {"STACKS", STACKS}, {"MODULES", MODULES}, {"LISTENERS", LISTENERS}, {"TENSORS", TENSORS}};
+    static const NamedNumber kinds[] = {{"NODE", KIND_NODE},
+                                        {"BACKWARD", KIND_BACKWARD},
+                                        {"SCOPE", KIND_SCOPE},
+                                        {"FUNCTION", KIND_FUNCTION},
+                                        {"RUNTIME", KIND_RUNTIME}};
+    static const NamedNumber classes[] = {{"USER", USER},
+                                          {"LIBRARY", LIBRARY},
+                                          {"INTERNAL", INTERNAL},
+                                          {"IMPORTS", IMPORTS},
+                                          {"HIDDEN_FUNCTION", HIDDEN_FUNCTION}};
+#define EXPORTED(name, numbers) (export_numbers(module, name, numbers, sizeof numbers / sizeof *numbers) == 0)
+    if (launches_setup(module) < 0 || !EXPORTED("KEY_BITS", key_bits) || !EXPORTED("DETAIL_BITS", details)
+        || !EXPORTED("ROW_KINDS", kinds) || !EXPORTED("CODE_CLASSES", classes) || calls_export(module) < 0) {
         Py_DECREF(module);
         return NULL;
     }

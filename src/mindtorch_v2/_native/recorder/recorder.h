@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bits of Core.detail, as in profiler/record/row_format.py: what makes a row cost more than its times. */
+/* Numbers that Python has too; the module exports them, and tests/mindtorch_v2/native/test_numbers.py compares.
+ * Bits of Core.detail, as in profiler/record/row_format.py: what makes a row cost more than its times. */
 enum { SHAPES = 1, STACKS = 2, MODULES = 4, LISTENERS = 8 };
 /* Kinds of rows, as in profiler/record/kinds.py. */
 enum { KIND_NODE = 1, KIND_BACKWARD = 2, KIND_SCOPE = 3, KIND_FUNCTION = 5, KIND_RUNTIME = 10, KIND_COUNT = 12 };
@@ -106,7 +107,8 @@ typedef struct {
 
 enum { RECENT_FUNCTIONS = 128 };
 #define HIDDEN_FUNCTION                                                                                                \
-    (INT32_MIN + 1) /* the label of functions in C that are the package's own, as in profiler/record/native_recorder.py */
+    (INT32_MIN                                                                                                         \
+     + 1) /* the label of functions in C that are the package's own, as in profiler/record/native_recorder.py */
 
 /* Call stacks as a tree of (caller, code, instruction), and the codes met. Lives as long as what was recorded with it. */
 typedef struct {
@@ -208,7 +210,7 @@ struct Core {
     Stacks *stacks;
 };
 
-extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Storage_Type, Chunk_Type, Lane_Type;
+extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Chunk_Type, Lane_Type;
 extern struct Names {
     PyObject *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
 } names;
@@ -286,7 +288,6 @@ PyObject *meet_threads(PyObject *module, PyObject *args);
 void meeting_here(void); /* meets the calling thread, if it waits for that */
 
 /* memory */
-int memory_setup(void);
 PyObject *memory_configure(PyObject *module,
                            PyObject *function); /* function(array): notes memory that was not allocated under watch */
 Core *calls_active(void);                       /* the recorder where it is the observer, else NULL (borrowed) */

@@ -23,8 +23,8 @@ from .row_format import Position, device_number
 from .stacks import INTERNAL, builtin_name, code_class, function_name, is_own_function, is_shown, line_of
 from .thread_buffer import ThreadBuffer
 
-_IMPORTS = 4      # bit that marks the import machinery, beside a code's class
-_HIDDEN_FUNCTION = -(1 << 31) + 1      # the label of functions in C that are not shown, as in recorder.h
+IMPORTS = 4      # bit that marks the import machinery, beside a code's class
+HIDDEN_FUNCTION = -(1 << 31) + 1      # the label of functions in C that are not shown, as in recorder.h
 MEMORY = np.dtype([("time_ns", "i8"), ("block", "i8"), ("address", "i8"), ("nbytes", "i8"), ("device", "i4"), ("row", "i4")])
 
 
@@ -93,14 +93,14 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
     def _describe_code(self, code: CodeType) -> tuple[int, int]:
         """The class of a code object, and the label of its calls."""
         whose = code_class(code)
-        mark = _IMPORTS if code.co_filename.startswith("<frozen importlib") else 0
+        mark = IMPORTS if code.co_filename.startswith("<frozen importlib") else 0
         if whose == INTERNAL:
             return whose | mark, 0
         return whose | mark, self.labels.number(function_name(code, code.co_firstlineno), Kind.PYTHON)
 
     def _describe_function(self, function: Any) -> int:
         """The label of calls of a function written in C."""
-        return _HIDDEN_FUNCTION if is_own_function(function) else self.labels.number(builtin_name(function), Kind.BUILTIN)
+        return HIDDEN_FUNCTION if is_own_function(function) else self.labels.number(builtin_name(function), Kind.BUILTIN)
 
     @staticmethod
     def _op_label(op: Any) -> tuple[int, bool]:
