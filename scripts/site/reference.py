@@ -7,6 +7,7 @@ import inspect
 import pathlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -73,7 +74,7 @@ def python_entry(name: str, value: Any, kind: str = "function") -> str:
         return _directive("class", [f"{name}(data)"], "Another name of `torch.Tensor`.")
     if not isinstance(value, type):
         return _directive(kind, [f"{name}{_signature(value)}"], "\n\n".join(body))
-    for member, found in sorted(vars(value).items()):
+    for member, found in sorted(_members(value).items()):
         if member.startswith("_") or not getattr(found, "__doc__", None):
             continue
         if isinstance(found, property):
@@ -81,7 +82,21 @@ def python_entry(name: str, value: Any, kind: str = "function") -> str:
         elif inspect.isfunction(found):
             call = re.sub(r"-> T$", "-> Self", re.sub(r"^\(self(?:: \w+)?(?:, )?", "(", _signature(found)))
             body.append(f":::{{py:method}} {member}{call}\n\n{escaped(inspect.cleandoc(found.__doc__))}\n:::")
-    return _directive("class", [f"{name}{_signature(value)}"], "\n\n".join(body))
+    return _directive("class", [f"{name}{_signature(value).removesuffix(' -> None')}"], "\n\n".join(body))
+
+
+def _members(value: type) -> dict[str, Any]:
+    """What a class defines, itself and in bases of the package that have no entry of their own."""
+    bases = [base for base in reversed(value.__mro__) if base is value or (_own(base) and base not in _documented())]
+    return {name: found for base in bases for name, found in vars(base).items()}
+
+
+@cache
+def _documented() -> frozenset[type]:
+    """The classes that have an entry of their own."""
+    modules = [importlib.import_module(f"mindtorch_v2.{path}") for path in MODULES if importlib.util.find_spec(f"mindtorch_v2.{path}")]
+    found = [getattr(module, name) for module in [torch, *modules] for name in dir(module) if not name.startswith("_")]
+    return frozenset(value for value in found if isinstance(value, type))
 
 
 def _own(value: Any) -> bool:
