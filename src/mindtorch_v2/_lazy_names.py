@@ -23,6 +23,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
     "_device_modules": ("get_device_module",),
     "_python.defaults": ("is_warn_always_enabled", "legacy_contiguous_format", "set_default_tensor_type",
                   "set_flush_denormal", "set_num_interop_threads"),
+    "_python.numerics": ("gradient", "histogramdd", "lu", "pca_lowrank", "svd_lowrank", "unravel_index"),
     "amp": ("autocast",),
     "amp.settings": (
         "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype", "get_autocast_dtype",

@@ -27,6 +27,7 @@ READS_VALUES = re.compile(r"""nonzero|argwhere|unique|masked_select|bincount|\.i
     |where\((m|a)\)|\.to\('cpu'|device='cpu'|repeat_interleave\((torch|a\)|a,\ torch)|narrow\(a,\ 0,\ torch|one_hot\((a\)|a\[0\]\))
     |\[torch\.tensor\(2\)\]|tensor\(\[torch\.tensor|(full\(\(2,\),|arange\(|ones\()\s?torch\.tensor|tensor_split\(a,\ torch
     |ctc_loss|CTCLoss|gaussian_nll|GaussianNLL|batch_norm_no|pack|unpad|data_sizes|torch\.tensor\(\[2,\ 2,\ 1\]\)
+    |segment_reduce|histogramdd|gradient\(|nonzero_static|geqrf|lowrank|ldl_factor|hash_tensor|unravel|torch\.lu
     |_foreach_addc\w+_\(\[a\],\ \[c\],\ \[d\],\ torch""", re.VERBOSE)
 MASKS = re.compile(r"\[m\]|\[r\b|\[:, m|a > 0|index_put|index_fill|mask")  # boolean masks: the size of the result is a count
 # Cases that raise for another reason than their text shows.

@@ -2,6 +2,7 @@
 from . import (  # noqa: F401  - importing a family declares its ops
     activation,
     convolution,
+    copies,
     creation,
     draws,
     elementwise,
@@ -12,6 +13,7 @@ from . import (  # noqa: F401  - importing a family declares its ops
     loss,
     movement,
     normalization,
+    numerics,
     pooling,
     random,
     reduction,
