@@ -92,10 +92,6 @@ def histogramdd(self: np.ndarray, bins: Sequence[np.ndarray], weight: np.ndarray
 
 
 # --- Householder reflections ------------------------------------------------------------------------------------------------
-def _each_matrix(function: Any, shape: Sequence[int], *arrays: np.ndarray) -> list[Any]:
-    return [function(*[a[i] for a in arrays]) for i in np.ndindex(*shape)]
-
-
 @kernel("geqrf")
 def geqrf(self: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """R above the diagonal, the reflections' vectors below it, and their factors tau; as LAPACK's geqrf."""
