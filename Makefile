@@ -38,15 +38,14 @@ test-narrow: $(VENV)/.dev ## run numerical tests as on a processor without AVX, 
 	$(BIN)/python scripts/narrow_cpu.py Prescott -m pytest -n auto $(NUMERIC_TESTS)
 	$(BIN)/python scripts/narrow_cpu.py Haswell -m pytest -n auto $(NUMERIC_TESTS)
 
-check: $(VENV)/.dev ## lint (ruff), type-check the package (mypy) and the examples as a user's program (mypy --strict)
+check: $(VENV)/.dev ## lint (ruff), style of C (clang-format), type-check the package (mypy) and the examples as a user's program (mypy --strict)
 	$(BIN)/ruff check src tests scripts benchmarks examples ascend_sim setup.py
-	@if command -v clang-format >/dev/null; then clang-format --dry-run --Werror $(filter-out setup.py,$(NATIVE)); \
-	else echo "clang-format is not installed: the style of the C files was not checked"; fi
+	$(BIN)/clang-format --dry-run --Werror $(filter-out setup.py,$(NATIVE))
 	$(BIN)/mypy
 	$(BIN)/mypy --strict --follow-imports=silent examples
 
-format: ## give the C files their style (.clang-format)
-	clang-format -i $(filter-out setup.py,$(NATIVE))
+format: $(VENV)/.dev ## give the C files their style (.clang-format)
+	$(BIN)/clang-format -i $(filter-out setup.py,$(NATIVE))
 
 .venv-docs/.done: pyproject.toml scripts/site/requirements.txt $(NATIVE)
 	$(PYTHON) -m venv .venv-docs

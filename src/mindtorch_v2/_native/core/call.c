@@ -59,8 +59,7 @@ static int find_boxed(Call *call, Arguments *arguments, long device)
 static int choose_kernel(Call *call, Arguments *arguments)
 {
     arguments->observed = mode_word & KEY_OBSERVED;
-    if (!is_plain_call() || (arguments->observed && !active_core)
-        || (call->composite && has_asked(call, arguments)))
+    if (!is_plain_call() || (arguments->observed && !active_core) || (call->composite && has_asked(call, arguments)))
         return FALLBACK;
     bool no_grad = thread_has_no_grad();
     long device = arguments->keys & KEY_DEVICES;

@@ -168,8 +168,8 @@ int read_arguments(const Call *call, Arguments *arguments)
 
 static bool is_common(PyObject *value)
 {
-    return is_tensor(value) || value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value)
-           || PyUnicode_CheckExact(value);
+    return is_tensor(value) || value == Py_None || PyLong_CheckExact(value) || PyFloat_CheckExact(value)
+           || PyBool_Check(value) || PyUnicode_CheckExact(value);
 }
 
 /* Whether a value is, or a list holds, something whose class has a __torch_function__, be it a subclass of Tensor or another class: the

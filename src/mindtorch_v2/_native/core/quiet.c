@@ -43,13 +43,13 @@ static void give_back(Idle *stack, PyObject *context)
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *function, *narrow;                    /* narrow: called instead for narrow element types; NULL where that is not wanted */
+    PyObject *function, *narrow; /* narrow: called instead for narrow element types; NULL where that is not wanted */
 } Quiet;
 
 /* Element types that are computed in a wider one (widening.py): numpy's half precision, and every type that a library registered. */
 enum { HALF_NUM = 23, FIRST_USER_NUM = 256 };
 static PyTypeObject *ndarray_class, *dtype_class;
-static PyObject *narrow_types;                      /* a tuple of our dtypes */
+static PyObject *narrow_types; /* a tuple of our dtypes */
 
 /* numpy's number of an array's element type; -1, and no error, where it cannot be told. */
 static long type_num(PyObject *array)
@@ -57,7 +57,8 @@ static long type_num(PyObject *array)
     const ArrayFields *fields = fields_of(array);
     if (fields)
         return ((const DescrFields *)fields->descr)->type_num;
-    PyObject *dtype = PyObject_GetAttrString(array, "dtype"), *num = dtype ? PyObject_GetAttrString(dtype, "num") : NULL;
+    PyObject *dtype = PyObject_GetAttrString(array, "dtype"),
+             *num = dtype ? PyObject_GetAttrString(dtype, "num") : NULL;
     long found = num ? PyLong_AsLong(num) : -1;
     Py_XDECREF(dtype);
     Py_XDECREF(num);
@@ -162,7 +163,8 @@ static PyObject *quiet_repr(PyObject *self)
 
 PyTypeObject Quiet_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "mindtorch_v2._native._core.Quiet",
-    .tp_doc = "Quiet(function, narrow=None): the function, without numpy's warnings about what it computes; `narrow` instead where an "
+    .tp_doc = "Quiet(function, narrow=None): the function, without numpy's warnings about what it computes; `narrow` "
+              "instead where an "
               "argument is of an element type that is computed in a wider one.",
     .tp_basicsize = sizeof(Quiet),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
@@ -181,8 +183,8 @@ PyObject *quiet_setup(PyObject *module, PyObject *args)
      * to tell arguments of narrow types. */
     PyObject *variable, *value, *arrays, *dtypes, *narrow;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!OO!O!O!", &PyContextVar_Type, &variable, &value, &PyType_Type, &arrays, &PyType_Type, &dtypes,
-                          &PyTuple_Type, &narrow))
+    if (!PyArg_ParseTuple(args, "O!OO!O!O!", &PyContextVar_Type, &variable, &value, &PyType_Type, &arrays, &PyType_Type,
+                          &dtypes, &PyTuple_Type, &narrow))
         return NULL;
     ndarray_class = (PyTypeObject *)Py_NewRef(arrays);
     dtype_class = (PyTypeObject *)Py_NewRef(dtypes);
