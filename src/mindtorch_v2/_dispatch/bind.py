@@ -19,6 +19,7 @@ from .call import runner
 from .native_call import native_call
 from .out_form import call_with_out, make_into
 from .plan import ArgumentKind, CallPlan, plan_of, spread_position
+from .resolve import prepare
 
 _PY_TYPES = {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128}
 _REQUIRED = type("Missing", (), {"__repr__": lambda self: "<required>"})()
@@ -183,6 +184,7 @@ def publish(call: Any, op: Op, form: str) -> None:
 def make_call(op: Op, form: str) -> Any:
     """The call function of an op: in C where there is a native core, with the Python function behind it."""
     signature = Signature(plan_of(op), form)
+    prepare(op)
     function = signature.function()
     publish(function, op, form)
     function.__doc__ = docstring(op.base, form)

@@ -14,7 +14,7 @@ from .loading import shown_as_loading
 from .on_arrays import on_arrays
 from .outputs import flat_tensors
 from .plan import plan_of
-from .registry import COMPOSITES, STEPS, STEPWISE
+from .registry import COMPOSITES, KERNELS, STEPS, STEPWISE
 from .steps import with_steps
 
 Boxed = Callable[..., Any]
@@ -32,6 +32,14 @@ def backend_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     """The boxed kernel of `op` for the device bits `key`; remembered for the next call."""
     boxed: Boxed = shown_as_loading(op.event, _find_kernel, op, key, args)
     return boxed
+
+
+def prepare(op: Op) -> None:
+    """Finds an op's kernel of the CPU, if there is one, so that no call is the first to look for it."""
+    source = op.inplace_of
+    names = (op.name,) if source is None else (op.name, source.name)
+    if CPU not in op.backends and any(name in KERNELS or name in COMPOSITES for name in names):
+        _find_kernel(op, CPU, ())
 
 
 def _find_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
