@@ -33,16 +33,8 @@ def dispatch_with_keyset(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     number = -1 if without else sequence[0]
     place = op.generator_place
     if place < 0 or args[place] is not None:
-        observer.enter_op(op, args, number)
-    else:
-        observer.enter_op(op.unseeded, args[:place] + args[place + 1:], number)
-    try:
-        out = _run_kernel(op, keyset, args)
-        if observer.watches_outputs:
-            observer.outputs(out)
-        return out
-    finally:
-        observer.leave()
+        return modes.call_in_event(observer, op, args, number, _run_kernel, op, keyset, args)
+    return modes.call_in_event(observer, op.unseeded, args[:place] + args[place + 1:], number, _run_kernel, op, keyset, args)
 
 
 def dispatch_below_autograd(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:

@@ -106,6 +106,19 @@ def call_in_scope(observer: _observer.Observer, name: str, function: Callable[..
         observer.leave()
 
 
+def call_in_event(observer: _observer.Observer, op: Any, args: tuple[Any, ...], number: int, function: Callable[..., Any],
+                  *arguments: Any, **keywords: Any) -> Any:
+    """Calls a function inside the event of an operator. `args` are what the observer is told of its arguments."""
+    observer.enter_op(op, args, number)
+    try:
+        out = function(*arguments, **keywords)
+        if observer.watches_outputs:
+            observer.outputs(out)
+        return out
+    finally:
+        observer.leave()
+
+
 def call_locked(lock: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Calls a function while a lock is held."""
     held: list[bool] = []

@@ -63,14 +63,8 @@ def _told(op: Op, call: Any, args: tuple[Any, ...], positional: list[Any], keywo
     observer = _observer.active
     if observer is None:
         return call(*positional, **keywords)
-    observer.enter_op(_shown_op(op, len(targets)), (*args, *targets), modes.sequence[0] if modes.grad_enabled() else -1)
-    try:
-        result = call(*positional, **keywords)
-        if observer.watches_outputs:
-            observer.outputs(result)
-        return result
-    finally:
-        observer.leave()
+    number = modes.sequence[0] if modes.grad_enabled() else -1
+    return modes.call_in_event(observer, _shown_op(op, len(targets)), (*args, *targets), number, call, *positional, **keywords)
 
 
 def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:

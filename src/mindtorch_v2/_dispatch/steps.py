@@ -71,16 +71,15 @@ def _run_inside(steps: Steps, kernel: Callable[..., Any], args: tuple[Any, ...],
     if 0 <= wanted < have:
         return kernel(*args)
     constants = steps.constants if wanted in (-1, have) else steps.fewer
-    observer.enter_op(steps.op, (args[0], *constants), -1)
-    try:
-        out = kernel(*args)
-        if allocates and observer.watches_memory:
-            _storage.watch(out, observer)
-        if observer.watches_outputs:
-            observer.outputs(out)
-        return out
-    finally:
-        observer.leave()
+    return modes.call_in_event(observer, steps.op, (args[0], *constants), -1, _claimed, kernel, args, observer, allocates)
+
+
+def _claimed(kernel: Callable[..., Any], args: tuple[Any, ...], observer: Any, allocates: bool) -> Any:
+    """Runs the kernel; memory that it allocates belongs to the step."""
+    out = kernel(*args)
+    if allocates and observer.watches_memory:
+        _storage.watch(out, observer)
+    return out
 
 
 def _run_in_node(steps: Steps, kernel: Callable[..., Any], args: tuple[Any, ...], observer: Any, allocates: bool) -> Any:
