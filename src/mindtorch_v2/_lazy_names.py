@@ -25,6 +25,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
                   "set_flush_denormal", "set_num_interop_threads"),
     "_python.numerics": ("gradient", "histogramdd", "lu", "pca_lowrank", "svd_lowrank", "unravel_index"),
     "amp": ("autocast",),
+    "func": ("vmap",),
     "amp.settings": (
         "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype", "get_autocast_dtype",
         "get_autocast_gpu_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled",

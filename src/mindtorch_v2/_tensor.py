@@ -75,6 +75,7 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     __array_priority__ = 1000  # numpy leaves mixed operators to the tensor
     _overrides = False         # whether the class's __torch_function__ is asked before operators
     _dispatches = False        # whether the class's __torch_dispatch__ runs in the place of operators
+    _takes_ops: Any = None     # a class's function of (op, arguments) that runs operators on its instances instead of asking
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return legacy_constructor(cls, *args, **kwargs)

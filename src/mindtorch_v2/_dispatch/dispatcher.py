@@ -4,6 +4,7 @@ The Python executor (call.py) comes here with every call, the native one with wh
 """
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .. import _observer
@@ -53,6 +54,8 @@ def _are_inference(op: Op, args: tuple[Any, ...]) -> bool:
 def _run_kernel(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     if keyset & SPECIAL and state.autocast is not None:
         return autocast.run(op, keyset, args, _run_uncast, dispatch_with_keyset)
+    if keyset & SPECIAL and state.batching is not None and op.family == "random":
+        return state.batching(op, args, partial(_run_uncast, op, keyset, args))
     return _run_uncast(op, keyset, args)
 
 

@@ -26,6 +26,7 @@ class _ThreadState(threading.local):
     check_nan = True
     saved_hooks: tuple[Any, ...] = ()   # stack of (pack, unpack)
     autocast: Any = None            # an autocast.Setting while the thread is in an autocast region
+    batching: Any = None            # under vmap: runs random operators whose arguments are not batched
     autocast_depth = 0              # how many regions it is in
     autocast_casts: Any = {}        # casts of weights that are kept until the outermost one ends; replaced, never changed where empty
     autocast_raised: Any = None     # holds SPECIAL while casting is switched on outside of any region

@@ -172,7 +172,7 @@ def overridable(function: Any) -> Any:
             if not kwargs and not state.function_modes:
                 return function(*args)
         given = (*args, *kwargs.values())
-        if state.function_modes or asks(given):
+        if state.function_modes or (asks(given) and all(t._takes_ops is None for t in _instances(given))):
             answer = ask(call, given, args, kwargs)
             if answer is NotImplemented:
                 raise no_answer(f"torch.{function.__name__}", given)
@@ -186,6 +186,9 @@ _PLAIN = {Tensor, Parameter, int, float, bool, str, type(None)}
 
 def override(op: Op, form: str, args: tuple[Any, ...]) -> Any:
     """What a call of an op gives whose arguments (in the schema's order) hold instances of asked classes, or that a mode sees."""
+    for t in _instances(args):
+        if t._takes_ops is not None:
+            return t._takes_ops(op, args)
     positional, keywords = _as_given(op, args)
     answer = ask(_public(op, form), args, positional, keywords)
     if answer is NotImplemented and form != "operator":

@@ -19,7 +19,13 @@ def meta_array(spec: Spec) -> np.ndarray:
     """An array of the right shape, strides and type over a dummy buffer. It must never be read, and refuses to be written."""
     item = spec.dtype.itemsize
     strides = tuple(s * item for s in spec.strides or contiguous_strides(spec.shape))
-    return np.lib.stride_tricks.as_strided(np.zeros(1, spec.dtype.np), tuple(spec.shape), strides, writeable=False)
+    plain = np.lib.stride_tricks.as_strided(np.zeros(1, _dummy_type(spec.dtype)), tuple(spec.shape), strides, writeable=False)
+    return plain if spec.dtype in dt.OF_NUMPY else plain.view(spec.dtype.np)
+
+
+def _dummy_type(dtype: dt.dtype) -> Any:
+    """The type itself, or one of its size that numpy's functions of strides know."""
+    return dtype.np if dtype in dt.OF_NUMPY else f"u{dtype.itemsize}"
 
 
 def elementwise_strides(shape: tuple[int, ...], tensors: Sequence[Tensor]) -> tuple[int, ...]:

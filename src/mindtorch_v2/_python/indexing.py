@@ -117,7 +117,7 @@ def _prepared(item: Any) -> Any:
     if isinstance(item, np.integer):
         return int(item)
     found = _index_tensor(item)
-    if found._array.ndim == 0 and found.dtype.name != "uint8":
+    if found._array.ndim == 0 and found.dtype.name != "uint8" and found._takes_ops is None:
         return found.item() if not _is_mask(found) else bool(found)
     return found
 

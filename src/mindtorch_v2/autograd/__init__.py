@@ -84,6 +84,14 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     _run_backward(outputs, grads, keep, create_graph, () if inputs is None else _as_tuple(inputs))
 
 
+def _batch_size(grad_outputs: Any) -> int:
+    sizes = {len(g) for g in _as_tuple(grad_outputs) if g is not None}
+    if len(sizes) != 1:
+        raise ValueError("is_grads_batched=True needs grad_outputs whose first dimensions are the batch, all of one size; got sizes "
+                         f"{sorted(sizes)}")
+    return sizes.pop()
+
+
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
          materialize_grads: bool = False) -> tuple[Tensor, ...]:
@@ -93,7 +101,9 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                    "allow_unused": allow_unused, "is_grads_batched": is_grads_batched, "materialize_grads": materialize_grads}
         return _ask(grad, (outputs, inputs), (outputs, inputs), options)
     if is_grads_batched:
-        raise NotImplementedError("autograd.grad(is_grads_batched=True) is not available; call grad once per row")
+        rows = [grad(outputs, inputs, [None if g is None else g[i] for g in _as_tuple(grad_outputs)], True, create_graph, only_inputs,
+                     allow_unused, False, materialize_grads) for i in range(_batch_size(grad_outputs))]
+        return tuple(None if column[0] is None else _public.stack(column) for column in zip(*rows))     # type: ignore[misc]
     wanted = _as_tuple(inputs)
     for t in wanted:
         if not t.requires_grad:
