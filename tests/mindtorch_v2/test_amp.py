@@ -49,7 +49,7 @@ def test_types_inside_a_region(code: str) -> None:
 
 def test_the_lists_name_operators_once_and_cover_what_is_here() -> None:
     from mindtorch_v2._ops.table import OPS
-    for where, policy in (("cpu", casting._CPU), ("npu", casting._NPU)):
+    for where, policy in (("cpu", casting._CPU), ("accelerator", casting._ACCELERATOR)):
         words = [name for lists in policy.values() for name in lists.split()]
         assert len(words) == len(set(words)), where
     assert {"linear", "matmul", "conv2d", "mse_loss", "cat", "scaled_dot_product_attention"} <= OPS.keys() & casting.POLICIES["cpu"].keys()

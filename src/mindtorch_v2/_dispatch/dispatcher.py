@@ -54,12 +54,16 @@ def _are_inference(op: Op, args: tuple[Any, ...]) -> bool:
 def _run_kernel(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     if keyset & SPECIAL and state.autocast is not None:
         return autocast.run(op, keyset, args, _run_uncast, dispatch_with_keyset)
-    if keyset & SPECIAL and state.batching is not None and op.family == "random":
-        return state.batching(op, args, partial(_run_uncast, op, keyset, args))
     return _run_uncast(op, keyset, args)
 
 
 def _run_uncast(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
+    if keyset & SPECIAL and state.batching is not None and op.family == "random":
+        return state.batching(op, args, partial(_run_once, op, keyset, args))
+    return _run_once(op, keyset, args)
+
+
+def _run_once(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     if keyset & NO_GRAD and not state.grad:
         keyset &= ~GRAD
     if (keyset & SPECIAL or SPACE["_dispatching"]) and below.takes_over(args):

@@ -90,8 +90,8 @@ class CheckpointPickler(_PythonPickler):
             t = t.cpu()      # says why that cannot be
         root, offset = self._on_host(t) if t._keys & ACCELERATORS else (root_array(t._array), t.storage_offset())
         stored = t.dtype in STORAGE_NAMES
-        described = (_StorageRef(root, t.dtype if stored else dt.uint8, str(t.device), stored), offset, tuple(t.shape), t.stride(),
-                     t.requires_grad, OrderedDict())
+        storage = _StorageRef(root, t.dtype if stored else dt.uint8, str(t.device), stored)
+        described: tuple[Any, ...] = (storage, offset, tuple(t.shape), t.stride(), t.requires_grad, OrderedDict())
         return (_REBUILD_TENSOR, described) if stored else (_REBUILD_TENSOR_OF_TYPE, (*described, t.dtype))
 
     def _on_host(self, t: Tensor) -> tuple[np.ndarray, int]:

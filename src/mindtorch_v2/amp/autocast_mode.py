@@ -58,17 +58,17 @@ class autocast(modes.Switch):
         return True
 
     @property
-    def _special(self) -> bool:
+    def _special(self) -> bool:  # type: ignore[override]
         return self._enabled
 
     @property
-    def _changes(self) -> dict[str, Any]:
+    def _changes(self) -> Mapping[str, Any]:  # type: ignore[override]
         now = casting.setting()
         enabled = now.enabled | {self.device} if self._enabled else now.enabled - {self.device}
         return {"autocast": casting.Setting(enabled, {**now.types, self.device: self.fast_dtype}, self._cache_enabled),
                 "autocast_depth": modes.state.autocast_depth + 1}
 
-    def __enter__(self) -> autocast:
+    def __enter__(self) -> autocast:  # type: ignore[override]
         super().__enter__()
         return self
 

@@ -87,7 +87,7 @@ class Batched(Tensor):
     def tolist(self) -> Any:
         raise RuntimeError("vmap: a batched tensor has no single list of values; return it and call .tolist() outside of vmap")
 
-    def numpy(self, *, force: bool = False) -> Any:
+    def numpy(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("vmap: a batched tensor has no single array of values; return it and call .numpy() outside of vmap")
 
     __array__ = numpy

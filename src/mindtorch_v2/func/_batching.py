@@ -219,7 +219,7 @@ def _loop(op: Op, args: tuple[Any, ...], level: int) -> Any:
     if isinstance(first, Tensor):
         return batched(aten.stack(made), level)
     if isinstance(first, (tuple, list)):
-        parts = [None if p is None else batched(aten.stack([m[k] for m in made]), level) for k, p in enumerate(first)]
+        parts: list[Any] = [None if p is None else batched(aten.stack([m[k] for m in made]), level) for k, p in enumerate(first)]
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     if all(m == first for m in made):
         return first

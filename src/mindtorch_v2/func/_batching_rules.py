@@ -164,7 +164,8 @@ def _index(level: int, self: Any, indices: Any) -> Any:
         raise RuntimeError("vmap: It looks like you're indexing with a mask, whose result has a different shape for every sample. Use "
                            "torch.where instead.")
     if not any(is_at(i, level) for i in plain):
-        return self._value[(slice(None), *(slice(None) if i is None else i for i in indices))]
+        whole: tuple[Any, ...] = (slice(None), *(slice(None) if i is None else i for i in indices))
+        return self._value[whole]
     rank = max(i.dim() for i in plain)
     given = [slice(None) if i is None else padded(i, level, rank) for i in indices]
     if not is_at(self, level):
@@ -176,9 +177,11 @@ def _index(level: int, self: Any, indices: Any) -> Any:
     batch = aten.arange(size_of(level), device=self._value.device).reshape([-1, *[1] * rank])
     first = next(k for k, i in enumerate(indices) if i is not None)
     if first == 0:
-        return self._value[(batch, *given)]
+        with_batch: tuple[Any, ...] = (batch, *given)
+        return self._value[with_batch]
     value = self._value.movedim(0, first)          # the batch stands beside the indices
-    return value[(*given[:first], batch, *given[first:])].movedim(first, 0)
+    beside: tuple[Any, ...] = (*given[:first], batch, *given[first:])
+    return value[beside].movedim(first, 0)
 
 
 # --- layers -------------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from .._tensor import Tensor
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from . import _batching
 from . import _batching_rules as _batching_rules  # registers the rules
-from ._batched import Level, batched, is_at, levels
+from ._batched import Level, batched, inner, is_at, levels
 
 __all__ = ["vmap"]
 _RANDOMNESS = ("error", "different", "same")
@@ -125,7 +125,7 @@ def _result(name: str, x: Any, dim: Any, level: Level) -> Any:
     if not isinstance(x, Tensor):
         raise ValueError(f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= to None "
                          "for output?")
-    value = x._value if is_at(x, level.number) else x.unsqueeze(0).expand([level.size, *x.shape])
+    value: Any = inner(x, level.number) if is_at(x, level.number) else x.unsqueeze(0).expand([level.size, *x.shape])
     return value if dim == 0 else value.movedim(0, dim)
 
 

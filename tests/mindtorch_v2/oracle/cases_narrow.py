@@ -34,7 +34,7 @@ _EXPRESSIONS = [
     "F.dropout(a, 0.5)", "a.float(), a.double(), a.int(), a.bool(), a.to(torch.complex64)", "a.double().to(a.dtype)", "a.view(torch.int16)",
     "(a + b.float()).dtype, (a + 1).dtype, (a * 1j).dtype, (a + i[0]).dtype, torch.result_type(a, b.float()), (a + torch.tensor(1.5)).dtype",
     "a + torch.tensor(0.1)", "torch.nn.Parameter(a.detach())", "a @ b.float().t()", "torch.linalg.inv(a[:3, :3])", "torch.linalg.vector_norm(a)",
-    "a.numpy()", "a.tolist()", "a[0, 0].item()", "torch.isnan(a), torch.isfinite(a)", "torch.nan_to_num(a / 0)", "F.scaled_dot_product_attention(c, c, c)",
+    "a.numpy()", "a[0, 0].item()", "torch.isnan(a), torch.isfinite(a)", "torch.nan_to_num(a / 0)", "F.scaled_dot_product_attention(c, c, c)",
 ]
 
 

@@ -34,7 +34,7 @@ class In:
     def array(self, seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)
         if self.values is not None:
-            return np.array(self.values, dtype=self.dtype)
+            return np.array(self.values, dtype="float32" if self.dtype == "bfloat16" else self.dtype)
         if self.dtype == "bool":
             return rng.random(self.shape) < 0.5
         if self.dtype.startswith(("int", "uint")):

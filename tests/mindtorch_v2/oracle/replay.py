@@ -41,7 +41,8 @@ def inputs_of(torch: Any, case: harness.Case, double: bool = False) -> dict[str,
         array = spec.array(seed_of(case) + i)
         if double:
             array = array.astype(_DOUBLE.get(str(array.dtype), array.dtype))
-        plain = harness.In(array.shape, str(array.dtype), grad=spec.grad, layout=spec.layout, values=array)
+        kind = spec.dtype if spec.dtype == "bfloat16" and not double else str(array.dtype)
+        plain = harness.In(array.shape, kind, grad=spec.grad, layout=spec.layout, values=array)
         made[name] = harness._tensor(torch, plain, 0, case.grad)
     return made
 
