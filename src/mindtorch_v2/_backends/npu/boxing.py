@@ -34,6 +34,7 @@ Boxed = Callable[..., Any]
 PROGRAMS: dict[str, Boxed] = {}
 _NUMBERS = (int, float, bool, complex)
 _TENSORS = (Tensor, Parameter)
+_REAL = (float, int)
 _BOOL = dt.bool_
 _TAKES_EMPTY = ("native_batch_norm_backward",)    # has inputs that are empty where they do not matter
 _running: dict[str, Boxed] = {}
@@ -75,9 +76,9 @@ def box(op: Op) -> Boxed:
     if op.name in PROGRAMS:
         return _guarded(op, PROGRAMS[op.name])
     if op.name in ops.ROWS:
-        return _writing(op) if op.writes else _functional(op)
+        return _writing(op) if op.writes else _Functional(op).boxed()
     if source is not None and source.name in ops.ROWS:
-        return _inplace(op, source)
+        return _Inplace(op, source).boxed()
     if source is not None and source.name in PROGRAMS:
         made = PROGRAMS[source.name]
         return _guarded(op, lambda target, *rest: copies.copy_(target, made(target, *rest), False))
@@ -225,51 +226,78 @@ def _quietly(op: Op, plan: Boxed) -> Boxed:
     return planner
 
 
-def _functional(op: Op) -> Boxed:
-    outputs = len(op.schema.returns)
-    row, number_row, number_at = _rows(op, ops.ROWS[op.name], outputs)
-    device_of, cast, names = placement(op), _caster(op), return_type(op)
-    quick, is_bool = _quick(op, number_at), op.rule is not None and op.rule.out == "bool"
-    check_factors = _FACTORS.get(op.name, _free)
+class _RowKernel:
+    """An op that one or two rows compute. `source` is the functional op that an in-place one belongs to."""
 
-    def boxed(*args: Any) -> Any:
-        check_factors(*args)
-        if quick is not None and (plain := quick(args)):
-            lead, device = plain
-            chosen = number_row if number_at >= 0 and args[number_at].__class__ in _NUMBERS else row
-            if chosen is not None:
-                out = wrap(device_array(lead._array.shape, _BOOL.np if is_bool else lead._array.dtype, device.index or 0),
-                           _BOOL if is_bool else lead.dtype, NPU, device)
-                chosen.launch_plain(args, out, device.index or 0)
-                return out
+    def __init__(self, op: Op, source: Op, outputs: int) -> None:
+        self.op, self.source = op, source
+        self.row, self.number_row, self.number_at = _rows(op, ops.ROWS[source.name], outputs)
+        self.device_of, self.cast, self.fits = placement(op), _caster(op), _fits(op)
+        self.is_bool = source.rule is not None and source.rule.out == "bool"
+        self.quick = _quick(source, self.number_at)
+        self.check_factors = _FACTORS.get(source.name, _free)
+
+    def choose(self, args: Sequence[Any]) -> Row:
+        """The row for a number where one stands at its place."""
+        return self.number_row if self.number_row is not None and args[self.number_at].__class__ in _NUMBERS else self.row
+
+    def plain(self, args: tuple[Any, ...]) -> Any:
+        """(a tensor that looks like the result, device) where nothing has to be cast or spread and a row is there for it; else None."""
+        if self.quick is None or (self.number_row is None and self.number_at >= 0 and args[self.number_at].__class__ in _NUMBERS):
+            return None
+        return self.quick(args)
+
+    def run(self, *args: Any) -> Any:
+        raise NotImplementedError
+
+    def plan(self, args: tuple[Any, ...]) -> Any:
+        """What the launcher in C does for calls like this one; None where it can do nothing."""
+        raise NotImplementedError
+
+    def boxed(self) -> Boxed:
+        rows = [self.row] if self.number_row is None else [self.row, self.number_row]
+        return planned(self.op, [row.form for row in rows], _guarded(self.op, self.run), _quietly(self.op, self.plan))
+
+
+class _Functional(_RowKernel):
+    """Rows that compute into new memory."""
+
+    def __init__(self, op: Op) -> None:
+        super().__init__(op, op, len(op.schema.returns))
+        self.names = return_type(op)
+
+    def run(self, *args: Any) -> Any:
+        self.check_factors(*args)
+        plain = self.plain(args)
+        if plain:
+            return self._run_plain(args, *plain)
         args = _plain_numbers(args)
-        device = device_of(args)
-        specs = output_specs(op, args)
-        given, common = cast(args)
-        if isinstance(specs, Spec):
-            outs: list[Any] = [new_tensor(specs.shape, specs.dtype, device)]
-        else:
-            outs = [None if s is None else new_tensor(s.shape, s.dtype, device) for s in specs]
-        if op.base == "sum" and not args[0]._array.size:
+        device, specs = self.device_of(args), output_specs(self.op, args)
+        given, common = self.cast(args)
+        single = isinstance(specs, Spec)
+        outs = [None if s is None else new_tensor(s.shape, s.dtype, device) for s in ([specs] if single else specs)]
+        if self.op.base == "sum" and not args[0]._array.size:
             run("zero_", outs[0])
-        elif op.name in _TAKES_EMPTY or _has_work(given, outs):
-            chosen = number_row if number_row is not None and given[number_at].__class__ in _NUMBERS else row
-            chosen.launch(given, outs, device.index or 0, common, device)
-        return outs[0] if isinstance(specs, Spec) else tuple(outs) if names is None else names(*outs)
+        elif self.op.name in _TAKES_EMPTY or _has_work(given, outs):
+            self.choose(given).launch(given, outs, device.index or 0, common, device)
+        return outs[0] if single else tuple(outs) if self.names is None else self.names(*outs)
 
-    fits, rows = _fits(op), [row] if number_row is None else [row, number_row]
+    def _run_plain(self, args: tuple[Any, ...], lead: Tensor, device: Any) -> Tensor:
+        """The call where the result looks as one of the operands does."""
+        kind = _BOOL if self.is_bool else lead.dtype
+        out = wrap(device_array(lead._array.shape, _BOOL.np if self.is_bool else lead._array.dtype, device.index or 0), kind, NPU, device)
+        self.choose(args).launch_plain(args, out, device.index or 0)
+        return out
 
-    def plan(args: tuple[Any, ...]) -> Any:
-        check_factors(*args)
-        specs = output_specs(op, args)
+    def plan(self, args: tuple[Any, ...]) -> Any:
+        self.check_factors(*args)
+        specs = output_specs(self.op, args)
         single = isinstance(specs, Spec)
         wanted = [specs] if single else list(specs)
-        if not fits(args) or any(spec is None or 0 in spec.shape for spec in wanted):
+        if not self.fits(args) or any(spec is None or 0 in spec.shape for spec in wanted):
             return None
-        chosen = number_row if number_row is not None and args[number_at].__class__ in _NUMBERS else row
-        device = device_of(args)
-        return chosen.plan(args, [stand_in(spec, device) for spec in wanted], names, single, False)
-    return planned(op, [r.form for r in rows], _guarded(op, boxed), _quietly(op, plan))
+        device = self.device_of(args)
+        return self.choose(args).plan(args, [stand_in(spec, device) for spec in wanted], self.names, single, False)
 
 
 def _quick(op: Op, number_at: int) -> Callable[[Sequence[Any]], Any] | None:
@@ -286,25 +314,26 @@ def _quick(op: Op, number_at: int) -> Callable[[Sequence[Any]], Any] | None:
 
     def plain(args: Sequence[Any]) -> Any:
         lead = args[first]
-        if lead.__class__ not in _TENSORS:
+        if lead.__class__ not in _TENSORS or not lead._array.size:
             return None
-        kind, shape, device = lead.dtype, lead._array.shape, lead._device
-        inexact = kind.is_floating_point
-        if (to_float and not inexact) or not lead._array.size:
+        inexact = lead.dtype.is_floating_point
+        if to_float and not inexact:
             return None
         for i in rest:
             x = args[i]
-            if x.__class__ in _TENSORS:
-                if x.dtype is not kind or x._array.shape != shape or (x._device is not device and x._device != device):
-                    return None
-            elif i != number_at or not inexact or (x.__class__ is not float and x.__class__ is not int):
+            fits = _looks_like(x, lead) if x.__class__ in _TENSORS else i == number_at and inexact and x.__class__ in _REAL
+            if not fits:
                 return None
         for i in numbers:
-            x = args[i]
-            if x is not None and not (inexact and (x.__class__ is float or x.__class__ is int)):
+            if args[i] is not None and not (inexact and args[i].__class__ in _REAL):
                 return None
-        return lead, device
+        return lead, lead._device
     return plain
+
+
+def _looks_like(x: Tensor, lead: Tensor) -> bool:
+    """Whether two tensors have one type, shape and device."""
+    return x.dtype is lead.dtype and x._array.shape == lead._array.shape and (x._device is lead._device or x._device == lead._device)
 
 
 def _plain_numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -322,55 +351,50 @@ def _has_work(args: Sequence[Any], outs: Sequence[Any]) -> bool:
     return True
 
 
-def _inplace(op: Op, source: Op) -> Boxed:
-    """The in-place form of a row: elementwise operators write into their first operand, others into fresh memory."""
-    row, number_row, number_at = _rows(op, ops.ROWS[source.name], 1)
-    device_of, cast = placement(op), _caster(op)
-    elementwise = source.rule is not None and source.rule.elementwise
-    is_bool = source.rule is not None and source.rule.out == "bool"
-    quick = None if is_bool else _quick(source, number_at)
-    check_factors = _FACTORS.get(source.name, _free)
+class _Inplace(_RowKernel):
+    """Rows in place: elementwise operators write into their first operand, others into fresh memory."""
 
-    def boxed(*args: Any) -> Any:
+    def __init__(self, op: Op, source: Op) -> None:
+        super().__init__(op, source, 1)
+        self.elementwise = source.rule is not None and source.rule.elementwise
+        if self.is_bool:
+            self.quick = None
+
+    def run(self, *args: Any) -> Any:
         target = args[0]
         check_writable(target)
-        check_factors(*args)
-        if quick is not None and (plain := quick(args)) and plain[0] is target:
-            chosen = number_row if number_at >= 0 and args[number_at].__class__ in _NUMBERS else row
-            if chosen is not None:
-                chosen.launch_plain(args, target, plain[1].index or 0)
-                bump_version(target)
-                return target
-        args = _plain_numbers(args)
-        device = device_of(args)
-        spec = output_specs(source, args)
-        if not is_bool:
+        self.check_factors(*args)
+        plain = self.plain(args)
+        if plain and plain[0] is target:
+            self.choose(args).launch_plain(args, target, plain[1].index or 0)
+            bump_version(target)
+            return target
+        return self._run_cast(target, _plain_numbers(args))
+
+    def _run_cast(self, target: Tensor, args: tuple[Any, ...]) -> Tensor:
+        device, spec = self.device_of(args), output_specs(self.source, args)
+        if not self.is_bool:
             check_result_type(spec.dtype, target.dtype)
         if tuple(spec.shape) != target._array.shape:
             raise RuntimeError(f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(spec.shape)}")
-        given, common = cast(args)
-        direct = elementwise and spec.dtype is target.dtype
+        given, common = self.cast(args)
+        direct = self.elementwise and spec.dtype is target.dtype
         out = target if direct else new_tensor(spec.shape, spec.dtype, device)
         if _has_work(given, (out,)):
-            chosen = number_row if number_row is not None and given[number_at].__class__ in _NUMBERS else row
-            chosen.launch(given, (out,), device.index or 0, common, device)
+            self.choose(given).launch(given, (out,), device.index or 0, common, device)
         if direct:
             bump_version(target)
             return target
-        return copies.copy_(target, out, False)
+        made: Tensor = copies.copy_(target, out, False)
+        return made
 
-    fits, rows = _fits(op), [row] if number_row is None else [row, number_row]
-
-    def plan(args: tuple[Any, ...]) -> Any:
+    def plan(self, args: tuple[Any, ...]) -> Any:
         target = args[0]
         check_writable(target)
-        check_factors(*args)
-        spec = output_specs(source, args)
-        if not elementwise or spec.dtype is not target.dtype or tuple(spec.shape) != target._array.shape or not fits(args):
-            return None
-        chosen = number_row if number_row is not None and args[number_at].__class__ in _NUMBERS else row
-        return chosen.plan(args, [target], None, True, True)
-    return planned(op, [r.form for r in rows], _guarded(op, boxed), _quietly(op, plan))
+        self.check_factors(*args)
+        spec = output_specs(self.source, args)
+        fits = self.elementwise and spec.dtype is target.dtype and tuple(spec.shape) == target._array.shape and self.fits(args)
+        return self.choose(args).plan(args, [target], None, True, True) if fits else None
 
 
 def _writing(op: Op) -> Boxed:
