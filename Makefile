@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format test-fallback test-narrow check wheel bench record abi oracle interop sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
+.PHONY: help demo test format test-fallback test-narrow check wheel bench record abi oracle interop browser sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,7 +21,7 @@ $(VENV)/.dev: $(VENV)/.base
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.base ## train a small transformer language model on the text in examples/data
+demo: $(VENV)/.base ## train a small transformer on the text in examples/data, and write its report to demo-out/report.html
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev ## run all tests
@@ -95,6 +95,14 @@ oracle: .venv-oracle/.done ## run the vendor's torch_npu and this package on the
 interop: .venv-interop/.done ## load a trace of ours with HolisticTraceAnalysis (makes its own environment)
 	.venv-interop/bin/python scripts/interop.py
 
+.venv-browser/.done: pyproject.toml scripts/browser/requirements.txt $(NATIVE)
+	$(PYTHON) -m venv .venv-browser
+	.venv-browser/bin/pip install --quiet --disable-pip-version-check -r scripts/browser/requirements.txt -e .
+	@touch $@
+
+browser: .venv-browser/.done ## try the report in Chromium, with pictures in build/pictures (makes its own environment; needs chromium)
+	.venv-browser/bin/python -m pytest -s -p no:cacheprovider -c /dev/null --rootdir scripts/browser scripts/browser
+
 # The native modules and the NPU simulator with AddressSanitizer and UndefinedBehaviorSanitizer, in a folder of their own. Python
 # itself leaks at exit; a small quarantine lets the tests that watch memory pass. Then the recorder under valgrind, which also sees
 # what is read before it is written (what it says of Python alone does not count), and threads under ThreadSanitizer (the
@@ -149,4 +157,4 @@ else
 endif
 
 clean: ## remove environments and caches
-	rm -rf .venv dist .venv-bench .venv-oracle .venv-interop .venv-docs build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv dist .venv-bench .venv-oracle .venv-interop .venv-docs .venv-browser build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

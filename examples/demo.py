@@ -73,6 +73,7 @@ def save_profile(prof: profile) -> None:
     prof.export_chrome_trace(OUT / "trace.json.gz")
     prof.export_stacks(OUT / "stacks.txt")
     prof.export_memory_timeline(OUT / "memory.html")
+    prof.export_report(OUT / "report.html")
 
 
 def train(model: LanguageModel, data: torch.Tensor) -> tuple[list[float], profile]:
@@ -106,7 +107,9 @@ def report(prof: profile) -> None:
     print(f"""{OUT}/trace.json.gz  every event in time: open https://ui.perfetto.dev and drop the file on the page
 {OUT}/stacks.txt     where the time goes by line: drop the file on https://www.speedscope.app
 {OUT}/memory.html    memory over time, and who held it at the peak: open it in a browser
-docs/profiler.md shows how to ask such questions of your own program.""")
+docs/profiler.md shows how to ask such questions of your own program, docs/mindprof.md how to do so from the command line.
+
+Open {OUT}/report.html in a browser: all of this on one page.""")
 
 
 def main() -> None:

@@ -62,3 +62,4 @@ def test_demo(tmp_path):
     assert steps == ["ProfilerStep#3", "ProfilerStep#4"]
     assert re.fullmatch(r"(\S+ \d+\n)+", (tmp_path / "demo-out" / "stacks.txt").read_text())
     assert "<svg" in (tmp_path / "demo-out" / "memory.html").read_text()
+    assert "mindprof" in (tmp_path / "demo-out" / "report.html").read_text() and "report.html in a browser" in done.stdout

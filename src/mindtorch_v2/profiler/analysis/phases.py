@@ -108,7 +108,12 @@ def row_phases(store: EventStore) -> RowPhases:
     context = np.append(context, np.int8(-1))[source]
     works = np.isin(kind, [int(k) for k in (*WORKING_KINDS, *LAUNCHING_KINDS, Kind.OTHER)])
     between = np.isin(kind, [int(k) for k in (*PYTHON_KINDS, *ANNOTATION_KINDS)])
-    own = np.where(works, Phase.FORWARD, np.where(between & (kind != Kind.STEP), Phase.PYTHON, Phase.UNACCOUNTED))
+    is_python = np.isin(kind, [int(k) for k in PYTHON_KINDS])
+    marks_python = (kind == Kind.STEP) & (
+        _nearest(store.parent, is_python) >= 0
+    )  # a step inside a function is its Python
+    python = (between & (kind != Kind.STEP)) | marks_python
+    own = np.where(works, Phase.FORWARD, np.where(python, Phase.PYTHON, Phase.UNACCOUNTED))
     return RowPhases(np.where(context >= 0, context, own).astype(np.int8), between & (context < 0))
 
 

@@ -41,6 +41,7 @@ def verdict(found: Phases, devices: list[DeviceUse]) -> Verdict:
                 "device", "Device-bound: the device nearly always has launched work waiting.", evidence, shares
             )
         return Verdict("host", "Host-bound: the device mostly waits for the host to launch work.", evidence, shares)
-    if python >= _PYTHON_SHARE:
+    work = sum(total[LABELS[p]] for p in (Phase.FORWARD, Phase.BACKWARD, Phase.OPTIMIZER, Phase.COPIES)) / whole
+    if python >= _PYTHON_SHARE or python > work:
         return Verdict("host", f"Host-bound: {python:.0%} of a step is Python between operators.", evidence, shares)
     return Verdict("compute", "Compute-bound: most of a step is spent inside operators on the CPU.", evidence, shares)

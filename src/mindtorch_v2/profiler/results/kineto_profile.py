@@ -247,6 +247,10 @@ class _KinetoProfile:
         """Checks that the recorded numbers hold together; returns what does not."""
         return self._results("validating").validate()
 
+    def export_report(self, path: str | PathLike[str]) -> None:
+        """Writes one self-contained HTML page with everything that the profile says; `mindprof report` does so for files."""
+        self._results("reporting").export_report(path)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the recorded events to a compact file that `profiler.load` reads at once."""
         self._results("saving").save(path)

@@ -135,6 +135,12 @@ class Results:
         was written."""
         return memory_timeline.write(self.store, path, device)
 
+    def export_report(self, path: Path) -> None:
+        """Writes one self-contained HTML page: where the time of a step goes, operators, flame graphs, timeline, modules, memory, devices
+        and advice. It needs no network and no server."""
+        from ..report import write
+        write([(os.path.basename(os.fspath(path)), self.store)], path)
+
     def save(self, path: Path) -> None:
         """Writes the events to a compact file that `profiler.load` reads at once."""
         storefile.save(self.store, path)

@@ -40,6 +40,19 @@ def test_recorded_python_is_python_and_the_rest_is_unaccounted():
     }
 
 
+def test_a_step_inside_a_function_is_that_functions_python():
+    found = phases(
+        make_store(
+            [
+                E("train.py(1): main", 0, 200, Kind.PYTHON),
+                E("ProfilerStep#0", 50, 150, Kind.STEP),
+                E("aten::add", 60, 90),
+            ]
+        )
+    )
+    assert {k: v for k, v in found.total().items() if v} == {"forward": 30, "Python": 70}
+
+
 def test_a_backward_on_another_thread_counts_while_the_loop_waits():
     found = phases(
         make_store(

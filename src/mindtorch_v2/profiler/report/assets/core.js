@@ -155,6 +155,13 @@ function canvasIn(root, height, draw) {
   return { canvas, redraw, paint };
 }
 
+// A moment on an axis, with as many digits as tell it from its neighbours a step away.
+function moment(ns, step) {
+  const [size, unit] = step >= 1e8 ? [1e9, "s"] : step >= 1e5 ? [1e6, "ms"] : step >= 100 ? [1e3, "µs"] : [1, "ns"];
+  const decimals = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
+  return (ns / size).toFixed(Math.min(decimals, 6)).replace(/\B(?=(\d{3})+(\.|$))(?<!\.\d*)/g, " ") + " " + unit;
+}
+
 // Round steps of an axis: 1, 2 or 5 times a power of ten.
 function niceStep(span, pieces) {
   const raw = span / Math.max(pieces, 1),

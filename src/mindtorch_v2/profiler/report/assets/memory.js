@@ -85,7 +85,8 @@ SECTIONS.push({
         g.fillText(bytes(v), left - 6, y(v));
       }
       g.textAlign = "center";
-      for (let t = 0, step = niceStep(span, width / 120); t <= span; t += step) g.fillText(time(t), x(t), height - 8);
+      for (let t = 0, step = niceStep(span, width / 120); t <= span; t += step)
+        g.fillText(moment(t, step), x(t), height - 8);
       let below = new Float64Array(times.length);
       totals.forEach((column, c) => {
         const above = below.map((v, i) => v + column[i]);

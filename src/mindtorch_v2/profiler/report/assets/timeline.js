@@ -5,7 +5,7 @@ SECTIONS.push({
   has: () => P.timeline.count > 0,
   render(root) {
     const tall = 17,
-      gutter = 130,
+      gutter = Math.min(130, Math.round(innerWidth * 0.2)),
       top = 34,
       counterHeight = 46;
     const search = el("input", {
@@ -199,7 +199,7 @@ SECTIONS.push({
       const gap = niceStep(span, (width - gutter) / 110);
       for (let t = Math.ceil(from / gap) * gap; t < from + span; t += gap) {
         g.fillRect(x(t), 15, 1, 5);
-        g.fillText(span < 1e4 ? count(t) + " ns" : time(t), x(t), 8);
+        g.fillText(moment(t, gap), x(t), 8);
       }
       const { number, start, length } = P.phases;
       if (P.phases.count > 1)
