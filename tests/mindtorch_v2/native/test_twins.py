@@ -53,7 +53,8 @@ class Worker:
 def workers() -> Iterator[tuple[Worker, Worker]]:
     made = Worker("1"), Worker("0")
     for worker in made:
-        worker.record(PROGRAM, EVERYTHING)       # what is imported at first use is imported
+        # What is imported at first use is imported: each operation twice, because the second gradient of a leaf is added to the first.
+        worker.record([*PROGRAM, *([name] for name in sorted(twin_worker.SIMPLE) for _ in range(2))], EVERYTHING)
     yield made
     for worker in made:
         worker.end()
