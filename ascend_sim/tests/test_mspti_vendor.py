@@ -88,17 +88,22 @@ def test_stamps_jump_when_the_clocks_are_related_anew(in_process) -> None:
         from test_mspti import *
         collector = Collector(sim)
         collector.enable(KERNEL)
-        x, sent = sim.buffer((4,)), []
-        began = time.monotonic_ns()
-        while time.monotonic_ns() - began < 300_000_000:
-            before = time.time_ns()
-            sim.run("InplaceZero", x)
-            sent.append((before, time.time_ns()))
-        found = [r for r in collector.flush(len(sent)) if r["kind"] == KERNEL]
-        late = [r["end"] - after for r, (_, after) in zip(found, sent)]              # at least so far ahead of the host
-        assert max(late) <= 500_000, max(late)
-        assert max(late) > 100_000                                                   # 30 ms into a period it is 0.3 ms ahead
-        assert any(b < a - 100_000 for a, b in zip(late, late[1:]))                  # and back
+        x, total, runs_ahead, falls_back = sim.buffer((4,)), 0, False, False
+        for _ in range(40):      # on a busy machine the host may look too late to see it
+            sent, began = [], time.monotonic_ns()
+            while time.monotonic_ns() - began < 300_000_000:
+                before = time.time_ns()
+                sim.run("InplaceZero", x)
+                sent.append((before, time.time_ns()))
+            total += len(sent)
+            found = [r for r in collector.flush(total) if r["kind"] == KERNEL][-len(sent):]
+            late = [r["end"] - after for r, (_, after) in zip(found, sent)]              # at least so far ahead of the host
+            assert max(late) <= 500_000, max(late)
+            runs_ahead |= max(late) > 100_000                                            # 30 ms into a period it is 0.3 ms ahead
+            falls_back |= any(b < a - 100_000 for a, b in zip(late, late[1:]))           # and back
+            if runs_ahead and falls_back:
+                break
+        assert runs_ahead and falls_back
         """,
         **VENDOR, ASCEND_SIM_CLOCK_PPM=10000, ASCEND_SIM_MSPTI_ANCHOR_MS=50, ASCEND_SIM_MSPTI_DELAY_MS=0,
     )  # fmt: skip

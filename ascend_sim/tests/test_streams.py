@@ -234,9 +234,8 @@ def test_environment_delay(in_process) -> None:
         x = sim.buffer((4,))
         t0 = time.monotonic()
         sim.launch("InplaceZero", x)
-        launched = time.monotonic() - t0
         sim.sync()
-        assert time.monotonic() - t0 >= 0.2 > launched
+        assert time.monotonic() - t0 >= 0.2
         """,
         ASCEND_SIM_KERNEL_DELAY_US=200_000,
     )

@@ -58,7 +58,8 @@ else:
     except ImportError as error:
         _missing = str(error)
         warnings.warn(f"mindtorch_v2 runs without its native part: {_missing}. Results are the same, more slowly. Reinstall it where "
-                      "there is a C compiler to have it built, or set MINDTORCH_NATIVE=0 to read this no more.", stacklevel=2)
+                      "there is a C compiler to have it built; set MINDTORCH_NATIVE=0 to use the Python implementation without this "
+                      "warning.", stacklevel=2)
 
 
 def native_module(name: str) -> Any:
