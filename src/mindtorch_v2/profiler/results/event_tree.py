@@ -104,7 +104,7 @@ class _ExtraFields_Vulkan:
 
 @dataclass(frozen=True)
 class _ExtraFields_Allocation:
-    """Memory gained (`alloc_size` positive) or given back. A block keeps its `allocation_id` from birth to death."""
+    """Memory gained (`alloc_size` positive) or given back. A block keeps its `allocation_id` and its `id` from birth to death."""
 
     ptr: int
     alloc_size: int
@@ -315,19 +315,24 @@ class Tree:
 
     @cached_property
     def _allocation_ids(self) -> list[int]:
-        """Per record: the number of its block. A free has that of the last allocation at its address."""
+        """Per record: which block it is of, counted from 1 in the order of time. Blocks are told apart by their numbers, or where there
+        are none (a loaded trace of PyTorch) by address: a free is then of the last allocation there."""
         memory = self.store.memory
         living: dict[tuple[int, int, int], int] = {}
-        found, count = [], 0
+        known: dict[int, int] = {}
+        found: list[int] = []
+        count = 0
         places = zip(memory.device_type.tolist(), memory.device_index.tolist(), memory.address.tolist())
-        for place, nbytes in zip(places, memory.nbytes.tolist()):
-            known = living.pop(place, None) if nbytes < 0 else None
-            if known is None:
+        for place, nbytes, block in zip(places, memory.nbytes.tolist(), memory.block.tolist()):
+            number = known.get(block) if block > 0 else living.pop(place, None) if nbytes < 0 else None
+            if number is None:
                 count += 1
-                known = count
-            if nbytes > 0:
-                living[place] = known
-            found.append(known)
+                number = count
+            if block > 0:
+                known[block] = number
+            elif nbytes > 0:
+                living[place] = number
+            found.append(number)
         return found
 
     def _allocation(self, record: int) -> _ExtraFields_Allocation:
@@ -335,7 +340,7 @@ class Tree:
         kind, index = DeviceType(int(memory.device_type[record])).name.lower(), int(memory.device_index[record])
         place = device(kind) if index < 0 or kind == "cpu" else device(kind, index)
         return _ExtraFields_Allocation(int(memory.address[record]), int(memory.nbytes[record]), int(memory.total[record]), 0,
-                                       self._allocation_ids[record], place)
+                                       self._allocation_ids[record], place, self._allocation_ids[record] - 1)
 
 
 def _argument(inputs: InputDescription, i: int) -> Any:

@@ -82,3 +82,17 @@ def test_modules_and_frames_of_a_real_profile():
     assert [m.cls_name for m in modules] == ["Sequential", "Linear", "Linear"]
     assert len({m.self_ptr for m in modules}) == 3 and modules[1].cls_ptr == modules[2].cls_ptr
     assert any(n.tag is C._EventType.Allocation for n in nodes)
+
+
+def test_a_block_keeps_its_ids_though_its_address_comes_again():
+    with profile(profile_memory=True) as prof:
+        for _ in range(3):
+            torch.ones(1000) + 1      # what is freed is used again at once, often at the same address
+    records = [n.extra_fields for n in traverse_dfs(prof.profiler.kineto_results.experimental_event_tree()) if n.name == "[memory]"]
+    born = [r.allocation_id for r in records if r.alloc_size > 0]
+    assert born == list(range(1, 7)) and sorted(r.allocation_id for r in records if r.alloc_size < 0) == born
+    assert all(r.id == r.allocation_id - 1 for r in records)
+    sizes = {r.allocation_id: 0 for r in records}
+    for record in records:
+        sizes[record.allocation_id] += record.alloc_size
+    assert set(sizes.values()) == {0}
