@@ -27,8 +27,7 @@ enum { CURRENT, PEAK, ALLOCATED, FREED, WORDS };
 struct Cache {
     PyObject_HEAD
     PyObject *give_back; /* the allocator's way for blocks that other streams used */
-    Shelf *shelves;      /* a hash table */
-    size_t mask, used;
+    HashMap shelves;     /* Shelf */
     Py_ssize_t idle;
     int64_t counts[GROUPS][POOLS][WORDS];
     char busy; /* blocks wait for other streams: the allocator looks after them first */
@@ -69,43 +68,50 @@ static void count_given_back(Cache *cache, int pool, int64_t size, int64_t reque
 }
 
 /* ---- shelves ---------------------------------------------------------------------------------------------------------- */
-static Shelf *find_shelf(const Cache *cache, int64_t size, int64_t stream)
+typedef struct {
+    int64_t size, stream;
+} ShelfKey;
+
+static inline uint64_t shelf_key_hash(int64_t size, int64_t stream)
 {
-    size_t place =
-        (size_t)(((uint64_t)size / GRAIN * 0x9E3779B97F4A7C15u) ^ ((uint64_t)stream * 0xC2B2AE3D27D4EB4Fu) >> 17)
-        & cache->mask;
-    while (cache->shelves[place].size != 0
-           && (cache->shelves[place].size != size || cache->shelves[place].stream != stream)) {
-        place = (place + 1) & cache->mask;
-    }
-    return &cache->shelves[place];
+    return ((uint64_t)size / GRAIN * 0x9E3779B97F4A7C15u) ^ ((uint64_t)stream * 0xC2B2AE3D27D4EB4Fu) >> 17;
 }
 
-static bool grow_shelves(Cache *cache)
+static bool shelf_is_free(const void *slot)
 {
-    size_t old = cache->shelves == NULL ? 0 : cache->mask + 1, size = old == 0 ? 64 : 2 * old;
-    Shelf *before = cache->shelves, *grown = PyMem_Calloc(size, sizeof *grown);
-    if (grown == NULL)
-        return false;
-    cache->shelves = grown;
-    cache->mask = size - 1;
-    for (size_t i = 0; i < old; i++) {
-        if (before[i].size != 0)
-            *find_shelf(cache, before[i].size, before[i].stream) = before[i];
-    }
-    PyMem_Free(before);
-    return true;
+    return ((const Shelf *)slot)->size == 0;
+}
+
+static uint64_t shelf_hash(const void *slot)
+{
+    return shelf_key_hash(((const Shelf *)slot)->size, ((const Shelf *)slot)->stream);
+}
+
+static bool shelf_is(const void *slot, const void *key)
+{
+    const Shelf *shelf = slot;
+    const ShelfKey *wanted = key;
+    return shelf->size == wanted->size && shelf->stream == wanted->stream;
+}
+
+#define SHELF_KIND ((MapKind){sizeof(Shelf), 64, shelf_is_free, shelf_hash, shelf_is})
+
+/* The shelf of blocks of a size for a stream, or the free slot where it belongs. */
+static Shelf *find_shelf(const Cache *cache, int64_t size, int64_t stream)
+{
+    ShelfKey key = {size, stream};
+    return map_slot(&cache->shelves, SHELF_KIND, shelf_key_hash(size, stream), &key);
 }
 
 /* Takes over a reference to the block; false without memory. */
 static bool put_idle(Cache *cache, int64_t size, int64_t stream, Idle idle)
 {
-    if ((cache->shelves == NULL || cache->used * 2 > cache->mask) && !grow_shelves(cache))
+    if (!map_reserve(&cache->shelves, SHELF_KIND))
         return false;
     Shelf *shelf = find_shelf(cache, size, stream);
     if (shelf->size == 0) {
         *shelf = (Shelf){.size = size, .stream = stream};
-        cache->used++;
+        cache->shelves.used++;
     }
     if (shelf->count == shelf->room) {
         int room = shelf->room == 0 ? 8 : 2 * shelf->room;
@@ -193,20 +199,19 @@ static PyObject *cache_drain(PyObject *object, PyObject *unused)
     PyObject *blocks = PyList_New(0);
     if (blocks == NULL)
         return NULL;
-    Shelf *shelves = self->shelves;
-    size_t size = shelves == NULL ? 0 : self->mask + 1;
-    self->shelves = NULL;
-    self->used = self->mask = 0;
+    HashMap drained = self->shelves;
+    Shelf *shelves = (Shelf *)drained.slots;
+    self->shelves = (HashMap){0};
     self->idle = 0;
     bool failed = false;
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < map_size(&drained); i++) {
         for (int k = 0; k < shelves[i].count; k++) {
             failed = PyList_Append(blocks, shelves[i].idle[k].block) != 0 || failed;
             Py_DECREF(shelves[i].idle[k].block);
         }
         PyMem_Free(shelves[i].idle);
     }
-    PyMem_Free(shelves);
+    map_free(&drained);
     if (failed)
         Py_CLEAR(blocks);
     return blocks;

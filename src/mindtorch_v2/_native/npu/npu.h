@@ -2,6 +2,7 @@
 #ifndef MINDTORCH_NPU_H
 #define MINDTORCH_NPU_H
 
+#include "common/hash_map.h"
 #include "core/tensor.h"
 #include "common/launches.h"
 

@@ -53,8 +53,7 @@ typedef struct {
     PyObject *function, *planner;
     int count; /* of arguments */
     char counts_by[MAX_ARGS];
-    Plan **plans; /* a hash table */
-    size_t mask, used;
+    HashMap plans; /* Plan * */
 } Planned;
 
 /* What is known of a call's arguments. */
@@ -210,16 +209,6 @@ static bool read_arguments(const Planned *self, PyObject *const *args, Arguments
 }
 
 /* ---- plans ------------------------------------------------------------------------------------------------------------ */
-static uint64_t hash_of(const Arguments *arguments)
-{
-    uint64_t hash = 0x9E3779B97F4A7C15u;
-    for (int i = 0; i < arguments->key_size; i++) {
-        hash = (hash ^ arguments->key[i]) * 0xFF51AFD7ED558CCDu;
-        hash ^= hash >> 32;
-    }
-    return hash;
-}
-
 static void release_plan(Plan *plan)
 {
     if (--plan->users > 0)
@@ -234,36 +223,47 @@ static void release_plan(Plan *plan)
     PyMem_Free(plan);
 }
 
-static Plan **find_plan(const Planned *self, const Arguments *arguments, uint64_t hash)
+static bool plan_is_free(const void *slot)
 {
-    size_t place = hash & self->mask;
-    while (self->plans[place] != NULL) {
-        const Plan *plan = self->plans[place];
-        if (plan->hash == hash && plan->key_size == arguments->key_size
-            && memcmp(plan->key, arguments->key, (size_t)plan->key_size * sizeof *plan->key) == 0) {
-            break;
-        }
-        place = (place + 1) & self->mask;
-    }
-    return &self->plans[place];
+    return *(Plan *const *)slot == NULL;
 }
 
-static int forget_plans(Planned *self)
+static uint64_t plan_hash(const void *slot)
 {
-    Plan **old = self->plans, **fresh = PyMem_Calloc(2 * MAX_PLANS, sizeof *fresh);
-    if (fresh == NULL) {
-        PyErr_NoMemory();
-        return -1;
+    return (*(Plan *const *)slot)->hash;
+}
+
+static bool plan_is(const void *slot, const void *key)
+{
+    const Plan *plan = *(Plan *const *)slot;
+    const BytesKey *wanted = key;
+    return plan->hash == wanted->hash && (size_t)plan->key_size * sizeof *plan->key == wanted->size
+           && memcmp(plan->key, wanted->data, wanted->size) == 0;
+}
+
+#define PLAN_KIND ((MapKind){sizeof(Plan *), 2 * MAX_PLANS, plan_is_free, plan_hash, plan_is})
+
+static BytesKey key_of(const Arguments *arguments)
+{
+    return bytes_key(arguments->key, (size_t)arguments->key_size * sizeof *arguments->key);
+}
+
+/* NULL where there is none. */
+static Plan *find_plan(const Planned *self, BytesKey key)
+{
+    Plan **found = map_find(&self->plans, PLAN_KIND, key.hash, &key);
+    return found == NULL ? NULL : *found;
+}
+
+static void forget_plans(Planned *self)
+{
+    HashMap old = self->plans;
+    self->plans = (HashMap){0};
+    for (size_t i = 0; i < map_size(&old); i++) {
+        if (((Plan **)old.slots)[i] != NULL)
+            release_plan(((Plan **)old.slots)[i]);
     }
-    self->plans = fresh;
-    self->mask = 2 * MAX_PLANS - 1;
-    self->used = 0;
-    for (size_t i = 0; old != NULL && i < 2 * MAX_PLANS; i++) {
-        if (old[i] != NULL)
-            release_plan(old[i]);
-    }
-    PyMem_Free(old);
-    return 0;
+    map_free(&old);
 }
 
 static int read_operand(PyObject *given, char code, PlannedOperand *operand)
@@ -343,7 +343,7 @@ static int read_plan(PyObject *given, Plan *plan)
 }
 
 /* Asks the planner; the plan stands in the table when this returns DONE. */
-static int make_plan(Planned *self, PyObject *const *args, const Arguments *arguments, uint64_t hash)
+static int make_plan(Planned *self, PyObject *const *args, const Arguments *arguments, BytesKey wanted)
 {
     PyObject *given = PyObject_Vectorcall(self->planner, args, (size_t)self->count, NULL);
     if (given == NULL)
@@ -353,8 +353,8 @@ static int make_plan(Planned *self, PyObject *const *args, const Arguments *argu
     uint64_t *key = PyMem_Malloc(bytes);
     int status = plan == NULL || key == NULL ? -1 : 0;
     if (status == 0) {
-        *plan =
-            (Plan){.users = 1, .hash = hash, .key_size = arguments->key_size, .key = key, .usable = given != Py_None};
+        *plan = (Plan){
+            .users = 1, .hash = wanted.hash, .key_size = arguments->key_size, .key = key, .usable = given != Py_None};
         memcpy(key, arguments->key, bytes);
         if (given != Py_None)
             status = read_plan(given, plan);
@@ -365,16 +365,20 @@ static int make_plan(Planned *self, PyObject *const *args, const Arguments *argu
         plan = NULL;
     }
     Py_DECREF(given);
-    if (status == 0 && (self->plans == NULL || self->used == MAX_PLANS))
-        status = forget_plans(self);
-    Plan **slot = status == 0 ? find_plan(self, arguments, hash) : NULL;
+    if (self->plans.used == MAX_PLANS)
+        forget_plans(self);
+    if (status == 0 && !map_reserve(&self->plans, PLAN_KIND)) {
+        PyErr_NoMemory();
+        status = -1;
+    }
+    Plan **slot = status == 0 ? map_slot(&self->plans, PLAN_KIND, wanted.hash, &wanted) : NULL;
     if (slot == NULL || *slot != NULL) { /* another thread may have made it meanwhile */
         if (plan != NULL)
             release_plan(plan);
         return status == 0 ? DONE : FAILED;
     }
     *slot = plan;
-    self->used++;
+    self->plans.used++;
     return DONE;
 }
 
@@ -521,13 +525,13 @@ static PyObject *planned_call(PyObject *object, PyObject *const *args, size_t fl
     PyObject *result = NULL;
     int status = ELSEWHERE;
     if (keywords == NULL && PyVectorcall_NARGS(flags) == self->count && read_arguments(self, args, &arguments)) {
-        uint64_t hash = hash_of(&arguments);
-        Plan *plan = self->plans == NULL ? NULL : *find_plan(self, &arguments, hash);
+        BytesKey key = key_of(&arguments);
+        Plan *plan = find_plan(self, key);
         status = DONE;
         if (plan == NULL) {
-            status = make_plan(self, args, &arguments, hash);
+            status = make_plan(self, args, &arguments, key);
             if (status == DONE)
-                plan = *find_plan(self, &arguments, hash);
+                plan = find_plan(self, key);
         }
         if (status == DONE && plan->usable) {
             plan->users++;
@@ -567,11 +571,7 @@ static PyObject *planned_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 static void planned_dealloc(Planned *self)
 {
     PyObject_GC_UnTrack(self);
-    for (size_t i = 0; self->plans != NULL && i <= self->mask; i++) {
-        if (self->plans[i] != NULL)
-            release_plan(self->plans[i]);
-    }
-    PyMem_Free(self->plans);
+    forget_plans(self);
     Py_XDECREF(self->function);
     Py_XDECREF(self->planner);
     Py_TYPE(self)->tp_free(self);
@@ -586,7 +586,7 @@ static int planned_traverse(Planned *self, visitproc visit, void *arg)
 
 static PyMemberDef planned_members[] = {
     {"function", T_OBJECT, offsetof(Planned, function), READONLY, "What does the calls that are not planned."},
-    {"plans", T_PYSSIZET, offsetof(Planned, used), READONLY, "How many kinds of calls are known."},
+    {"plans", T_PYSSIZET, offsetof(Planned, plans.used), READONLY, "How many kinds of calls are known."},
     {NULL, 0, 0, 0, NULL},
 };
 

@@ -70,24 +70,27 @@ static inline int64_t core_now(const Core *core)
     return core->clock ? clock_of_python(core->clock) : system_now();
 }
 
-static inline size_t code_hash(PyObject *code)
+static inline bool code_is_free(const void *slot)
 {
-    uint64_t bits = (uint64_t)(uintptr_t)code >> 4;
-    return (size_t)(bits * 0x9E3779B97F4A7C15u >> 20);
+    return !((const CodeSlot *)slot)->code;
 }
+
+static inline uint64_t code_hash(const void *slot)
+{
+    return hash_pointer(((const CodeSlot *)slot)->code);
+}
+
+static inline bool code_is(const void *slot, const void *code)
+{
+    return ((const CodeSlot *)slot)->code == code;
+}
+
+#define CODE_KIND ((MapKind){sizeof(CodeSlot), 1024, code_is_free, code_hash, code_is})
 
 /* What is known about a code; NULL where it was not met. */
 static inline const CodeSlot *find_code(const Stacks *stacks, PyObject *code)
 {
-    if (!stacks->codes)
-        return NULL;
-    for (size_t place = code_hash(code) & stacks->code_mask;; place = (place + 1) & stacks->code_mask) {
-        const CodeSlot *slot = &stacks->codes[place];
-        if (slot->code == code)
-            return slot;
-        if (!slot->code)
-            return NULL;
-    }
+    return map_find(&stacks->codes, CODE_KIND, hash_pointer(code), code);
 }
 
 /* Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it (a hook, a

@@ -231,14 +231,15 @@ int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t
     if (!packed)
         return describe_items(core, op, args, count, tuple);
     size_t size = (size_t)packing.count * sizeof packing.word[0];
-    uint64_t hash = hash_bytes(packing.word, size);
-    int32_t number = blob_find(&core->inputs, packing.word, size, hash);
-    if (number < 0) {
+    BytesKey key = bytes_key(packing.word, size);
+    const BytesSlot *known = bytes_find(&core->inputs, key);
+    int32_t number = known ? (int32_t)known->number : -1;
+    if (!known) {
         uint64_t generation = core->generation;
         number = describe_items(core, op, args, count, tuple);
         if (generation != core->generation)
             return number; /* the recorder began anew meanwhile, with other numbers */
-        if (number >= 0 && !blob_add(&core->inputs, packing.word, size, hash, number)) {
+        if (number >= 0 && !bytes_add(&core->inputs, key, number)) {
             PyErr_NoMemory();
             return -2;
         }

@@ -19,8 +19,7 @@ typedef struct {
     bool is_aten;
 } OpSlot;
 
-static OpSlot *ops; /* every operator met, for the life of the process */
-static size_t op_mask, op_count;
+static HashMap ops; /* OpSlot: every operator met, for the life of the process */
 
 static _Thread_local Buffer *own_buffer THREAD_LOCAL_MODEL; /* valid while the generation is the recorder's */
 static _Thread_local uint64_t own_generation THREAD_LOCAL_MODEL;
@@ -98,35 +97,22 @@ static PyObject *thread_buffer(Core *self, PyObject *Py_UNUSED(ignored))
 }
 
 /* --- labels ----------------------------------------------------------------------------------------------------------- */
-static size_t op_hash(PyObject *op)
+static bool op_is_free(const void *slot)
 {
-    return (size_t)(((uint64_t)(uintptr_t)op >> 4) * 0x9E3779B97F4A7C15u >> 20);
+    return !((const OpSlot *)slot)->op;
 }
 
-static OpSlot *find_op(PyObject *op)
+static uint64_t op_hash(const void *slot)
 {
-    size_t place = op_hash(op) & op_mask;
-    while (ops[place].op && ops[place].op != op)
-        place = (place + 1) & op_mask;
-    return &ops[place];
+    return hash_pointer(((const OpSlot *)slot)->op);
 }
 
-static int grow_ops(void)
+static bool op_is(const void *slot, const void *op)
 {
-    size_t old = ops ? op_mask + 1 : 0, size = old ? 2 * old : 1024;
-    OpSlot *before = ops, *grown = PyMem_Calloc(size, sizeof *grown);
-    if (!grown) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    ops = grown;
-    op_mask = size - 1;
-    for (size_t i = 0; i < old; i++)
-        if (before[i].op)
-            *find_op(before[i].op) = before[i];
-    PyMem_Free(before);
-    return 0;
+    return ((const OpSlot *)slot)->op == op;
 }
+
+#define OP_KIND ((MapKind){sizeof(OpSlot), 1024, op_is_free, op_hash, op_is})
 
 static OpSlot *add_op(Core *core, PyObject *op)
 {
@@ -136,23 +122,25 @@ static OpSlot *add_op(Core *core, PyObject *op)
     int label, aten;
     int parsed = PyArg_ParseTuple(made, "ip", &label, &aten);
     Py_DECREF(made);
-    if (!parsed || (2 * op_count >= op_mask && grow_ops() < 0))
+    if (!parsed)
         return NULL;
-    OpSlot *slot = find_op(op);
+    if (!map_reserve(&ops, OP_KIND)) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    OpSlot *slot = map_slot(&ops, OP_KIND, hash_pointer(op), op);
     if (!slot->op) {
         Py_INCREF(op);
         *slot = (OpSlot){.op = op, .label = label, .is_aten = aten};
-        op_count++;
+        ops.used++;
     }
     return slot;
 }
 
 static const OpSlot *op_label(Core *core, PyObject *op)
 {
-    if (!ops && grow_ops() < 0)
-        return NULL;
-    OpSlot *slot = find_op(op);
-    return slot->op ? slot : add_op(core, op);
+    const OpSlot *known = map_find(&ops, OP_KIND, hash_pointer(op), op);
+    return known ? known : add_op(core, op);
 }
 
 static NameSlot *recent_name(Core *core, PyObject *name, int kind)
@@ -518,7 +506,7 @@ static PyObject *restart(Core *self, PyObject *args)
             return NULL;
         Py_XSETREF(self->names[kind], fresh);
     }
-    blob_clear(&self->inputs);
+    bytes_clear(&self->inputs);
     table_clear(&self->stray);
     self->dropped = self->limit = 0;
     self->newest = 0;
@@ -591,7 +579,7 @@ static void core_dealloc(Core *self)
     Py_XDECREF(self->clock);
     Py_XDECREF(self->buffers);
     Py_XDECREF(self->stacks);
-    blob_clear(&self->inputs);
+    bytes_clear(&self->inputs);
     table_clear(&self->stray);
     Py_TYPE(self)->tp_free(self);
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/hash_map.h"
+
 /* Numbers that Python has too; the module exports them, and tests/mindtorch_v2/native/test_numbers.py compares.
  * Bits of Core.detail, as in profiler/record/row_format.py: what makes a row cost more than its times. */
 enum { SHAPES = 1, STACKS = 2, MODULES = 4, LISTENERS = 8 };
@@ -65,23 +67,6 @@ PyObject *table_parts(const Table *table, int64_t from,
                       int64_t to); /* (first number, [(chunk, first element, elements), ...]) */
 void table_clear(Table *table);
 
-/* Byte strings to numbers. */
-typedef struct {
-    uint64_t hash;
-    int32_t number, size; /* size < 0: a free slot */
-    char *key;
-} BlobSlot;
-
-typedef struct {
-    BlobSlot *slot;
-    size_t mask, used;
-} BlobMap;
-
-uint64_t hash_bytes(const void *data, size_t size);
-int32_t blob_find(const BlobMap *map, const void *key, size_t size, uint64_t hash);       /* -1 where it is not */
-bool blob_add(BlobMap *map, const void *key, size_t size, uint64_t hash, int32_t number); /* false without memory */
-void blob_clear(BlobMap *map);
-
 /* What is known about a code object: its class and the label of its calls. */
 typedef struct {
     PyObject *code;
@@ -113,11 +98,10 @@ enum { RECENT_FUNCTIONS = 128 };
 /* Call stacks as a tree of (caller, code, instruction), and the codes met. Lives as long as what was recorded with it. */
 typedef struct {
     PyObject_HEAD
-    CodeSlot *codes;
-    size_t code_mask, code_used;
+    HashMap codes;                         /* CodeSlot */
     Table nodes;                           /* StackNode */
-    BlobMap numbers;                       /* (parent, lasti, code) -> node */
-    BlobMap functions;                     /* FunctionKey -> label */
+    HashMap numbers;                       /* (parent, lasti, code) -> node */
+    HashMap functions;                     /* FunctionKey -> label */
     FunctionSlot recent[RECENT_FUNCTIONS]; /* those called last, by the place that their definition gives */
     PyObject *describe_code, *describe_function;
 } Stacks;
@@ -205,7 +189,7 @@ struct Core {
     PyObject *buffers;           /* dict: thread number -> Buffer */
     PyObject *names[KIND_COUNT]; /* dict: name -> label */
     NameSlot recent[RECENT_NAMES];
-    BlobMap inputs;
+    HashMap inputs;
     Table stray; /* MemoryRow: frees by threads that are not recorded */
     Stacks *stacks;
 };

@@ -14,27 +14,6 @@ int frame_lasti(PyFrameObject *frame)
 }
 
 /* --- codes ------------------------------------------------------------------------------------------------------------ */
-static bool grow_codes(Stacks *stacks)
-{
-    size_t old = stacks->codes ? stacks->code_mask + 1 : 0, size = old ? 2 * old : 1024;
-    CodeSlot *slots = calloc(size, sizeof *slots), *before = stacks->codes;
-    if (!slots) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (size_t i = 0; i < old; i++)
-        if (before[i].code) {
-            size_t place = code_hash(before[i].code) & (size - 1);
-            while (slots[place].code)
-                place = (place + 1) & (size - 1);
-            slots[place] = before[i];
-        }
-    free(before);
-    stacks->codes = slots;
-    stacks->code_mask = size - 1;
-    return true;
-}
-
 static bool add_code(Stacks *stacks, PyObject *code, CodeSlot *known)
 {
     PyObject *made = PyObject_CallOneArg(stacks->describe_code, code);
@@ -48,14 +27,13 @@ static bool add_code(Stacks *stacks, PyObject *code, CodeSlot *known)
     *known = (CodeSlot){.code = code, .class = class, .label = label};
     if (find_code(stacks, code)) /* the description met it, on this thread or another */
         return true;
-    if ((!stacks->codes || 4 * stacks->code_used > stacks->code_mask) && !grow_codes(stacks))
+    if (!map_reserve(&stacks->codes, CODE_KIND)) {
+        PyErr_NoMemory();
         return false;
-    size_t place = code_hash(code) & stacks->code_mask;
-    while (stacks->codes[place].code)
-        place = (place + 1) & stacks->code_mask;
+    }
     Py_INCREF(code);
-    stacks->codes[place] = *known;
-    stacks->code_used++;
+    *(CodeSlot *)map_slot(&stacks->codes, CODE_KIND, hash_pointer(code), code) = *known;
+    stacks->codes.used++;
     return true;
 }
 
@@ -105,15 +83,15 @@ static const char *read_function(PyObject *function, PyObject *self, const void 
 
 static int32_t find_function(Stacks *stacks, const FunctionKey *key, PyObject *function, PyObject *self)
 {
-    uint64_t hash = hash_bytes(key, sizeof *key);
-    int32_t found = blob_find(&stacks->functions, key, sizeof *key, hash);
-    if (found >= 0)
-        return -found - 1; /* such labels are negative, what a map finds is not */
-    Py_INCREF(stacks);     /* as in stacks_code */
+    BytesKey bytes = bytes_key(key, sizeof *key);
+    const BytesSlot *found = bytes_find(&stacks->functions, bytes);
+    if (found)
+        return (int32_t)found->number;
+    Py_INCREF(stacks); /* as in stacks_code */
     PyObject *made = describe_function(stacks, function, self);
     long label = made ? PyLong_AsLong(made) : 0;
     Py_XDECREF(made);
-    if (!PyErr_Occurred() && !blob_add(&stacks->functions, key, sizeof *key, hash, (int32_t)(-label - 1)))
+    if (!PyErr_Occurred() && !bytes_add(&stacks->functions, bytes, label))
         PyErr_NoMemory();
     Py_DECREF(stacks);
     return PyErr_Occurred() ? 0 : (int32_t)label;
@@ -155,10 +133,10 @@ int32_t stacks_node(Stacks *stacks, int32_t parent, PyObject *code, int32_t last
         PyObject *code;
         int32_t parent, lasti;
     } key = {code, parent, lasti};
-    uint64_t hash = hash_bytes(&key, sizeof key);
-    int32_t found = blob_find(&stacks->numbers, &key, sizeof key, hash);
-    if (found >= 0)
-        return found;
+    BytesKey bytes = bytes_key(&key, sizeof key);
+    const BytesSlot *known = bytes_find(&stacks->numbers, bytes);
+    if (known)
+        return (int32_t)known->number;
     StackNode *node = table_add(&stacks->nodes);
     if (!node) {
         PyErr_NoMemory();
@@ -166,8 +144,8 @@ int32_t stacks_node(Stacks *stacks, int32_t parent, PyObject *code, int32_t last
     }
     Py_INCREF(code);
     *node = (StackNode){.parent = parent, .lasti = lasti, .code = code};
-    found = (int32_t)(stacks->nodes.next - 1);
-    if (!blob_add(&stacks->numbers, &key, sizeof key, hash, found)) {
+    int32_t found = (int32_t)(stacks->nodes.next - 1);
+    if (!bytes_add(&stacks->numbers, bytes, found)) {
         PyErr_NoMemory();
         return -2;
     }
@@ -279,14 +257,14 @@ Stacks *stacks_new(void)
 
 static void stacks_dealloc(Stacks *self)
 {
-    for (size_t i = 0; self->codes && i <= self->code_mask; i++)
-        Py_XDECREF(self->codes[i].code);
-    free(self->codes);
+    for (size_t i = 0; i < map_size(&self->codes); i++)
+        Py_XDECREF(((CodeSlot *)self->codes.slots)[i].code);
+    map_free(&self->codes);
     for (int64_t i = 0; i < self->nodes.next; i++)
         Py_DECREF(((StackNode *)table_at(&self->nodes, i))->code);
     table_clear(&self->nodes);
-    blob_clear(&self->numbers);
-    blob_clear(&self->functions);
+    bytes_clear(&self->numbers);
+    bytes_clear(&self->functions);
     Py_XDECREF(self->describe_code);
     Py_XDECREF(self->describe_function);
     Py_TYPE(self)->tp_free(self);

@@ -12,7 +12,7 @@ PyObject *nest(PyObject *module, PyObject *args); /* nesting.c */
 typedef struct {
     PyObject_HEAD
     PyObject *describe[5]; /* slice, track, inputs, stack, module: see profiler/load/native_reader.py */
-    Map known[5];
+    HashMap known[5];      /* texts, and the numbers that Python gave them */
     Times start, duration, memory_time;
     Column rows[ROW_COLUMNS], memory;
     Column scratch; /* where keys are put together */
@@ -115,11 +115,10 @@ static Status out_of_memory(void)
 static Status number_of(Reader *self, int what, size_t split, int64_t *number)
 {
     Column *key = &self->scratch;
-    Map *known = &self->known[what];
-    Slot *slot = map_find(known, key->data, key->size);
-    if (!slot)
-        return out_of_memory();
-    if (!slot->key) {
+    HashMap *known = &self->known[what];
+    BytesKey bytes = bytes_key(key->data, key->size);
+    const BytesSlot *slot = bytes_find(known, bytes);
+    if (!slot) {
         const char *text = key->data + 1;
         PyObject *made =
             PyObject_CallFunction(self->describe[what], "iy#y#", (int)key->data[0], text, (Py_ssize_t)split,
@@ -128,10 +127,12 @@ static Status number_of(Reader *self, int what, size_t split, int64_t *number)
         Py_XDECREF(made);
         if (PyErr_Occurred())
             return FAILED;
-        if (!slot_set(known, slot, key->data, key->size, value))
+        if (!bytes_add(known, bytes, value))
             return out_of_memory();
+        *number = value;
+        return DONE;
     }
-    *number = slot->value;
+    *number = slot->number;
     return DONE;
 }
 
@@ -442,7 +443,7 @@ static void reader_dealloc(Reader *self)
     PyObject_GC_UnTrack(self);
     reader_clear(self);
     for (int i = 0; i < DESCRIPTIONS; i++)
-        map_clear(&self->known[i]);
+        bytes_clear(&self->known[i]);
     for (int i = 0; i < ROW_COLUMNS; i++)
         free(self->rows[i].data);
     free(self->start.values.data);
