@@ -128,3 +128,11 @@ def test_a_profile_names_the_type() -> None:
         x + x
     event = next(e for e in prof.profiler.kineto_results.events() if e.name() == "aten::add")
     assert event.dtypes()[:2] == ["c10::BFloat16", "c10::BFloat16"]
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e5m2", "complex32"])
+def test_memory_is_exchanged_by_dlpack(name: str) -> None:
+    x = torch.tensor([[1, 2], [4, 8]]).to(getattr(torch, name))
+    for shared in (torch.from_dlpack(x), torch.from_dlpack(x.__dlpack__())):
+        assert shared.dtype is x.dtype and shared.data_ptr() == x.data_ptr() and shared.shape == (2, 2)
+    assert torch.from_dlpack(x, copy=True).data_ptr() != x.data_ptr()

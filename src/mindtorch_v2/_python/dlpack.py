@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 from .. import _device
-from .._tensor import Tensor
+from .. import _dtype as dt
+from .._storage import taken
+from .._tensor import Tensor, wrap
+from . import dlpack_types
 from .creation import from_numpy
 
 
@@ -44,17 +47,25 @@ def _from_capsule(capsule: Any) -> np.ndarray:
     return array if array.flags.writeable else np.asarray(_Writable(array))
 
 
+def _unpacked(capsule: Any) -> Tensor:
+    kind = dlpack_types.as_integers(capsule)
+    array = _from_capsule(capsule)
+    return from_numpy(array) if kind is None else taken(wrap(array.view(kind.np), kind))
+
+
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of an object that speaks DLPack, or of a capsule. `copy` True gives it memory of its own."""
     if not hasattr(ext_tensor, "__dlpack__"):
         if type(ext_tensor).__name__ != "PyCapsule":
             raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
                                "might have already constructed a tensor from it once.")
-        array = _from_capsule(ext_tensor)
+        made = _unpacked(ext_tensor)
     else:
-        array = np.from_dlpack(ext_tensor)
+        try:
+            made = from_numpy(np.from_dlpack(ext_tensor))
+        except (BufferError, RuntimeError):         # a type that numpy lacks, or a device that it does not reach
+            made = _unpacked(ext_tensor.__dlpack__())
     where = None if device is None else _device.resolve(device)
-    made = from_numpy(array)
     if where is not None and where.type != "cpu":
         if copy is False:
             raise ValueError(f"cannot move DLPack tensor from device cpu to {where} without copying. Set copy=None or copy=True.")
@@ -69,6 +80,8 @@ def pack(tensor: Tensor, stream: Any = None, **options: Any) -> Any:
     if not tensor.is_cpu:
         raise BufferError(f"Cannot pack tensors on {tensor.device}")
     assert stream is None, "stream should be None on cpu."
+    if tensor.dtype not in dt.OF_NUMPY:
+        return dlpack_types.pack(tensor._array, tensor.dtype, **options)
     return tensor._array.__dlpack__(**options)
 
 
