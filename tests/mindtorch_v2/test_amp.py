@@ -181,6 +181,21 @@ def test_custom_functions_choose_their_type() -> None:
     assert a.grad.dtype is torch.bfloat16
 
 
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_checkpoints_run_again_as_they_ran(reentrant: bool) -> None:
+    from mindtorch_v2.utils.checkpoint import checkpoint
+    weight = nn.Parameter(torch.ones(4, 4))
+    seen = []
+
+    def part(x: Any) -> Any:
+        seen.append(torch.is_autocast_enabled("cpu"))
+        return F.linear(x, weight)
+    with torch.autocast("cpu"):
+        out = checkpoint(part, X.clone().requires_grad_(), use_reentrant=reentrant)
+    out.float().sum().backward()
+    assert seen == [True, True] and weight.grad.dtype is torch.float32
+
+
 # --- gradient scaling ---------------------------------------------------------------------------------------------------------
 def _scaler(**options: Any) -> Any:
     return torch.amp.GradScaler("cpu", **options)

@@ -111,6 +111,20 @@ class _Paused(modes.Switch):
     _special = False
 
 
+class _Again(modes.Switch):
+    """Casting as it was set at another time."""
+
+    def __init__(self, then: Setting | None) -> None:
+        self._changes = {"autocast": then}
+        self._special = then is not None and bool(then.enabled)
+
+
+def as_now(function: Any) -> Any:
+    """The function, run whenever it is called with the setting of this moment: what backward passes run again is cast as before."""
+    then = modes.state.autocast
+    return lambda *args, **kwargs: _Again(then).run(function, *args, **kwargs)
+
+
 def paused(function: Any, *args: Any) -> Any:
     """Calls a function in which nothing is cast."""
     return function(*args) if modes.state.autocast is None else _Paused().run(function, *args)

@@ -17,7 +17,7 @@ from .. import _dtype as dt
 from .._ops.table import OPS
 from .._tensor import Tensor, wrap
 
-_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+_FLOAT32 = np.dtype(np.float32)
 _WIDER = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.complex64), np.dtype(np.complex128))
 
 
@@ -30,7 +30,8 @@ AS_STORED = _names("""
     _local_scalar_dense cat clone constant_pad_nd copy_ diag_embed embedding empty.memory_format empty_strided equal eye eye.m fill_.Scalar
     fill_.Tensor flip gather index.Tensor index_fill.int_Scalar index_fill.int_Tensor index_select masked_fill.Scalar masked_fill.Tensor
     masked_scatter masked_select nan_to_num nonzero pixel_shuffle pixel_unshuffle repeat repeat_interleave.self_int roll rot90
-    linalg_cholesky_ex linalg_det linalg_eig linalg_inv linalg_inv_ex linalg_lstsq linalg_lu_factor_ex linalg_lu_solve linalg_qr
+    linalg_cholesky_ex linalg_cross linalg_det linalg_eig linalg_inv linalg_inv_ex
+    linalg_lstsq linalg_lu_factor_ex linalg_lu_solve linalg_qr
     linalg_solve linalg_solve_triangular lu_unpack _linalg_det _linalg_eigh
     _linalg_eigvals _linalg_slogdet _linalg_solve_ex _linalg_svd cholesky_inverse
     cholesky_solve scatter.src set_ stack take tril triu where.self zero_ zeros
@@ -45,6 +46,8 @@ _MIXES = _names("""
     """)
 # Operators that PyTorch has for wide types only, and what it calls them.
 _REFUSES = {"_cdist_forward": "cdist", "_cdist_backward": "cdist_backward"}
+# Operators that round after every step in float16, though not in bfloat16.
+_HALF_IN_STEPS = _names("add.Tensor sub.Tensor add_.Tensor sub_.Tensor mse_loss logit index_reduce")
 # Operators with outputs that keep the wide type: their positions.
 _WIDE_OUTPUTS = {"_scaled_dot_product_flash_attention_for_cpu": (1,)}
 
@@ -114,8 +117,8 @@ class Widened:
         wide = call.arguments(args)
         if call.kind is None:
             return self.function(*args) if out is None else self.function(*args, out=out)
-        if call.is_mixed and self.name not in _MIXES:
-            return self.function(*args)      # which refuses operands of several types in its own words
+        if (call.is_mixed and self.name not in _MIXES) or (call.kind is dt.float16 and self.name in _HALF_IN_STEPS):
+            return self.function(*args)      # which refuses operands of several types in its own words, or rounds every step
         result = self._run(wide, call.kind)
         if self.written:
             self._write_back(args, call.copies)
@@ -130,6 +133,8 @@ class Widened:
         if kind in dt.FLOAT8 or self.name in _REFUSES:
             raise NotImplementedError(f"\"{_REFUSES.get(self.name, self.name.partition('.')[0])}\" not implemented for '{kind.word}'")
         try:
+            if self.name == "div.Tensor_mode" and wide[2] == "trunc":      # of the quotient as it is stored, as in PyTorch
+                return np.trunc(narrowed(np.asarray(self.kernel(wide[0], wide[1], None)), kind).astype(_FLOAT32))
             return self.kernel(*wide)
         except (NotImplementedError, RuntimeError) as error:
             assert kind.wide is not None

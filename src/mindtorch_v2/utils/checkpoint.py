@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._autograd.grad_mode import enable_grad, no_grad
+from .._dispatch import autocast
 from .._guarded import guarded
 from .._tensor import Tensor
 from ..autograd import Function, backward
@@ -167,10 +168,11 @@ def _checkpoint_without_reentrant(function: Callable[..., Any], preserve_rng_sta
                                   check: bool, early_stop: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     first, second = context_fn()
     random = get_rng_state() if preserve_rng_state else None
+    repeated = autocast.as_now(function)
 
     def again() -> None:
         with second:
-            _Replay(random).run(function, *args, **kwargs)
+            _Replay(random).run(repeated, *args, **kwargs)
 
     frame = _Frame(again, check, early_stop)
     def forward() -> Any:
@@ -187,7 +189,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
-        ctx.run_function = run_function
+        ctx.run_function = autocast.as_now(run_function)
         ctx.random = get_rng_state() if preserve_rng_state else None
         ctx.positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.arguments = [None if isinstance(a, Tensor) else a for a in args]

@@ -84,7 +84,7 @@ def conj(self: np.ndarray) -> Any:
 
 @kernel("view_as_real")
 def view_as_real(self: np.ndarray) -> np.ndarray:
-    if self.dtype.kind != "c":
+    if not dt.BY_NUM[self.dtype.num].is_complex:
         raise RuntimeError("view_as_real is only supported for complex tensors")
     half = self.itemsize // 2
     return restride(self, (*self.shape, 2), (*self.strides, half), np.dtype(f"f{half}"))
@@ -92,7 +92,7 @@ def view_as_real(self: np.ndarray) -> np.ndarray:
 
 @kernel("view_as_complex")
 def view_as_complex(self: np.ndarray) -> np.ndarray:
-    if self.dtype.kind != "f" or self.dtype.char == "e":
+    if self.dtype.kind != "f" or dt.BY_NUM[self.dtype.num] in dt.FLOAT8:
         raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
                            f"{type_word(self)}")
     if self.ndim == 0:
@@ -101,12 +101,12 @@ def view_as_complex(self: np.ndarray) -> np.ndarray:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     item = self.itemsize
     if not self.size:
-        return np.empty(self.shape[:-1], np.complex64 if item == 4 else np.complex128)
+        return np.empty(self.shape[:-1], dt.BY_NUM[self.dtype.num].to_complex().np)
     if self.strides[-1] != item:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(s % (2 * item) for s, n in zip(self.strides[:-1], self.shape) if n > 1):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    return self.view(np.complex64 if item == 4 else np.complex128)[..., 0]
+    return self.view(dt.BY_NUM[self.dtype.num].to_complex().np)[..., 0]
 
 
 def _check_parts(first: np.ndarray, second: np.ndarray) -> None:
