@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format test-fallback test-narrow check wheel bench record abi oracle interop browser sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
+.PHONY: help demo test format test-fallback test-narrow check wheel bench record abi oracle interop programs programs-quick browser sanitize sanitize-build sanitize-core sanitize-npu sanitize-threads sanitize-valgrind clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -156,5 +156,20 @@ else
 	! grep -nE '\(($(RECORDER_FILES))\.c:|/_native/_' build/valgrind.log
 endif
 
+# The libraries require torch, which the shim's wheel stands for; so it and this package are installed first.
+.venv-programs/.done: pyproject.toml scripts/programs/requirements.txt $(NATIVE)
+	$(PYTHON) -m venv .venv-programs
+	.venv-programs/bin/pip install --quiet --disable-pip-version-check -e .
+	.venv-programs/bin/pip wheel --quiet --disable-pip-version-check --no-deps -w build/programs packaging/torch-shim
+	.venv-programs/bin/pip install --quiet --disable-pip-version-check --no-deps build/programs/torch-*.whl
+	.venv-programs/bin/pip install --quiet --disable-pip-version-check -r scripts/programs/requirements.txt
+	@touch $@
+
+programs: .venv-programs/.done ## run real programs and libraries unchanged and compare with PyTorch's numbers (makes its own environment)
+	$(PYTHON) scripts/programs/run.py --python .venv-programs/bin/python --table docs/programs.md
+
+programs-quick: $(VENV)/.base ## the programs among them that need no library
+	$(BIN)/python scripts/programs/run.py --door --families plain
+
 clean: ## remove environments and caches
-	rm -rf .venv dist .venv-bench .venv-oracle .venv-interop .venv-docs .venv-browser build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-programs dist .venv-bench .venv-oracle .venv-interop .venv-docs .venv-browser build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -20,9 +20,9 @@ def main(family, wanted):
         began = time.perf_counter()
         try:
             said = {"numbers": program()}
-        except Exception as error:  # a program that does not run is an answer
+        except Exception as error:  # noqa: BLE001 - a program that does not run is an answer
             said = {"error": f"{type(error).__name__}: {error}".partition("\n")[0][:300], "trace": traceback.format_exc()}
-        print("\x1e" + json.dumps({"program": program.__name__, "seconds": round(time.perf_counter() - began, 2), **said}), flush=True)
+        print("@program " + json.dumps({"program": program.__name__, "seconds": round(time.perf_counter() - began, 2), **said}), flush=True)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
     "storage": ("TypedStorage", "UntypedStorage", "BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "DoubleStorage",
                 "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage"),
     "_serialization.file_reader": ("PyTorchFileReader",),
+    "cpu": ("Event", "Stream"),
     "_dynamo.eval_frame": ("compile",),
     "backends._settings": ("get_float32_matmul_precision", "set_float32_matmul_precision"),
     "_python.determinism": ("are_deterministic_algorithms_enabled", "get_deterministic_debug_mode",

@@ -75,8 +75,8 @@ def trainer_epoch():
     model = BertForSequenceClassification(BertConfig(**_small(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)))
     data = [{"input_ids": torch.randint(99, (6,)), "labels": torch.tensor(i % 2)} for i in range(8)]
     with tempfile.TemporaryDirectory() as folder:
-        arguments = TrainingArguments(folder, per_device_train_batch_size=4, num_train_epochs=1, logging_steps=1, report_to=[], use_cpu=True,
-                                      save_strategy="no", disable_tqdm=True, seed=1)
+        arguments = TrainingArguments(folder, per_device_train_batch_size=4, num_train_epochs=1, logging_steps=1, report_to=[],
+                                      use_cpu=True, save_strategy="no", disable_tqdm=True, seed=1)
         made = Trainer(model=model, args=arguments, train_dataset=data, eval_dataset=data).train()
     return {"loss": made.training_loss, "steps": made.global_step}
 

@@ -187,7 +187,7 @@ _PLAIN = {Tensor, Parameter, int, float, bool, str, type(None)}
 def override(op: Op, form: str, args: tuple[Any, ...]) -> Any:
     """What a call of an op gives whose arguments (in the schema's order) hold instances of asked classes, or that a mode sees."""
     for t in _instances(args):
-        if t._takes_ops is not None:
+        if isinstance(t, Tensor) and t._takes_ops is not None:
             return t._takes_ops(op, args)
     positional, keywords = _as_given(op, args)
     answer = ask(_public(op, form), args, positional, keywords)

@@ -67,7 +67,7 @@ _LATER = {
     "store": ("FileStore", "HashStore", "PrefixStore", "Store", "TCPStore"),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
-_SUBMODULES = ("algorithms", "distributed_c10d", "nn", "optim", "run", "store")
+_SUBMODULES = ("algorithms", "device_mesh", "distributed_c10d", "nn", "optim", "rpc", "run", "store", "tensor")
 
 __all__ = [
     "Backend",

@@ -123,6 +123,14 @@ class Optimizer:
         for kind in ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post"):
             setattr(self, f"_optimizer_{kind}_hooks", OrderedDict())
 
+    def __getattr__(self, name: str) -> Any:
+        """Tables of hooks of wrappers that derive from this class and do not call its constructor."""
+        if name.startswith("_optimizer_") and name.endswith("_hooks") and name not in self.__dict__:
+            self._hook_tables()
+            if name in self.__dict__:
+                return self.__dict__[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 

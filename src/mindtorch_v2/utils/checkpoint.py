@@ -267,3 +267,21 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     for start in range(0, size * (segments - 1), size):
         input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
     return part(size * (segments - 1), len(steps))(input)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """(indices, random states) of the accelerator's devices that tensors among the arguments lie on."""
+    found = sorted({t.get_device() for t in args if isinstance(t, Tensor) and t.get_device() >= 0})
+    return found, [_device_module(args).get_rng_state(i) for i in found]
+
+
+def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
+    """Puts random states back into the accelerator's devices."""
+    from .._device_modules import get_device_module
+    for index, state in zip(devices, states):
+        get_device_module(device_type).set_rng_state(state, index)
+
+
+def _device_module(args: Any) -> Any:
+    from .._device_modules import get_device_module
+    return get_device_module(next(t.device.type for t in args if isinstance(t, Tensor) and t.get_device() >= 0))
