@@ -172,7 +172,7 @@ def overridable(function: Any) -> Any:
             if not kwargs and not state.function_modes:
                 return function(*args)
         given = (*args, *kwargs.values())
-        if state.function_modes or (asks(given) and all(t._takes_ops is None for t in _instances(given))):
+        if state.function_modes or (asks(given) and all(getattr(t, "_takes_ops", None) is None for t in _instances(given))):
             answer = ask(call, given, args, kwargs)
             if answer is NotImplemented:
                 raise no_answer(f"torch.{function.__name__}", given)
