@@ -31,7 +31,7 @@ def store_of(launches, work, kinds=None, streams=None):
                 np.array(number), np.zeros(len(work), np.int64))
     columns["name"][:] = strings.setdefault("launch", len(strings))
     whole, threads = add_device_rows(columns, lambda text: strings.setdefault(text, len(strings)), [ThreadInfo(1, 7000, "MainThread")],
-                                     SimpleNamespace(work=done), "npu", lambda start: np.full(len(start), 3))
+                                     [("npu", SimpleNamespace(work=done))], lambda start: np.full(len(start), 3))
     order = np.lexsort((-whole["end_ns"], whole["start_ns"]))
     back = np.append(np.argsort(order), -1)
     whole = {name: column[order] for name, column in whole.items()}
