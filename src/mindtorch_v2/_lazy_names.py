@@ -8,6 +8,7 @@ _BY_MODULE: dict[str, tuple[str, ...]] = {
     "_door": ("install_as_torch",),
     "serialization": ("save", "load"),
     "utils.dlpack": ("to_dlpack",),
+    "sparse": ("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_compressed_tensor"),
     "_tensor": ("jagged", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr"),
     "storage": ("TypedStorage", "UntypedStorage", "BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "DoubleStorage",
                 "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage"),

@@ -7,9 +7,9 @@ import numpy as np
 
 from .._dispatch import aten
 from .._dispatch.modes import SPACE
-from .._keys import CPU, DEVICES, OBSERVED, SPECIAL
+from .._keys import CPU, DEVICES, OBSERVED, SPECIAL, SUBCLASS
 from .._shape import contiguous_strides
-from .._tensor import Tensor, _new
+from .._tensor import Tensor, _new, strided
 from .hooks import run_hooks
 
 
@@ -18,7 +18,9 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool = Fals
     if leaf._hooks:
         grad, sole = run_hooks(leaf._hooks, grad), False
     old = leaf._grad
-    if old is None:
+    if grad._keys & SUBCLASS and grad.layout is not strided:
+        leaf._grad = grad if old is None else grad + old
+    elif old is None:
         leaf._grad = _first(leaf, grad, create_graph, sole)
     elif create_graph:
         leaf._grad = aten.add(old, grad)

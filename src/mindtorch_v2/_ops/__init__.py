@@ -20,5 +20,6 @@ from . import (  # noqa: F401  - importing a family declares its ops
     resampling,
     rnn,
     sorting,
+    sparse,
     special,
 )

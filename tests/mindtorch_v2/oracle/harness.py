@@ -99,7 +99,7 @@ def _run(torch: Any, code: str, names: dict[str, Any]) -> Any:
 
 def _plain(torch: Any, value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        t = value.detach()
+        t = value.detach() if value.layout == torch.strided else value.detach().to_dense()
         if t.is_complex():
             numbers = [[x.real, x.imag] for x in t.reshape(-1).tolist()]
         else:

@@ -191,8 +191,6 @@ def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: b
         raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
                            "Int; but got "
                            f"torch.{type_word(indices.dtype)}Tensor instead (while checking arguments for embedding)")
-    if sparse and weight.requires_grad:
-        raise NotImplementedError("embedding with sparse=True: there are no sparse gradients here; use sparse=False")
     if indices.dim() == 1:
         return aten.index_select(weight, 0, indices)
     rows = aten.index_select(weight, 0, aten.reshape(indices, (-1,)))
@@ -202,6 +200,8 @@ def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: b
 @composite("embedding_backward")
 def embedding_backward(grad: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool,
                        sparse: bool) -> Any:
+    if sparse:
+        return aten.embedding_sparse_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
     return aten.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 

@@ -1,0 +1,58 @@
+"""Adam for sparse gradients: only the rows that a gradient has are touched."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._dispatch import aten
+from .._tensor import Tensor, sparse_coo
+from .adam import check_betas
+from .optimizer import Closure, Optimizer, check_range, check_rate
+
+__all__ = ["SparseAdam"]
+
+
+class SparseAdam(Optimizer):
+    """Adam whose moments of rows without a gradient stay as they are."""
+
+    def __init__(self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 maximize: bool = False) -> None:
+        check_rate(lr)
+        if not eps > 0.0:
+            check_range("epsilon value", -1 if eps == 0 else eps)
+        check_betas(betas)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+        for i, p in enumerate(p for group in self.param_groups for p in group["params"]):
+            if p.layout is sparse_coo:
+                raise ValueError(f"Sparse params at indices {[i]}: SparseAdam requires dense parameter tensors")
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Updates the rows that the gradients have; RuntimeError for a dense gradient."""
+        loss = self._evaluate(closure)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                if p.grad.layout is not sparse_coo:
+                    raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+                state = self.state[p]
+                if not state:
+                    state.update(step=0, exp_avg=aten.zeros_like(p), exp_avg_sq=aten.zeros_like(p))
+                state["step"] += 1
+                _update(p, p.grad, state, group)
+        return loss
+
+
+def _update(p: Tensor, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    g = (-grad if group["maximize"] else grad).coalesce()
+    if g._nnz() == 0:
+        return
+    beta1, beta2 = group["betas"]
+    places, values, n = g.indices().unbind(0), g.values(), state["step"]
+    first, second = state["exp_avg"][places], state["exp_avg_sq"][places]
+    first = first + (values - first) * (1 - beta1)
+    second = second + (values * values - second) * (1 - beta2)
+    aten.index_put_(state["exp_avg"], list(places), first)
+    aten.index_put_(state["exp_avg_sq"], list(places), second)
+    rate = float(group["lr"]) * math.sqrt(1 - beta2 ** n) / (1 - beta1 ** n)
+    aten.index_put_(p, list(places), -rate * first / (second.sqrt() + group["eps"]), True)
