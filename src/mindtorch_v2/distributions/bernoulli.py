@@ -33,6 +33,7 @@ class Bernoulli(ExponentialFamily):
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
+    _param: Any
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(one_parameter(self, probs, logits), validate_args=validate_args)

@@ -5,6 +5,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 
+from .._dispatch import aten
 from .._shape import Size
 from ..autograd import Function
 from . import constraints
@@ -15,7 +16,7 @@ __all__ = ["Dirichlet"]
 
 def _Dirichlet_backward(x: Any, concentration: Any, grad_output: Any) -> Any:
     total = concentration.sum(-1, True).expand_as(concentration)
-    grad = torch._dirichlet_grad(x, concentration, total)
+    grad = aten._dirichlet_grad(x, concentration, total)
     return grad * (grad_output - (x * grad_output).sum(-1, True))
 
 
@@ -24,7 +25,7 @@ class _Dirichlet(Function):
 
     @staticmethod
     def forward(ctx: Any, concentration: Any) -> Any:      # type: ignore[override]
-        x = torch._sample_dirichlet(concentration)
+        x = aten._sample_dirichlet(concentration)
         ctx.save_for_backward(x, concentration)
         return x
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 
+from .._dispatch import aten
 from .._shape import Size
 from . import constraints
 from .exp_family import ExponentialFamily
@@ -15,7 +16,7 @@ __all__ = ["Gamma"]
 
 
 def _standard_gamma(concentration: Any) -> Any:
-    return torch._standard_gamma(concentration)
+    return aten._standard_gamma(concentration)
 
 
 class Gamma(ExponentialFamily):

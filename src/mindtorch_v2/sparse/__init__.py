@@ -177,7 +177,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
         j = torch.arange(low, max(low, high))
         places.append(torch.stack([j - k, j]))
         values.append(line[low:max(low, high)])
-    made = sparse_coo_tensor(torch.cat(places, 1), torch.cat(values), shape).coalesce()
+    made = _functions.coalesce(sparse_coo_tensor(torch.cat(places, 1), torch.cat(values), shape))
     return made if layout in (None, sparse_coo) else _functions.compressed(made, layout)
 
 

@@ -303,9 +303,9 @@ def _sparse_product(a: Any, b: Any) -> Any:
     counts = np.searchsorted(rows, inner, "right") - starts
     left = np.repeat(np.arange(len(inner)), counts)
     right = np.repeat(starts - np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else starts, counts) + np.arange(counts.sum())
-    left, right = wrap(left.astype(np.int64)), wrap(right.astype(np.int64))
-    values = aten.index_select(av, 0, left) * aten.index_select(bv, 0, right)
-    indices = aten.stack([aten.index_select(aten.select(ai, 0, 0), 0, left), aten.index_select(aten.select(bi, 0, 1), 0, right)])
+    lefts, rights = wrap(left.astype(np.int64)), wrap(right.astype(np.int64))
+    values = aten.index_select(av, 0, lefts) * aten.index_select(bv, 0, rights)
+    indices = aten.stack([aten.index_select(aten.select(ai, 0, 0), 0, lefts), aten.index_select(aten.select(bi, 0, 1), 0, rights)])
     return coalesce(coo(indices, values, (a.shape[0], b.shape[1])))
 
 
@@ -475,7 +475,8 @@ def _install() -> None:
             setattr(SparseTensor, name, _method(name))
     for name, function in _OPERATORS.items():
         setattr(SparseTensor, name, function)
-    SparseTensor.T = SparseTensor.mT = property(t)      # type: ignore[attr-defined]
+    for name in ("T", "mT"):
+        setattr(SparseTensor, name, property(t))
 
 
 _install()

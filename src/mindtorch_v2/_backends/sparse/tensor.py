@@ -54,7 +54,7 @@ class SparseTensor(Tensor):
         return self._parts[-1].is_cpu
 
     @property
-    def requires_grad(self) -> bool:     # type: ignore[override]
+    def requires_grad(self) -> bool:     # type: ignore[override,misc]
         return self._parts[-1].requires_grad
 
     @property
@@ -66,7 +66,7 @@ class SparseTensor(Tensor):
         return self._parts[-1].is_leaf
 
     @property
-    def grad(self) -> Any:               # type: ignore[override]
+    def grad(self) -> Any:               # type: ignore[override,misc]
         """The gradient of the values, as a sparse tensor with the same positions."""
         g = self._parts[-1].grad
         if g is None or self._layout is not sparse_coo or self._is_coalesced:
