@@ -12,7 +12,7 @@ from ..record.kinds import WORK_KINDS, Kind
 from ..store.event_store import EventStore
 from .entries import STEP_NAME
 from .memory import find_blocks
-from .memory_use import category_totals
+from .memory_use import changes_of
 from .modules import assigned_modules
 from .phases import COPY_NAMES, LABELS, phases
 from .steps import find_steps
@@ -230,7 +230,7 @@ class Features:
             )
             found["allocated_bytes"] = _usual(sums)
             found["peak_memory"] = max(
-                int(category_totals(find_blocks(tree, *place))[1].sum(1).max(initial=0))
+                int(changes_of(find_blocks(tree, *place)).totals().max(initial=0))
                 for place in sorted(set(zip(store.memory.device_type.tolist(), store.memory.device_index.tolist())))
             )
         return found

@@ -71,20 +71,21 @@ def memory_use(source: EventStore | EventTree, most_points: int = 1500, steps: S
 def _use(tree: EventTree, device_type: int, device_index: int, most_points: int, steps: Steps) -> MemoryUse:
     store = tree.store
     blocks = find_blocks(tree, device_type, device_index)
-    times, totals = category_totals(blocks)
-    whole = totals.sum(1)
+    changes = changes_of(blocks)
+    times, whole = changes.times_ns, changes.totals()
     top = int(np.argmax(whole)) if len(whole) else -1
     chosen = _thinned(times, whole, most_points)
+    totals = changes.totals_by_category(np.append(chosen, top)) if top >= 0 else np.zeros((1, len(Category)), np.int64)
     name = DeviceType(device_type).name.lower() + (f":{device_index}" if device_index >= 0 else "")
     before = np.searchsorted(times, steps.end_ns, "right") - 1
     at_ends = np.where(before >= 0, whole[before] if len(whole) else 0, 0)
     return MemoryUse(
         name,
         times[chosen],
-        totals[chosen],
+        totals[:-1],
         int(whole[top]) if top >= 0 else 0,
         int(times[top]) if top >= 0 else 0,
-        totals[top] if top >= 0 else np.zeros(len(Category), np.int64),
+        totals[-1],
         held_at_peak(store, blocks),
         _survivors(store, blocks, steps),
         at_ends.tolist(),
@@ -93,20 +94,35 @@ def _use(tree: EventTree, device_type: int, device_index: int, most_points: int,
     )
 
 
-def category_totals(blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
-    """The times at which memory changes, and the live bytes by category after each. At one moment deaths come first, so that memory
-    which is handed on is not counted twice."""
+class Changes(NamedTuple):
+    """What happens to memory, in the order of time: signed bytes and their categories. At one moment deaths come first,
+    so that memory which is handed on is not counted twice."""
+
+    times_ns: np.ndarray
+    nbytes: np.ndarray
+    category: np.ndarray
+
+    def totals(self) -> np.ndarray:
+        """Live bytes after each change."""
+        return np.cumsum(self.nbytes)
+
+    def totals_by_category(self, places: np.ndarray) -> np.ndarray:
+        """Live bytes by category after the changes at `places`: one at a time, so that little memory is needed."""
+        made = np.zeros((len(places), len(Category)), np.int64)
+        for category in np.unique(self.category).tolist():
+            made[:, category] = np.cumsum(np.where(self.category == category, self.nbytes, 0))[places]
+        return made
+
+
+def changes_of(blocks: Blocks) -> Changes:
+    """Births and deaths of blocks in order."""
     gone = np.flatnonzero(blocks.died_ns < FOREVER)
     times = np.concatenate([blocks.died_ns[gone], blocks.born_ns])
-    change = np.concatenate([-blocks.nbytes[gone], blocks.nbytes])
-    category = np.concatenate([blocks.category[gone], blocks.category])
     brief = np.concatenate([blocks.died_ns[gone] == blocks.born_ns[gone], blocks.died_ns == blocks.born_ns])
     is_death = np.repeat([True, False], [len(gone), len(blocks.born_ns)])
-    order = np.lexsort((np.where(brief, 1 + is_death, ~is_death), times))
-    times = times[order]
-    totals = np.zeros((len(times), len(Category)), np.int64)
-    totals[np.arange(len(times)), category[order]] = change[order]
-    return times, np.cumsum(totals, 0)
+    order = np.lexsort((np.where(brief, 1 + is_death, ~is_death).astype(np.int8), times))
+    nbytes = np.concatenate([-blocks.nbytes[gone], blocks.nbytes])[order]
+    return Changes(times[order], nbytes, np.concatenate([blocks.category[gone], blocks.category])[order])
 
 
 def _thinned(times: np.ndarray, whole: np.ndarray, most: int) -> np.ndarray:
