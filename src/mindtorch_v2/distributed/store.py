@@ -8,6 +8,7 @@ import socketserver
 import struct
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -249,6 +250,12 @@ def _receive(connection: socket.socket) -> list[bytes] | None:
     return fields or None
 
 
+def _stop(server: _Server) -> None:
+    """Ends a server whose store is gone."""
+    server.shutdown()
+    server.server_close()
+
+
 class TCPStore(Store):
     """A store that one process serves (`is_master`) and others reach over the network. Port 0 lets the system choose one."""
 
@@ -271,6 +278,7 @@ class TCPStore(Store):
             self._server = _Server((host_name, port))
             port = self._server.server_address[1]
             threading.Thread(target=self._server.serve_forever, daemon=True, name="TCPStore").start()
+            weakref.finalize(self, _stop, self._server)
         self.port = port
         self._lock = threading.Lock()
         self._connection = self._connect()

@@ -35,16 +35,30 @@ for _name, _function in {
 
 
 # --- orthogonal polynomials -----------------------------------------------------------------------------------------------
-def _recurrence(first: Function, step: Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> Function:
-    """A polynomial P_n(x) by P_0 = 1, P_1 = first(x), P_{k+1} = step(k, x, P_k, P_{k-1}); 0 for negative n."""
+_MOST_STEPS = 1 << 14           # of a recurrence: beyond it, without a closed form, the value is NaN
+
+
+def _recurrence(first: Function, step: Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+                closed: Function | None = None) -> Function:
+    """A polynomial P_n(x) by P_0 = 1, P_1 = first(x), P_{k+1} = step(k, x, P_k, P_{k-1}); 0 for negative n.
+
+    A value that has become NaN stays so. Degrees above _MOST_STEPS take the closed form for |x| < 1, where there is one.
+    """
     def polynomial(x: np.ndarray, n: np.ndarray) -> np.ndarray:
         degree = np.trunc(np.where(np.isfinite(n), n, -1))
         out = np.where(degree < 0, 0.0, 1.0)
         before, now = np.ones_like(x), first(x)
-        for k in range(1, int(degree.max(initial=0)) + 1):
-            out = np.where(degree == k, now, out)
+        open_ = degree >= 1
+        for k in range(1, _MOST_STEPS + 1):
+            ends = open_ & ((degree == k) | np.isnan(now))
+            out = np.where(ends, now, out)
+            open_ &= ~ends
+            if not open_.any():
+                return out
             before, now = now, step(k, x, now, before)
-        return out
+        inner = np.abs(x) < 1
+        far = np.full_like(x, np.nan) if closed is None else closed(np.arccos(np.where(inner, x, 0.5)), degree)
+        return np.where(open_, np.where(inner, far, np.nan), out)
     return polynomial
 
 
@@ -56,10 +70,10 @@ def _shifted(polynomial: Function) -> Function:
     return lambda x, n: polynomial(2 * x - 1, n)
 
 
-_T = _recurrence(lambda x: x, _chebyshev)
-_U = _recurrence(lambda x: 2 * x, _chebyshev)
-_V = _recurrence(lambda x: 2 * x - 1, _chebyshev)
-_W = _recurrence(lambda x: 2 * x + 1, _chebyshev)
+_T = _recurrence(lambda x: x, _chebyshev, lambda angle, n: np.cos(n * angle))
+_U = _recurrence(lambda x: 2 * x, _chebyshev, lambda angle, n: np.sin((n + 1) * angle) / np.sin(angle))
+_V = _recurrence(lambda x: 2 * x - 1, _chebyshev, lambda angle, n: np.cos((n + 0.5) * angle) / np.cos(angle / 2))
+_W = _recurrence(lambda x: 2 * x + 1, _chebyshev, lambda angle, n: np.sin((n + 0.5) * angle) / np.sin(angle / 2))
 for _letter, _polynomial in (("t", _T), ("u", _U), ("v", _V), ("w", _W)):
     _register(f"special_chebyshev_polynomial_{_letter}", _polynomial)
     _register(f"special_shifted_chebyshev_polynomial_{_letter}", _shifted(_polynomial))
@@ -98,10 +112,11 @@ def _zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     good = (x > 1) & ((q > 0) | (q == np.floor(x * 0 + q)) | (x == np.floor(x)))
     x1, q1 = np.where(good, x, 2.0), np.where(good, q, 1.0)
     total = np.zeros_like(x1)
-    count = max(10, int(np.ceil(-np.min(q1, initial=0.0))) + 10) if q1.size else 10
-    for k in range(min(count, 10000)):
+    lowest = -np.fmin.reduce(q1, initial=0.0)                  # fmin passes over NaN
+    count = 10 + int(np.ceil(min(lowest, 9990.0)))
+    for k in range(count):
         total += np.power(q1 + k, -x1)
-    w = q1 + min(count, 10000)
+    w = q1 + count
     power = np.power(w, -x1)
     total += power * w / (x1 - 1) + 0.5 * power
     factor, power = x1.copy(), power / w
