@@ -6,7 +6,6 @@ from types import ModuleType
 from typing import Any
 
 from .. import _accelerators, _device
-from .._keys import DEVICES
 from .._tensor import Tensor
 from .tensor_methods import UntypedStorage
 
@@ -44,8 +43,7 @@ def module_mover(name: str) -> Any:
 
 def add_tensor_methods(name: str) -> None:
     """`Tensor.name()` and `Tensor.is_name`."""
-    key = _accelerators.key_of(name)
-    is_there = property(lambda self: bool(self._keys & DEVICES & key), doc=f"Whether the tensor is on a device '{name}'.")
+    is_there = property(lambda self: self.device.type == name, doc=f"Whether the tensor is on a device '{name}'.")
     setattr(Tensor, name, _mover(name))
     setattr(Tensor, f"is_{name}", is_there)
 

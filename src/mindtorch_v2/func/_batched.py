@@ -50,10 +50,6 @@ class Batched(Tensor):
         return self._value.is_meta
 
     @property
-    def is_npu(self) -> bool:
-        return self._value.is_npu
-
-    @property
     def grad_fn(self) -> Any:
         return self._value.grad_fn
 
