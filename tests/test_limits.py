@@ -31,8 +31,6 @@ LONG_FILES = {
 LONG_FUNCTIONS = {
     "ascend_sim/tests/test_memory.py::test_a_model_of_the_memory_agrees_with_every_answer",
     "scripts/oracle/record_generator.py::_choice_cases",
-    "src/mindtorch_v2/_backends/npu/boxing.py::_functional",
-    "src/mindtorch_v2/_backends/npu/boxing.py::_inplace",
     "src/mindtorch_v2/nn/_functional/attention.py::multi_head_attention_forward",
     "src/mindtorch_v2/nn/modules/_state.py::load_state_dict",
     "src/mindtorch_v2/nn/parallel/distributed.py::__init__",

@@ -26,6 +26,12 @@ def _namespace(name: str) -> str:
     return namespaces.stub(module, namespaces.public(module), operators, "mindtorch_v2", [])
 
 
+def _private_operators() -> list[str]:
+    """Operators such as `torch._standard_gamma`, which code beside PyTorch's own calls, too."""
+    return sorted(name for name, found in table.OVERLOADS.items()
+                  if name.startswith("_") and not name.startswith("__") and any(op.function and not op.namespace for op in found))
+
+
 def stubs() -> dict[str, str]:
     """The text of every stub by its path below the package."""
     functional, modules = torch.nn.functional, torch.nn.modules
@@ -34,8 +40,8 @@ def stubs() -> dict[str, str]:
     return {
         "_op_methods.pyi": tensor.stub(),
         "_return_types.pyi": tensor.return_types(),
-        "__init__.pyi": namespaces.stub(torch, namespaces.public(torch), {name: name for name in table.OVERLOADS}, "mindtorch_v2",
-                                        ["__version__: _str"]),
+        "__init__.pyi": namespaces.stub(torch, [*namespaces.public(torch), *_private_operators()], {name: name for name in table.OVERLOADS},
+                                        "mindtorch_v2", ["__version__: _str"]),
         "nn/functional.pyi": namespaces.stub(functional, [*namespaces.public(functional), *inner],
                                              {name: name for name in table.OVERLOADS} | functional._OPERATORS, "mindtorch_v2.nn", []),
         # `from .modules import *` copies what `__all__` says, which is computed and which type checkers therefore cannot read.

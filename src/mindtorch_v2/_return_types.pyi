@@ -65,6 +65,18 @@ class eigh_eigenvalues_eigenvectors(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
 
+class frexp_mantissa_exponent(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+
+class geqrf_a_tau(NamedTuple):
+    a: Tensor
+    tau: Tensor
+
+class histogram_hist_bin_edges(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
 class inv_ex_inverse_info(NamedTuple):
     inverse: Tensor
     info: Tensor
@@ -72,6 +84,15 @@ class inv_ex_inverse_info(NamedTuple):
 class kthvalue_values_indices(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class ldl_factor_LD_pivots(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+
+class ldl_factor_ex_LD_pivots_info(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
 
 class log_sigmoid_forward_output_buffer(NamedTuple):
     output: Tensor

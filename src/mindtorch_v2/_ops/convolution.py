@@ -31,13 +31,13 @@ def conv_transpose_output_size(input_size: Ints, kernel_size: Ints, stride: Ints
 
 
 # --- output rules -------------------------------------------------------------------------------------------------------
-def _convolved(self: Any, weight: Any, bias: Any, padding: Ints, stride: Ints, dilation: Ints, groups: int) -> Spec:
+def _convolution_spec(self: Any, weight: Any, bias: Any, padding: Ints, stride: Ints, dilation: Ints, groups: int) -> Spec:
     sizes = conv_output_size(self.shape[2:], weight.shape[2:], stride, padding, dilation)
     shape = (self.shape[0], weight.shape[0], *sizes)
     return Spec(shape, self.dtype, format_of(shape, self, weight))
 
 
-def _transposed(self: Any, weight: Any, kernel_size: Ints, bias: Any, stride: Ints, padding: Ints, output_padding: Ints,
+def _transposed_convolution_spec(self: Any, weight: Any, kernel_size: Ints, bias: Any, stride: Ints, padding: Ints, output_padding: Ints,
                 dilation: Ints) -> Spec:
     sizes = conv_transpose_output_size(self.shape[2:], kernel_size, stride, padding, output_padding, dilation)
     shape = (self.shape[0], weight.shape[1], *sizes)
@@ -73,12 +73,12 @@ op("_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride
 
 # --- leaves -------------------------------------------------------------------------------------------------------------
 op("mkldnn_convolution(Tensor self, Tensor weight, Tensor? bias, SymInt[] padding, SymInt[] stride, SymInt[] dilation, "
-   "SymInt groups) -> Tensor", meta=_convolved, method=False)
+   "SymInt groups) -> Tensor", meta=_convolution_spec, method=False)
 for _n in (2, 3):
     _ones, _zeros = [1] * _n, [0] * _n
     op(f"slow_conv_transpose{_n}d(Tensor self, Tensor weight, SymInt[{_n}] kernel_size, Tensor? bias=None, "
        f"SymInt[{_n}] stride={_ones}, SymInt[{_n}] padding={_zeros}, SymInt[{_n}] output_padding={_zeros}, "
-       f"SymInt[{_n}] dilation={_ones}) -> Tensor", meta=_transposed, function=False, method=False)
+       f"SymInt[{_n}] dilation={_ones}) -> Tensor", meta=_transposed_convolution_spec, function=False, method=False)
 
 _backward = partial(op, function=False, method=False)
 _backward("convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, "

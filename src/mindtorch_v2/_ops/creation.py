@@ -16,16 +16,12 @@ _LIKE_OPTIONS = f"{_OPTIONS}, MemoryFormat? memory_format=None"
 
 
 # --- output rules: arguments in schema order ------------------------------------------------------------------------------
-def _sized(size: Sequence[int], dtype: dt.dtype | None = None, *rest: Any) -> Spec:
-    return Spec(counted_sizes(size), dtype or dt.get_default_dtype())
-
-
-def _sized_in_order(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin: Any, memory_format: Any) -> Spec:
+def _empty_spec(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin: Any, memory_format: Any) -> Spec:
     shape = counted_sizes(size)
     return Spec(shape, dtype or dt.get_default_dtype(), ordered_strides(memory_format, shape))
 
 
-def _sized_strided(size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | None, *rest: Any) -> Spec:
+def _empty_strided_spec(size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | None, *rest: Any) -> Spec:
     return Spec(counted_sizes(size), dtype or dt.get_default_dtype(), tuple(stride))
 
 
@@ -70,8 +66,8 @@ def _scalar(s: Any, dtype: dt.dtype | None, *rest: Any) -> Spec:
 
 
 # --- from sizes -------------------------------------------------------------------------------------------------------------
-op(f"empty.memory_format(SymInt[] size, *, {_LIKE_OPTIONS}) -> Tensor", meta=_sized_in_order, method=False, no_grad=NO_INPUT)
-op(f"empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor", meta=_sized_strided, method=False,
+op(f"empty.memory_format(SymInt[] size, *, {_LIKE_OPTIONS}) -> Tensor", meta=_empty_spec, method=False, no_grad=NO_INPUT)
+op(f"empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor", meta=_empty_strided_spec, method=False,
    no_grad=NO_INPUT)
 op(f"zeros(SymInt[] size, *, {_OPTIONS}) -> Tensor", method=False)
 op(f"ones(SymInt[] size, *, {_OPTIONS}) -> Tensor", method=False)

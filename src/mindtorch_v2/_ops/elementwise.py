@@ -29,7 +29,7 @@ def _complex_of(first: Any, second: Any) -> Spec:
     return Spec(broadcast_shapes(tuple(first.shape), tuple(second.shape)), first.dtype.to_complex())
 
 
-def _divided(self: Any, other: Any, rounding_mode: str | None) -> Spec:
+def _division_spec(self: Any, other: Any, rounding_mode: str | None) -> Spec:
     """div with a rounding mode: without one the quotient is floating, with one integers stay."""
     shapes = [tuple(x.shape) for x in (self, other) if hasattr(x, "shape")]
     common = result_type(self, other)
@@ -80,7 +80,7 @@ op("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", PROMOTE
 op("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", PROMOTE, numbers=_BOTH, inplace=True, out=True)
 op("mul.Tensor(Tensor self, Tensor other) -> Tensor", PROMOTE, numbers=_BOTH, inplace=True, out=True)
 op("div.Tensor(Tensor self, Tensor other) -> Tensor", FLOAT, numbers=_BOTH, inplace=True, out=True)
-op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", Rule("promote"), meta=_divided,
+op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", Rule("promote"), meta=_division_spec,
    numbers=_BOTH, inplace=True, out="cast")
 op("floor_divide(Tensor self, Tensor other) -> Tensor", PROMOTE, numbers=_BOTH, inplace=True, out=True)
 op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", PROMOTE, method=False)

@@ -30,7 +30,7 @@ def check_mask(mask: Sequence[int], shape: Sequence[int], position: int) -> None
                              f"{list(shape)} at index {position + k}")
 
 
-def _indexed(self: Any, indices: Sequence[Any]) -> Spec:
+def _index_spec(self: Any, indices: Sequence[Any]) -> Spec:
     """Advanced indexing: the broadcast index shape stands where the indices are if those are neighbours, else in front."""
     if any(i is not None and i.dtype in (dt.bool_, dt.uint8) for i in indices):
         _unknown_size("index")(self)
@@ -42,7 +42,7 @@ def _indexed(self: Any, indices: Sequence[Any]) -> Spec:
     return Spec((*block, *(n for d, n in enumerate(sizes) if d not in places)), self.dtype)
 
 
-def _selected(self: Any, dim: int, index: Any) -> Spec:
+def _index_select_spec(self: Any, dim: int, index: Any) -> Spec:
     shape = list(self.shape)
     if shape:
         shape[normalize_dim(dim, len(shape))] = index.numel()
@@ -69,13 +69,13 @@ def _triangle(lower: bool) -> MetaRule:
 
 
 # Advanced indexing
-op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", meta=_indexed, function=False, method=False)
+op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", meta=_index_spec, function=False, method=False)
 op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", inplace=True)
 op("_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
    meta=like(), method=False)
 
 # One index for one dimension
-op("index_select(Tensor self, int dim, Tensor index) -> Tensor", meta=_selected, out=True)
+op("index_select(Tensor self, int dim, Tensor index) -> Tensor", meta=_index_select_spec, out=True)
 op("index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor", function=False, method=False)
 op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", meta=like(), inplace=True,
    out=True)

@@ -15,11 +15,11 @@ OVERWRITES = "the tensor gets other memory"
 
 
 # --- output rules -------------------------------------------------------------------------------------------------------
-def _reshaped(self: Any, size: Sequence[int]) -> Spec:
+def _reshape_spec(self: Any, size: Sequence[int]) -> Spec:
     return Spec(infer_size(size, self.numel()), self.dtype)
 
 
-def _joined(tensors: Sequence[Any], dim: int) -> Spec:
+def _cat_spec(tensors: Sequence[Any], dim: int) -> Spec:
     """The output of cat: legacy empty tensors of one dimension are left out, types are promoted."""
     shapes = [tuple(t.shape) for t in tensors]
     axis, used = check_cat(shapes, dim)
@@ -34,7 +34,7 @@ def _joined(tensors: Sequence[Any], dim: int) -> Spec:
     return Spec(shape, common, format_strides(shape) if last else None)
 
 
-def _repeated(self: Any, repeats: Sequence[int]) -> Spec:
+def _repeat_spec(self: Any, repeats: Sequence[int]) -> Spec:
     shape = (1,) * (len(repeats) - self.dim()) + tuple(self.shape)
     return Spec(tuple(n * r for n, r in zip(shape, repeats)), self.dtype)
 
@@ -44,13 +44,13 @@ def _of_sizes(grad: Any, input_sizes: Sequence[int], *rest: Any) -> Spec:
     return Spec(tuple(input_sizes), grad.dtype)
 
 
-def _interleaved(repeats: Any, output_size: int | None) -> Spec:
+def _interleave_spec(repeats: Any, output_size: int | None) -> Spec:
     if output_size is None:
         raise NotImplementedError("repeat_interleave on the meta device needs output_size")
     return Spec((output_size,), repeats.dtype)
 
 
-def _narrowed(self: Any, dim: int, start: int, length: int) -> Spec:
+def _narrow_spec(self: Any, dim: int, start: int, length: int) -> Spec:
     dim = normalize_dim(dim, self.dim())
     shape = tuple(self.shape)
     return Spec((*shape[:dim], length, *shape[dim + 1:]), self.dtype)
@@ -60,7 +60,7 @@ def _narrowed(self: Any, dim: int, start: int, length: int) -> Spec:
 op("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", function=False)
 op("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", function=False, no_grad="the bits are read as another type")
 op("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)")
-op("_unsafe_view(Tensor self, SymInt[] size) -> Tensor", meta=_reshaped, function=False, method=False)
+op("_unsafe_view(Tensor self, SymInt[] size) -> Tensor", meta=_reshape_spec, function=False, method=False)
 op("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", function=False, method=False)
 op("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)")
 op("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
@@ -136,17 +136,17 @@ op("set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt sto
    "SymInt[] stride=[]) -> Tensor(a!)", function=False, no_grad=OVERWRITES)
 
 # --- joins and repetitions --------------------------------------------------------------------------------------------------
-op("cat(Tensor[] tensors, int dim=0) -> Tensor", meta=_joined, method=False, out=True)
+op("cat(Tensor[] tensors, int dim=0) -> Tensor", meta=_cat_spec, method=False, out=True)
 for _name in ("concat", "concatenate"):
     op(f"{_name}(Tensor[] tensors, int dim=0) -> Tensor", method=False, out=True)
 op("stack(Tensor[] tensors, int dim=0) -> Tensor", method=False, out=True)
 for _name in ("hstack", "vstack", "row_stack", "dstack", "column_stack"):
     op(f"{_name}(Tensor[] tensors) -> Tensor", method=False, out=True)
-op("repeat(Tensor self, SymInt[] repeats) -> Tensor", meta=_repeated, function=False)
+op("repeat(Tensor self, SymInt[] repeats) -> Tensor", meta=_repeat_spec, function=False)
 op("tile(Tensor self, SymInt[] dims) -> Tensor")
 op("repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor")
 op("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor")
-op("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", meta=_interleaved, method=False,
+op("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", meta=_interleave_spec, method=False,
    no_grad="the result is made of positions")
 op("meshgrid(Tensor[] tensors) -> Tensor[]", method=False)
 op("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", method=False)
@@ -163,7 +163,7 @@ op("fliplr(Tensor self) -> Tensor")
 op("flipud(Tensor self) -> Tensor")
 op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor")
 op("rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor")
-op("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", meta=_narrowed, out=True)
+op("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", meta=_narrow_spec, out=True)
 op("diag(Tensor self, int diagonal=0) -> Tensor", out=True)
 op("diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", method=False, out=True)
 op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")

@@ -84,7 +84,7 @@ def _group(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: 
     return Spec(tuple(input.shape), input.dtype, format_of(tuple(input.shape), input)), one, one
 
 
-def _masked(output_mask: Sequence[bool], input: Any, shape: Ints, dtype: dt.dtype, formed: bool = False) -> tuple[Any, ...]:
+def _specs_by_mask(output_mask: Sequence[bool], input: Any, shape: Ints, dtype: dt.dtype, formed: bool = False) -> tuple[Any, ...]:
     """Specs of the gradients of input, weight and bias that are asked for."""
     parameter = Spec(tuple(shape), dtype)
     specs = (Spec(tuple(input.shape), input.dtype, format_of(tuple(input.shape), input) if formed else None), parameter, parameter)
@@ -93,17 +93,17 @@ def _masked(output_mask: Sequence[bool], input: Any, shape: Ints, dtype: dt.dtyp
 
 def _layer_backward(grad_out: Any, input: Any, normalized_shape: Ints, mean: Any, rstd: Any, weight: Any, bias: Any,
                     output_mask: Sequence[bool]) -> tuple[Any, ...]:
-    return _masked(output_mask, input, normalized_shape, _statistics_type(input, weight, bias))
+    return _specs_by_mask(output_mask, input, normalized_shape, _statistics_type(input, weight, bias))
 
 
 def _batch_backward(grad_out: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, save_mean: Any, save_invstd: Any,
                     train: bool, eps: float, output_mask: Sequence[bool]) -> tuple[Any, ...]:
-    return _masked(output_mask, input, input.shape[1:2], _statistics_type(input, weight), formed=True)
+    return _specs_by_mask(output_mask, input, input.shape[1:2], _statistics_type(input, weight), formed=True)
 
 
 def _group_backward(grad_out: Any, input: Any, mean: Any, rstd: Any, weight: Any, N: int, C: int, HxW: int, group: int,
                     output_mask: Sequence[bool]) -> tuple[Any, ...]:
-    return _masked(output_mask, input, (C,), _statistics_type(input, weight))
+    return _specs_by_mask(output_mask, input, (C,), _statistics_type(input, weight))
 
 
 _backward = partial(op, function=False, method=False)

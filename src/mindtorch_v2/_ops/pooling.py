@@ -14,7 +14,7 @@ from .table import op
 Ints = Sequence[int]
 
 
-def _formed(shape: Ints, dtype: dt.dtype, self: Any, rank: int) -> Spec:
+def _spec_in_order_of(shape: Ints, dtype: dt.dtype, self: Any, rank: int) -> Spec:
     """Images keep their memory format; of volumes only the maximum does."""
     return Spec(tuple(shape), dtype, format_of(tuple(shape), self) if rank == 2 else None)
 
@@ -32,23 +32,23 @@ def _max_pooled(rank: int) -> MetaRule:
     return rule
 
 
-def _averaged(rank: int) -> MetaRule:
+def _average_rule(rank: int) -> MetaRule:
     def rule(self: Any, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, *rest: Any) -> Spec:
         windows = pool_windows(f"avg_pool{rank}d", rank, self.shape, kernel_size, stride, padding, (1,), ceil_mode)
-        return _formed((*self.shape[:-rank], *windows.out), self.dtype, self, rank)
+        return _spec_in_order_of((*self.shape[:-rank], *windows.out), self.dtype, self, rank)
     return rule
 
 
-def _adapted(name: str, rank: int) -> MetaRule:
+def _adaptive_rule(name: str, rank: int) -> MetaRule:
     def rule(self: Any, output_size: Ints) -> Any:
-        spec = _formed(adaptive_output(name, rank, self.shape, output_size), self.dtype, self, rank)
+        spec = _spec_in_order_of(adaptive_output(name, rank, self.shape, output_size), self.dtype, self, rank)
         return (spec, Spec(spec.shape, dt.int64, spec.strides)) if "max" in name else spec
     return rule
 
 
-def _unpooled(rank: int) -> MetaRule:
+def _unpool_rule(rank: int) -> MetaRule:
     def rule(self: Any, indices: Any, output_size: Ints, *rest: Any) -> Spec:
-        return _formed((*self.shape[:-rank], *output_size), self.dtype, self, rank)
+        return _spec_in_order_of((*self.shape[:-rank], *output_size), self.dtype, self, rank)
     return rule
 
 
@@ -67,15 +67,15 @@ for _n in (1, 2, 3):
     _nn(f"max_pool{_n}d_with_indices{_form} -> (Tensor, Tensor)", meta=_max_pooled(_n))
     _backward(f"max_pool{_n}d_with_indices_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] stride, "
               f"int[{_n}] padding, int[{_n}] dilation, bool ceil_mode, Tensor indices) -> Tensor")
-_nn("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", meta=_unpooled(2))
-_nn("max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", meta=_unpooled(3))
+_nn("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", meta=_unpool_rule(2))
+_nn("max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", meta=_unpool_rule(3))
 
 # --- mean ---------------------------------------------------------------------------------------------------------------
 op("avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, "
    "bool count_include_pad=True) -> Tensor", method=False)
 for _n in (2, 3):
     _nn(f"avg_pool{_n}d(Tensor self, int[{_n}] kernel_size, int[{_n}] stride=[], int[{_n}] padding=0, bool ceil_mode=False, "
-        "bool count_include_pad=True, int? divisor_override=None) -> Tensor", meta=_averaged(_n), out=True)
+        "bool count_include_pad=True, int? divisor_override=None) -> Tensor", meta=_average_rule(_n), out=True)
     _backward(f"avg_pool{_n}d_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] stride, int[{_n}] padding, "
               "bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor")
 
@@ -85,8 +85,8 @@ op("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", m
 for _n in (2, 3):
     _nn(f"adaptive_avg_pool{_n}d(Tensor self, SymInt[{_n}] output_size) -> Tensor")
     op(f"_adaptive_avg_pool{_n}d(Tensor self, SymInt[{_n}] output_size) -> Tensor", method=False,
-       meta=_adapted(f"adaptive_avg_pool{_n}d", _n))
+       meta=_adaptive_rule(f"adaptive_avg_pool{_n}d", _n))
     _backward(f"_adaptive_avg_pool{_n}d_backward(Tensor grad_output, Tensor self) -> Tensor")
     _nn(f"adaptive_max_pool{_n}d(Tensor self, int[{_n}] output_size) -> (Tensor, Tensor)",
-        meta=_adapted(f"adaptive_max_pool{_n}d", _n))
+        meta=_adaptive_rule(f"adaptive_max_pool{_n}d", _n))
     _backward(f"adaptive_max_pool{_n}d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor")

@@ -21,14 +21,14 @@ def _edge_padded(name: str, rank: int) -> MetaRule:
     return rule
 
 
-def _resized(rank: int) -> MetaRule:
+def _resize_rule(rank: int) -> MetaRule:
     def rule(self: Any, output_size: Ints, *rest: Any) -> Spec:
         shape = resized_shape(rank, self.shape, output_size)
         return Spec(shape, self.dtype, format_of(shape, self))
     return rule
 
 
-def _formed(shape: tuple[int, ...], self: Any) -> Spec:
+def _spec_in_order_of(shape: tuple[int, ...], self: Any) -> Spec:
     return Spec(shape, self.dtype, format_of(shape, self))
 
 
@@ -36,15 +36,15 @@ def _of_input_size(grad_output: Any, output_size: Ints, input_size: Ints, *rest:
     return Spec(tuple(input_size), grad_output.dtype)
 
 
-def _unfolded(self: Any, *form: Ints) -> Spec:
+def _unfold_spec(self: Any, *form: Ints) -> Spec:
     return Spec(unfolded_shape(self.shape, *form), self.dtype)
 
 
-def _folded(self: Any, *form: Ints) -> Spec:
+def _fold_spec(self: Any, *form: Ints) -> Spec:
     return Spec(folded_shape(self.shape, *form), self.dtype)
 
 
-def _sampled(input: Any, grid: Any, *rest: Any) -> Spec:
+def _grid_sample_spec(input: Any, grid: Any, *rest: Any) -> Spec:
     return Spec((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
 
 
@@ -73,28 +73,28 @@ UPSAMPLINGS = {"upsample_nearest1d": 1, "upsample_nearest2d": 2, "upsample_neare
                "upsample_trilinear3d": 3, "upsample_bicubic2d": 2, "_upsample_bilinear2d_aa": 2, "_upsample_bicubic2d_aa": 2, "_upsample_lanczos2d_aa": 2}
 for _name, _n in UPSAMPLINGS.items():
     _corners = "" if "nearest" in _name else "bool align_corners, "
-    _internal(f"{_name}(Tensor self, SymInt[{_n}] output_size, {_corners}{_SCALES[_n]}) -> Tensor", meta=_resized(_n))
+    _internal(f"{_name}(Tensor self, SymInt[{_n}] output_size, {_corners}{_SCALES[_n]}) -> Tensor", meta=_resize_rule(_n))
     _internal(f"{_name}.vec(Tensor input, SymInt[]? output_size, {_corners}float[]? scale_factors) -> Tensor")
     _internal(f"{_name}_backward(Tensor grad_output, SymInt[{_n}] output_size, SymInt[{_n + 2}] input_size, {_corners}{_SCALES[_n]}) "
               "-> Tensor", meta=_of_input_size)
 
 # --- unrolling and shuffling --------------------------------------------------------------------------------------------
-_internal("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", meta=_unfolded)
+_internal("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", meta=_unfold_spec)
 _internal("col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
-          meta=_folded)
+          meta=_fold_spec)
 op("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", method=False,
-   meta=lambda self, factor: _formed(shuffled_shape(self.shape, factor), self))
+   meta=lambda self, factor: _spec_in_order_of(shuffled_shape(self.shape, factor), self))
 op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", method=False,
-   meta=lambda self, factor: _formed(unshuffled_shape(self.shape, factor), self))
+   meta=lambda self, factor: _spec_in_order_of(unshuffled_shape(self.shape, factor), self))
 op("channel_shuffle(Tensor self, SymInt groups) -> Tensor", method=False)
 op("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", method=False,
-   meta=lambda self, groups: _formed(tuple(self.shape), self))
+   meta=lambda self, groups: _spec_in_order_of(tuple(self.shape), self))
 
 # --- sampling at given places -------------------------------------------------------------------------------------------
 _SAMPLE = "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
 op(f"grid_sampler({_SAMPLE}) -> Tensor", method=False)
 for _n in (2, 3):
-    op(f"grid_sampler_{_n}d({_SAMPLE}) -> Tensor", meta=_sampled, method=False)
+    op(f"grid_sampler_{_n}d({_SAMPLE}) -> Tensor", meta=_grid_sample_spec, method=False)
     _internal(f"grid_sampler_{_n}d_backward(Tensor grad_output, {_SAMPLE}, bool[2] output_mask) -> (Tensor, Tensor)", meta=_sampled_backward)
 op("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", method=False)
 _internal("affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor")

@@ -39,18 +39,18 @@ op("mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, Tensor weight2, Tens
    meta=_lstm_layer_backward, function=False, method=False, no_grad="second derivatives go through the composite form")
 
 
-def _packed(input: Any, lengths: Any, batch_first: bool) -> tuple[Spec, Spec]:
+def _pack_specs(input: Any, lengths: Any, batch_first: bool) -> tuple[Spec, Spec]:
     raise NotImplementedError("_pack_padded_sequence: the size of the result depends on the lengths' values, which meta tensors "
                               "do not have")
 
 
-def _unpacked(grad: Any, input_size: Any, batch_sizes: Any, batch_first: bool) -> Spec:
+def _unpack_spec(grad: Any, input_size: Any, batch_sizes: Any, batch_first: bool) -> Spec:
     return Spec(tuple(input_size), grad.dtype)
 
 
-op("_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", meta=_packed, method=False)
+op("_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", meta=_pack_specs, method=False)
 op("_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor",
-   meta=_unpacked, function=False, method=False)
+   meta=_unpack_spec, function=False, method=False)
 op("_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) "
    "-> (Tensor, Tensor)", method=False)
 op('pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor',

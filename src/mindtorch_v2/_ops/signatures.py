@@ -81,6 +81,8 @@ def _name(op: Op, p: Param, form: str) -> str:
 
 def _returns(op: Op) -> tuple[str, tuple[str, ...]]:
     words = [r.replace("(a)", "").replace("(a!)", "") for r in op.schema.returns]
+    if not words:
+        return "None", ()
     if len(words) == 1:
         word = words[0]
         if word == "Tensor[]":

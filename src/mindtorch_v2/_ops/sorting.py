@@ -11,7 +11,7 @@ from .table import op
 POSITIONS = "the result is a position"
 
 
-def _sorted(self: Any, *rest: Any) -> tuple[Spec, Spec]:
+def _sort_specs(self: Any, *rest: Any) -> tuple[Spec, Spec]:
     return alike(self), alike(self, dt.int64)
 
 
@@ -37,9 +37,9 @@ def _positions(values: int) -> Any:
     return rule
 
 
-op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", meta=_sorted, out=True)
+op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", meta=_sort_specs, out=True)
 op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-   meta=_sorted, out=True)
+   meta=_sort_specs, out=True)
 op("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor")
 op("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", out=True)
 op("msort(Tensor self) -> Tensor", out=True)

@@ -38,7 +38,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     if indices:
         aten.index_put_(view, indices, _source(value, self, indices), False)
     elif isinstance(value, Tensor):
-        aten.copy_(view, _fitted(value, view))
+        aten.copy_(view, _expand_value(value, view))
     else:
         aten.fill_(view, value)
 
@@ -74,7 +74,7 @@ def _word(t: Tensor) -> str:
     return type_word(t.dtype)
 
 
-def _fitted(value: Tensor, view: Tensor) -> Tensor:
+def _expand_value(value: Tensor, view: Tensor) -> Tensor:
     """The value without leading dimensions of size 1 that the view does not have; RuntimeError if it cannot be expanded."""
     shape, wanted = value._array.shape, view._array.shape
     if shape == wanted:
@@ -109,7 +109,7 @@ def _as_tuple(key: Any) -> tuple[Any, ...]:
     return (key,)
 
 
-def _prepared(item: Any) -> Any:
+def _as_index(item: Any) -> Any:
     """An int, bool, slice, None or Ellipsis as it is; anything else as an index tensor."""
     kind = item.__class__
     if kind is slice or kind is int or item is None or item is Ellipsis or kind is bool:
@@ -137,7 +137,7 @@ def _consumes(item: Any) -> int:
 
 def _apply_basic(self: Tensor, key: tuple[Any, ...]) -> tuple[Tensor, list[Any], bool]:
     """Applies the parts that are views; returns the view, the list of index tensors (empty if none) and whether it changed."""
-    items = [_prepared(item) for item in key]
+    items = [_as_index(item) for item in key]
     used = sum(map(_consumes, items))
     if used > self.dim():
         raise IndexError(f"too many indices for tensor of dimension {self.dim()}")

@@ -134,38 +134,38 @@ def split(tensor: Tensor, split_size_or_sections: Any = _NOT_GIVEN, dim: int = 0
     return tuple(aten.overload("split.Tensor")(tensor, int(sections), dim))
 
 
-def _opened(tensors: tuple[Any, ...]) -> list[Any]:
+def _as_list(tensors: tuple[Any, ...]) -> list[Any]:
     """Tensors given one by one or as one list."""
     return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape."""
-    return tuple(aten.overload("broadcast_tensors")(_opened(tensors)))
+    return tuple(aten.overload("broadcast_tensors")(_as_list(tensors)))
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Grids of coordinates from 1-dim tensors."""
     if indexing is None:
-        return tuple(aten.overload("meshgrid")(_opened(tensors)))
-    return tuple(aten.overload("meshgrid.indexing")(_opened(tensors), indexing=indexing))
+        return tuple(aten.overload("meshgrid")(_as_list(tensors)))
+    return tuple(aten.overload("meshgrid.indexing")(_as_list(tensors), indexing=indexing))
 
 
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of one element of each tensor, as rows."""
-    return aten.overload("cartesian_prod")(_opened(tensors))
+    return aten.overload("cartesian_prod")(_as_list(tensors))
 
 
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal."""
-    return aten.overload("block_diag")(_opened(tensors))
+    return aten.overload("block_diag")(_as_list(tensors))
 
 
 def _atleast(name: str) -> Any:
     def lift(*tensors: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return aten.overload(name)(tensors[0])
-        return tuple(aten.overload(f"{name}.Sequence")(_opened(tensors)))
+        return tuple(aten.overload(f"{name}.Sequence")(_as_list(tensors)))
     lift.__name__ = lift.__qualname__ = name
     lift.__module__ = "mindtorch_v2"
     lift.__doc__ = f"The tensors with at least {name[8]} dimensions."

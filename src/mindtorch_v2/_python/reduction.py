@@ -26,7 +26,7 @@ def norm(input: Tensor, p: Any = "fro", dim: int | Sequence[int] | None = None, 
     return deliver("linalg_matrix_norm" if p == "nuc" else "linalg_vector_norm", result, out, input)
 
 
-def _chosen(found: Sequence[Tensor], return_inverse: bool, return_counts: bool) -> Any:
+def _requested_results(found: Sequence[Tensor], return_inverse: bool, return_counts: bool) -> Any:
     values, inverse, counts = found
     if not (return_inverse or return_counts):
         return values
@@ -41,13 +41,13 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
         found = aten._unique2(input, sorted, return_inverse, return_counts)
     else:
         found = aten.unique_dim(input, dim, sorted, return_inverse, return_counts)
-    return _chosen(found, return_inverse, return_counts)
+    return _requested_results(found, return_inverse, return_counts)
 
 
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The values without immediate repetitions."""
     found = aten.overload("unique_consecutive")(input, return_inverse, return_counts, dim)
-    return _chosen(found, return_inverse, return_counts)
+    return _requested_results(found, return_inverse, return_counts)
 
 
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:

@@ -143,12 +143,12 @@ def _row(array: np.ndarray, cut: bool, form: Any, indent: int) -> str:
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _nested(array: np.ndarray, cut: list[bool], form: Any, indent: int) -> str:
+def _format_nested(array: np.ndarray, cut: list[bool], form: Any, indent: int) -> str:
     if array.ndim == 0:
         return form.text(array.item())
     if array.ndim == 1:
         return _row(array, cut[0], form, indent)
-    parts = [_nested(a, cut[1:], form, indent + 1) for a in array]
+    parts = [_format_nested(a, cut[1:], form, indent + 1) for a in array]
     if cut[0]:
         parts.insert(_options.edgeitems, "...")
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
@@ -163,7 +163,7 @@ def _contents(array: np.ndarray, indent: int) -> str:
         array, cut = _edges(array)
     array = widened_array(array)
     form = _ComplexFormat(array) if array.dtype.kind == "c" else _Format(array)
-    return _nested(array, cut, form, indent)
+    return _format_nested(array, cut, form, indent)
 
 
 # --- the whole --------------------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def _plus(t: Tensor, eps: float, group: dict[str, Any]) -> Tensor:
     return aten.add(t, eps) if group["differentiable"] else aten.add_(t, eps)
 
 
-def _kept(t: Tensor, group: dict[str, Any]) -> Tensor:
+def _state_for_graph(t: Tensor, group: dict[str, Any]) -> Tensor:
     """State as a graph may keep it: the next step writes into the state itself."""
     return aten.clone(t) if group["differentiable"] else t
 
@@ -103,7 +103,7 @@ class Adamax(_PerParameter):
         decayed = aten.mul(largest, beta2) if group["differentiable"] else aten.mul_(largest, beta2)
         aten.copy_(largest, aten.maximum(decayed, _plus(aten.abs(g), group["eps"], group)))
         rate = number(group["lr"]) / (1 - beta1 ** aten.item(state["step"]))
-        aten.addcdiv_(p, _kept(state["exp_avg"], group), _kept(largest, group), value=-rate)
+        aten.addcdiv_(p, _state_for_graph(state["exp_avg"], group), _state_for_graph(largest, group), value=-rate)
 
 
 class NAdam(_PerParameter):
@@ -204,7 +204,7 @@ class RMSprop(_PerParameter):
         alpha, lr = group["alpha"], number(group["lr"])
         square = aten.addcmul_(aten.mul_(state["square_avg"], alpha), g, g, value=1 - alpha)
         if group["centered"]:
-            mean = _kept(aten.lerp_(state["grad_avg"], g, 1 - alpha), group)
+            mean = _state_for_graph(aten.lerp_(state["grad_avg"], g, 1 - alpha), group)
             size = aten.sqrt_(aten.addcmul(square, mean, mean, value=-1))
         else:
             size = aten.sqrt(square)

@@ -92,12 +92,12 @@ class LBFGS(Optimizer):
                     loss, grad, used = float(evaluate()), self._flat_grad(), 1
             evaluations += used
             state["func_evals"] += used
-            if self._finished(group, work["prev_loss"], iterations, evaluations, grad, direction, length, loss):
+            if self._has_converged(group, work["prev_loss"], iterations, evaluations, grad, direction, length, loss):
                 break
         state.update(work)
         return first_loss
 
-    def _finished(self, group: dict[str, Any], before: float, iterations: int, evaluations: int, grad: Tensor,
+    def _has_converged(self, group: dict[str, Any], before: float, iterations: int, evaluations: int, grad: Tensor,
                   direction: Tensor, length: Any, loss: float) -> bool:
         return (iterations == group["max_iter"] or evaluations >= group["max_eval"] or _largest(grad) <= group["tolerance_grad"]
                 or _largest(direction * length) <= group["tolerance_change"]

@@ -12,7 +12,7 @@ from .optimizer import Closure, Optimizer
 __all__ = ["Muon"]
 
 
-def _orthogonalized(update: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
+def _orthogonalize(update: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
     """The matrix with its singular values brought near 1, by Newton and Schulz's iteration in bfloat16."""
     if steps >= 100:
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
@@ -32,7 +32,7 @@ def _orthogonalized(update: Tensor, coefficients: tuple[float, float, float], st
     return aten.t(x) if is_tall else x
 
 
-def _adjusted(lr: float, how: str | None, shape: Any) -> float:
+def _adjust_lr(lr: float, how: str | None, shape: Any) -> float:
     """The step for a matrix of this shape: "original" or, to reuse AdamW's rates, "match_rms_adamw"."""
     rows, columns = shape[:2]
     return lr * (0.2 * math.sqrt(max(rows, columns)) if how == "match_rms_adamw" else math.sqrt(max(1, rows / columns)))
@@ -73,7 +73,7 @@ class Muon(Optimizer):
                     state["momentum_buffer"] = aten.zeros_like(p.grad)
                 buffer = aten.lerp_(state["momentum_buffer"], p.grad, 1 - momentum)
                 update = aten.lerp(p.grad, buffer, momentum) if group["nesterov"] else buffer
-                update = _orthogonalized(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
+                update = _orthogonalize(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
                 aten.mul_(p, 1 - lr * group["weight_decay"])
-                aten.add_(p, aten.to(update, p.dtype), alpha=-_adjusted(lr, group["adjust_lr_fn"], p.shape))
+                aten.add_(p, aten.to(update, p.dtype), alpha=-_adjust_lr(lr, group["adjust_lr_fn"], p.shape))
         return loss

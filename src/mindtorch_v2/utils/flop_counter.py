@@ -238,7 +238,7 @@ class FlopCounterMode:
                for op, formula in (custom_mapping or {}).items()}
         self.flop_registry = {**flop_registry, **own}
         self._names: weakref.WeakKeyDictionary[Module, str] = weakref.WeakKeyDictionary()
-        self._opened: weakref.WeakSet[Module] = weakref.WeakSet()
+        self._entered_modules: weakref.WeakSet[Module] = weakref.WeakSet()
         self._modules_of_node: dict[int, tuple[str, ...]] = {}
         self._thread = _Thread()
         self._hooks: list[Any] = []
@@ -265,8 +265,8 @@ class FlopCounterMode:
     def _name_of(self, module: Module) -> str:
         """Its path from the outermost module called, which is named by its class."""
         name = self._names.setdefault(module, type(module).__name__)
-        if module not in self._opened:
-            self._opened.add(module)
+        if module not in self._entered_modules:
+            self._entered_modules.add(module)
             for child_name, child in module.named_children():
                 self._names[child] = f"{name}.{child_name}"
                 self._name_of(child)

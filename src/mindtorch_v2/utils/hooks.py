@@ -108,7 +108,7 @@ class BackwardHook:
             full[i] = g
         return tuple(full)
 
-    def _replaced(self, before: tuple[Any, ...], out: Any, what: str) -> tuple[Any, ...]:
+    def _replace_gradients(self, before: tuple[Any, ...], out: Any, what: str) -> tuple[Any, ...]:
         """What a hook's answer `out` makes of the gradients `before`."""
         if not isinstance(out, tuple):
             out = (out,)
@@ -121,7 +121,7 @@ class BackwardHook:
         for hook in self.user_hooks:
             out = hook(self.module, grad_input, self.grad_outputs)
             if out is not None:
-                grad_input = self._replaced(grad_input, out, "input")
+                grad_input = self._replace_gradients(grad_input, out, "input")
         return grad_input
 
     def _on_input(self, grads: Sequence[Any], _: Any) -> Any:
@@ -140,7 +140,7 @@ class BackwardHook:
         for hook in self.user_pre_hooks:
             out = hook(self.module, given)
             if out is not None:
-                given = self._replaced(given, out, "output")
+                given = self._replace_gradients(given, out, "output")
         self.grad_outputs = given
         if self.input_positions is None and self.input_count is not None:
             if any(g is not None for g in self._run_hooks((None,) * self.input_count)):

@@ -23,7 +23,7 @@ _NAMES = {dt.bool_: "BOOL", dt.uint8: "U8", dt.int8: "I8", dt.int16: "I16", dt.i
 _READABLE = {name: d for d, name in _NAMES.items()}
 
 
-def _opened(filename: str | os.PathLike[str]) -> Any:
+def _open_file(filename: str | os.PathLike[str]) -> Any:
     try:
         from safetensors import safe_open
     except ImportError:
@@ -35,7 +35,7 @@ def _opened(filename: str | os.PathLike[str]) -> Any:
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Tensor]:
     """The tensors of a file, by name. NotImplementedError where one has a type that does not exist here; a damaged file is a
     `safetensors.SafetensorError`."""
-    with _opened(filename) as file:
+    with _open_file(filename) as file:
         names = file.keys()
         kinds = {name: file.get_slice(name).get_dtype() for name in names}
         foreign = {name: kind for name, kind in kinds.items() if kind not in _READABLE}

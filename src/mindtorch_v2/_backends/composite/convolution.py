@@ -15,7 +15,7 @@ _AXES = {1: ("width",), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
 
 # --- what users call ----------------------------------------------------------------------------------------------------
-def _batched(name: str, rank: int, run: Callable[[Any], Any], input: Any, bias: Any) -> Any:
+def _run_as_batch(name: str, rank: int, run: Callable[[Any], Any], input: Any, bias: Any) -> Any:
     """Runs a convolution on a batch; a single image becomes a batch of one for the while."""
     dims = input.dim()
     if dims != rank + 2 and dims != rank + 1:
@@ -49,20 +49,20 @@ def _declare_forms(rank: int) -> None:
     def conv(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
         def call(x: Any, w: Any, b: Any) -> Any:
             return aten.convolution(x, w, b, stride, padding, dilation, False, zeros, groups)
-        return _batched(f"conv{rank}d", rank, lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex
+        return _run_as_batch(f"conv{rank}d", rank, lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex
                         else call(x, weight, bias), input, bias)
 
     def conv_padding(input: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints, groups: int) -> Any:
         def call(x: Any, w: Any, b: Any) -> Any:
             return aten._convolution_mode(x, w, b, stride, padding, dilation, groups)
-        return _batched(f"conv{rank}d", rank, lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex
+        return _run_as_batch(f"conv{rank}d", rank, lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex
                         else call(x, weight, bias), input, bias)
 
     def conv_transpose(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, output_padding: Ints, groups: int,
                        dilation: Ints) -> Any:
         def call(x: Any, w: Any, b: Any) -> Any:
             return aten.convolution(x, w, b, stride, padding, dilation, True, output_padding, groups)
-        return _batched(f"conv_transpose{rank}d", rank, lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex
+        return _run_as_batch(f"conv_transpose{rank}d", rank, lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex
                         else call(x, weight, bias), input, bias)
 
     composite(f"conv{rank}d")(conv)

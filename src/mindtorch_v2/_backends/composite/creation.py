@@ -37,10 +37,10 @@ def zeros(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
 
 @composite("ones")
 def ones(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
-    return _filled(size, 1.0, dtype or dt.get_default_dtype(), device, "ones")
+    return _full(size, 1.0, dtype or dt.get_default_dtype(), device, "ones")
 
 
-def _filled(size: Sequence[int], value: Any, kind: dt.dtype, device: Any, name: str = "full") -> Any:
+def _full(size: Sequence[int], value: Any, kind: dt.dtype, device: Any, name: str = "full") -> Any:
     if _observer.active is None and device.type == "cpu":
         try:
             array = np.empty(size, kind.np)
@@ -62,7 +62,7 @@ def full(size: Sequence[int], fill_value: Any, dtype: dt.dtype | None, layout: A
     kind = dtype or (fill_value.dtype if hasattr(fill_value, "_array") else dt.of_number(value))
     if kind.category < 2:
         return aten.fill_(aten.empty(size, dtype=kind, device=device), value)
-    return _filled(size, value, kind, device)
+    return _full(size, value, kind, device)
 
 
 # --- from the sizes of a tensor ---------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ class _Equation:
 
     @cached_property
     def output(self) -> list[str]:
-        return self._implied() if self.given is None else self._given(*self.given)
+        return self._implicit_output() if self.given is None else self._explicit_output(*self.given)
 
     def _read(self, text: str, start: int, where: str, dots: str) -> list[str]:
         labels: list[str] = []
@@ -55,7 +55,7 @@ class _Equation:
                                    "must be in [a-zA-Z]")
         return labels
 
-    def _given(self, text: str, start: int) -> list[str]:
+    def _explicit_output(self, text: str, start: int) -> list[str]:
         labels = self._read(text, start, "output", " (...)")
         known = {label for operand in self.operands for label in operand}
         for label in labels:
@@ -65,7 +65,7 @@ class _Equation:
                 raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input operand")
         return labels
 
-    def _implied(self) -> list[str]:
+    def _implicit_output(self) -> list[str]:
         """Without an arrow: what the ellipsis covers, then the labels that occur once, in alphabetical order."""
         counts = Counter(label for operand in self.operands for label in operand)
         return [ELLIPSIS] + sorted(label for label, n in counts.items() if n == 1 and label != ELLIPSIS)

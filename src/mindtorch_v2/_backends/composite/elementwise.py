@@ -96,7 +96,7 @@ def _wide(*operands: Any) -> dt.dtype:
     return dt.complex128 if any(isinstance(x, complex) or getattr(x, "dtype", dt.float64).is_complex for x in operands) else dt.float64
 
 
-def _widened(x: Any, d: dt.dtype) -> Any:
+def _cast_to(x: Any, d: dt.dtype) -> Any:
     if isinstance(x, (bool, int, float)):
         return float(x)
     if isinstance(x, complex):
@@ -107,7 +107,7 @@ def _widened(x: Any, d: dt.dtype) -> Any:
 @composite("float_power.Tensor_Tensor", "float_power.Tensor_Scalar", "float_power.Scalar")
 def float_power(self: Any, exponent: Any) -> Any:
     d = _wide(self, exponent)
-    return aten.pow(_widened(self, d), _widened(exponent, d))
+    return aten.pow(_cast_to(self, d), _cast_to(exponent, d))
 
 
 @composite("float_power_.Tensor_Tensor", "float_power_.Tensor_Scalar")
@@ -116,7 +116,7 @@ def float_power_(self: Any, exponent: Any) -> Any:
     if self.dtype is not d:
         raise RuntimeError(f"the base given to float_power_ has dtype {type_word(self.dtype)} but the operation's result requires "
                            f"dtype {type_word(d)}")
-    return aten.pow_(self, _widened(exponent, d))
+    return aten.pow_(self, _cast_to(exponent, d))
 
 
 @composite("ldexp.Tensor")

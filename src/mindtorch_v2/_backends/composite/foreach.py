@@ -29,7 +29,7 @@ def _check(tensors: Sequence[Any], others: Sequence[Sequence[Any]]) -> None:
         raise RuntimeError("Tensor list must have same number of elements as scalar list.")
 
 
-def _looped(single: str, keyword: str = "") -> tuple[Callable[..., tuple[Any, ...]], Callable[..., Any]]:
+def _loop_over(single: str, keyword: str = "") -> tuple[Callable[..., tuple[Any, ...]], Callable[..., Any]]:
     """The functional and the in-place loop over the op `single`; its last argument is passed as `keyword` if one is given. The
     in-place one returns the list that it was given."""
     def loop(name: str, tensors: Sequence[Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -52,7 +52,7 @@ def _looped(single: str, keyword: str = "") -> tuple[Callable[..., tuple[Any, ..
 
 def _extremes(base: str) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., Any]]:
     """The loops of maximum and minimum: in a graph ties share their gradient, which clamp_min and clamp_max give to self."""
-    functional, inplace = _looped(_SINGLE[base])
+    functional, inplace = _loop_over(_SINGLE[base])
     function = getattr(aten, base)
 
     def shared(tensors: Sequence[Any], others: Any) -> list[Any]:
@@ -73,7 +73,7 @@ def _extremes(base: str) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., 
 
 def _register(overload: str, keyword: str = "") -> None:
     base, dot, rest = overload.partition(".")
-    functional, inplace = _extremes(base) if base in _SINGLE else _looped(base, keyword)
+    functional, inplace = _extremes(base) if base in _SINGLE else _loop_over(base, keyword)
     composite(f"_foreach_{overload}")(functional)
     composite(f"_foreach_{base}_{dot}{rest}")(inplace)
 
@@ -95,7 +95,7 @@ for _overload in ("lerp.List", "lerp.Scalar", "lerp.ScalarList", "pow.List", "po
 
 def _register_packed(name: str) -> None:
     """addcdiv and addcmul with their factors packed in one tensor."""
-    functional, inplace = _looped(name, "value")
+    functional, inplace = _loop_over(name, "value")
     composite(f"_foreach_{name}.Tensor")(lambda self, tensor1, tensor2, scalars: functional(
         self, tensor1, tensor2, scalars.tolist()))
     composite(f"_foreach_{name}_.Tensor")(lambda self, tensor1, tensor2, scalars: inplace(
@@ -168,7 +168,7 @@ def _step_name(name: str) -> str:
     return "_fused_adam_" if name == "_fused_adamw_" else name
 
 
-def _written(*lists: Sequence[Any]) -> None:
+def _count_writes(*lists: Sequence[Any]) -> None:
     for tensors in lists:
         for t in tensors:
             bump_version(t)
@@ -189,7 +189,7 @@ def fused_sgd_(self: Sequence[Any], grads: Sequence[Any], momentum_buffer_list: 
             continue
         sgd_step(p._array, g._array, None if b is None else b._array, weight_decay=weight_decay, momentum=momentum, lr=rate,
                  dampening=dampening, nesterov=nesterov, maximize=maximize, is_first_step=is_first_step, grad_scale=scale)
-    _written(self, momentum_buffer_list, () if scale is None else grads)
+    _count_writes(self, momentum_buffer_list, () if scale is None else grads)
 
 
 def _register_adam(name: str, decoupled: bool) -> None:
@@ -209,7 +209,7 @@ def _register_adam(name: str, decoupled: bool) -> None:
             most = max_exp_avg_sqs[i]._array if amsgrad else None
             adam_step(p._array, g._array, m._array, s._array, most, step=_number(step), lr=rate, beta1=_number(beta1), beta2=_number(beta2),
                       weight_decay=weight_decay, eps=eps, maximize=maximize, decoupled=decoupled, grad_scale=scale)
-        _written(self, exp_avgs, exp_avg_sqs, max_exp_avg_sqs if amsgrad else (), () if scale is None else grads)
+        _count_writes(self, exp_avgs, exp_avg_sqs, max_exp_avg_sqs if amsgrad else (), () if scale is None else grads)
 
 
 _register_adam("_fused_adam_", decoupled=False)

@@ -17,14 +17,14 @@ Kernel = Callable[..., Any]
 
 # --- what PyTorch does inside its products, shown when a profile asks for it ------------------------------------------
 
-def _expanded(self: Any, shape: tuple[int, ...]) -> Any:
+def _expand_to(self: Any, shape: tuple[int, ...]) -> Any:
     return self if tuple(self.shape) == shape else aten.expand(self, shape)
 
 
 @stepwise("addmv")
 def addmv(kernel: Kernel, self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
     if mat.dim() == 2 and self.numel() == 1:
-        self = _expanded(self, (mat.shape[0],))
+        self = _expand_to(self, (mat.shape[0],))
     return kernel(self, mat, vec, beta, alpha)
 
 

@@ -118,7 +118,7 @@ def cross_entropy_loss(self: Any, target: Any, weight: Any, reduction: int, igno
     if self._array.shape == target._array.shape:
         return _with_probabilities(self, target, weight, reduction, ignore_index, label_smoothing)
     if label_smoothing > 0:
-        return _smoothed(self, target, weight, reduction, ignore_index, label_smoothing)
+        return _label_smoothing_loss(self, target, weight, reduction, ignore_index, label_smoothing)
     scores = aten.log_softmax(self, 0 if self._array.ndim == 1 else 1, self.dtype)
     return aten.nll_loss_nd(scores, target, weight, reduction, ignore_index)
 
@@ -160,7 +160,7 @@ def _with_probabilities(self: Any, target: Any, weight: Any, reduction: int, ign
     return aten.div(total, scores.numel() / classes) if reduction == MEAN else total
 
 
-def _smoothed(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float) -> Any:
+def _label_smoothing_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float) -> Any:
     """The usual loss, mixed with the mean over all classes."""
     _check_smoothing(label_smoothing)
     class_dim = 0 if self.dim() == 1 else 1

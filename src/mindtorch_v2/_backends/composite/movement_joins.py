@@ -42,7 +42,7 @@ def stack(tensors: Sequence[Any], dim: int) -> Any:
     return aten.cat([aten.unsqueeze(x, at) for x in tensors], at)
 
 
-def _stacked(name: str, tensors: Sequence[Any], lift: str, dim: int) -> Any:
+def _stack_after_lift(name: str, tensors: Sequence[Any], lift: str, dim: int) -> Any:
     if not tensors:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     return aten.cat(getattr(aten, lift)(list(tensors)), dim)
@@ -58,7 +58,7 @@ def hstack(tensors: Sequence[Any]) -> Any:
 
 @composite("vstack")
 def vstack(tensors: Sequence[Any]) -> Any:
-    return _stacked("vstack", tensors, "atleast_2d", 0)
+    return _stack_after_lift("vstack", tensors, "atleast_2d", 0)
 
 
 @composite("row_stack")
@@ -68,7 +68,7 @@ def row_stack(tensors: Sequence[Any]) -> Any:
 
 @composite("dstack")
 def dstack(tensors: Sequence[Any]) -> Any:
-    return _stacked("dstack", tensors, "atleast_3d", 2)
+    return _stack_after_lift("dstack", tensors, "atleast_3d", 2)
 
 
 @composite("column_stack")

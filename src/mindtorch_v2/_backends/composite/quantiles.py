@@ -70,14 +70,14 @@ def _quantile(ignore_nan: bool, self: Any, q: Any, dim: int | None, keepdim: boo
     axis = None if dim is None else normalize_dim(dim, self.dim())
     ordered = _lines(self, axis)
     kept = [1] * self.dim() if axis is None else [1 if d == axis else n for d, n in enumerate(self.shape)]
-    lines = aten.view(ordered, (*(kept if keepdim else _dropped(kept, axis)), ordered.shape[-1]))
+    lines = aten.view(ordered, (*(kept if keepdim else _without_axis(kept, axis)), ordered.shape[-1]))
     values = _interpolate(lines, _ranks(lines, aten.reshape(q, (-1,)), ignore_nan), interpolation)
     if q.dim():
         values = aten.transpose_(aten.unsqueeze_(values, 0), 0, -1)
     return aten.squeeze_(values, -1)
 
 
-def _dropped(sizes: list[int], axis: int | None) -> list[int]:
+def _without_axis(sizes: list[int], axis: int | None) -> list[int]:
     return [] if axis is None else sizes[:axis] + sizes[axis + 1:]
 
 

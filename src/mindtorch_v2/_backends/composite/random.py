@@ -23,7 +23,7 @@ def _draws_directly(device: Any) -> bool:
     return _observer.active is None and device.type == "cpu"
 
 
-def _drawn(numbers: Any, kind: dt.dtype) -> Any:
+def _cast_draws(numbers: Any, kind: dt.dtype) -> Any:
     """A tensor of numbers that were drawn: those of a type that numpy lacks come in a wider one, already rounded."""
     return wrap(numbers if numbers.dtype == kind.np else numbers.astype(kind.np), kind)
 
@@ -33,7 +33,7 @@ def _drawn(numbers: Any, kind: dt.dtype) -> Any:
 def rand(size: Sequence[int], generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
     kind = dtype or dt.get_default_dtype()
     if _draws_directly(device):
-        return _drawn(stream_of(generator).uniform(counted_sizes(size), kind.np), kind)
+        return _cast_draws(stream_of(generator).uniform(counted_sizes(size), kind.np), kind)
     return aten.uniform_(aten.empty(size, dtype=kind, device=device), 0.0, 1.0, generator=generator)
 
 
@@ -47,7 +47,7 @@ def normal_sized(mean: float, std: float, size: Sequence[int], generator: Any, d
                  pin_memory: Any) -> Any:
     kind = dtype or dt.get_default_dtype()
     if _draws_directly(device):
-        return _drawn(stream_of(generator).normal(counted_sizes(size), kind.np, mean, std), kind)
+        return _cast_draws(stream_of(generator).normal(counted_sizes(size), kind.np, mean, std), kind)
     return aten.normal_(aten.empty(size, dtype=kind, device=device), mean, std, generator=generator)
 
 
@@ -56,7 +56,7 @@ def randint_low(low: int, high: int, size: Sequence[int], generator: Any, dtype:
                 pin_memory: Any) -> Any:
     kind = dtype or dt.int64
     if _draws_directly(device):
-        return _drawn(stream_of(generator).random_int(counted_sizes(size), kind.np, low, high), kind)
+        return _cast_draws(stream_of(generator).random_int(counted_sizes(size), kind.np, low, high), kind)
     return aten.random_(aten.empty(size, dtype=kind, device=device), low, high, generator=generator)
 
 
@@ -121,7 +121,7 @@ def _mask(input: Any, p: float, by_feature: bool) -> Any:
     """Ones where a value is kept, zeros elsewhere."""
     if _observer.active is None and input._keys & CPU and (by_feature or input._array.flags.c_contiguous):
         shape = _feature_shape(input) if by_feature else input._array.shape
-        return _drawn(stream_of(None).bernoulli_scalar(shape, input._array.dtype, 1 - p), input.dtype)
+        return _cast_draws(stream_of(None).bernoulli_scalar(shape, input._array.dtype, 1 - p), input.dtype)
     made = aten.new_empty(input, _feature_shape(input)) if by_feature else aten.empty_like(input)
     return aten.bernoulli_(made, 1 - p)
 

@@ -77,7 +77,7 @@ def _column(weights: np.ndarray, axis: int, dtype: Any) -> np.ndarray:
     return weights.astype(dtype, copy=False).reshape(-1, *(1,) * (-axis - 1))
 
 
-def _sized(a: np.ndarray, axis: int, size: int) -> tuple[int, ...]:
+def _shape_with(a: np.ndarray, axis: int, size: int) -> tuple[int, ...]:
     return (*a.shape[:axis], size, *a.shape[a.ndim + axis + 1:])
 
 
@@ -88,7 +88,7 @@ def apply_map(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
         if tap.segments is None:
             part = x.take(tap.places, axis=axis)
         else:
-            part = np.empty(_sized(x, axis, len(tap.places)), x.dtype)
+            part = np.empty(_shape_with(x, axis, len(tap.places)), x.dtype)
             for target, source, _ in tap.segments:
                 part[along(axis, target)] = x[along(axis, source)]
         if tap.weights is not None:
@@ -100,7 +100,7 @@ def apply_map(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
     return total
 
 
-def _merged(taps: Sequence[Tap]) -> list[tuple[np.ndarray, np.ndarray]]:
+def _merge_taps(taps: Sequence[Tap]) -> list[tuple[np.ndarray, np.ndarray]]:
     """Places and weights of the taps, with weights of one place added up (at the edges); empty where every weight is 1."""
     found = [(tap.places, tap.weights.astype(np.float64)) for tap in taps if tap.weights is not None]
     for i, (places, weights) in enumerate(found):
@@ -113,14 +113,14 @@ def _merged(taps: Sequence[Tap]) -> list[tuple[np.ndarray, np.ndarray]]:
 
 def _map_bytes(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
     """The map of bytes with weights that are whole numbers of at most 15 bits, rounded to bytes."""
-    weighted = _merged(taps)
+    weighted = _merge_taps(taps)
     if not weighted:
         return x
     largest = max(float(np.max(weights, initial=0.0)) for _, weights in weighted)
     bits = 0
     while bits < 22 and int(0.5 + largest * (1 << (bits + 1))) < 1 << 15:
         bits += 1
-    total = np.full(_sized(x, axis, len(taps[0].places)), 1 << (bits - 1), np.int64)
+    total = np.full(_shape_with(x, axis, len(taps[0].places)), 1 << (bits - 1), np.int64)
     for places, weights in weighted:
         whole = np.trunc(weights * (1 << bits) + np.copysign(0.5, weights))
         total += x.take(places, axis=axis) * _column(whole, axis, np.int64)
@@ -135,7 +135,7 @@ def resize_bytes(x: np.ndarray, vertical: Sequence[Tap], horizontal: Sequence[Ta
 
 def apply_transpose(g: np.ndarray, axis: int, taps: Sequence[Tap], size: int) -> np.ndarray:
     """The transposed map: every input position collects from the outputs that read it."""
-    out = np.zeros(_sized(g, axis, size), g.dtype)
+    out = np.zeros(_shape_with(g, axis, size), g.dtype)
     for tap in taps:
         part = g if tap.weights is None else g * _column(tap.weights, axis, g.dtype)
         if tap.segments is None:
@@ -226,7 +226,7 @@ _FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {   # and 
     "linear_aa": (_triangle, 2), "cubic_aa": (_cubic_filter, 4), "lanczos_aa": (_lanczos_filter, 6)}
 
 
-def _filtered(method: str, size: int, out: int, corners: bool, scale: float | None, real: Any) -> tuple[Tap, ...]:
+def _filter_taps(method: str, size: int, out: int, corners: bool, scale: float | None, real: Any) -> tuple[Tap, ...]:
     function, reach = _FILTERS[method]
     if corners:
         step = real(size - 1) / real(out - 1) if out > 1 else real(0)
@@ -251,7 +251,7 @@ _METHODS: dict[str, Callable[..., tuple[Tap, ...]]] = {"linear": _linear, "cubic
 def resizing_taps(method: str, size: int, out: int, corners: bool, scale: float | None, double: bool) -> tuple[Tap, ...]:
     """The map of one dimension: method "nearest", "exact", "linear" or "cubic", or with a filter "linear_aa", "cubic_aa", "lanczos_aa"."""
     if method in _FILTERS:
-        return _filtered(method, size, out, corners, scale, np.float64 if double else np.float32)
+        return _filter_taps(method, size, out, corners, scale, np.float64 if double else np.float32)
     if method in ("nearest", "exact"):
         return _nearest(size, out, scale, 0.5 if method == "exact" else 0.0)
     return _METHODS[method](size, out, corners, scale, np.float64 if double else np.float32)

@@ -21,7 +21,7 @@ Array = np.ndarray
 def empty(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Array:
     kind = (dtype or dt.get_default_dtype()).np
     if memory_format is not None and memory_format.name != "contiguous_format":
-        return _ordered(counted_sizes(size), kind, memory_format)
+        return _empty_in_format(counted_sizes(size), kind, memory_format)
     try:
         return np.empty(size, kind)
     except (ValueError, TypeError):
@@ -30,7 +30,7 @@ def empty(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
         raise
 
 
-def _ordered(shape: tuple[int, ...], kind: np.dtype[Any], memory_format: Any) -> Array:
+def _empty_in_format(shape: tuple[int, ...], kind: np.dtype[Any], memory_format: Any) -> Array:
     strides = ordered_strides(memory_format, shape)
     if strides is None:
         raise RuntimeError("unsupported memory format Preserve")

@@ -67,7 +67,7 @@ def _log_sum(*terms: np.ndarray) -> np.ndarray:
     return np.log(total) + safe
 
 
-def _shifted(a: np.ndarray, by: int) -> np.ndarray:
+def _shift(a: np.ndarray, by: int) -> np.ndarray:
     out = np.full_like(a, -np.inf)
     out[:, by:] = a[:, :a.shape[1] - by]
     return out
@@ -83,7 +83,7 @@ def _alpha(log_probs: np.ndarray, labels: np.ndarray) -> np.ndarray:
     alpha[:, 0, :2] = emitted[0, :, :2]
     for t in range(1, steps):
         before = alpha[:, t - 1]
-        alpha[:, t] = _log_sum(before, _shifted(before, 1), _shifted(before, 2) + skip) + emitted[t]
+        alpha[:, t] = _log_sum(before, _shift(before, 1), _shift(before, 2) + skip) + emitted[t]
     return alpha
 
 

@@ -33,7 +33,7 @@ def _factor(self: Any, alpha: Any, name: str) -> Any:
     return bool(alpha) if kind == "b" else alpha
 
 
-def _scaled(other: Operand, factor: Any) -> Any:
+def _times_alpha(other: Operand, factor: Any) -> Any:
     """other * factor; a factor of integers is one of their type."""
     return other * (as_element(other, factor) if isinstance(other, np.ndarray) and other.dtype.kind in "iu" else factor)
 
@@ -61,7 +61,7 @@ _remainder, _fmod, _floor_divide, _power = _wrapping(np.remainder), _wrapping(np
 def add(self: Operand, other: Operand, alpha: Any) -> Any:
     if alpha.__class__ is int and alpha == 1:
         return _add(self, other)
-    return _add(self, _scaled(other, _factor(self, alpha, "add")))
+    return _add(self, _times_alpha(other, _factor(self, alpha, "add")))
 
 
 def _scaled_into(self: np.ndarray, other: Operand, alpha: Any, ufunc: Any) -> None:
@@ -71,7 +71,7 @@ def _scaled_into(self: np.ndarray, other: Operand, alpha: Any, ufunc: Any) -> No
         return
     alpha = _factor(self, alpha, "add_" if ufunc is np.add else "sub_")
     if self.size <= BLOCK or not isinstance(other, np.ndarray) or other.shape != self.shape:
-        ufunc(self, _scaled(other, alpha), out=self)
+        ufunc(self, _times_alpha(other, alpha), out=self)
         return
     if self.dtype.kind in "iu":
         alpha = as_element(self, alpha)
@@ -108,7 +108,7 @@ def no_bool_operand(self: Any, other: Any, alpha: Any) -> None:
 @kernel("sub.Tensor")
 def sub(self: Operand, other: Operand, alpha: Any) -> Any:
     if alpha.__class__ is not int or alpha != 1:
-        other = _scaled(other, _factor(self, alpha, "sub"))
+        other = _times_alpha(other, _factor(self, alpha, "sub"))
     try:
         return _subtract(self, other)
     except TypeError:

@@ -71,14 +71,14 @@ def uniform(
     low_stored, high_stored = cast_scalar(low, kind), cast_scalar(high, kind)
 
     def piece(size: int) -> Array:
-        values = cast(_scaled(engine, size, kind, float(low), float(high)), kind)
+        values = cast(_scale(engine, size, kind, float(low), float(high)), kind)
         values[values == high_stored] = low_stored
         return values
 
     return filled(count, kind.store, piece).reshape(shape)
 
 
-def _scaled(
+def _scale(
     engine: GeneratorEngine, size: int, kind: Kind, low: float, high: float
 ) -> Array:
     """``low + (high - low) * u``, fused, in float64 or float32."""

@@ -17,19 +17,19 @@ _CUBIC = -0.75
 
 
 # --- from [-1, 1] to places in the image --------------------------------------------------------------------------------
-def _unnormalized(x: np.ndarray, size: int, corners: bool) -> tuple[np.ndarray, float]:
+def _to_pixels(x: np.ndarray, size: int, corners: bool) -> tuple[np.ndarray, float]:
     """Places in pixels, and their derivative."""
     if corners:
         return (x + 1) * ((size - 1) / 2), (size - 1) / 2
     return ((x + 1) * size - 1) / 2, size / 2
 
 
-def _clipped(x: np.ndarray, size: int) -> tuple[np.ndarray, Any]:
+def _clip(x: np.ndarray, size: int) -> tuple[np.ndarray, Any]:
     """Places inside the image, and 0 where the border was taken, else 1."""
     return np.clip(x, 0, size - 1), (x > 0) & (x < size - 1)
 
 
-def _reflected(x: np.ndarray, size: int, corners: bool) -> tuple[np.ndarray, Any]:
+def _reflect(x: np.ndarray, size: int, corners: bool) -> tuple[np.ndarray, Any]:
     """Places mirrored at the edges until they are inside, and the sign of the last direction."""
     low, high = (0, 2 * (size - 1)) if corners else (-1, 2 * size - 1)
     if low == high:
@@ -45,13 +45,13 @@ def _reflected(x: np.ndarray, size: int, corners: bool) -> tuple[np.ndarray, Any
 
 def _places(x: np.ndarray, size: int, padding: int, corners: bool) -> tuple[np.ndarray, Any]:
     """Where to read, and the derivative with respect to the grid's number."""
-    places, slope = _unnormalized(x, size, corners)
+    places, slope = _to_pixels(x, size, corners)
     grad: Any = slope
     if padding == REFLECTION:
-        places, sign = _reflected(places, size, corners)
+        places, sign = _reflect(places, size, corners)
         grad = grad * sign
     if padding != ZEROS:
-        places, inside = _clipped(places, size)
+        places, inside = _clip(places, size)
         grad = grad * inside
     return places, grad
 
@@ -99,7 +99,7 @@ class _Sampling:
         for axis, size in enumerate(sizes):
             along = points[..., rank - 1 - axis]
             # In cubic mode neighbours, not the place itself, are brought inside.
-            place, slope = _unnormalized(along, size, corners) if mode == BICUBIC else _places(along, size, padding, corners)
+            place, slope = _to_pixels(along, size, corners) if mode == BICUBIC else _places(along, size, padding, corners)
             self.places.append(place)
             self.slopes.append(slope)
 
@@ -124,11 +124,11 @@ class _Sampling:
 
     def _inside(self, p: np.ndarray, size: int) -> np.ndarray:
         if self.padding == REFLECTION:
-            p, _ = _reflected(p, size, self.corners)
+            p, _ = _reflect(p, size, self.corners)
         return p if self.padding == ZEROS else np.clip(p, 0, size - 1)
 
 
-def _prepared(*arrays: np.ndarray) -> list[np.ndarray]:
+def _as_float_arrays(*arrays: np.ndarray) -> list[np.ndarray]:
     return [np.ascontiguousarray(a, np.float32 if a.dtype == np.float16 else None) for a in arrays]
 
 
@@ -136,7 +136,7 @@ def _prepared(*arrays: np.ndarray) -> list[np.ndarray]:
 def grid_sampler(input: np.ndarray, grid: np.ndarray, interpolation_mode: int, padding_mode: int, align_corners: bool) -> np.ndarray:
     if grid.dtype != input.dtype:
         raise RuntimeError(f"expected scalar type {type_word(input)} but found {type_word(grid)}")
-    x, places = _prepared(input, grid)
+    x, places = _as_float_arrays(input, grid)
     n, c, *sizes = x.shape
     image = x.reshape(n, c, prod(sizes))
     total: Any = np.zeros((n, c, prod(grid.shape[1:-1])), x.dtype)
@@ -149,7 +149,7 @@ def grid_sampler(input: np.ndarray, grid: np.ndarray, interpolation_mode: int, p
 @kernel("grid_sampler_2d_backward", "grid_sampler_3d_backward")
 def grid_sampler_backward(grad_output: np.ndarray, input: np.ndarray, grid: np.ndarray, interpolation_mode: int, padding_mode: int,
                           align_corners: bool, output_mask: Sequence[bool]) -> tuple[Any, ...]:
-    g, x, places = _prepared(grad_output, input, grid)
+    g, x, places = _as_float_arrays(grad_output, input, grid)
     n, c, *sizes = x.shape
     pixels = prod(sizes)
     g = g.reshape(n, c, prod(g.shape[2:]))

@@ -82,7 +82,7 @@ def _check_scatter(name: str, self: np.ndarray, dim: int, index: np.ndarray, src
     return target, places, axis
 
 
-def _used(src: Any, places: np.ndarray) -> Any:
+def _source_part(src: Any, places: np.ndarray) -> Any:
     """The part of `src` that the index covers."""
     if not isinstance(src, np.ndarray) or src.shape == places.shape:
         return src
@@ -120,7 +120,7 @@ def _write(target: np.ndarray, places: np.ndarray, axis: int, src: Any, ufunc: n
            include_self: bool = True) -> None:
     if places.size == 0:
         return
-    values = _used(src, places)
+    values = _source_part(src, places)
     flat: Any = target
     where: Any = element_index(places, axis)
     if target.flags.c_contiguous:  # flat positions are faster than coordinates

@@ -38,7 +38,7 @@ def _computing_type(name: str, x: np.ndarray, *parameters: np.ndarray | None) ->
     return dtype if dtype.char != "e" else np.dtype(np.float32)
 
 
-def _kept(x: np.ndarray, *parameters: np.ndarray | None) -> np.dtype[Any]:
+def _statistics_dtype(x: np.ndarray, *parameters: np.ndarray | None) -> np.dtype[Any]:
     """The type of statistics and of parameters' gradients: the parameters'."""
     for p in parameters:
         if p is not None:
@@ -99,7 +99,7 @@ def native_layer_norm(input: np.ndarray, normalized_shape: Ints, weight: np.ndar
         step = max(1, _BLOCK // length)
         pairs = [_normalize_rows(rows[i:i + step], w, b, eps, out[i:i + step]) for i in range(0, count, step)]
         mean, rstd = (np.concatenate(parts) for parts in zip(*pairs))
-    kept = _kept(input, weight, bias)
+    kept = _statistics_dtype(input, weight, bias)
     shape = (*input.shape[:axis], *(1,) * len(normalized_shape))
     return _as(out, input.dtype).reshape(input.shape), _as(mean, kept).reshape(shape), _as(rstd, kept).reshape(shape)
 
@@ -122,7 +122,7 @@ def native_layer_norm_backward(grad_out: np.ndarray, input: np.ndarray, normaliz
             part = slice(i, i + step)
             _layer_norm_block(g[part], x[part], mean[part], rstd[part], w, None if gx is None else gx[part], gw)
     gb = sum_over(g, 0) if to_bias else None
-    kept = _kept(input, weight, bias)
+    kept = _statistics_dtype(input, weight, bias)
     shape = tuple(normalized_shape)
     return (None if gx is None else _as(gx, input.dtype).reshape(input.shape),
             None if gw is None else _as(gw, kept).reshape(shape), None if gb is None else _as(gb, kept).reshape(shape))
@@ -180,7 +180,7 @@ def native_batch_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.nda
     channels = input.shape[1] if input.ndim > 1 else 0
     check_channels(channels, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     dtype = _computing_type("batch_norm", input, weight, bias, running_mean, running_var)
-    kept = _kept(input, weight, bias, running_mean)
+    kept = _statistics_dtype(input, weight, bias, running_mean)
     if training and not input.size:
         raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     x = _channels_apart(input, dtype)
@@ -235,7 +235,7 @@ def native_batch_norm_backward(grad_out: np.ndarray, input: np.ndarray, weight: 
         gx *= scale[:, None]
     elif to_input:
         gx = g * scale[:, None]
-    kept = _kept(input, weight)
+    kept = _statistics_dtype(input, weight)
     return (None if gx is None else laid_out_like(_as(gx, input.dtype).reshape(input.shape), input),
             _as(products * rstd, kept) if to_weight and products is not None else None,
             _as(total, kept) if to_bias and total is not None else None)
@@ -257,7 +257,7 @@ def native_group_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.nda
         by_channel *= (scale if weight is None else scale * weight)[:, :, None]
         if bias is not None:
             by_channel += bias[:, None]
-    kept = _kept(input, weight, bias)
+    kept = _statistics_dtype(input, weight, bias)
     shaped = laid_out_like(_as(out, input.dtype).reshape(input.shape), input)
     return shaped, _as(mean, kept).reshape(N, group), _as(rstd, kept).reshape(N, group)
 
@@ -275,7 +275,7 @@ def native_group_norm_backward(grad_out: np.ndarray, input: np.ndarray, mean: np
     products = np.vecdot(g, by_channel)
     totals = sum_over(g, 2)
     scale = np.repeat(rstd, each, axis=1)
-    kept = _kept(input, weight)
+    kept = _statistics_dtype(input, weight)
     to_input, to_weight, to_bias = output_mask
     gx = None
     if to_input:

@@ -139,7 +139,7 @@ def _divisors(space: tuple[int, ...], windows: Windows, include_pad: bool) -> An
     return int(counts.flat[0]) if counts.size and (counts == counts.flat[0]).all() else counts
 
 
-def _divided(total: np.ndarray, divisor: Any) -> np.ndarray:
+def _divide_in_place(total: np.ndarray, divisor: Any) -> np.ndarray:
     """`total` divided in place; integers are cut towards zero."""
     if total.dtype.kind == "f":
         total /= divisor if isinstance(divisor, int) else divisor.astype(total.dtype)
@@ -157,13 +157,13 @@ def avg_pool(x: np.ndarray, windows: Windows, include_pad: bool, divisor: int | 
         total = parts[0].copy() if k == 1 else np.add(parts[0], parts[1])
         for part in parts[2:]:
             total += part
-    return _divided(total, divisor or _divisors(x.shape[-rank:], windows, include_pad))
+    return _divide_in_place(total, divisor or _divisors(x.shape[-rank:], windows, include_pad))
 
 
 def avg_pool_backward(grad: np.ndarray, space: Ints, windows: Windows, include_pad: bool, divisor: int | None) -> np.ndarray:
     """The transpose of `avg_pool`: every input receives its share from the windows it lies in."""
     rank = len(windows.out)
-    share = _divided(np.array(grad), divisor or _divisors(tuple(space), windows, include_pad))
+    share = _divide_in_place(np.array(grad), divisor or _divisors(tuple(space), windows, include_pad))
     for axis in range(-rank, 0):
         k, s, o, p = windows.kernel[axis], windows.stride[axis], windows.out[axis], windows.padding[axis]
         whole = max((o - 1) * s + k, space[axis] + p)

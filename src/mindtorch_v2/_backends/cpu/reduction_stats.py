@@ -189,17 +189,17 @@ def _median_dim(self: np.ndarray, dim: int, keepdim: bool, ignore_nan: bool) -> 
     nans = _nan_count(lines)
     if not np.any(nans):
         values, where = nth(lines, (n - 1) // 2)
-        return _kept(values, axis, keepdim), _kept(where, axis, keepdim)
+        return _with_kept_axis(values, axis, keepdim), _with_kept_axis(where, axis, keepdim)
     order = np.argsort(lines, axis=-1, kind="stable")
     if ignore_nan:
         place = np.maximum(n - nans - 1, 0) // 2
     else:  # with NaNs, the first of them is the median
         place = np.where(nans > 0, n - nans, (n - 1) // 2)
     values, where = _pick(lines, order, np.broadcast_to(place, lines.shape[:-1]))
-    return _kept(values, axis, keepdim), _kept(where, axis, keepdim)
+    return _with_kept_axis(values, axis, keepdim), _with_kept_axis(where, axis, keepdim)
 
 
-def _kept(a: np.ndarray, axis: int, keepdim: bool) -> np.ndarray:
+def _with_kept_axis(a: np.ndarray, axis: int, keepdim: bool) -> np.ndarray:
     return contiguous(np.expand_dims(a, axis) if keepdim else a)
 
 
@@ -224,7 +224,7 @@ def mode(self: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
     places = np.arange(n)
     run = places - np.maximum.accumulate(np.where(starts, places, 0), axis=-1)  # length so far of the run of equal values
     values, where = _pick(lines, order, run.argmax(axis=-1))
-    return _kept(values, axis, keepdim), _kept(where, axis, keepdim)
+    return _with_kept_axis(values, axis, keepdim), _with_kept_axis(where, axis, keepdim)
 
 
 # --- histograms ---------------------------------------------------------------------------------------------------------

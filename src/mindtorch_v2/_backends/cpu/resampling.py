@@ -115,7 +115,7 @@ for _name, _rank in UPSAMPLINGS.items():
 
 
 # --- sliding blocks -----------------------------------------------------------------------------------------------------
-def _batched(run: Callable[..., np.ndarray], x: np.ndarray, rank: int, *form: Any) -> np.ndarray:
+def _run_as_batch(run: Callable[..., np.ndarray], x: np.ndarray, rank: int, *form: Any) -> np.ndarray:
     return run(x, *form) if x.ndim == rank else run(x[None], *form)[0]
 
 
@@ -128,7 +128,7 @@ def im2col(self: np.ndarray, kernel_size: Ints, dilation: Ints, padding: Ints, s
     def run(x: np.ndarray) -> np.ndarray:
         blocks = block_counts(x.shape[2:], kernel_size, dilation, padding, stride)
         return window_view(pad_space(x, padding), kernel_size, blocks, stride, dilation, False).copy()
-    return _batched(run, self, 4).reshape(shape)
+    return _run_as_batch(run, self, 4).reshape(shape)
 
 
 @kernel("col2im")
@@ -145,7 +145,7 @@ def col2im(self: np.ndarray, output_size: Ints, kernel_size: Ints, dilation: Int
         for i, (_, window) in enumerate(tap_slices(kernel_size, blocks, stride, dilation)):
             total[inside(window)] += columns[:, :, i]
         return crop_space(total, padding)
-    return _batched(run, self, 3)
+    return _run_as_batch(run, self, 3)
 
 
 # --- shuffling ----------------------------------------------------------------------------------------------------------

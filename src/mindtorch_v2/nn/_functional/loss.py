@@ -22,7 +22,7 @@ def _warn_sizes(input: Tensor, target: Tensor) -> None:
                       "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=4)
 
 
-def _reduced(loss: Tensor, reduction: str) -> Tensor:
+def _reduce(loss: Tensor, reduction: str) -> Tensor:
     """`loss` after a reduction given by name."""
     if reduction == "none":
         return loss
@@ -45,7 +45,7 @@ def _pairwise(op: Callable[..., Tensor], input: Tensor, target: Tensor, reductio
         raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
     if reduction == "mean" and not parameters:
         return aten.sum(weighted) / aten.sum(weight)
-    return _reduced(weighted, reduction)
+    return _reduce(weighted, reduction)
 
 
 # --- differences ----------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     loss = loss.sum(dim=last) / input.size(last)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
-    return _reduced(loss, reduction)
+    return _reduce(loss, reduction)
 
 
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
@@ -207,7 +207,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
     loss = 0.5 * (aten.log(variance) + (input - target) ** 2 / variance)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
-    return _reduced(loss, reduction)
+    return _reduce(loss, reduction)
 
 
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
@@ -264,4 +264,4 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     to_positive, to_negative = distance(anchor, positive), distance(anchor, negative)
     if swap:
         to_negative = aten.minimum(to_negative, distance(positive, negative))
-    return _reduced(aten.clamp_min(margin + to_positive - to_negative, 0), reduction)
+    return _reduce(aten.clamp_min(margin + to_positive - to_negative, 0), reduction)

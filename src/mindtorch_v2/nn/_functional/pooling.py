@@ -60,7 +60,7 @@ def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-def _filled(output_size: Any, input: Tensor, n: int) -> Any:
+def _output_sizes(output_size: Any, input: Tensor, n: int) -> Any:
     """An adaptive output size with None replaced by the input's size."""
     if isinstance(output_size, int):
         return output_size
@@ -71,12 +71,12 @@ def _filled(output_size: Any, input: Tensor, n: int) -> Any:
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of windows chosen so that the output has `output_size`."""
-    return aten.adaptive_avg_pool2d(input, _filled(output_size, input, 2))
+    return aten.adaptive_avg_pool2d(input, _output_sizes(output_size, input, 2))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of windows chosen so that the output has `output_size`."""
-    return aten.adaptive_avg_pool3d(input, _filled(output_size, input, 3))
+    return aten.adaptive_avg_pool3d(input, _output_sizes(output_size, input, 3))
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
@@ -87,13 +87,13 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum of windows chosen so that the output has `output_size`."""
-    made = aten.adaptive_max_pool2d(input, _filled(output_size, input, 2))
+    made = aten.adaptive_max_pool2d(input, _output_sizes(output_size, input, 2))
     return made if return_indices else made[0]
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum of windows chosen so that the output has `output_size`."""
-    made = aten.adaptive_max_pool3d(input, _filled(output_size, input, 3))
+    made = aten.adaptive_max_pool3d(input, _output_sizes(output_size, input, 3))
     return made if return_indices else made[0]
 
 

@@ -28,7 +28,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
     __str__ = __repr__
 
 
-def _quoted(keys: list[str]) -> str:
+def _quote_keys(keys: list[str]) -> str:
     return ", ".join(f'"{k}"' for k in keys)
 
 
@@ -237,9 +237,9 @@ class StateMixin:
         load(self, entries)
         if strict:
             if unexpected:
-                errors.insert(0, f"Unexpected key(s) in state_dict: {_quoted(unexpected)}. ")
+                errors.insert(0, f"Unexpected key(s) in state_dict: {_quote_keys(unexpected)}. ")
             if missing:
-                errors.insert(0, f"Missing key(s) in state_dict: {_quoted(missing)}. ")
+                errors.insert(0, f"Missing key(s) in state_dict: {_quote_keys(missing)}. ")
         if errors:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
         return _IncompatibleKeys(missing, unexpected)

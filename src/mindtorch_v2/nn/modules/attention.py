@@ -89,7 +89,7 @@ class MultiheadAttention(Module):
         attn_mask = F._canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, check_other=False)
         swap = self.batch_first and query.dim() == 3
         if swap:
-            query, key, value = _swapped(query, key, value)
+            query, key, value = _swap_batch_and_length(query, key, value)
         separate = not self._qkv_same_embed_dim
         out, weights = F.multi_head_attention_forward(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
@@ -116,7 +116,7 @@ class MultiheadAttention(Module):
         return merged, kind
 
 
-def _swapped(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _swap_batch_and_length(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Batch and sequence swapped; tensors that were the same stay the same, so that projections are shared."""
     if key is value:
         if query is key:

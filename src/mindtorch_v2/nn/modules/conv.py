@@ -121,7 +121,7 @@ class _Forward(_ConvNd):
                          padding if isinstance(padding, str) else expand(padding), expand(dilation), False,
                          (0,) * self._n, groups, bias, padding_mode, device, dtype)
 
-    def _padded(self, input: Tensor) -> Tensor:
+    def _pad_input(self, input: Tensor) -> Tensor:
         return F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
 
 
@@ -135,7 +135,7 @@ class Conv1d(_Forward):
 
     def forward(self, input: Tensor) -> Tensor:
         if self.padding_mode != "zeros":
-            return F.conv1d(self._padded(input), self.weight, self.bias, self.stride, _single(0), self.dilation, self.groups)
+            return F.conv1d(self._pad_input(input), self.weight, self.bias, self.stride, _single(0), self.dilation, self.groups)
         return F.conv1d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
 
@@ -154,7 +154,7 @@ class Conv2d(_Forward):
 
     def forward(self, input: Tensor) -> Tensor:
         if self.padding_mode != "zeros":
-            return F.conv2d(self._padded(input), self.weight, self.bias, self.stride, _pair(0), self.dilation, self.groups)
+            return F.conv2d(self._pad_input(input), self.weight, self.bias, self.stride, _pair(0), self.dilation, self.groups)
         return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
 
@@ -165,7 +165,7 @@ class Conv3d(_Forward):
 
     def forward(self, input: Tensor) -> Tensor:
         if self.padding_mode != "zeros":
-            return F.conv3d(self._padded(input), self.weight, self.bias, self.stride, _triple(0), self.dilation, self.groups)
+            return F.conv3d(self._pad_input(input), self.weight, self.bias, self.stride, _triple(0), self.dilation, self.groups)
         return F.conv3d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
 

@@ -10,7 +10,7 @@ from ..._tensor import Parameter, Tensor
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
 
-def _folded(weight: Tensor, bias: Tensor | None, mean: Tensor, var: Tensor, eps: float, scale: Tensor | None, shift: Tensor | None,
+def _fuse_batch_norm(weight: Tensor, bias: Tensor | None, mean: Tensor, var: Tensor, eps: float, scale: Tensor | None, shift: Tensor | None,
             shape: list[int]) -> tuple[Parameter, Parameter]:
     bias = aten.zeros_like(mean) if bias is None else bias
     scale = aten.ones_like(mean) if scale is None else scale
@@ -26,13 +26,13 @@ def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, b
                          bn_b: Tensor | None, transpose: bool = False) -> tuple[Parameter, Parameter]:
     """The weight and bias of one convolution that does what a convolution and a batch norm do."""
     shape = [1, -1] if transpose else [-1, 1]
-    return _folded(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape + [1] * (conv_w.dim() - 2))
+    return _fuse_batch_norm(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape + [1] * (conv_w.dim() - 2))
 
 
 def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor,
                            bn_b: Tensor) -> tuple[Parameter, Parameter]:
     """The weight and bias of one linear layer that does what a linear layer and a batch norm do."""
-    return _folded(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
+    return _fuse_batch_norm(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 
 def _fused_copy(layer: Any, bn: Any, fuse: Any, **options: Any) -> Any:

@@ -51,10 +51,10 @@ def bf16_compress_hook(process_group: Any, bucket: Any) -> Any:
 
 def _wrapped(dtype_name: str, hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def wrapper(state: Any, bucket: Any) -> Any:
-        from .... import __getattr__ as torch_name
+        from .... import _dtype
 
         buffer = bucket.buffer()
-        bucket.set_buffer(buffer.to(torch_name(dtype_name)))
+        bucket.set_buffer(buffer.to(getattr(_dtype, dtype_name)))
         return hook(state, bucket).then(lambda done: buffer.copy_(done.value()))
 
     return wrapper

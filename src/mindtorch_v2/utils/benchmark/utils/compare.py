@@ -97,7 +97,7 @@ class _Table:
             if row[0] != threads:
                 threads = row[0]
                 lines.append(f"{threads} threads: ".ljust(len(header), "-"))
-            cells = [self._colored(cells[i].center(width), row, title) for cells, width, title in zip(columns, widths, self.columns)]
+            cells = [self._color(cells[i].center(width), row, title) for cells, width, title in zip(columns, widths, self.columns)]
             lines.append("  |  ".join([names[i], *cells]))
         lines += ["", f"Times are in {common.unit_to_english(self.unit)}s ({self.unit})."]
         if self.warn and any(result.has_warnings for result in self.results):
@@ -133,7 +133,7 @@ class _Table:
             texts.append(f"{value:>{width}.{decimals}f}{notes[id(result)]:<{note_width}}")
         return texts
 
-    def _colored(self, text: str, row: _Row, title: str) -> str:
+    def _color(self, text: str, row: _Row, title: str) -> str:
         result = self.cell.get((row, title))
         if result is None or self.colorize is Colorize.NONE:
             return text

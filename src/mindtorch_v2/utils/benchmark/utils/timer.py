@@ -61,7 +61,7 @@ class Timer:
             raise ValueError(f"global_setup is C++ only, got `{global_setup}`. Most likely this code can simply be moved to `setup`.")
         self._globals = {"torch": sys.modules[_ROOT], **(globals or {})}
         self._language = Language.PYTHON
-        stmt, setup = _dedented(stmt), _dedented(setup)
+        stmt, setup = _dedent(stmt), _dedent(setup)
         self._timer = self._timer_cls(stmt=stmt, setup=setup, timer=timer, globals=self._globals)
         self._task_spec = common.TaskSpec(stmt=stmt, setup=setup, global_setup=global_setup, label=label, sub_label=sub_label,
                                           description=description, env=env, num_threads=num_threads)
@@ -74,7 +74,7 @@ class Timer:
         """One measurement of so many runs, after a hundredth of them to warm up."""
         with common.set_torch_threads(self._task_spec.num_threads):
             self._timeit(max(number // 100, 2))
-            return self._measured(number, [self._timeit(number)])
+            return self._measurement(number, [self._timeit(number)])
 
     def repeat(self, repeat: int = -1, number: int = -1) -> None:
         raise NotImplementedError("See `Timer.blocked_autorange.`")
@@ -82,7 +82,7 @@ class Timer:
     def autorange(self, callback: Callable[[int, float], NoReturn] | None = None) -> None:
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
-    def _measured(self, number: int, times: list[float]) -> common.Measurement:
+    def _measurement(self, number: int, times: list[float]) -> common.Measurement:
         return common.Measurement(number_per_run=number, raw_times=times, task_spec=self._task_spec)
 
     def _estimate_block_size(self, min_run_time: float) -> int:
@@ -119,7 +119,7 @@ class Timer:
         number = self._estimate_block_size(min_run_time)
         times = self._threaded_measurement_loop(number, lambda: self._timeit(number), lambda times: True, min_run_time=min_run_time,
                                                 callback=callback)
-        return self._measured(number, times)
+        return self._measurement(number, times)
 
     def adaptive_autorange(self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0,
                            callback: Callable[[int, float], NoReturn] | None = None) -> common.Measurement:
@@ -127,10 +127,10 @@ class Timer:
         number = self._estimate_block_size(min_run_time=0.05)
 
         def is_enough(times: list[float]) -> bool:
-            return len(times) > 3 and self._measured(number, times).meets_confidence(threshold)
+            return len(times) > 3 and self._measurement(number, times).meets_confidence(threshold)
 
         times = self._threaded_measurement_loop(number, lambda: self._timeit(number), is_enough, min_run_time, max_run_time, callback)
-        return self._measured(number, times)
+        return self._measurement(number, times)
 
     def collect_callgrind(self, number: int = 100, *, repeats: int | None = None, collect_baseline: bool = True,
                           retain_out_file: bool = False) -> Any:
@@ -138,6 +138,6 @@ class Timer:
         raise NotImplementedError("collect_callgrind() is not available; use blocked_autorange() or adaptive_autorange()")
 
 
-def _dedented(code: str) -> str:
+def _dedent(code: str) -> str:
     """Code without the indentation it shares, and without the line break after an opening quote."""
     return textwrap.dedent(code).removeprefix("\n").rstrip()
