@@ -1,6 +1,7 @@
 """Plans say what declarations say, and both executors do what a plan says."""
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import _native
 from mindtorch_v2._dispatch import aten
 from mindtorch_v2._dispatch.call import runner
+from mindtorch_v2._dispatch.dispatcher import dispatch_with_keyset
 from mindtorch_v2._dispatch.plan import ArgumentKind, CallPlan, Makes, ResultType, SavedKind, plan_of
 from mindtorch_v2._dispatch.registry import COMPOSITES, KERNELS, STEPS, STEPWISE
 from mindtorch_v2._dispatch.steps import StepsKind
@@ -199,3 +201,53 @@ def test_both_executors_give_the_same(name: str, grad: bool) -> None:
             (made, events), (expected, expected_events) = _observed(native, CALLS[name](), **flags), _observed(python, CALLS[name](), **flags)
             assert events == expected_events
             assert _comparable(name, made) == _comparable(name, expected)
+
+
+# --- where calls go ---------------------------------------------------------------------------------------------------------
+def _transformer() -> Callable[[], None]:
+    model = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.1, batch_first=True)
+    optimizer = torch.optim.AdamW(model.parameters())
+    x = torch.randn(2, 5, 16)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), x).backward()
+        optimizer.step()
+    return step
+
+
+def _convolutions() -> Callable[[], None]:
+    nn = torch.nn
+    model = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 5))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    x, y = torch.randn(2, 3, 8, 8), torch.tensor([1, 3])
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        loss.item()
+    return step
+
+
+@needs_core
+@pytest.mark.parametrize("build", [_transformer, _convolutions])
+def test_observed_calls_stay_in_c(build: Any) -> None:
+    """A profile does not send operators to Python: only writes into tensors that have a history go there, observed or not."""
+    entered: list[str] = []
+
+    def watch(frame: Any, event: str, arg: Any) -> None:
+        if event == "call" and frame.f_code is dispatch_with_keyset.__code__:
+            entered.append(frame.f_locals["op"].name)
+
+    step = build()
+    with torch.profiler.profile():
+        step()
+        step()      # every kernel is found
+        sys.setprofile(watch)
+        try:
+            step()
+        finally:
+            sys.setprofile(None)
+    assert [name for name in entered if not find(name).writes] == [] and len(entered) <= 3
