@@ -293,28 +293,10 @@ def test_the_clock_agrees_with_pythons():
 
 
 @needs_native
-def test_events_end_where_a_function_raises():
-    def work(recorder: Any) -> None:
-        def fails() -> None:
-            recorder.enter_op(MUL, (), -1)
-            try:
-                raise KeyError("inside")
-            finally:
-                recorder.leave()
-        with pytest.raises(KeyError, match="inside"):
-            recorder.run_op(ADD, (), -1, fails)
-        recorder.mark_ops(MUL, (_X,), ADD, (_Y,))
-
-    store = record(NativeRecorder, work)
-    assert [store.name_of(r) for r in range(4)] == ["aten::add", "aten::mul", "aten::mul", "aten::add"]
-    assert store.parent.tolist() == [-1, 0, -1, -1] and not store.flags.any()
-
-
-@needs_native
 def test_wrong_calls_raise_and_leave_nothing_open():
     def work(recorder: Any) -> None:
         for call in (lambda: recorder.enter_op(ADD), lambda: recorder.enter_op(ADD, (), "x"), lambda: recorder.enter_node(1, 2),
-                     lambda: recorder.run_op(ADD, (), -1), lambda: recorder.enter_scope(), lambda: recorder.renew([]),
+                     lambda: recorder.enter_scope(), lambda: recorder.renew([]),
                      lambda: recorder.bind(3), lambda: split_rows([(bytearray(3), 0, 5)])):
             with pytest.raises((TypeError, ValueError)):
                 call()

@@ -114,18 +114,6 @@ int watch_memory(PyObject *array)
     return done ? 0 : -1;
 }
 
-PyObject *core_watch(PyObject *self, PyObject *tensor)
-{
-    (void)self;
-    if (!PyObject_TypeCheck(tensor, &TensorFields_Type) || !((Tensor *)tensor)->array) {
-        PyErr_SetString(PyExc_TypeError, "expected a tensor");
-        return NULL;
-    }
-    if (watch_memory(((Tensor *)tensor)->array) < 0)
-        return NULL;
-    Py_RETURN_NONE;
-}
-
 PyObject *memory_configure(PyObject *module, PyObject *function)
 {
     (void)module;

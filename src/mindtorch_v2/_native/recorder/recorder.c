@@ -453,29 +453,6 @@ static PyObject *leave(Core *self, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
-static PyObject *run_op(Core *self, PyObject *const *args, Py_ssize_t count)
-{
-    /* run_op(op, args, sequence_nr, function, *arguments): what the function returns, called inside the operator's event. */
-    if (check_count(count, 4, 1000) < 0 || begin_op(self, args[0], args[1], args[2]) < 0)
-        return NULL;
-    PyObject *made = PyObject_Vectorcall(args[3], args + 4, (size_t)(count - 4), NULL);
-    if (core_end_op(self, made != NULL) < 0)
-        Py_CLEAR(made);
-    return made;
-}
-
-static PyObject *mark_ops(Core *self, PyObject *const *args, Py_ssize_t count)
-{
-    /* mark_ops(op, args, op, args, ...): events of operators that have nothing to do, one after another. */
-    static PyObject *no_number;
-    if (!no_number && !(no_number = PyLong_FromLong(-1)))
-        return NULL;
-    for (Py_ssize_t i = 0; i + 1 < count; i += 2)
-        if (begin_op(self, args[i], args[i + 1], no_number) < 0 || end_event(self) < 0)
-            return NULL;
-    Py_RETURN_NONE;
-}
-
 static PyObject *clock_now(Core *self, PyObject *Py_UNUSED(ignored))
 {
     int64_t now = core_now(self);
@@ -589,10 +566,7 @@ static PyMethodDef methods[] = {
     {"enter_node", (PyCFunction)(void (*)(void))enter_node, METH_FASTCALL, "The engine evaluates or applies a node."},
     {"enter_scope", (PyCFunction)(void (*)(void))enter_scope, METH_FASTCALL, "A user scope begins."},
     {"leave", (PyCFunction)leave, METH_NOARGS, "The innermost open event of the calling thread ends."},
-    {"run_op", (PyCFunction)(void (*)(void))run_op, METH_FASTCALL, "Calls a function inside the event of an operator."},
-    {"mark_ops", (PyCFunction)(void (*)(void))mark_ops, METH_FASTCALL, "Events of operators that have nothing to do."},
     {"clock_now", (PyCFunction)clock_now, METH_NOARGS, "The time that a row would get."},
-    {"watch", core_watch, METH_O, "Reports the memory of a fresh tensor on the CPU."},
     {"note_allocated", (PyCFunction)(void (*)(void))core_allocated, METH_FASTCALL, "Memory came to life."},
     {"note_freed", (PyCFunction)(void (*)(void))core_freed, METH_FASTCALL, "Memory is gone."},
     {"thread_buffer", (PyCFunction)thread_buffer, METH_NOARGS, "The calling thread's buffer, if it is recorded."},

@@ -283,7 +283,6 @@ void memory_note_end(int64_t block, int64_t address, int64_t nbytes);
 int64_t memory_last_record(void); /* of the calling thread: its number; -1 where it is not recorded */
 MemoryRow *memory_record(int64_t number,
                          int64_t block); /* of the calling thread, if it is about that block; else NULL */
-PyObject *core_watch(PyObject *self, PyObject *tensor);
 PyObject *core_allocated(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *core_freed(PyObject *self, PyObject *const *args, Py_ssize_t count);
 Buffer *core_buffer(Core *core); /* the calling thread's, NULL if not recorded */
