@@ -15,6 +15,7 @@ import numpy as np
 
 from ..analysis.advice import Facts, advice
 from ..analysis.device import DeviceUse, device_use
+from ..analysis.formatting import printable
 from ..analysis.modules import ModuleNode, module_report
 from ..analysis.operators import Operator, operators
 from ..analysis.phases import LABELS
@@ -173,7 +174,7 @@ def _device(use: DeviceUse) -> dict[str, Any]:
 def print_summary(answer: dict[str, Any], name: str, out: Terminal) -> None:
     """The answer for a person."""
     steps = answer["steps"]
-    out.line(out.style(name, "bold") + f": {answer['events']:,} events, {time(answer['window_ns'])}")
+    out.line(out.style(printable(name), "bold") + f": {answer['events']:,} events, {time(answer['window_ns'])}")
     out.line(out.style(answer["verdict"]["sentence"], "bold", "green"))
     if answer["dropped_events"]:
         out.line(out.style(f"{answer['dropped_events']:,} events were dropped.", "red"))
