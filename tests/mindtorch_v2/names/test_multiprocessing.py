@@ -38,7 +38,7 @@ PROGRAM = """
         assert t.tolist() == [1.0, 2.0, 0.0, 0.0]
         assert model.weight.tolist() == [[2.0, 2.0], [3.0, 3.0]] and isinstance(model.weight, torch.nn.Parameter)
         try:
-            mp.spawn(bad, nprocs=1)
+            mp.start_processes(bad, nprocs=1, start_method="fork")
         except mp.ProcessRaisedException as error:
             assert "Process 0 terminated with the following error" in str(error) and "ValueError: boom" in str(error)
             print("ok")
