@@ -53,8 +53,8 @@ class SparseTensor(Tensor):
     def is_cpu(self) -> bool:
         return self._parts[-1].is_cpu
 
-    @property
-    def requires_grad(self) -> bool:     # type: ignore[override,misc]
+    @property  # type: ignore[misc]
+    def requires_grad(self) -> bool:     # type: ignore[override]
         return self._parts[-1].requires_grad
 
     @property
@@ -65,8 +65,8 @@ class SparseTensor(Tensor):
     def is_leaf(self) -> bool:
         return self._parts[-1].is_leaf
 
-    @property
-    def grad(self) -> Any:               # type: ignore[override,misc]
+    @property  # type: ignore[misc]
+    def grad(self) -> Any:               # type: ignore[override]
         """The gradient of the values, as a sparse tensor with the same positions."""
         g = self._parts[-1].grad
         if g is None or self._layout is not sparse_coo or self._is_coalesced:

@@ -2,6 +2,7 @@
 # ruff: noqa: F403  - the public names of each file are its __all__
 from . import (
     activation,
+    adaptive,
     attention,
     batchnorm,
     channelshuffle,
@@ -25,6 +26,7 @@ from . import (
     upsampling,
 )
 from .activation import *
+from .adaptive import *
 from .attention import *
 from .batchnorm import *
 from .channelshuffle import *
@@ -48,6 +50,7 @@ from .sparse import *
 from .transformer import *
 from .upsampling import *
 
-_FILES = (activation, attention, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold, instancenorm, linear,
-          loss, normalization, padding, parameter_containers, pixelshuffle, pooling, rnn, sparse, transformer, upsampling)
+_FILES = (activation, adaptive, attention, batchnorm, channelshuffle, container, conv, distance, dropout, flatten,
+          fold, instancenorm, linear, loss, normalization, padding, parameter_containers, pixelshuffle, pooling, rnn,
+          sparse, transformer, upsampling)
 __all__ = ["Module", *(name for file in _FILES for name in file.__all__ if name != "NonDynamicallyQuantizableLinear")]
