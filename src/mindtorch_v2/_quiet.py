@@ -30,7 +30,7 @@ def quiet(function: F, narrow: Callable[..., Any] | None = None) -> F:
     if native is not None:
         return native.Quiet(function, narrow)  # type: ignore[no-any-return]
     made: Any = _in_context(function, narrow)
-    return made if isinstance(function, np.ufunc) else wraps(function)(made)  # type: ignore[no-any-return]
+    return made if isinstance(function, np.ufunc) else wraps(function)(made)  # type: ignore[return-value]
 
 
 def _is_narrow(value: Any) -> bool:

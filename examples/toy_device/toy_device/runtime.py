@@ -163,7 +163,8 @@ def allocate(shape: tuple[int, ...], dtype: Any, strides: Any = None, owner: typ
         strides, nbytes = None, kind.itemsize * math.prod(shape)
     else:
         nbytes = kind.itemsize + sum((n - 1) * s for n, s in zip(shape, strides))
-    return np.ndarray(shape, kind, owner((max(nbytes, 1),), np.uint8), 0, strides)
+    made: np.ndarray = np.ndarray(shape, kind, owner((max(nbytes, 1),), np.uint8), 0, strides)
+    return made
 
 
 # --- random numbers -------------------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ class Watch:
     def start(self) -> int:
         self._users += 1
         runtime.watcher = self
-        return next(self._host.numbers)
+        return int(next(self._host.numbers))
 
     def stop(self, first: int) -> Result:
         runtime.synchronize()

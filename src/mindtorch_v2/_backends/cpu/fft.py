@@ -10,8 +10,8 @@ from ..._dispatch.registry import kernel
 from ..._ops.fft import transform_order
 
 # PyTorch's normalization: 0 none, 1 by the root of the number of points, 2 by their number; in numpy's words for each direction.
-_FORWARD = ("backward", "ortho", "forward")
-_INVERSE = ("forward", "ortho", "backward")
+_FORWARD: Any = ("backward", "ortho", "forward")
+_INVERSE: Any = ("forward", "ortho", "backward")
 
 
 def _transformed(self: np.ndarray, dim: Sequence[int], transform: Any, dtype: Any) -> np.ndarray:

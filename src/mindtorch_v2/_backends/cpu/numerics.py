@@ -32,9 +32,10 @@ def hash_tensor(self: np.ndarray, dim: Sequence[int], keepdim: bool, mode: int) 
     """The exclusive or of the elements' bits, as 64-bit words; integers and floats are widened first."""
     if mode != 0:
         raise RuntimeError("hash_tensor: only mode=0 (xor) is supported")
-    wide = self.astype(np.float64).view(np.uint64) if self.dtype.kind == "f" else self.astype(np.int64).view(np.uint64)
+    wide: Any = self.astype(np.float64).view(np.uint64) if self.dtype.kind == "f" else self.astype(np.int64).view(np.uint64)
     axes = tuple(d % max(self.ndim, 1) for d in dim) or tuple(range(self.ndim))
-    return np.bitwise_xor.reduce(wide, axes, keepdims=keepdim) if self.ndim else wide
+    xor: Any = np.bitwise_xor          # numpy's annotations know no tuple of axes here
+    return xor.reduce(wide, axes, keepdims=keepdim) if self.ndim else wide
 
 
 # --- histograms -------------------------------------------------------------------------------------------------------------

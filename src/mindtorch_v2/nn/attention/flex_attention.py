@@ -140,7 +140,8 @@ def flex_attention(query: Any, key: Any, value: Any, score_mod: Callable[..., An
         groups = query.size(1) // key.size(1)
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     scores = (query @ key.transpose(-2, -1)) * (1 / math.sqrt(query.size(-1)) if scale is None else scale)
-    places = _positions(*scores.shape, query.device)
+    b, h, q, kv = scores.shape
+    places = _positions(b, h, q, kv, query.device)
     if score_mod is not None:
         scores = score_mod(scores, *places)
     if block_mask is not None:
