@@ -21,9 +21,9 @@ MODULES = {
     "autograd.profiler": "The older profiler interface", "profiler": "The profiler", "utils.data": "Datasets and loaders",
     "utils.checkpoint": "Checkpointing", "utils.benchmark": "Timing of snippets", "utils.flop_counter": "Counting operations",
     "serialization": "Saving and loading", "overrides": "Subclasses of Tensor", "random": "The state of the generator", "npu": "Ascend NPU",
-    "amp": "Mixed precision", "fft": "Fourier transforms", "multiprocessing": "Processes that share memory",
+    "amp": "Mixed precision", "multiprocessing": "Processes that share memory",
 }
-NAMESPACES = {"linalg": "Linear algebra", "special": "Special functions"}
+NAMESPACES = {"fft": "Fourier transforms", "linalg": "Linear algebra", "special": "Special functions"}
 
 
 def escaped(text: str) -> str:

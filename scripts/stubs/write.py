@@ -47,7 +47,7 @@ def stubs() -> dict[str, str]:
         # `from .modules import *` copies what `__all__` says, which is computed and which type checkers therefore cannot read.
         "nn/__init__.pyi": namespaces.stub(torch.nn, namespaces.public(torch.nn), {}, "mindtorch_v2.nn", []),
         "nn/modules/__init__.pyi": namespaces.stub(modules, modules.__all__, {}, "mindtorch_v2.nn.modules", []),
-        **{f"{name}.pyi": _namespace(name) for name in ("linalg", "special")},
+        **{f"{name}.pyi": _namespace(name) for name in ("fft", "linalg", "special")},
     }
 
 

@@ -36,6 +36,7 @@ from . import profiler as profiler
 from . import random as random
 from . import serialization as serialization
 from . import signal as signal
+from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
@@ -154,9 +155,15 @@ from .amp.settings import set_autocast_enabled as set_autocast_enabled
 from .amp.settings import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from .backends._settings import get_float32_matmul_precision as get_float32_matmul_precision
 from .backends._settings import set_float32_matmul_precision as set_float32_matmul_precision
+from .cpu import Event as Event
+from .cpu import Stream as Stream
 from .func._vmap import vmap as vmap
 from .serialization import load as load
 from .serialization import save as save
+from .sparse import sparse_compressed_tensor as sparse_compressed_tensor
+from .sparse import sparse_coo_tensor as sparse_coo_tensor
+from .sparse import sparse_csc_tensor as sparse_csc_tensor
+from .sparse import sparse_csr_tensor as sparse_csr_tensor
 from .storage import BFloat16Storage as BFloat16Storage
 from .storage import BoolStorage as BoolStorage
 from .storage import ByteStorage as ByteStorage

@@ -7,7 +7,7 @@ import pytest
 
 import mindtorch_v2 as torch
 
-MODULES = ["", "linalg", "special", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "autograd", "autograd.functional",
+MODULES = ["", "fft", "linalg", "special", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "autograd", "autograd.functional",
            "autograd.profiler", "profiler", "utils.data", "random", "serialization", "overrides", "npu"]
 
 

@@ -18,14 +18,17 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
 
 
 def to_sparse_coo(self: Tensor) -> Tensor:
+    """The tensor in coordinate format."""
     return _functions().to_sparse(self)
 
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """The matrix in compressed sparse row format."""
     return _functions().to_sparse(self, layout=sparse_csr)
 
 
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """The matrix in compressed sparse column format."""
     return _functions().to_sparse(self, layout=sparse_csc)
 
 

@@ -37,10 +37,12 @@ from .modules.activation import Softsign as Softsign
 from .modules.activation import Tanh as Tanh
 from .modules.activation import Tanhshrink as Tanhshrink
 from .modules.activation import Threshold as Threshold
+from .modules.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
 from .modules.attention import MultiheadAttention as MultiheadAttention
 from .modules.batchnorm import BatchNorm1d as BatchNorm1d
 from .modules.batchnorm import BatchNorm2d as BatchNorm2d
 from .modules.batchnorm import BatchNorm3d as BatchNorm3d
+from .modules.batchnorm import SyncBatchNorm as SyncBatchNorm
 from .modules.channelshuffle import ChannelShuffle as ChannelShuffle
 from .modules.container import ModuleDict as ModuleDict
 from .modules.container import ModuleList as ModuleList
