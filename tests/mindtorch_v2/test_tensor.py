@@ -247,3 +247,11 @@ def test_threads_have_gradient_modes_of_their_own() -> None:
         thread.join()
         assert not (torch.ones(1, requires_grad=True) * 2).requires_grad
     assert seen == {"grad": True, "made": True}
+
+
+@pytest.mark.parametrize("make", [lambda layout: torch.zeros(2, layout=layout), lambda layout: torch.ones(2, layout=layout),
+                                  lambda layout: torch.empty(2, layout=layout), lambda layout: torch.full((2,), 1.0, layout=layout)])
+def test_factories_refuse_layouts_that_they_do_not_make(make):
+    assert make(torch.strided).layout is torch.strided
+    with pytest.raises(NotImplementedError, match=r"layout=torch.sparse_coo\): factories make strided tensors only"):
+        make(torch.sparse_coo)

@@ -68,3 +68,10 @@ def range_bounds(start: Any, end: Any, step: Any, kind: dt.dtype) -> tuple[Any, 
     if kind.category != 1 or not all(math.isfinite(n) for n in numbers):
         return numbers
     return int(numbers[0]), int(numbers[1]), int(numbers[2])
+
+
+def refuse_sparse(name: str, layout: Any) -> None:
+    """NotImplementedError for a layout that is not `torch.strided`: a factory that ignored it would give another kind of tensor."""
+    if layout is not None and layout.name != "strided":
+        raise NotImplementedError(f"{name}(layout={layout!r}): factories make strided tensors only; make a sparse one of indices and "
+                                  "values (torch.sparse_coo_tensor, torch.sparse_csr_tensor) or with to_sparse()")

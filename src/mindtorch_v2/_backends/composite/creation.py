@@ -14,7 +14,7 @@ from ... import _dtype as dt
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
 from ..._keys import CPU
-from ..._ops.creation_sizes import as_number, explain_sizes
+from ..._ops.creation_sizes import as_number, explain_sizes, refuse_sparse
 from ..._ops.movement_shapes import dense_strides
 from ..._shape import contiguous_strides
 from ..._tensor import preserve_format, wrap
@@ -23,6 +23,8 @@ from ..._tensor import preserve_format, wrap
 # --- from sizes -------------------------------------------------------------------------------------------------------------
 @composite("zeros")
 def zeros(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
+    if layout is not None:
+        refuse_sparse("zeros", layout)
     kind = dtype or dt.get_default_dtype()
     if _observer.active is None and device.type == "cpu":
         try:
@@ -37,6 +39,7 @@ def zeros(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
 
 @composite("ones")
 def ones(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
+    refuse_sparse("ones", layout)
     return _full(size, 1.0, dtype or dt.get_default_dtype(), device, "ones")
 
 
@@ -58,6 +61,7 @@ def full(size: Sequence[int], fill_value: Any, dtype: dt.dtype | None, layout: A
         raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
     if fill_value is None:
         raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not NoneType")
+    refuse_sparse("full", layout)
     value = as_number(fill_value)
     kind = dtype or (fill_value.dtype if hasattr(fill_value, "_array") else dt.of_number(value))
     if kind.category < 2:

@@ -9,7 +9,16 @@ import numpy as np
 from ... import _dtype as dt
 from ..._dispatch.checks import type_word
 from ..._dispatch.registry import kernel
-from ..._ops.creation_sizes import arange_type, as_number, count_steps, counted_sizes, explain_sizes, range_bounds, range_length
+from ..._ops.creation_sizes import (
+    arange_type,
+    as_number,
+    count_steps,
+    counted_sizes,
+    explain_sizes,
+    range_bounds,
+    range_length,
+    refuse_sparse,
+)
 from ..._ops.movement_shapes import ordered_strides, storage_extent
 from ..._shape import contiguous_strides
 from .whole_numbers import as_element
@@ -19,6 +28,8 @@ Array = np.ndarray
 
 @kernel("empty.memory_format")
 def empty(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Array:
+    if layout is not None:
+        refuse_sparse("empty", layout)
     kind = (dtype or dt.get_default_dtype()).np
     if memory_format is not None and memory_format.name != "contiguous_format":
         return _empty_in_format(counted_sizes(size), kind, memory_format)
