@@ -32,7 +32,8 @@ ENDS = {
     "code": "sys.exit(7)",
     "text": "sys.exit('sorry')",
     "error": "raise KeyError('boom')",
-    "interrupt": "os.kill(os.getpid(), signal.SIGINT); time.sleep(60)",
+    # A job in the background inherits that SIGINT is ignored: the program asks for Python's own handler.
+    "interrupt": "signal.signal(signal.SIGINT, signal.default_int_handler); os.kill(os.getpid(), signal.SIGINT); time.sleep(60)",
     "terminate": "os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)",
 }
 

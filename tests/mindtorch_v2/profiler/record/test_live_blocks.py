@@ -174,7 +174,8 @@ def test_all_threads_are_seen():
             thread.start()
             thread.join()
     blocks = blocks_of(prof)
-    assert sorted(blocks.nbytes[blocks.died_ns == FOREVER].tolist())[-2:] == [1200, 1204]
+    mine = (blocks.died_ns == FOREVER) & ~blocks.existed       # other tests may have left tensors behind
+    assert sorted(blocks.nbytes[mine].tolist())[-2:] == [1200, 1204]
 
 
 def test_memory_shared_with_numpy_is_counted_once_and_as_long_as_it_lives():
