@@ -16,7 +16,7 @@ import pytest
 import mindtorch_v2 as torch
 from mindtorch_v2._autograd.inplace import CopySlices
 from mindtorch_v2._dispatch import aten, families
-from mindtorch_v2._ops import table
+from mindtorch_v2._ops import special, table
 from mindtorch_v2.autograd import GradcheckError, gradcheck, gradgradcheck
 
 from .oracle import replay
@@ -32,6 +32,7 @@ SAMPLES = [
     Case("norm_scalar", "aten.overload('norm.Scalar')(a, 3)", a=In((4,), D)),
     Case("ndtr", "torch.special.ndtr(a)", a=In((4,), D)),
     Case("xlogy_number", "torch.xlogy(2.0, a)", a=In((3,), D, 0.5, 2)),
+    Case("zeta_number", "torch.special.zeta(3.0, a)", a=In((3,), D, 0.5, 2)),
     Case("soft_margin", "F.soft_margin_loss(a, y)", a=In((2, 3), D), y=In((2, 3), D, 0.5, 1, grad=False)),
     Case("squeeze_dims_inplace", "b = a * a; b.squeeze_((0, 2)); b * a[0, :, 0]", a=In((1, 3, 1), D)),
     Case("_convolution", "aten._convolution(a, w, None, (1,), (1,), (1,), False, (0,), 1, False, False, False, False)",
@@ -73,11 +74,19 @@ NO_DERIVATIVE = {
     "random-normal_std": "what is drawn counts as constant",
     "random-normal_both": "what is drawn counts as constant",
     "elementwise-power_negative_base": "the result is not a number",
+    "distributions-OneHotStraightThrough_rsample": "the hard form passes the soft form's gradient",
+    **{f"distributions-{name}_rsample": "which draws are rejected jumps with the parameters, and the gradient leaves that out; test_draws.py proves it"
+       for name in ("Beta", "Chi2", "Dirichlet", "FisherSnedecor", "Gamma", "InverseGamma", "StudentT")},
+    "distributions-standard_gamma": "which draws are rejected jumps with the parameters, and the gradient leaves that out; test_draws.py proves it",
+    "distributions-LKJCholesky_log_prob": "the value is drawn with the same parameters, and what is drawn counts as constant",
+    "distributions-Wishart_log_prob": "the value is drawn with the same parameters, and what is drawn counts as constant",
 }
 # Rows that say that PyTorch has no derivative, or whose gradient is zero because the result is drawn, not computed.
 REFUSED = {"floor_divide", "heaviside", "remainder.Scalar_Tensor", "scatter.reduce", "scatter.value_reduce", "_unique2", "unique_dim",
-           "unique_consecutive", "bincount", "bernoulli.p"}
-DRAWN = {"cauchy_", "geometric_", "log_normal_", "random_", "random_.to", "random_.from", "exponential_", "uniform_", "normal_"}
+           "unique_consecutive", "bincount", "bernoulli.p", "geqrf", "linalg_ldl_factor_ex", "linalg_ldl_solve", "special_zeta.other_scalar",
+           *(f"special_{name}" for name in (*special.NOT_DIFFERENTIATED, *special.NOT_DIFFERENTIATED_X, *special.POLYNOMIALS))}
+DRAWN = {"cauchy_", "geometric_", "log_normal_", "random_", "random_.to", "random_.from", "exponential_", "uniform_", "normal_", "binomial",
+         "_sample_dirichlet"}
 # What a case must not contain: types that float64 inputs do not have, and its own backward passes.
 _NOT_A_NUMBER = re.compile("NaN|Infinity")
 _UNFIT = re.compile(r"float32|float16|\bhalf\b|\.float\(\)|backward|\.grad\b|no_grad|requires_grad|complex64|cfloat")
@@ -166,7 +175,8 @@ REFUSALS = {
     "floor_divide": "torch.floor_divide(a, 2.0)", "heaviside": "torch.heaviside(a, a)", "remainder": "torch.remainder(2.0, a)",
     "scatter": "a.scatter(0, torch.tensor([0]), a, reduce='add')", "bincount": "torch.bincount(torch.tensor([0, 1, 1]), a)",
     "bernoulli": "torch.bernoulli(a, 0.5)", "_unique2": "torch.unique(a)", "unique_dim": "torch.unique(a, dim=0)",
-    "unique_consecutive": "torch.unique_consecutive(a)",
+    "unique_consecutive": "torch.unique_consecutive(a)", "geqrf": "torch.geqrf(a[None])[0]", "special_bessel_j0": "torch.special.bessel_j0(a)",
+    "special_legendre_polynomial_p": "torch.special.legendre_polynomial_p(a, 2)",
 }
 
 
