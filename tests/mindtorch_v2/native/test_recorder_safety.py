@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _observer, nn
+from mindtorch_v2 import _native, _observer, nn
 from mindtorch_v2._storage import native
 from mindtorch_v2.profiler import _ExperimentalConfig, profile, record_function
 from mindtorch_v2.profiler.record import clock as clocks
@@ -26,6 +26,7 @@ from mindtorch_v2.profiler.record import session
 from mindtorch_v2.profiler.store.event_store import EventStore
 
 from ..profiler.helpers import assert_sound, names, store_of
+from ..profiler.record.test_scratch_memory import blocks_of, peak
 
 EVERYTHING = {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True}
 ALL_THREADS = {"experimental_config": _ExperimentalConfig(profile_all_threads=True)}
@@ -326,6 +327,10 @@ def test_a_clock_that_ends_the_profile(flags, x):
                 break
         assert _observer.active is None
         assert_sound(store_of(prof))
+    a = torch.ones(512, 512)
+    with profile(profile_memory=True) as later:                 # ended inside an operator, none of them has left its allocator undone
+        torch.lerp(a, a, 0.3)
+    assert not _native.available() or peak(blocks_of(later)) > 2 * a.nbytes     # the result and scratch memory
 
 
 SHOWN_IN_STEPS: dict[str, Callable[[Any], Any]] = {

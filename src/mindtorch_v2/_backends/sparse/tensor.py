@@ -42,7 +42,7 @@ class SparseTensor(Tensor):
         return self._layout is sparse_coo
 
     @property
-    def is_sparse_csr(self) -> bool:
+    def is_sparse_csr(self) -> bool:     # type: ignore[override]
         return self._layout is sparse_csr
 
     @property

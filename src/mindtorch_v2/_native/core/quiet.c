@@ -108,7 +108,10 @@ static PyObject *quiet_call(PyObject *self, PyObject *const *args, size_t flags,
         if (PyContext_Exit(context) < 0)
             Py_CLEAR(made);
     }
-    give_back(stack, context);
+    if (memory_is_watched() == watched)
+        give_back(stack, context);
+    else /* a profile began or ended inside the call, and may have changed this context's allocator */
+        Py_DECREF(context);
     return made;
 }
 
