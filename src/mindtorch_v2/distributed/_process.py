@@ -1,7 +1,8 @@
 """One process of a job: `python -m mindtorch_v2.distributed._process script.py args`, as the launcher starts it.
 
-Runs the program as `python -m mindtorch_v2` does. An error ends the whole job: a process that fails while others wait for it in MPI
-would leave them waiting.
+Runs the program as `python -m mindtorch_v2` does. An error ends the whole job: a process that fails while others wait for
+it in MPI would leave them waiting. MPI's launcher ends all processes at the first failure and drops what they were
+printing, so an error is first saved as a file, which the launcher of this package prints at the end.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import sys
 import traceback
 
+from . import _failures
 from ._mpi import place_from_environment
 
 
@@ -55,7 +57,8 @@ def main() -> None:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)
     except BaseException:  # noqa: BLE001  - whatever ends the program ends the job
-        traceback.print_exc()
+        if not _failures.save(traceback.format_exc()):
+            traceback.print_exc()
         _end_job(1)
     if code:
         _end_job(code)

@@ -1,8 +1,8 @@
 """Starts a program in several processes: `python -m mindtorch_v2.distributed.run --nproc-per-node 4 train.py --epochs 3`.
 
 Takes the options of PyTorch's `torchrun` and starts MPI's `mpiexec` underneath. Every process finds RANK, LOCAL_RANK, WORLD_SIZE,
-LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT; its output is prefixed with its rank. When one fails, its traceback is printed, all are
-ended, and the exit code is not 0.
+LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT; its output is prefixed with its rank. When one fails, all are ended, its
+traceback is printed, and the exit code is not 0.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import tempfile
 import uuid
 from collections.abc import Sequence
 
+from . import _failures
 from ._mpi import HOW_TO_INSTALL, is_installed
 
 __all__ = ["main"]
@@ -118,15 +119,29 @@ def _command(options: argparse.Namespace, parser: argparse.ArgumentParser) -> tu
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; its exit code."""
     parser = _parser()
-    command, environment = _command(parser.parse_args(arguments), parser)
+    options = parser.parse_args(arguments)
+    command, environment = _command(options, parser)
     with tempfile.TemporaryDirectory(prefix=f"mindtorch-{socket.gethostname()}-") as directory:
         environment["MINDTORCH_DISTRIBUTED_STATUS"] = directory
         child = subprocess.Popen(command, env=environment)
-        while True:
-            try:
-                return child.wait()
-            except KeyboardInterrupt:  # mpiexec got it too, and ends all processes
-                continue
+        code = _wait(child)
+        _print_failures(directory, prefix=not options.no_prefix)
+        return code
+
+
+def _wait(child: subprocess.Popen[bytes]) -> int:
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:  # mpiexec got it too, and ends all processes
+            continue
+
+
+def _print_failures(directory: str, prefix: bool) -> None:
+    """Prints the tracebacks of processes that failed, each line with its rank."""
+    for rank, text in _failures.read(directory):
+        for line in text.splitlines():
+            print(f"[{rank}] {line}" if prefix else line, file=sys.stderr)
 
 
 if __name__ == "__main__":
