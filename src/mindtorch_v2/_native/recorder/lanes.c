@@ -95,7 +95,9 @@ static bool note_switch(Buffer *buffer, const Lane *lane)
 
 static int follow(Buffer *buffer, PyObject *context)
 {
-    PyObject *found = PyObject_CallMethod((PyObject *)buffer->core, "_lane_of", "O", buffer);
+    PyObject *lane_of = PyObject_GetAttrString((PyObject *)buffer->core, "_lane_of");
+    PyObject *found = lane_of ? call_undisturbed(lane_of, (PyObject *)buffer) : NULL;
+    Py_XDECREF(lane_of);
     if (!found)
         return -1;
     Lane *lane = (Lane *)found;

@@ -253,6 +253,7 @@ void hook_end(
     Buffer *buffer); /* at once where it is the calling thread's, else when that thread calls something next */
 void hook_forget(Buffer *buffer);
 extern PyMethodDef monitoring_functions[];
+PyObject *call_undisturbed(PyObject *function, PyObject *argument); /* an interrupt is raised later */
 int keep_on_thread(const char *name, PyObject *object); /* until the thread ends or keeps another one */
 int monitoring_begin(Buffer *buffer);                   /* the calling thread is traced into it */
 void monitoring_end(Buffer *buffer);

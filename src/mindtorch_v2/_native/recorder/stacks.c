@@ -16,7 +16,7 @@ int frame_lasti(PyFrameObject *frame)
 /* --- codes ------------------------------------------------------------------------------------------------------------ */
 static bool add_code(Stacks *stacks, PyObject *code, CodeSlot *known)
 {
-    PyObject *made = PyObject_CallOneArg(stacks->describe_code, code);
+    PyObject *made = call_undisturbed(stacks->describe_code, code);
     if (!made)
         return false;
     int class, label;
@@ -53,9 +53,9 @@ bool stacks_code(Stacks *stacks, PyObject *code, CodeSlot *known)
 static PyObject *describe_function(Stacks *stacks, PyObject *function, PyObject *self)
 {
     if (PyCFunction_Check(function) || !self)
-        return PyObject_CallOneArg(stacks->describe_function, function);
+        return call_undisturbed(stacks->describe_function, function);
     PyObject *bound = Py_TYPE(function)->tp_descr_get(function, self, (PyObject *)Py_TYPE(self));
-    PyObject *made = bound ? PyObject_CallOneArg(stacks->describe_function, bound) : NULL;
+    PyObject *made = bound ? call_undisturbed(stacks->describe_function, bound) : NULL;
     Py_XDECREF(bound);
     return made;
 }
