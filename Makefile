@@ -38,13 +38,17 @@ test-narrow: $(VENV)/.dev ## run numerical tests as on a processor without AVX, 
 	$(BIN)/python scripts/narrow_cpu.py Prescott -m pytest -n auto $(NUMERIC_TESTS)
 	$(BIN)/python scripts/narrow_cpu.py Haswell -m pytest -n auto $(NUMERIC_TESTS)
 
-check: $(VENV)/.dev ## lint (ruff), style of C (clang-format), type-check the package (mypy) and the examples as a user's program (mypy --strict)
-	$(BIN)/ruff check src tests scripts benchmarks examples ascend_sim setup.py
+PYTHON_FILES := src tests scripts benchmarks examples ascend_sim setup.py
+
+check: $(VENV)/.dev ## lint and style (ruff), style of C (clang-format), type-check the package (mypy) and the examples as a user's program (mypy --strict)
+	$(BIN)/ruff check $(PYTHON_FILES)
+	$(BIN)/ruff format --check --quiet $(PYTHON_FILES)
 	$(BIN)/clang-format --dry-run --Werror $(filter-out setup.py,$(NATIVE))
 	$(BIN)/mypy
 	$(BIN)/mypy --strict --follow-imports=silent examples
 
-format: $(VENV)/.dev ## give the C files their style (.clang-format)
+format: $(VENV)/.dev ## give Python and C files their style (ruff, .clang-format)
+	$(BIN)/ruff format --quiet $(PYTHON_FILES)
 	$(BIN)/clang-format -i $(filter-out setup.py,$(NATIVE))
 
 .venv-docs/.done: pyproject.toml scripts/site/requirements.txt $(NATIVE)

@@ -2,6 +2,7 @@
 
 Everything else about the package stands in pyproject.toml.
 """
+
 import os
 from glob import glob
 
@@ -9,9 +10,20 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 NATIVE = "src/mindtorch_v2/_native"
-# No -ffast-math, no contraction, no -march: results follow IEEE 754 and one build runs on every machine of its architecture.
-FLAGS = ["-O3", "-std=c11", "-Wall", "-Wextra", "-Wno-psabi", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
-         "-fvisibility=hidden", "-pthread"]
+# No -ffast-math, no contraction, no -march: results follow IEEE 754 and one build runs on every machine of its
+# architecture.
+FLAGS = [
+    "-O3",
+    "-std=c11",
+    "-Wall",
+    "-Wextra",
+    "-Wno-psabi",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fvisibility=hidden",
+    "-pthread",
+]
 # One extension each, of all C files in its folders; headers are found from _native ("core/tensor.h").
 EXTENSIONS = {"_kernels": ("kernels",), "_core": ("core", "recorder"), "_npu_launch": ("npu",)}
 TRACE = {"_trace_reader": ("reader", "nesting"), "_trace_writer": ("writer",)}
@@ -26,8 +38,16 @@ HEADERS = files("*", ".h", ".inc")
 
 
 def extension(name: str, sources: list[str]) -> Extension:
-    return Extension(f"mindtorch_v2._native.{name}", sources, depends=HEADERS, include_dirs=[NATIVE],
-                     define_macros=[("_GNU_SOURCE", "1")], extra_compile_args=FLAGS, extra_link_args=["-pthread"], optional=True)
+    return Extension(
+        f"mindtorch_v2._native.{name}",
+        sources,
+        depends=HEADERS,
+        include_dirs=[NATIVE],
+        define_macros=[("_GNU_SOURCE", "1")],
+        extra_compile_args=FLAGS,
+        extra_link_args=["-pthread"],
+        optional=True,
+    )
 
 
 class BuildWhatCompiles(build_ext):
@@ -35,15 +55,27 @@ class BuildWhatCompiles(build_ext):
 
     def run(self) -> None:
         super().run()
-        missing = [e.name.rpartition(".")[2] for e in self.extensions if not os.path.exists(self.get_ext_fullpath(e.name))]
+        missing = [
+            e.name.rpartition(".")[2] for e in self.extensions if not os.path.exists(self.get_ext_fullpath(e.name))
+        ]
         if missing and not self.dry_run:
-            self.warn(f"mindtorch_v2 is built without its native part ({', '.join(missing)} did not compile; is there a C compiler?). "
-                      "Everything works without it, only more slowly.")
+            self.warn(
+                f"mindtorch_v2 is built without its native part ({', '.join(missing)} did not compile; is there a C "
+                "compiler?). "
+                "Everything works without it, only more slowly."
+            )
 
 
-PARALLEL = {"build_ext": {"parallel": 4}}       # an install takes a third less
+PARALLEL = {"build_ext": {"parallel": 4}}  # an install takes a third less
 
-setup(cmdclass={"build_ext": BuildWhatCompiles}, options=PARALLEL, ext_modules=[
-    *(extension(name, [path for folder in (*folders, "common") for path in files(folder, ".c")]) for name, folders in EXTENSIONS.items()),
-    *(extension(name, [f"{NATIVE}/trace/{part}.c" for part in parts]) for name, parts in TRACE.items()),
-])
+setup(
+    cmdclass={"build_ext": BuildWhatCompiles},
+    options=PARALLEL,
+    ext_modules=[
+        *(
+            extension(name, [path for folder in (*folders, "common") for path in files(folder, ".c")])
+            for name, folders in EXTENSIONS.items()
+        ),
+        *(extension(name, [f"{NATIVE}/trace/{part}.c" for part in parts]) for name, parts in TRACE.items()),
+    ],
+)

@@ -22,8 +22,8 @@ FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-fPIC", "-fvisibility
 HOT = ("ops_matmul", "ops_conv")  # worth the compiler's time
 SANITIZERS = {"address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"], "thread": ["-fsanitize=thread"]}
 LIBRARY_NAMES = (
-    "ascendcl", "opapi", "nnopbase", "acl_op_compiler", "mspti", "msprofiler", "ms_tools_ext", "ascend_hal", "hccl", "ge_runner", "graph",
-    "acl_tdt_channel",
+    "ascendcl", "opapi", "nnopbase", "acl_op_compiler", "mspti", "msprofiler", "ms_tools_ext", "ascend_hal", "hccl",
+    "ge_runner", "graph", "acl_tdt_channel",
 )  # fmt: skip
 
 

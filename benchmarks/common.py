@@ -1,4 +1,5 @@
 """Measuring two implementations in one run: interleaved repeats, the best of each, one thread."""
+
 from __future__ import annotations
 
 import gc
@@ -16,6 +17,7 @@ def implementations() -> dict[str, Any]:
     import torch
 
     import mindtorch_v2
+
     torch.set_num_threads(1)
     return {"torch": torch, "mindtorch_v2": mindtorch_v2}
 
@@ -50,5 +52,11 @@ def best_of(calls: dict[str, Callable[[], Any]], seconds: float = 2.0, rounds: i
 def row(what: str, times: dict[str, float], limit: float) -> dict[str, Any]:
     """One line of the report: times in microseconds, their ratio, and the ratio allowed."""
     ratio = times["mindtorch_v2"] / times["torch"]
-    return {"what": what, "torch_us": round(times["torch"], 3), "mindtorch_v2_us": round(times["mindtorch_v2"], 3),
-            "ratio": round(ratio, 3), "at_most": limit, "ok": ratio <= limit}
+    return {
+        "what": what,
+        "torch_us": round(times["torch"], 3),
+        "mindtorch_v2_us": round(times["mindtorch_v2"], 3),
+        "ratio": round(ratio, 3),
+        "at_most": limit,
+        "ok": ratio <= limit,
+    }

@@ -1,4 +1,5 @@
 """What does one small operation cost?"""
+
 from __future__ import annotations
 
 import subprocess
@@ -32,8 +33,14 @@ def _hook() -> dict[str, Any]:
             made = subprocess.run([sys.executable, "-c", _BURSTS, which], capture_output=True, text=True, check=True)
             best[which] = min(best[which], float(made.stdout))
     ratio = best["used"] / best["never"]
-    return {"what": "x + x, profiler installed but off (against never installed)", "torch_us": round(best["never"] / 1e3, 4),
-            "mindtorch_v2_us": round(best["used"] / 1e3, 4), "ratio": round(ratio, 3), "at_most": 1.02, "ok": ratio <= 1.02}
+    return {
+        "what": "x + x, profiler installed but off (against never installed)",
+        "torch_us": round(best["never"] / 1e3, 4),
+        "mindtorch_v2_us": round(best["used"] / 1e3, 4),
+        "ratio": round(ratio, 3),
+        "at_most": 1.02,
+        "ok": ratio <= 1.02,
+    }
 
 
 def measure() -> list[dict[str, Any]]:
@@ -44,10 +51,12 @@ def measure() -> list[dict[str, Any]]:
         plain[name] = lambda x=x: x + x
         with_grad[name] = lambda g=g: g + g
         backward[name] = lambda g=g: (g * g).sum().backward()
-    return [row("x + x, 4x4", best_of(plain), 1.0),
-            row("x + x, 4x4, with grad", best_of(with_grad), 1.0),
-            row("(x * x).sum().backward()", best_of(backward), 0.5),
-            _hook()]
+    return [
+        row("x + x, 4x4", best_of(plain), 1.0),
+        row("x + x, 4x4, with grad", best_of(with_grad), 1.0),
+        row("(x * x).sum().backward()", best_of(backward), 0.5),
+        _hook(),
+    ]
 
 
 if __name__ == "__main__":

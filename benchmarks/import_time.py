@@ -1,4 +1,5 @@
 """How long does importing the package take?"""
+
 from __future__ import annotations
 
 import subprocess

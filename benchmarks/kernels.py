@@ -1,4 +1,5 @@
 """How fast are single operations on large tensors?"""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,15 +12,18 @@ Setup = Callable[[Any], Callable[[], Any]]
 
 def _unary(function: str, *shape: int, **options: Any) -> Setup:
     """`torch.<function>(x)` or `torch.nn.functional.<function>(x)` without gradients."""
+
     def setup(torch: Any) -> Callable[[], Any]:
         x = torch.randn(*shape)
         call = getattr(torch, function, None) or getattr(torch.nn.functional, function)
         return lambda: call(x, **options)
+
     return setup
 
 
 def _backward(function: str, *shape: int, **options: Any) -> Setup:
     """The same with its gradient."""
+
     def setup(torch: Any) -> Callable[[], Any]:
         x, g = torch.randn(*shape, requires_grad=True), torch.randn(*shape)
         call = getattr(torch.nn.functional, function, None) or getattr(torch, function)
@@ -27,7 +31,9 @@ def _backward(function: str, *shape: int, **options: Any) -> Setup:
         def run() -> None:
             x.grad = None
             call(x, **options).backward(g)
+
         return run
+
     return setup
 
 
@@ -42,6 +48,7 @@ def _layer_norm_backward(torch: Any) -> Callable[[], Any]:
     def run() -> None:
         x.grad = layer.weight.grad = layer.bias.grad = None
         layer(x).backward(g)
+
     return run
 
 
@@ -51,6 +58,7 @@ def _embedding_backward(torch: Any) -> Callable[[], Any]:
     def run() -> None:
         table.weight.grad = None
         table(index).backward(g)
+
     return run
 
 
@@ -68,6 +76,7 @@ def _in_place(call: Callable[[Any, Any, Any], Any]) -> Setup:
     def setup(torch: Any) -> Callable[[], Any]:
         x, y, z = torch.zeros(1_000_000), torch.randn(1_000_000), torch.rand(1_000_000) + 1
         return lambda: call(x, y, z)
+
     return setup
 
 
@@ -77,6 +86,7 @@ def _optimizer(name: str, **options: Any) -> Setup:
         for p in params:
             p.grad = torch.randn(512, 1024)
         return getattr(torch.optim, name)(params, lr=1e-3, **options).step
+
     return setup
 
 
@@ -86,6 +96,7 @@ def _nll(torch: Any) -> Callable[[], Any]:
     def run() -> None:
         x.grad = None
         torch.nn.functional.cross_entropy(x, y).backward()
+
     return run
 
 
@@ -96,15 +107,21 @@ def _max_pool(torch: Any) -> Callable[[], Any]:
     def run() -> None:
         x.grad = None
         torch.nn.functional.max_pool2d(x, 2).backward(g)
+
     return run
 
 
 def _conv(torch: Any) -> Callable[[], Any]:
-    layer, x, g = torch.nn.Conv2d(16, 32, 3, padding=1), torch.randn(8, 16, 32, 32, requires_grad=True), torch.randn(8, 32, 32, 32)
+    layer, x, g = (
+        torch.nn.Conv2d(16, 32, 3, padding=1),
+        torch.randn(8, 16, 32, 32, requires_grad=True),
+        torch.randn(8, 32, 32, 32),
+    )
 
     def run() -> None:
         x.grad = layer.weight.grad = layer.bias.grad = None
         layer(x).backward(g)
+
     return run
 
 

@@ -1,7 +1,8 @@
-"""What does mindprof cost: a report of a million events, `show` and `diff` of traces of 100 MB that PyTorch wrote, `run` around a program?
+"""What does mindprof cost: a report of a million events, `show` and `diff` of traces of 100 MB that PyTorch wrote,
+`run` around a program?
 
-Each command is a fresh interpreter. Seconds are those of the processor, so that other users of the machine change little; megabytes are the
-largest resident size.
+Each command is a fresh interpreter. Seconds are those of the processor, so that other users of the machine change
+little; megabytes are the largest resident size.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """What does profiling cost while the program runs?
 
-The overhead is the time of a load under a profile less its time without one, per recorded event of the training steps and per
-operator of the tiny load; with stacks, per training step, because PyTorch also shows the calls of its own Python functions.
-Bursts of both implementations, with and without a profile, take turns, and the shortest of each counts. Of steps that take
-milliseconds a profile adds about a hundredth: there the median difference of neighbouring bursts counts. Starting and stopping a
-profile is not part of a burst.
+The overhead is the time of a load under a profile less its time without one, per recorded event of the training
+steps and per operator of the tiny load; with stacks, per training step, because PyTorch also shows the calls of its
+own Python functions. Bursts of both implementations, with and without a profile, take turns, and the shortest of
+each counts. Of steps that take milliseconds a profile adds about a hundredth: there the median difference of
+neighbouring bursts counts. Starting and stopping a profile is not part of a burst.
 """
+
 from __future__ import annotations
 
 import gc
@@ -20,10 +21,13 @@ import training_steps
 from common import implementations
 
 FLAGS: dict[str, dict[str, bool]] = {
-    "none": {}, "shapes": {"record_shapes": True}, "memory": {"profile_memory": True}, "stack": {"with_stack": True},
+    "none": {},
+    "shapes": {"record_shapes": True},
+    "memory": {"profile_memory": True},
+    "stack": {"with_stack": True},
     "all": {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True},
 }
-DEPTH = 30           # of the Python stack, where call stacks are recorded
+DEPTH = 30  # of the Python stack, where call stacks are recorded
 
 
 def tiny(torch: Any) -> Callable[[], None]:
@@ -57,12 +61,14 @@ def _pair(a: int, b: int) -> int:
 
 def python_calls(torch: Any) -> Callable[[], None]:
     """Methods, functions and functions in C: nothing for the operators to do."""
+
     def outer() -> None:
         point, found = _Point(3), {}
         found[0] = point.both()
         if isinstance(point, _Point):
             found[1] = _pair(1, len(found))
         found.get(_pair(2, 3))
+
     return outer
 
 
@@ -80,19 +86,23 @@ def _deep(depth: int, call: Callable[[], Any]) -> Any:
 
 def events_per_call(torch: Any, call: Callable[[], None], flags: dict[str, bool]) -> float:
     """How many events a profile shows of one call. The frames around the loop are in every profile."""
+
     def recorded(count: int) -> int:
         with torch.profiler.profile(**flags) as prof:
             for _ in range(count):
                 call()
         inner = prof.profiler
         return len(inner.store) if hasattr(inner, "store") else len(inner.kineto_results.events())
+
     return (recorded(12) - recorded(2)) / 10
 
 
-def overhead(build: Callable[[Any], Callable[[], None]], flags: dict[str, bool], count: int, rounds: int,
-             paired: bool = False) -> dict[str, Any]:
-    """Microseconds per call without and with a profile, for each implementation, and the events of a call. `paired`: the median
-    difference of neighbouring bursts counts, not that of the shortest ones."""
+def overhead(
+    build: Callable[[Any], Callable[[], None]], flags: dict[str, bool], count: int, rounds: int, paired: bool = False
+) -> dict[str, Any]:
+    """Microseconds per call without and with a profile, for each implementation, and the events of a call. `paired`:
+    the median difference of neighbouring bursts counts, not that of the shortest ones.
+    """
     calls = {name: (torch, build(torch)) for name, torch in implementations().items()}
     bursts: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
 
@@ -104,6 +114,7 @@ def overhead(build: Callable[[Any], Callable[[], None]], flags: dict[str, bool],
                 with torch.profiler.profile(**flags):
                     _burst(call, 3)
                     bursts[name].append((off, _burst(call, count)))
+
     for _, call in calls.values():
         _burst(call, 20)
     gc.collect()
@@ -124,18 +135,35 @@ def overhead(build: Callable[[Any], Callable[[], None]], flags: dict[str, bool],
 def _row(what: str, found: dict[str, Any], per_event: bool, limit: float) -> dict[str, Any]:
     costs = {name: (on - off) / (events if per_event else 1) for name, (off, on, events) in found.items()}
     ratio = costs["mindtorch_v2"] / costs["torch"]
-    return {"what": what, "torch_us": round(costs["torch"], 3), "mindtorch_v2_us": round(costs["mindtorch_v2"], 3),
-            "ratio": round(ratio, 3), "at_most": limit, "ok": ratio <= limit,
-            "off_us": {n: round(f[0], 2) for n, f in found.items()}, "events": {n: f[2] for n, f in found.items()}}
+    return {
+        "what": what,
+        "torch_us": round(costs["torch"], 3),
+        "mindtorch_v2_us": round(costs["mindtorch_v2"], 3),
+        "ratio": round(ratio, 3),
+        "at_most": limit,
+        "ok": ratio <= limit,
+        "off_us": {n: round(f[0], 2) for n, f in found.items()},
+        "events": {n: f[2] for n, f in found.items()},
+    }
 
 
-# load: (how it is built, calls in a burst, rounds, whether the cost is given per event, whether bursts are compared in pairs)
-LOADS = {"x + x": (tiny, 400, 60, False, False), "MLP": (training_steps.mlp, 2, 400, True, False),
-         "transformer": (training_steps.transformer, 2, 40, True, True), "CNN": (training_steps.cnn, 2, 60, True, True)}
-# At most this times PyTorch's. Where no figure stands, PyTorch's own cost is the limit; but what a profile adds to a step of
-# milliseconds is about as much as that step varies.
-LIMITS = {("x + x", "shapes"): 0.5, ("x + x", "memory"): 0.5, ("x + x", "stack"): 0.7, ("MLP", "none"): 0.3,
-          **{(load, flag): 2.0 for load in ("transformer", "CNN") for flag in FLAGS}}
+# load: (how it is built, calls in a burst, rounds, whether the cost is given per event, whether bursts are compared in
+# pairs)
+LOADS = {
+    "x + x": (tiny, 400, 60, False, False),
+    "MLP": (training_steps.mlp, 2, 400, True, False),
+    "transformer": (training_steps.transformer, 2, 40, True, True),
+    "CNN": (training_steps.cnn, 2, 60, True, True),
+}
+# At most this times PyTorch's. Where no figure stands, PyTorch's own cost is the limit; but what a profile adds to a
+# step of milliseconds is about as much as that step varies.
+LIMITS = {
+    ("x + x", "shapes"): 0.5,
+    ("x + x", "memory"): 0.5,
+    ("x + x", "stack"): 0.7,
+    ("MLP", "none"): 0.3,
+    **{(load, flag): 2.0 for load in ("transformer", "CNN") for flag in FLAGS},
+}
 
 
 def measure(loads: set[str] | None = None, flags: set[str] | None = None) -> list[dict[str, Any]]:

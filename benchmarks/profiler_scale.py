@@ -1,12 +1,14 @@
 """How do the costs of a profile grow with its events, from 1e4 to 1e7?
 
-A loop of `x + x` is recorded; times and bytes are per event. Times are the processor's, of all threads together, so that what else the
-machine does counts less; exports, which use two threads, take less than that. Every size runs in a process of its own, so that memory
-is that size's own, and once: first costs are in it. PyTorch does each thing once at 1e5 events, in processes of their own (1e6 would
-take minutes and 5 GB; its costs per event do not fall with more of them). Its trace, parsed by Python, stands for loading; it has no
-files to save. Pauses are the times of single operators at which the recorder's buffer grows (every 32,768 events). `--one` runs a
-single measurement, `--smaller` leaves out 1e7.
+A loop of `x + x` is recorded; times and bytes are per event. Times are the processor's, of all threads together, so
+that what else the machine does counts less; exports, which use two threads, take less than that. Every size runs in
+a process of its own, so that memory is that size's own, and once: first costs are in it. PyTorch does each thing
+once at 1e5 events, in processes of their own (1e6 would take minutes and 5 GB; its costs per event do not fall with
+more of them). Its trace, parsed by Python, stands for loading; it has no files to save. Pauses are the times of
+single operators at which the recorder's buffer grows (every 32,768 events). `--one` runs a single measurement,
+`--smaller` leaves out 1e7.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -24,14 +26,23 @@ from typing import Any
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 OF_TORCH = 100_000
-CHUNK = 1 << 15            # rows that the recorder adds at a time
+CHUNK = 1 << 15  # rows that the recorder adds at a time
 # (what is done, at most this times PyTorch's, what PyTorch does instead where it has no such thing)
-TIMES = (("stop", 0.05, ""), ("key_averages and table", 0.005, ""), ("events() and one attribute", 0.05, ""),
-         ("validate", 0.02, "key_averages and table"),
-         ("export .json", 0.3, ""), ("export .json.gz", 0.05, ""), ("save", 0.1, "export .json"), ("load and table", 0.1, "parse"),
-         ("load .json", 0.7, "parse"), ("load .json.gz", 0.8, "parse"))
-FIRST_COSTS = 4.0          # ten thousand events do not make up for what is done once
-LINEAR = 3.0               # cost per event of one size against that of a tenth of it: at most this; quadratic would be 10
+TIMES = (
+    ("stop", 0.05, ""),
+    ("key_averages and table", 0.005, ""),
+    ("events() and one attribute", 0.05, ""),
+    ("validate", 0.02, "key_averages and table"),
+    ("export .json", 0.3, ""),
+    ("export .json.gz", 0.05, ""),
+    ("save", 0.1, "export .json"),
+    ("load and table", 0.1, "parse"),
+    ("load .json", 0.7, "parse"),
+    ("load .json.gz", 0.8, "parse"),
+)
+FIRST_COSTS = 4.0  # ten thousand events do not make up for what is done once
+# cost per event of one size against that of a tenth of it: at most this; quadratic would be 10
+LINEAR = 3.0
 LARGEST_LOADED = 1_000_000  # of a trace in JSON
 
 
@@ -124,8 +135,12 @@ def pauses(package: str, count: int) -> dict[str, float]:
             start = now()
             x + x
             times[i] = now() - start
-    growing = sorted(max(times[i - 1:i + 2]) for i in range(CHUNK, count - 1, CHUNK))
-    return {"longest": growing[-1] / 1000, "median": growing[len(growing) // 2] / 1000, "other": sorted(times)[count // 2] / 1000}
+    growing = sorted(max(times[i - 1 : i + 2]) for i in range(CHUNK, count - 1, CHUNK))
+    return {
+        "longest": growing[-1] / 1000,
+        "median": growing[len(growing) // 2] / 1000,
+        "other": sorted(times)[count // 2] / 1000,
+    }
 
 
 def many_profiles(package: str, count: int) -> dict[str, float]:
@@ -140,6 +155,7 @@ def many_profiles(package: str, count: int) -> dict[str, float]:
             prof.key_averages()
         gc.collect()
         return _memory()
+
     before = run(count // 10)
     return {"kept": (run(count) - before) / count}
 
@@ -168,15 +184,24 @@ def in_process(what: str, package: str, count: int) -> dict[str, float]:
     """A measurement in a process of its own."""
     command = [sys.executable, __file__, "--one", what, package, str(count)]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "KINETO_LOG_LEVEL": "99"}
-    made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True, env=environment)
+    made = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True, env=environment
+    )
     return json.loads(made.stdout.splitlines()[-1])
 
 
 def _row(what: str, unit: str, here: float, limit: float, torch: float | None = None) -> dict[str, Any]:
     """One line: against PyTorch's figure, or, where there is none, against the limit itself."""
     ratio = None if torch is None else here / torch
-    return {"what": what, "unit": unit, "torch": None if torch is None else round(torch, 4), "mindtorch_v2": round(here, 4),
-            "ratio": None if ratio is None else round(ratio, 4), "at_most": limit, "ok": (here if ratio is None else ratio) <= limit}
+    return {
+        "what": what,
+        "unit": unit,
+        "torch": None if torch is None else round(torch, 4),
+        "mindtorch_v2": round(here, 4),
+        "ratio": None if ratio is None else round(ratio, 4),
+        "at_most": limit,
+        "ok": (here if ratio is None else ratio) <= limit,
+    }
 
 
 def measure(sizes: tuple[int, ...] = SIZES) -> list[dict[str, Any]]:
@@ -189,14 +214,27 @@ def measure(sizes: tuple[int, ...] = SIZES) -> list[dict[str, Any]]:
         for n in (n for n in sizes if what in ours[n]):
             note = {"parse": " (theirs: parse .json)", "": ""}.get(instead, f" (theirs: {instead})")
             allowed = limit * (FIRST_COSTS if n < 100_000 else 1)
-            rows.append(_row(f"{what}{note}, {n:.0e} events", "us/event", ours[n][what], allowed, torch[instead or what]))
+            rows.append(
+                _row(f"{what}{note}, {n:.0e} events", "us/event", ours[n][what], allowed, torch[instead or what])
+            )
     for n in sizes[1:]:
         rows.append(_row(f"memory while recording, {n:.0e} events", "B/event", ours[n]["recording: memory"], 64))
     for n in sizes[1:]:
-        rows.append(_row(f"peak memory of recording and a table, {n:.0e} events", "B/event", ours[n]["recording and table: memory"], 0.05,
-                         torch["recording and table: memory"]))
+        rows.append(
+            _row(
+                f"peak memory of recording and a table, {n:.0e} events",
+                "B/event",
+                ours[n]["recording and table: memory"],
+                0.05,
+                torch["recording and table: memory"],
+            )
+        )
     for what in ("export .json", "export .json.gz"):
-        rows.append(_row(f"peak memory added by {what}, {sizes[-1]:.0e} events", "B/event", ours[sizes[-1]][f"{what}: memory"], 8))
+        rows.append(
+            _row(
+                f"peak memory added by {what}, {sizes[-1]:.0e} events", "B/event", ours[sizes[-1]][f"{what}: memory"], 8
+            )
+        )
     return [*rows, *_growth(ours, sizes), *_single()]
 
 
@@ -207,7 +245,9 @@ def _growth(ours: dict[int, dict[str, float]], sizes: tuple[int, ...]) -> list[d
         large = [n for n in sizes if what in ours[n]][-2:]
         label = what.replace(": memory", " (memory)")
         here, before = ours[large[1]][what], ours[large[0]][what]
-        rows.append(_row(f"{label} per event: {large[1]:.0e} events against {large[0]:.0e}", "times", here / before, LINEAR))
+        rows.append(
+            _row(f"{label} per event: {large[1]:.0e} events against {large[0]:.0e}", "times", here / before, LINEAR)
+        )
     rows.append(_row(f"stop as a whole, {sizes[-1]:.0e} events", "us", ours[sizes[-1]]["stop"] * sizes[-1], 20_000))
     return rows
 
@@ -216,9 +256,14 @@ def _single() -> list[dict[str, Any]]:
     pause, kept = in_process("pauses", "mindtorch_v2", 2_000_000), in_process("many profiles", "mindtorch_v2", 10_000)
     held = in_process("bounded", "mindtorch_v2", 1_000_000)
     growing = f"longest operator at which the buffer grows (median {pause['median']:.1f}, others {pause['other']:.1f})"
-    return [_row(growing, "us", pause["longest"], 1000),
-            _row("memory left behind by each of 10,000 profiles", "B", kept["kept"], 40),
-            *(_row(f"memory of 1e+06 events with max_events=10_000, {keep} kept", "B", size, 8_000_000) for keep, size in held.items())]
+    return [
+        _row(growing, "us", pause["longest"], 1000),
+        _row("memory left behind by each of 10,000 profiles", "B", kept["kept"], 40),
+        *(
+            _row(f"memory of 1e+06 events with max_events=10_000, {keep} kept", "B", size, 8_000_000)
+            for keep, size in held.items()
+        ),
+    ]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """How long do models of real size take, with one thread and with all?
 
-Every figure is measured in a fresh interpreter for each number of threads, because OpenMP keeps the threads it has begun with.
+Every figure is measured in a fresh interpreter for each number of threads, because OpenMP keeps the threads it has
+begun with.
 """
+
 from __future__ import annotations
 
 import json
@@ -23,10 +25,26 @@ class _Gpt:
         nn, width = torch.nn, self.WIDTH
         self.torch = torch
         torch.manual_seed(0)
-        self.embed, self.places, self.head = nn.Embedding(256, width), nn.Embedding(self.LENGTH, width), nn.Linear(width, 256)
-        self.layers = nn.ModuleList([
-            nn.ModuleList([nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width), nn.LayerNorm(width),
-                           nn.Linear(width, 4 * width), nn.Linear(4 * width, width)]) for _ in range(4)])
+        self.embed, self.places, self.head = (
+            nn.Embedding(256, width),
+            nn.Embedding(self.LENGTH, width),
+            nn.Linear(width, 256),
+        )
+        self.layers = nn.ModuleList(
+            [
+                nn.ModuleList(
+                    [
+                        nn.LayerNorm(width),
+                        nn.Linear(width, 3 * width),
+                        nn.Linear(width, width),
+                        nn.LayerNorm(width),
+                        nn.Linear(width, 4 * width),
+                        nn.Linear(4 * width, width),
+                    ]
+                )
+                for _ in range(4)
+            ]
+        )
         self.parts = nn.ModuleList([self.embed, self.places, self.head, self.layers])
 
     def __call__(self, tokens: Any) -> Any:
@@ -34,8 +52,14 @@ class _Gpt:
         batch, length = tokens.shape
         x = self.embed(tokens) + self.places(torch.arange(length))
         for norm, qkv, project, norm2, up, down in self.layers:
-            heads = [part.view(batch, length, self.HEADS, -1).transpose(1, 2) for part in qkv(norm(x)).split(self.WIDTH, 2)]
-            mixed = functional.scaled_dot_product_attention(*heads, is_causal=True).transpose(1, 2).reshape(batch, length, self.WIDTH)
+            heads = [
+                part.view(batch, length, self.HEADS, -1).transpose(1, 2) for part in qkv(norm(x)).split(self.WIDTH, 2)
+            ]
+            mixed = (
+                functional.scaled_dot_product_attention(*heads, is_causal=True)
+                .transpose(1, 2)
+                .reshape(batch, length, self.WIDTH)
+            )
             x = x + project(mixed)
             x = x + down(functional.gelu(up(norm2(x))))
         return self.head(x)
@@ -52,6 +76,7 @@ def gpt_step(torch: Any) -> Run:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+
     return step
 
 
@@ -62,9 +87,18 @@ def gpt_inference(torch: Any) -> Run:
 
 
 def _block(nn: Any, inputs: int, outputs: int, stride: int) -> Any:
-    main = nn.Sequential(nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(True),
-                         nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), nn.BatchNorm2d(outputs))
-    short = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)) if stride > 1 else nn.Identity()
+    main = nn.Sequential(
+        nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False),
+        nn.BatchNorm2d(outputs),
+        nn.ReLU(True),
+        nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False),
+        nn.BatchNorm2d(outputs),
+    )
+    short = (
+        nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+        if stride > 1
+        else nn.Identity()
+    )
     return nn.ModuleList([main, short])
 
 
@@ -72,8 +106,19 @@ class _ResNet18:
     def __init__(self, torch: Any) -> None:
         nn = torch.nn
         torch.manual_seed(0)
-        self.stem = nn.Sequential(nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(True), nn.MaxPool2d(3, 2, 1))
-        sizes = [(64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2), (256, 256, 1), (256, 512, 2), (512, 512, 1)]
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(True), nn.MaxPool2d(3, 2, 1)
+        )
+        sizes = [
+            (64, 64, 1),
+            (64, 64, 1),
+            (64, 128, 2),
+            (128, 128, 1),
+            (128, 256, 2),
+            (256, 256, 1),
+            (256, 512, 2),
+            (512, 512, 1),
+        ]
         self.blocks = nn.ModuleList([_block(nn, *size) for size in sizes])
         self.end = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
         self.parts, self.relu = nn.ModuleList([self.stem, self.blocks, self.end]), nn.ReLU(True)
@@ -95,6 +140,7 @@ def resnet_step(torch: Any) -> Run:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+
     return step
 
 
@@ -112,6 +158,7 @@ def lstm(torch: Any) -> Run:
     def step() -> None:
         model.zero_grad()
         model(x)[0].sum().backward()
+
     return step
 
 
@@ -130,16 +177,24 @@ def gru_cell(torch: Any) -> Run:
         for _ in range(20):
             h = cell(x, h)
         h.sum().backward()
+
     return step
 
 
 def _elementwise(name: str) -> Callable[[Any], Run]:
     def build(torch: Any) -> Run:
         x = torch.randn(4 << 20) if name != "sort" else torch.randn(1 << 20)
-        calls: dict[str, Run] = {"gelu": lambda: torch.nn.functional.gelu(x), "exp": x.exp, "softmax": lambda: x.view(4096, -1).softmax(-1),
-                                 "layer_norm": lambda: torch.nn.functional.layer_norm(x.view(4096, -1), (1024,)), "sum": x.sum,
-                                 "add": lambda: x + x, "sort": x.sort}
+        calls: dict[str, Run] = {
+            "gelu": lambda: torch.nn.functional.gelu(x),
+            "exp": x.exp,
+            "softmax": lambda: x.view(4096, -1).softmax(-1),
+            "layer_norm": lambda: torch.nn.functional.layer_norm(x.view(4096, -1), (1024,)),
+            "sum": x.sum,
+            "add": lambda: x + x,
+            "sort": x.sort,
+        }
         return _without_grad(torch, calls[name])
+
     return build
 
 
@@ -157,16 +212,23 @@ def _without_grad(torch: Any, call: Run) -> Run:
     def run() -> None:
         with torch.no_grad():
             call()
+
     return run
 
 
 # What is measured, how it is built, and the ratio to PyTorch that is allowed with the default install.
 LOADS: dict[str, tuple[Callable[[Any], Run], float]] = {
-    "GPT step": (gpt_step, 1.1), "GPT inference": (gpt_inference, 1.1), "ResNet-18 step": (resnet_step, 1.3),
-    "ResNet-18 inference": (resnet_inference, 1.3), "LSTM 2x128, 16x50": (lstm, 1.2),
+    "GPT step": (gpt_step, 1.1),
+    "GPT inference": (gpt_inference, 1.1),
+    "ResNet-18 step": (resnet_step, 1.3),
+    "ResNet-18 inference": (resnet_inference, 1.3),
+    "LSTM 2x128, 16x50": (lstm, 1.2),
     **{f"{name} of 4M": (_elementwise(name), 1.0) for name in ("gelu", "exp", "softmax", "layer_norm", "sum", "add")},
-    "sort of 1M": (_elementwise("sort"), 1.0), "conv2d 8x32x56x56 by 64x3x3, both ways": (_conv, 1.4), "mm 1024": (_mm, 1.4),
-    "depthwise conv 4x96x28x28, both ways": (depthwise, 1.2), "GRUCell, 20 steps": (gru_cell, 1.2),
+    "sort of 1M": (_elementwise("sort"), 1.0),
+    "conv2d 8x32x56x56 by 64x3x3, both ways": (_conv, 1.4),
+    "mm 1024": (_mm, 1.4),
+    "depthwise conv 4x96x28x28, both ways": (depthwise, 1.2),
+    "GRUCell, 20 steps": (gru_cell, 1.2),
 }
 
 
@@ -177,15 +239,23 @@ def _measure_here(threads: int) -> list[dict[str, Any]]:
     for module in modules.values():
         module.set_num_threads(threads)
     word = "1 thread" if threads == 1 else f"{threads} threads"
-    return [row(f"{what}, {word}", best_of({name: build(module) for name, module in modules.items()}, seconds=3.0, rounds=20), limit)
-            for what, (build, limit) in LOADS.items()]
+    return [
+        row(
+            f"{what}, {word}",
+            best_of({name: build(module) for name, module in modules.items()}, seconds=3.0, rounds=20),
+            limit,
+        )
+        for what, (build, limit) in LOADS.items()
+    ]
 
 
 def measure() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for threads in sorted({1, len(os.sched_getaffinity(0))}):
         environment = {**os.environ, **{f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL")}}
-        done = subprocess.run([sys.executable, __file__, str(threads)], capture_output=True, text=True, check=True, env=environment)
+        done = subprocess.run(
+            [sys.executable, __file__, str(threads)], capture_output=True, text=True, check=True, env=environment
+        )
         rows += json.loads(done.stdout.splitlines()[-1])
     return rows
 

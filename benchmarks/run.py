@@ -1,8 +1,9 @@
 """Runs every benchmark, prints one table of ratios to PyTorch measured in this run, and renews docs/overhead.md.
 
-    run.py             everything
-    run.py NAME ...    some files only ("dispatch", "training_steps", ...); docs/overhead.md is left alone
+run.py             everything
+run.py NAME ...    some files only ("dispatch", "training_steps", ...); docs/overhead.md is left alone
 """
+
 from __future__ import annotations
 
 import datetime
@@ -16,11 +17,13 @@ from typing import Any
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-QUESTIONS = [p.stem for p in sorted(HERE.glob("*.py")) if p.stem not in ("run", "common") and "def measure" in p.read_text()]
-METHOD = """PyTorch 2.13.0 and this package run in one process (imports, and profiles of up to ten million events: in fresh interpreters),
-one thread each, in short rounds that alternate between the two; the best round of each counts. A ratio below 1 means that this package
-is faster; where there is no ratio, the limit is one of the figure itself. `make bench` renews this page; figures in JSON go to
-`benchmarks/out/results.json`."""
+QUESTIONS = [
+    p.stem for p in sorted(HERE.glob("*.py")) if p.stem not in ("run", "common") and "def measure" in p.read_text()
+]
+METHOD = """PyTorch 2.13.0 and this package run in one process (imports, and profiles of up to ten million events: in
+fresh interpreters), one thread each, in short rounds that alternate between the two; the best round of each counts. A
+ratio below 1 means that this package is faster; where there is no ratio, the limit is one of the figure itself. `make
+bench` renews this page; figures in JSON go to `benchmarks/out/results.json`."""
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -28,8 +31,10 @@ def table(rows: list[dict[str, Any]]) -> str:
     wide = max((len(r["what"]) for r in rows), default=4)
     lines = [f"{'what':{wide}} {'torch':>14} {'here':>14} {'unit':8} {'ratio':>7} {'at most':>11}"]
     for r in rows:
-        lines.append(f"{r['what']:{wide}} {_shown(r['torch'], 14)} {_shown(r['mindtorch_v2'], 14)} {r['unit']:8} {_shown(r['ratio'], 7)} "
-                     f"{_shown(r['at_most'], 11)}{'' if r['ok'] else '  above'}")
+        lines.append(
+            f"{r['what']:{wide}} {_shown(r['torch'], 14)} {_shown(r['mindtorch_v2'], 14)} {r['unit']:8} "
+            f"{_shown(r['ratio'], 7)} {_shown(r['at_most'], 11)}{'' if r['ok'] else '  above'}"
+        )
     return "\n".join(lines)
 
 
@@ -42,12 +47,22 @@ def _with_unit(row: dict[str, Any]) -> dict[str, Any]:
     if "unit" in row:
         return row
     rest = {key: value for key, value in row.items() if not key.endswith("_us")}
-    return {"what": rest.pop("what"), "unit": "us", "torch": row["torch_us"], "mindtorch_v2": row["mindtorch_v2_us"], **rest}
+    return {
+        "what": rest.pop("what"),
+        "unit": "us",
+        "torch": row["torch_us"],
+        "mindtorch_v2": row["mindtorch_v2_us"],
+        **rest,
+    }
 
 
 def machine() -> str:
-    name = next((line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), platform.processor())
+    name = next(
+        (line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
+        platform.processor(),
+    )
     import numpy
+
     return f"{name}, Python {platform.python_version()}, numpy {numpy.__version__}, {platform.system()}"
 
 

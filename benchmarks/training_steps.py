@@ -1,4 +1,5 @@
 """How long does a training step of a small model take?"""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,6 +19,7 @@ def mlp(torch: Any) -> Callable[[], None]:
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
+
     return step
 
 
@@ -32,6 +34,7 @@ def transformer(torch: Any) -> Callable[[], None]:
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
+
     return step
 
 
@@ -39,8 +42,16 @@ def cnn(torch: Any) -> Callable[[], None]:
     """3-16-32 channels on 32x32 images, batch 8, SGD with momentum."""
     torch.manual_seed(0)
     nn = torch.nn
-    model = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(),
-                          nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32 * 8 * 8, 10))
+    model = nn.Sequential(
+        nn.Conv2d(3, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(32 * 8 * 8, 10),
+    )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     x, y = torch.randn(8, 3, 32, 32), torch.randint(0, 10, (8,))
 
@@ -48,6 +59,7 @@ def cnn(torch: Any) -> Callable[[], None]:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
+
     return step
 
 

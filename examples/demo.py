@@ -1,4 +1,7 @@
-"""Trains a small character-level transformer on the text in examples/data, profiles a few of its steps, and writes a line of its own."""
+"""Trains a small character-level transformer on the text in examples/data, profiles a few of its steps, and writes a
+line of its own.
+"""
+
 from __future__ import annotations
 
 import math
@@ -41,8 +44,8 @@ class LanguageModel(nn.Module):
 def batch(data: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Random pieces of the text and the same pieces one character later: (BATCH, CONTEXT) each."""
     starts = torch.randint(0, len(data) - CONTEXT - 1, (BATCH,)).tolist()
-    x = torch.stack([data[s:s + CONTEXT] for s in starts])
-    y = torch.stack([data[s + 1:s + CONTEXT + 1] for s in starts])
+    x = torch.stack([data[s : s + CONTEXT] for s in starts])
+    y = torch.stack([data[s + 1 : s + CONTEXT + 1] for s in starts])
     return x, y
 
 
@@ -81,8 +84,14 @@ def train(model: LanguageModel, data: torch.Tensor) -> tuple[list[float], profil
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=4e-3, total_steps=STEPS)
     began, losses = time.monotonic(), []
-    with profile(schedule=schedule(wait=WARM, warmup=1, active=RECORDED, repeat=1), on_trace_ready=save_profile,
-                 record_shapes=True, profile_memory=True, with_stack=True, with_modules=True) as prof:
+    with profile(
+        schedule=schedule(wait=WARM, warmup=1, active=RECORDED, repeat=1),
+        on_trace_ready=save_profile,
+        record_shapes=True,
+        profile_memory=True,
+        with_stack=True,
+        with_modules=True,
+    ) as prof:
         for step in range(1, STEPS + 1):
             with record_function("batch"):
                 x, y = batch(data)
@@ -107,7 +116,7 @@ def report(prof: profile) -> None:
     print(f"""{OUT}/trace.json.gz  every event in time: open https://ui.perfetto.dev and drop the file on the page
 {OUT}/stacks.txt     where the time goes by line: drop the file on https://www.speedscope.app
 {OUT}/memory.html    memory over time, and who held it at the peak: open it in a browser
-docs/profiler.md shows how to ask such questions of your own program, docs/mindprof.md how to do so from the command line.
+docs/profiler.md shows how to ask such questions of your own program, docs/mindprof.md how from the command line.
 
 Open {OUT}/report.html in a browser: all of this on one page.""")
 

@@ -1,4 +1,5 @@
 """Which line is slow? Every operator knows the Python calls that led to it."""
+
 import pathlib
 
 import mindtorch_v2 as torch
@@ -31,4 +32,7 @@ prof.export_stacks(out / "stacks.txt", "self_cpu_time_total")
 line = max((out / "stacks.txt").read_text().splitlines(), key=lambda text: int(text.rpartition(" ")[2]))
 stack, _, microseconds = line.rpartition(" ")
 print(f"slowest line: {stack.split(';')[-1]} with {microseconds} us")
-print("flame graph: drop demo-out/stacks.txt on https://www.speedscope.app, or run flamegraph.pl demo-out/stacks.txt > flame.svg")
+print(
+    "flame graph: drop demo-out/stacks.txt on https://www.speedscope.app, or run flamegraph.pl demo-out/stacks.txt > "
+    "flame.svg"
+)

@@ -1,4 +1,5 @@
 """Profile a long run without drowning in it: record a few steps now and then, one trace file for each time."""
+
 import pathlib
 
 import mindtorch_v2 as torch

@@ -1,4 +1,5 @@
 """Where does memory go? Bytes by operator, memory over time by purpose, and who holds it when most is in use."""
+
 import pathlib
 
 import mindtorch_v2 as torch
@@ -22,5 +23,8 @@ out.mkdir(exist_ok=True)
 prof.export_memory_timeline(out / "memory.html")
 print("held at the peak:")
 for holder in prof.mem_tl.holders[:5]:
-    print(f"  {holder.nbytes / 1024:8.1f} KB  {holder.category.name.lower():16} {holder.name:24} {holder.module:8} {holder.line}")
+    print(
+        f"  {holder.nbytes / 1024:8.1f} KB  {holder.category.name.lower():16} {holder.name:24} {holder.module:8} "
+        f"{holder.line}"
+    )
 print("the whole picture: open demo-out/memory.html in a browser")

@@ -1,4 +1,5 @@
 """Which module is slow? Forward and backward time, memory and FLOPs by nn.Module, as a tree."""
+
 import mindtorch_v2 as torch
 from mindtorch_v2 import nn
 from mindtorch_v2.profiler import profile
@@ -19,6 +20,9 @@ report = prof.module_report()
 print(report.table())
 
 first = report.find("layers.0")
-print(f"layers.0: {first.forward_ns / 1e6:.2f} ms forward, {first.backward_ns / 1e6:.2f} ms backward, {first.flops / 1e6:.1f} MFLOPs")
+print(
+    f"layers.0: {first.forward_ns / 1e6:.2f} ms forward, {first.backward_ns / 1e6:.2f} ms backward, "
+    f"{first.flops / 1e6:.1f} MFLOPs"
+)
 slowest = max(first.children, key=lambda node: node.forward_ns + node.backward_ns)
 print(f"most of it in {slowest.path} ({slowest.type_name})")

@@ -1,9 +1,12 @@
 """Which operator is slow? A table of all operators of a few training steps, the most expensive first."""
+
 import mindtorch_v2 as torch
 from mindtorch_v2 import nn
 from mindtorch_v2.profiler import profile, record_function
 
-model = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16 * 16 * 16, 10))
+model = nn.Sequential(
+    nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16 * 16 * 16, 10)
+)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 images, labels = torch.randn(16, 3, 32, 32), torch.randint(0, 10, (16,))
 
@@ -27,4 +30,6 @@ print(rows.table(sort_by="self_cpu_time_total", row_limit=10, max_name_column_wi
 
 slowest = max((row for row in rows if row.key.startswith("aten::")), key=lambda row: row.self_cpu_time_total)
 share = slowest.self_cpu_time_total / rows.self_cpu_time_total
-print(f"slowest operator: {slowest.key}, {slowest.count} calls, {slowest.cpu_time:.0f} us each, {share:.0%} of all time")
+print(
+    f"slowest operator: {slowest.key}, {slowest.count} calls, {slowest.cpu_time:.0f} us each, {share:.0%} of all time"
+)

@@ -1,4 +1,5 @@
 """How does the time depend on the shape? The same operator, one row per input shape, with FLOPs."""
+
 import mindtorch_v2 as torch
 from mindtorch_v2.profiler import profile
 

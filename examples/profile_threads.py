@@ -1,4 +1,5 @@
 """Threads and data loading: see what every thread did, and how long training waits for its batches."""
+
 import threading
 
 import mindtorch_v2 as torch

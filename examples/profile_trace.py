@@ -1,4 +1,7 @@
-"""A trace of everything in time, for viewers: scopes with arguments, facts about the run, arrows from forward to backward."""
+"""A trace of everything in time, for viewers: scopes with arguments, facts about the run, arrows from forward to
+backward.
+"""
+
 import json
 import pathlib
 from collections import Counter
@@ -24,6 +27,8 @@ prof.export_chrome_trace(out / "trace.json")
 trace = json.loads((out / "trace.json").read_text())
 kinds = Counter(event.get("cat", event["ph"]) for event in trace["traceEvents"])
 print("in the trace:", ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
-print("recorded with:", {key: trace[key] for key in ("commit", "batch", "record_shapes", "profile_memory", "with_stack")})
+print(
+    "recorded with:", {key: trace[key] for key in ("commit", "batch", "record_shapes", "profile_memory", "with_stack")}
+)
 print("open demo-out/trace.json in https://ui.perfetto.dev or chrome://tracing")
 print("demo-out/execution-trace.json lists every call with its inputs and outputs, for tools that replay or simulate")

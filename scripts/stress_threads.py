@@ -1,7 +1,9 @@
-"""Makes the kernels' pool of threads work hard: long loops from several Python threads, numbers of threads that change, forks.
+"""Makes the kernels' pool of threads work hard: long loops from several Python threads, numbers of threads that
+change, forks.
 
 Run under ThreadSanitizer by `make sanitize`; by itself it checks that results are the same every time.
 """
+
 from __future__ import annotations
 
 import os

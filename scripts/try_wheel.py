@@ -1,7 +1,8 @@
 """Tries an installed package: the native core is there, a model trains, a profile is taken, saved, loaded and exported.
 
-    python scripts/try_wheel.py      # with the wheel installed; the sources must not be on the path
+python scripts/try_wheel.py      # with the wheel installed; the sources must not be on the path
 """
+
 from __future__ import annotations
 
 import json
@@ -35,8 +36,10 @@ def main() -> None:
         prof.save(str(stored))
         events = json.loads(trace.read_text())["traceEvents"]
         assert len(torch.profiler.load(str(stored)).events()) == len(prof.events())
-    print(f"mindtorch_v2 {torch.__version__} from {pathlib.Path(torch.__file__).parent}:",
-          f"loss {losses[0]:.3f} -> {losses[-1]:.3f}, {len(events)} trace events")
+    print(
+        f"mindtorch_v2 {torch.__version__} from {pathlib.Path(torch.__file__).parent}:",
+        f"loss {losses[0]:.3f} -> {losses[-1]:.3f}, {len(events)} trace events",
+    )
 
 
 if __name__ == "__main__":

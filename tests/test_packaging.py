@@ -1,4 +1,7 @@
-"""What a release is made of: metadata, the wheels' configuration, files that the package reads or that type checkers need."""
+"""What a release is made of: metadata, the wheels' configuration, files that the package reads or that type checkers
+need.
+"""
+
 from __future__ import annotations
 
 import pathlib

@@ -15,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from simlib import Sim, build_library  # noqa: E402
 
 os.environ.setdefault("ASCEND_SIM_QUIET", "1")
-collect_ignore_glob = [] if shutil.which(os.environ.get("CC", "gcc")) else ["test_*.py"]      # there is nothing to build it with
+# there is nothing to build it with
+collect_ignore_glob = [] if shutil.which(os.environ.get("CC", "gcc")) else ["test_*.py"]
 
 
 @pytest.fixture(scope="session")

@@ -63,7 +63,9 @@ def test_qr(sim: Sim, shape: tuple[int, ...], whole: bool) -> None:
 @pytest.mark.parametrize(("p", "expected"), [(2.0**31, [4, 6]), (-(2.0**31), [3, 5]), (1.0, [7, 11]), (0.0, [2, 2])])
 def test_norms_in_two_steps(sim: Sim, p: float, expected: list[float]) -> None:
     between, out = sim.buffer((2,)), sim.buffer((2,))
-    assert Old(sim).run("LpNormReduceV2", [up(sim, np.array([[3.0, -4.0], [5.0, 6.0]]))], [between], p=p, axes=[-1]) == 0
+    assert (
+        Old(sim).run("LpNormReduceV2", [up(sim, np.array([[3.0, -4.0], [5.0, 6.0]]))], [between], p=p, axes=[-1]) == 0
+    )
     assert Old(sim).run("LpNormUpdateV2", [between], [out], p=p) == 0
     assert out.read().tolist() == expected
 

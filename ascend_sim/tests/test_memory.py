@@ -234,7 +234,8 @@ def test_a_block_at_the_cursor_is_not_handed_out_again(in_process) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_model_of_the_memory_agrees_with_every_answer(in_process, seed: int) -> None:
-    """Random allocations and frees that walk round the arena often: an address is given iff the model has room, and never one that is live.
+    """Random allocations and frees that walk round the arena often: an address is given iff the model has room, and
+    never one that is live.
 
     Streams hold some blocks after they were freed: those are not given out before their task ran."""
     in_process(

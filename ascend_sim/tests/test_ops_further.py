@@ -1,4 +1,6 @@
-"""Operators of recurrent, convolutional and other models beyond the minimal table: values against numpy, and what they refuse."""
+"""Operators of recurrent, convolutional and other models beyond the minimal table: values against numpy, and what
+they refuse.
+"""
 
 from __future__ import annotations
 
@@ -53,12 +55,20 @@ def test_divisions(sim: Sim) -> None:
     left, right = sim.upload(a), sim.upload(b)
     floored = result(sim, "FloorDivide", left, right, shape=(5,), dtype=INT64)
     np.testing.assert_array_equal(floored[:4], a[:4] // b[:4])
-    np.testing.assert_array_equal(result(sim, "RemainderTensorTensor", left, right, shape=(5,), dtype=INT64)[:4], a[:4] % b[:4])
-    np.testing.assert_array_equal(result(sim, "FmodTensor", left, right, shape=(5,), dtype=INT64)[:4], np.fmod(a[:4], b[:4]))
+    np.testing.assert_array_equal(
+        result(sim, "RemainderTensorTensor", left, right, shape=(5,), dtype=INT64)[:4], a[:4] % b[:4]
+    )
+    np.testing.assert_array_equal(
+        result(sim, "FmodTensor", left, right, shape=(5,), dtype=INT64)[:4], np.fmod(a[:4], b[:4])
+    )
     np.testing.assert_array_equal(result(sim, "DivMod", left, right, 1, shape=(5,), dtype=INT64)[:4], [3, -3, -3, 3])
     x = normal((9,)) * 5
-    np.testing.assert_allclose(result(sim, "RemainderTensorScalar", sim.upload(x), 0.7, shape=(9,)), np.mod(x, np.float32(0.7)), atol=1e-5)
-    np.testing.assert_allclose(result(sim, "DivMods", sim.upload(x), 0.7, 2, shape=(9,)), np.floor_divide(x, np.float32(0.7)))
+    np.testing.assert_allclose(
+        result(sim, "RemainderTensorScalar", sim.upload(x), 0.7, shape=(9,)), np.mod(x, np.float32(0.7)), atol=1e-5
+    )
+    np.testing.assert_allclose(
+        result(sim, "DivMods", sim.upload(x), 0.7, 2, shape=(9,)), np.floor_divide(x, np.float32(0.7))
+    )
 
 
 def test_activations_with_scalars_and_their_gradients(sim: Sim) -> None:
@@ -67,23 +77,36 @@ def test_activations_with_scalars_and_their_gradients(sim: Sim) -> None:
     soft = np.where(x * 2 > 3, x, np.log1p(np.exp(2 * x)) / 2)
     np.testing.assert_allclose(result(sim, "Softplus", given, 2.0, 3.0, shape=x.shape), soft, rtol=1e-5, atol=1e-6)
     slope = np.where(x * 2 > 3, g, g / (1 + np.exp(-2 * x)))
-    np.testing.assert_allclose(result(sim, "SoftplusBackward", grad, given, 2.0, 3.0, shape=x.shape), slope, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        result(sim, "SoftplusBackward", grad, given, 2.0, 3.0, shape=x.shape), slope, rtol=1e-5, atol=1e-6
+    )
     bent = np.where(x > 0, x * 3, 3 * 0.5 * np.expm1(2 * x))
     np.testing.assert_allclose(result(sim, "Elu", given, 0.5, 3.0, 2.0, shape=x.shape), bent, rtol=1e-5, atol=1e-5)
     of_result = np.where(bent > 0, g * 3, g * 2 * (bent + 0.5 * 3))
-    for is_result, operand, expected in ((True, bent, of_result), (False, x, np.where(x > 0, g * 3, g * 3 * np.exp(2 * x)))):
+    for is_result, operand, expected in (
+        (True, bent, of_result),
+        (False, x, np.where(x > 0, g * 3, g * 3 * np.exp(2 * x))),
+    ):
         found = result(sim, "EluBackward", grad, 0.5, 3.0, 2.0, is_result, sim.upload(operand), shape=x.shape)
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(result(sim, "HardtanhBackward", grad, given, -1.0, 1.0, shape=x.shape), np.where(abs(x) < 1, g, 0))
-    np.testing.assert_array_equal(result(sim, "Threshold", given, 0.1, 20.0, shape=x.shape), np.where(x <= np.float32(0.1), 20, x))
+    np.testing.assert_allclose(
+        result(sim, "HardtanhBackward", grad, given, -1.0, 1.0, shape=x.shape), np.where(abs(x) < 1, g, 0)
+    )
+    np.testing.assert_array_equal(
+        result(sim, "Threshold", given, 0.1, 20.0, shape=x.shape), np.where(x <= np.float32(0.1), 20, x)
+    )
 
 
 # --- reductions, order, selection -----------------------------------------------------------------------------------
 def test_statistics(sim: Sim) -> None:
     x = normal((4, 5, 3))
     given = sim.upload(x)
-    np.testing.assert_allclose(result(sim, "VarCorrection", given, [1], 1, False, shape=(4, 3)), x.var(1, ddof=1), rtol=1e-5)
-    np.testing.assert_allclose(result(sim, "Std", given, [0, 2], 0, True, shape=(1, 5, 1)), x.std((0, 2), keepdims=True), rtol=1e-5)
+    np.testing.assert_allclose(
+        result(sim, "VarCorrection", given, [1], 1, False, shape=(4, 3)), x.var(1, ddof=1), rtol=1e-5
+    )
+    np.testing.assert_allclose(
+        result(sim, "Std", given, [0, 2], 0, True, shape=(1, 5, 1)), x.std((0, 2), keepdims=True), rtol=1e-5
+    )
     spread, mean = sim.buffer((5, 3)), sim.buffer((5, 3))
     sim.run("VarMean", given, [0], 1, False, spread, mean)
     np.testing.assert_allclose(spread.read(), x.var(0, ddof=1), rtol=1e-5)
@@ -119,7 +142,10 @@ def test_results_of_unknown_size_tell_the_client_their_shape(sim: Sim) -> None:
     given, room = sim.upload(x), sim.buffer((6, 2), INT64)
     tensor, out = sim.tensor(given), sim.tensor(room)
     size, executor, dims, rank = C.c_uint64(), C.c_void_p(), C.POINTER(C.c_int64)(), C.c_uint64()
-    assert sim.lib.aclnnNonzeroGetWorkspaceSize(C.c_void_p(tensor), C.c_void_p(out), C.byref(size), C.byref(executor)) == OK
+    assert (
+        sim.lib.aclnnNonzeroGetWorkspaceSize(C.c_void_p(tensor), C.c_void_p(out), C.byref(size), C.byref(executor))
+        == OK
+    )
     sim.check(sim.lib.aclnnNonzero(None, C.c_uint64(0), executor, None))
     sim.sync()
     sim.check(sim.lib.aclGetViewShape(C.c_void_p(out), C.byref(dims), C.byref(rank)))
@@ -140,7 +166,9 @@ def test_masked_scatter_and_index_add(sim: Sim) -> None:
     x, extra = normal((4, 3)), normal((2, 3), 1)
     expected = x.copy()
     np.add.at(expected, [1, 1], 2 * extra)
-    found = result(sim, "IndexAdd", sim.upload(x), 0, sim.upload(np.array([1, 1])), sim.upload(extra), 2.0, shape=(4, 3))
+    found = result(
+        sim, "IndexAdd", sim.upload(x), 0, sim.upload(np.array([1, 1])), sim.upload(extra), 2.0, shape=(4, 3)
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
@@ -161,7 +189,9 @@ def test_too_few_values_and_bad_places_are_faults_of_the_kernel(sim: Sim) -> Non
 
 # --- creation -------------------------------------------------------------------------------------------------------
 def test_creation(sim: Sim) -> None:
-    np.testing.assert_allclose(result(sim, "Linspace", -1.0, 2.0, 7, shape=(7,)), np.linspace(-1, 2, 7), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        result(sim, "Linspace", -1.0, 2.0, 7, shape=(7,)), np.linspace(-1, 2, 7), rtol=1e-6, atol=1e-7
+    )
     np.testing.assert_array_equal(result(sim, "Eye", 2, 3, shape=(2, 3), dtype=FLOAT16), np.eye(2, 3))
     order = result(sim, "Randperm", 50, 3, 0, shape=(50,), dtype=INT64)
     assert sorted(order) == list(range(50))
@@ -169,7 +199,9 @@ def test_creation(sim: Sim) -> None:
     drawn = sim.buffer((400,), INT64)
     sim.run("InplaceRandom", drawn, -2, 3, 5, 0)
     assert set(drawn.read()) == {-2, -1, 0, 1, 2}
-    chosen = result(sim, "Multinomial", sim.upload(np.array([0, 1, 2, 0, 3], np.float32)), 3, False, 1, 0, shape=(3,), dtype=INT64)
+    chosen = result(
+        sim, "Multinomial", sim.upload(np.array([0, 1, 2, 0, 3], np.float32)), 3, False, 1, 0, shape=(3,), dtype=INT64
+    )
     assert sorted(chosen) == [1, 2, 4]
 
 
@@ -196,8 +228,12 @@ def test_average_pooling(sim: Sim) -> None:
 
 def test_resizing_and_padding(sim: Sim) -> None:
     row = sim.upload(np.array([[[0.0, 1.0, 4.0]]], np.float32))
-    np.testing.assert_array_equal(result(sim, "UpsampleNearest1dV2", row, [6], 2.0, shape=(1, 1, 6)).ravel(), [0, 0, 1, 1, 4, 4])
-    np.testing.assert_allclose(result(sim, "UpsampleLinear1d", row, [5], True, 0.0, shape=(1, 1, 5)).ravel(), [0, 0.5, 1, 2.5, 4])
+    np.testing.assert_array_equal(
+        result(sim, "UpsampleNearest1dV2", row, [6], 2.0, shape=(1, 1, 6)).ravel(), [0, 0, 1, 1, 4, 4]
+    )
+    np.testing.assert_allclose(
+        result(sim, "UpsampleLinear1d", row, [5], True, 0.0, shape=(1, 1, 5)).ravel(), [0, 0.5, 1, 2.5, 4]
+    )
     halves = result(sim, "UpsampleLinear1d", row, [6], False, 2.0, shape=(1, 1, 6)).ravel()
     np.testing.assert_allclose(halves, [0, 0.25, 0.75, 1.75, 3.25, 4])
     grad = sim.upload(np.ones((1, 1, 6), np.float32))
@@ -205,10 +241,21 @@ def test_resizing_and_padding(sim: Sim) -> None:
     np.testing.assert_allclose(back, [2, 2, 2])
     x = normal((2, 3, 4, 5))
     padded = np.pad(x, ((0, 0), (0, 0), (2, 1), (1, 2)), mode="reflect")
-    np.testing.assert_array_equal(result(sim, "ReflectionPad2d", sim.upload(x), [1, 2, 2, 1], shape=padded.shape), padded)
+    np.testing.assert_array_equal(
+        result(sim, "ReflectionPad2d", sim.upload(x), [1, 2, 2, 1], shape=padded.shape), padded
+    )
     edges = np.pad(x, ((0, 0), (0, 0), (2, 1), (1, 2)), mode="edge")
-    np.testing.assert_array_equal(result(sim, "ReplicationPad2d", sim.upload(x), [1, 2, 2, 1], shape=edges.shape), edges)
-    counts = result(sim, "ReplicationPad1dBackward", sim.upload(np.ones((1, 6), np.float32)), sim.buffer((1, 3)), [1, 2], shape=(1, 3))
+    np.testing.assert_array_equal(
+        result(sim, "ReplicationPad2d", sim.upload(x), [1, 2, 2, 1], shape=edges.shape), edges
+    )
+    counts = result(
+        sim,
+        "ReplicationPad1dBackward",
+        sim.upload(np.ones((1, 6), np.float32)),
+        sim.buffer((1, 3)),
+        [1, 2],
+        shape=(1, 3),
+    )
     np.testing.assert_array_equal(counts, [[2, 1, 3]])
     columns = result(sim, "Im2col", sim.upload(x), [2, 2], [1, 1], [0, 0], [2, 3], shape=(2, 12, 4))
     np.testing.assert_array_equal(columns[1, 4:8, 3], x[1, 1, 2:4, 3:5].ravel())
@@ -227,7 +274,22 @@ def test_group_norm(sim: Sim) -> None:
     np.testing.assert_allclose(out.read(), hat * gamma[:, None] + beta[:, None], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(rstds.read(), rstd, rtol=1e-5)
     dx, dgamma, dbeta = sim.buffer(x.shape), sim.buffer((6,)), sim.buffer((6,))
-    sim.run("GroupNormBackward", sim.upload(g), sim.upload(x), means, rstds, sim.upload(gamma), 2, 6, 5, 3, [True] * 3, dx, dgamma, dbeta)
+    sim.run(
+        "GroupNormBackward",
+        sim.upload(g),
+        sim.upload(x),
+        means,
+        rstds,
+        sim.upload(gamma),
+        2,
+        6,
+        5,
+        3,
+        [True] * 3,
+        dx,
+        dgamma,
+        dbeta,
+    )
     np.testing.assert_allclose(dgamma.read(), (g * hat).sum((0, 2)), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(dbeta.read(), g.sum((0, 2)), rtol=1e-4, atol=1e-5)
     u, h = (g * gamma[:, None]).reshape(rows.shape), hat.reshape(rows.shape)
@@ -239,11 +301,17 @@ def test_losses(sim: Sim) -> None:
     x, y, w = (np.random.default_rng(i).uniform(0.1, 0.9, (4, 3)).astype(np.float32) for i in range(3))
     a, b = sim.upload(x), sim.upload(y)
     entropy = -w * (y * np.log(x) + (1 - y) * np.log1p(-x))
-    np.testing.assert_allclose(result(sim, "BinaryCrossEntropy", a, b, sim.upload(w), 0, shape=(4, 3)), entropy, rtol=1e-5)
-    np.testing.assert_allclose(result(sim, "BinaryCrossEntropy", a, b, sim.upload(w), 1, shape=()), entropy.mean(), rtol=1e-5)
+    np.testing.assert_allclose(
+        result(sim, "BinaryCrossEntropy", a, b, sim.upload(w), 0, shape=(4, 3)), entropy, rtol=1e-5
+    )
+    np.testing.assert_allclose(
+        result(sim, "BinaryCrossEntropy", a, b, sim.upload(w), 1, shape=()), entropy.mean(), rtol=1e-5
+    )
     slope = w * (x - y) / (x * (1 - x)) / 12
     one = sim.upload(np.float32(1))
-    np.testing.assert_allclose(result(sim, "BinaryCrossEntropyBackward", one, a, b, sim.upload(w), 1, shape=(4, 3)), slope, rtol=1e-4)
+    np.testing.assert_allclose(
+        result(sim, "BinaryCrossEntropyBackward", one, a, b, sim.upload(w), 1, shape=(4, 3)), slope, rtol=1e-4
+    )
     d = abs(x - y)
     smooth = np.where(d < 0.2, d * d / 0.4, d - 0.1)
     np.testing.assert_allclose(result(sim, "SmoothL1Loss", a, b, 2, 0.2, shape=()), smooth.sum(), rtol=1e-5)
@@ -251,7 +319,9 @@ def test_losses(sim: Sim) -> None:
     np.testing.assert_allclose(back, np.clip((x - y) / np.float32(0.2), -1, 1), rtol=1e-4)
     scores, labels = normal((2, 3, 2, 2)), np.array([[[0, 1], [2, 1]], [[1, 1], [0, 2]]])
     loss, total = sim.buffer(()), sim.buffer(())
-    sim.run("NLLLoss2d", sim.upload(scores), sim.upload(labels), sim.upload(np.ones(3, np.float32)), 1, -100, loss, total)
+    sim.run(
+        "NLLLoss2d", sim.upload(scores), sim.upload(labels), sim.upload(np.ones(3, np.float32)), 1, -100, loss, total
+    )
     picked = np.take_along_axis(scores, labels[:, None], 1)
     np.testing.assert_allclose(loss.read(), -picked.mean(), rtol=1e-5)
     assert total.read() == 8

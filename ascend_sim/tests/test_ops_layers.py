@@ -52,7 +52,9 @@ def test_convolution(sim: Sim, shape, kernel, stride, padding, dilation, groups)
     sim.run("Convolution", sim.upload(x), sim.upload(w), sim.upload(b), *options, out, 0)
     np.testing.assert_allclose(out.read(), expected, rtol=1e-4, atol=1e-4)
     sim.run("Convolution", sim.upload(x), sim.upload(w), None, *options, out, 0)
-    np.testing.assert_allclose(out.read(), convolve(x, w, None, stride, padding, dilation, groups), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        out.read(), convolve(x, w, None, stride, padding, dilation, groups), rtol=1e-4, atol=1e-4
+    )
 
 
 def directional(f, x, direction, eps=1e-3):

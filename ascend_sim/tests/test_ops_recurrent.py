@@ -30,7 +30,9 @@ def cell(kind: str, x: np.ndarray, state: tuple[np.ndarray, ...], w: list[np.nda
     return sigmoid(o) * np.tanh(c), c
 
 
-def network(kind: str, a: Arrays, layers: int, directions: int, lengths: tuple[int, ...] | None = None) -> list[np.ndarray]:
+def network(
+    kind: str, a: Arrays, layers: int, directions: int, lengths: tuple[int, ...] | None = None
+) -> list[np.ndarray]:
     """Output and last states; x is [steps, batch, features]."""
     x, last = a["x"], []
     for layer in range(layers):
@@ -38,7 +40,10 @@ def network(kind: str, a: Arrays, layers: int, directions: int, lengths: tuple[i
         for d in range(directions):
             at = layer * directions + d
             w = [a[f"w{at}_{k}"] for k in range(4)]
-            state, out = tuple(a[s][at] for s in ("h", "c")[: len(KEPT) - (kind == "GRU")]), np.zeros((*x.shape[:2], HIDDEN))
+            state, out = (
+                tuple(a[s][at] for s in ("h", "c")[: len(KEPT) - (kind == "GRU")]),
+                np.zeros((*x.shape[:2], HIDDEN)),
+            )
             for t in range(len(x))[:: -1 if d else 1]:
                 alive = np.array([[t < n] for n in lengths or (len(x),) * BATCH])
                 state = tuple(np.where(alive, new, old) for new, old in zip(cell(kind, x[t], state, w), state))
@@ -51,12 +56,20 @@ def network(kind: str, a: Arrays, layers: int, directions: int, lengths: tuple[i
 
 def operands(kind: str, layers: int, directions: int) -> Arrays:
     rng = np.random.default_rng(layers * 10 + directions)
-    a = {"x": rng.standard_normal((STEPS, BATCH, INPUTS)), "h": rng.standard_normal((layers * directions, BATCH, HIDDEN))}
+    a = {
+        "x": rng.standard_normal((STEPS, BATCH, INPUTS)),
+        "h": rng.standard_normal((layers * directions, BATCH, HIDDEN)),
+    }
     if kind == "LSTM":
         a["c"] = rng.standard_normal(a["h"].shape)
     for at in range(layers * directions):
         inputs = INPUTS if at < directions else HIDDEN * directions
-        shapes = [(GATES[kind] * HIDDEN, inputs), (GATES[kind] * HIDDEN, HIDDEN), (GATES[kind] * HIDDEN,), (GATES[kind] * HIDDEN,)]
+        shapes = [
+            (GATES[kind] * HIDDEN, inputs),
+            (GATES[kind] * HIDDEN, HIDDEN),
+            (GATES[kind] * HIDDEN,),
+            (GATES[kind] * HIDDEN,),
+        ]
         a.update({f"w{at}_{k}": rng.standard_normal(shape) for k, shape in enumerate(shapes)})
     return a
 
@@ -94,7 +107,9 @@ class Run:
         self.sizes = sim.upload(np.array(sizes, np.int64), INT64) if sizes else None
         self.params = [self.up(a[f"w{at}_{k}"]) for at in range(self.lists) for k in range(4)]
         self.states = [self.up(a[s]) for s in ("h", "c") if s in a]
-        self.kept = [[sim.buffer((STEPS, BATCH, HIDDEN)) for _ in range(self.lists)] if train else [] for _ in range(KEPT[kind])]
+        self.kept = [
+            [sim.buffer((STEPS, BATCH, HIDDEN)) for _ in range(self.lists)] if train else [] for _ in range(KEPT[kind])
+        ]
         self.options = (True, layers, 0.0, train, directions == 2, first)
         out = (BATCH, STEPS, directions * HIDDEN) if first else (STEPS, BATCH, directions * HIDDEN)
         self.out = [sim.buffer(out), *(sim.buffer(a["h"].shape) for _ in self.states)]
@@ -127,7 +142,9 @@ def test_whole_networks_and_their_gradients(sim: Sim, kind: str, layers: int, di
     for buffer, value in zip(run.out, expected):
         close(buffer, value)
     weights = [np.random.default_rng(k).standard_normal(e.shape) for k, e in enumerate(expected)]
-    wanted = slopes(lambda b: sum(float((w * r).sum()) for w, r in zip(weights, network(kind, b, layers, directions))), a)
+    wanted = slopes(
+        lambda b: sum(float((w * r).sum()) for w, r in zip(weights, network(kind, b, layers, directions))), a
+    )
     made, params = run.backward(weights)
     for buffer, name in zip(made, ("x", "h", "c")):
         close(buffer, wanted[name])

@@ -145,7 +145,9 @@ def test_mm(sim: Sim, m: int, n: int, k: int) -> None:
     np.testing.assert_allclose(out.read(), a @ b, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("left, right", [((5,), (5,)), ((4, 5), (5,)), ((5,), (5, 3)), ((2, 4, 5), (5, 3)), ((2, 1, 4, 5), (3, 5, 2))])
+@pytest.mark.parametrize(
+    "left, right", [((5,), (5,)), ((4, 5), (5,)), ((5,), (5, 3)), ((2, 4, 5), (5, 3)), ((2, 1, 4, 5), (3, 5, 2))]
+)
 def test_matmul_broadcasts(sim: Sim, left, right) -> None:
     a, b = normal(left), normal(right, 1)
     out = sim.buffer(np.shape(a @ b))
@@ -171,7 +173,9 @@ def test_half_products(sim: Sim, dtype: int, tolerance: float) -> None:
     a, b = sim.upload(normal((16, 32)), dtype), sim.upload(normal((32, 8), 1), dtype)
     out = sim.buffer((16, 8), dtype)
     sim.run("Mm", a, b, out, 0)
-    np.testing.assert_allclose(out.read(), a.read().astype(np.float32) @ b.read().astype(np.float32), atol=tolerance * 8)
+    np.testing.assert_allclose(
+        out.read(), a.read().astype(np.float32) @ b.read().astype(np.float32), atol=tolerance * 8
+    )
 
 
 # ---- indexing ------------------------------------------------------------------------------------------------------
@@ -244,7 +248,8 @@ def test_nll_loss(sim: Sim, reduction: int) -> None:
     np.testing.assert_allclose(dx.read(), full, rtol=1e-5)
 
 
-# ---- random ------------------------------------------------------------------------------------------------------------
+# ---- random
+# ------------------------------------------------------------------------------------------------------------
 def test_uniform_and_normal(sim: Sim) -> None:
     x, again, other = (sim.buffer((40001,)) for _ in range(3))
     sim.run("InplaceUniform", x, -1.0, 3.0, 7, 0)
@@ -270,7 +275,8 @@ def test_dropout(sim: Sim) -> None:
     np.testing.assert_allclose(out.read(), x * bits / np.float32(0.7), rtol=1e-6)
 
 
-# ---- optimizer ------------------------------------------------------------------------------------------------------------
+# ---- optimizer
+# ------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("amsgrad, maximize", [(False, False), (True, False), (False, True)])
 def test_adamw(sim: Sim, amsgrad: bool, maximize: bool) -> None:
     lr, b1, b2, decay, eps = 0.01, 0.9, 0.99, 0.1, 1e-8

@@ -1,4 +1,7 @@
-"""Operators that only other clients call: values against numpy. `make oracle` lets the vendor's torch_npu call them itself."""
+"""Operators that only other clients call: values against numpy.
+
+`make oracle` lets the vendor's torch_npu call them itself.
+"""
 
 from __future__ import annotations
 
@@ -136,8 +139,23 @@ def test_attention_and_its_gradient(sim: Sim, causal: bool) -> None:
     sim.run("FlashAttentionScore", *upload, None, None, None, mask, None, *options, maxima, sums, None, out)
     close(out, attention(q, k, v, causal))
     grads = [sim.buffer(q.shape) for _ in range(3)]
-    sim.run("FlashAttentionScoreGrad", *upload, sim.upload(dy), None, None, None, mask, maxima, sums, None, out, None, *options, *grads,
-            None)
+    sim.run(
+        "FlashAttentionScoreGrad",
+        *upload,
+        sim.upload(dy),
+        None,
+        None,
+        None,
+        mask,
+        maxima,
+        sums,
+        None,
+        out,
+        None,
+        *options,
+        *grads,
+        None,
+    )
     step = np.float64(1e-4)
     direction = normal(q.shape, 9).astype(np.float64)
     for place, found in enumerate(grads):

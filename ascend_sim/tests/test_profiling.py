@@ -27,7 +27,9 @@ class Profiler:
 
     def config(self, devices: list[int], data: int = TASK_TIME, metrics: int = NO_METRICS) -> C.c_void_p:
         ids = (C.c_uint32 * max(len(devices), 1))(*devices)
-        return C.c_void_p(self.lib.aclprofCreateConfig(ids, C.c_uint32(len(devices)), C.c_int32(metrics), None, C.c_uint64(data)))
+        return C.c_void_p(
+            self.lib.aclprofCreateConfig(ids, C.c_uint32(len(devices)), C.c_int32(metrics), None, C.c_uint64(data))
+        )
 
 
 @pytest.fixture
@@ -62,7 +64,11 @@ def test_calls_out_of_order_are_refused(profiler: Profiler, tmp_path: Path) -> N
 
 def test_what_runs_at_the_end_is_stopped_by_it(profiler: Profiler, tmp_path: Path) -> None:
     config = profiler.config([0])
-    assert profiler.init(tmp_path) == OK and profiler.lib.aclprofStart(config) == OK and profiler.lib.aclprofFinalize() == OK
+    assert (
+        profiler.init(tmp_path) == OK
+        and profiler.lib.aclprofStart(config) == OK
+        and profiler.lib.aclprofFinalize() == OK
+    )
     assert profiler.init(tmp_path) == OK and profiler.lib.aclprofStart(config) == OK
 
 
@@ -91,7 +97,9 @@ def test_steps_and_marks(profiler: Profiler, sim: Sim) -> None:
     assert lib.aclprofGetStepTimestamp(step, 2, None) == INVALID
     lib.aclprofDestroyStepInfo(step)
     assert lib.aclprofGetStepTimestamp(step, 0, None) == INVALID
-    assert lib.aclprofMarkEx(b"here", C.c_size_t(4), None) == OK and lib.aclprofMarkEx(b"", C.c_size_t(0), None) == INVALID
+    assert (
+        lib.aclprofMarkEx(b"here", C.c_size_t(4), None) == OK and lib.aclprofMarkEx(b"", C.c_size_t(0), None) == INVALID
+    )
 
 
 def test_ranges_have_numbers_of_their_own(profiler: Profiler) -> None:

@@ -2,11 +2,14 @@
 
     python scripts/abi/check.py                      downloads the wheel with pip into build/abi (never committed)
     python scripts/abi/check.py --wheel FILE         uses a wheel that is already there
-    python scripts/abi/check.py --aclnn FOLDER       also compares operators with aclnn headers ($ASCEND_HOME_PATH/include, say)
+    python scripts/abi/check.py --aclnn FOLDER       also compares operators with aclnn headers
+    ($ASCEND_HOME_PATH/include, say)
 
-What the headers declare is compiled as static_asserts. What they do not declare (in the wheel: operators' first phases and layouts
-of activity records) is listed, and its names are looked up in the wheel's libraries. Ends with status 1 where anything disagrees.
+What the headers declare is compiled as static_asserts. What they do not declare (in the wheel: operators' first
+phases and layouts of activity records) is listed, and its names are looked up in the wheel's libraries. Ends with
+status 1 where anything disagrees.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -24,16 +27,21 @@ import generate
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = "torch_npu==2.13.0"
 INCLUDES = ["acl/acl.h", "acl/acl_op_compiler.h"]
-OPERATOR_HEADER = "third_party/op-plugin/op_plugin/utils/op_api_common_base.h"   # needs torch: only its typedefs are taken
-MSPTI_HEADER = "torch_npu/csrc/framework/interface/MsptiInterface.h"             # declares wrappers with the same parameters
-MSPTI_STAND_INS = ("enum msptiActivityKind : int {}; enum msptiExternalCorrelationKind : int {}; struct msptiActivity;\n"
-                   "typedef void *msptiSubscriberHandle; typedef void (*msptiBuffersCallbackRequestFunc)(void);\n"
-                   "typedef void (*msptiBuffersCallbackCompleteFunc)(void);\n")
+# needs torch: only its typedefs are taken
+OPERATOR_HEADER = "third_party/op-plugin/op_plugin/utils/op_api_common_base.h"
+# declares wrappers with the same parameters
+MSPTI_HEADER = "torch_npu/csrc/framework/interface/MsptiInterface.h"
+MSPTI_STAND_INS = (
+    "enum msptiActivityKind : int {}; enum msptiExternalCorrelationKind : int {}; struct msptiActivity;\n"
+    "typedef void *msptiSubscriberHandle; typedef void (*msptiBuffersCallbackRequestFunc)(void);\n"
+    "typedef void (*msptiBuffersCallbackCompleteFunc)(void);\n"
+)
 
 
 @dataclass
 class Result:
     """What was compared, what disagrees, and what no header declares."""
+
     checked: int = 0
     wrong: list[str] = field(default_factory=list)
     by_name: list[str] = field(default_factory=list)
@@ -59,7 +67,9 @@ def typedefs(include: pathlib.Path) -> str:
     path = include / OPERATOR_HEADER
     if not path.is_file():
         return ""
-    found = re.findall(r"^(?:typedef [^;{}]*\b_?acl\w+[^;{}]*|using OpApiFunc = [^;]*);", path.read_text(), re.MULTILINE)
+    found = re.findall(
+        r"^(?:typedef [^;{}]*\b_?acl\w+[^;{}]*|using OpApiFunc = [^;]*);", path.read_text(), re.MULTILINE
+    )
     return "\n".join(f"{line};" if not line.endswith(";") else line for line in found)
 
 
@@ -76,15 +86,20 @@ def first_phases(folder: pathlib.Path | None) -> dict[str, str]:
     """Declarations of operators' first phases in the headers below a folder, by operator."""
     found: dict[str, str] = {}
     for path in sorted(folder.rglob("aclnn*.h")) if folder else []:
-        for text, name in re.findall(r"(aclnnStatus\s+aclnn(\w+)GetWorkspaceSize\([^;{}]*\)\s*;)", path.read_text(errors="replace")):
+        for text, name in re.findall(
+            r"(aclnnStatus\s+aclnn(\w+)GetWorkspaceSize\([^;{}]*\)\s*;)", path.read_text(errors="replace")
+        ):
             found[name] = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
     return found
 
 
 def constants(abi: Any) -> list[tuple[str, int, str]]:
     """Every number of the table that has a name in the vendor's headers."""
-    rows = [(f"DATA_TYPES[{name!r}]", abi.DATA_TYPES[name], generate.DATA_TYPES[name])
-            for name in abi.DATA_TYPES if name in generate.DATA_TYPES]
+    rows = [
+        (f"DATA_TYPES[{name!r}]", abi.DATA_TYPES[name], generate.DATA_TYPES[name])
+        for name in abi.DATA_TYPES
+        if name in generate.DATA_TYPES
+    ]
     rows += [(name, getattr(abi, name), constant) for name, constant in generate.VALUES.items() if hasattr(abi, name)]
     return rows + [(f"ERRORS[{code}]", code, generate.ERRORS[code]) for code in abi.ERRORS if code in generate.ERRORS]
 
@@ -98,14 +113,26 @@ def compare(abi: Any, include: pathlib.Path, scratch: pathlib.Path, aclnn: pathl
     words = set(re.findall(r"[A-Za-z_]\w*", text)) | macros
     runtime = {name: f"decltype(::{name})" for name in abi.RUNTIME if name in declared}
     runtime |= {name: f"std::remove_pointer_t<_{name}>" for name in abi.RUNTIME if f"(*_{name})" in operand_types}
-    mspti = {name: f"decltype(::M{name[1:]})" for name in abi.MSPTI
-             if name != "msptiSubscribe" and f" M{name[1:]}(" in mspti_wrappers}   # the wrapper of that one hides two parameters
+    mspti = {
+        name: f"decltype(::M{name[1:]})"
+        for name in abi.MSPTI
+        # the wrapper of that one hides two parameters
+        if name != "msptiSubscribe" and f" M{name[1:]}(" in mspti_wrappers
+    }
     values = constants(abi)
-    checks = [*generate.function_checks(abi.RUNTIME, runtime), *generate.function_checks(abi.MSPTI, mspti, parameters_only=True),
-              *generate.value_checks(values, words), *generate.operator_checks(abi.OPERATORS, operators)]
+    checks = [
+        *generate.function_checks(abi.RUNTIME, runtime),
+        *generate.function_checks(abi.MSPTI, mspti, parameters_only=True),
+        *generate.value_checks(values, words),
+        *generate.operator_checks(abi.OPERATORS, operators),
+    ]
     if "OpApiFunc" in operand_types:
-        checks.append(generate.Check("the second phase of operators is not of the type 'pUpp'",
-                                     'Function<std::remove_pointer_t<OpApiFunc>>::all("pUpp")'))
+        checks.append(
+            generate.Check(
+                "the second phase of operators is not of the type 'pUpp'",
+                'Function<std::remove_pointer_t<OpApiFunc>>::all("pUpp")',
+            )
+        )
     declarations = "\n".join([generate.OPERATOR_PRELUDE, operand_types, mspti_wrappers, *operators.values()])
     wrong = compile_checks(generate.translation_unit(INCLUDES, declarations, checks), include, scratch)
     missing = [name for name in abi.RUNTIME if name not in runtime] + [name for name in abi.MSPTI if name not in mspti]
@@ -124,8 +151,12 @@ def compile_checks(source: str, include: pathlib.Path, scratch: pathlib.Path) ->
     scratch.mkdir(parents=True, exist_ok=True)
     path = scratch / "abi_check.cpp"
     path.write_text(source)
-    done = subprocess.run([compiler(), "-std=c++17", "-fsyntax-only", "-fmax-errors=0", f"-I{include}", str(path)],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [compiler(), "-std=c++17", "-fsyntax-only", "-fmax-errors=0", f"-I{include}", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     failed = re.findall(r"static assertion failed: (.*)", done.stderr)
     if done.returncode != 0 and not failed:
         raise SystemExit(f"the headers do not compile:\n{done.stderr[:4000]}")
@@ -144,7 +175,9 @@ def unpack(wheel: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     """Headers and libraries of the wheel, unpacked once."""
     if not (folder / ".done").is_file():
         with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(folder, [n for n in archive.namelist() if n.startswith(("torch_npu/include/", "torch_npu/lib/"))])
+            archive.extractall(
+                folder, [n for n in archive.namelist() if n.startswith(("torch_npu/include/", "torch_npu/lib/"))]
+            )
         (folder / ".done").touch()
     return folder / "torch_npu"
 
@@ -153,7 +186,10 @@ def download(folder: pathlib.Path) -> pathlib.Path:
     """The vendor's wheel."""
     found = sorted(folder.glob("torch_npu-*.whl"))
     if not found:
-        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), PACKAGE], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), PACKAGE],
+            check=True,
+        )
         found = sorted(folder.glob("torch_npu-*.whl"))
     return found[0]
 
@@ -164,12 +200,17 @@ def report(result: Result) -> int:
     functions = [n for n in result.by_name if not n.startswith("aclnn")]
     print(f"{result.checked} entries compared with the vendor's headers by the compiler, {len(result.wrong)} disagree")
     if operators:
-        print(f"{len(operators)} operators are in none of these headers: their names occur in the vendor's libraries, their parameters "
-              "were not compared")
+        print(
+            f"{len(operators)} operators are in none of these headers: their names occur in the vendor's libraries, "
+            "their parameters "
+            "were not compared"
+        )
     if functions:
         print("functions that no header declares, whose names occur in the libraries:", ", ".join(functions))
-    for title, names in (("in no header and in no library of the wheel", result.unknown),
-                         ("values that no header names", result.unchecked)):
+    for title, names in (
+        ("in no header and in no library of the wheel", result.unknown),
+        ("values that no header names", result.unchecked),
+    ):
         if names:
             print(f"{title} ({len(names)}):", ", ".join(names))
     for message in result.wrong:
@@ -186,10 +227,13 @@ def main() -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     sys.path.insert(0, str(ROOT / "src"))
     from mindtorch_v2._backends.npu import abi
+
     wheel = options.wheel or download(options.folder)
     package = unpack(wheel, options.folder / wheel.stem)
     result = compare(abi, package / "include", options.folder, options.aclnn)
-    result.unchecked += ["RECORD_LAYOUTS and RECORD_SIZES (MSPTI's headers are not in the wheel; `make oracle` lets torch_npu read them)"]
+    result.unchecked += [
+        "RECORD_LAYOUTS and RECORD_SIZES (MSPTI's headers are not in the wheel; `make oracle` lets torch_npu read them)"
+    ]
     look_up(result, sorted((package / "lib").glob("*.so")))
     return report(result)
 

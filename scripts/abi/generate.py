@@ -1,4 +1,5 @@
 """Writes a C++ file that holds the ABI table against headers: one static_assert per entry."""
+
 from __future__ import annotations
 
 import re
@@ -7,29 +8,64 @@ from dataclasses import dataclass
 
 # What the table's numbers are called in the headers: constant -> (group, key) of the table, or the name of a value.
 DATA_TYPES = {
-    "float32": "ACL_FLOAT", "float16": "ACL_FLOAT16", "int8": "ACL_INT8", "int32": "ACL_INT32", "uint8": "ACL_UINT8",
-    "int16": "ACL_INT16", "int64": "ACL_INT64", "float64": "ACL_DOUBLE", "bool": "ACL_BOOL", "complex64": "ACL_COMPLEX64",
-    "complex128": "ACL_COMPLEX128", "bfloat16": "ACL_BF16",
+    "float32": "ACL_FLOAT",
+    "float16": "ACL_FLOAT16",
+    "int8": "ACL_INT8",
+    "int32": "ACL_INT32",
+    "uint8": "ACL_UINT8",
+    "int16": "ACL_INT16",
+    "int64": "ACL_INT64",
+    "float64": "ACL_DOUBLE",
+    "bool": "ACL_BOOL",
+    "complex64": "ACL_COMPLEX64",
+    "complex128": "ACL_COMPLEX128",
+    "bfloat16": "ACL_BF16",
 }
 VALUES = {
-    "FORMAT_ND": "ACL_FORMAT_ND", "FORMAT_NCHW": "ACL_FORMAT_NCHW", "FORMAT_NCDHW": "ACL_FORMAT_NCDHW", "FORMAT_NCL": "ACL_FORMAT_NCL",
-    "HOST_TO_HOST": "ACL_MEMCPY_HOST_TO_HOST", "HOST_TO_DEVICE": "ACL_MEMCPY_HOST_TO_DEVICE",
-    "DEVICE_TO_HOST": "ACL_MEMCPY_DEVICE_TO_HOST", "DEVICE_TO_DEVICE": "ACL_MEMCPY_DEVICE_TO_DEVICE",
-    "MALLOC_HUGE_FIRST": "ACL_MEM_MALLOC_HUGE_FIRST", "MEMORY_HBM": "ACL_HBM_MEM", "EVENT_SYNC": "ACL_EVENT_SYNC",
-    "EVENT_PROGRESS": "ACL_EVENT_CAPTURE_STREAM_PROGRESS", "EVENT_TIME_LINE": "ACL_EVENT_TIME_LINE",
-    "EVENT_COMPLETE": "ACL_EVENT_RECORDED_STATUS_COMPLETE", "STREAM_COMPLETE": "ACL_STREAM_STATUS_COMPLETE",
-    "STREAM_FAST": "ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC", "CAPABILITY_AI_CORES": "ACL_DEVICE_INFO_AI_CORE_NUM",
-    "CAPABILITY_VECTOR_CORES": "ACL_DEVICE_INFO_VECTOR_CORE_NUM", "REPEAT_INIT": "ACL_ERROR_REPEAT_INITIALIZE",
+    "FORMAT_ND": "ACL_FORMAT_ND",
+    "FORMAT_NCHW": "ACL_FORMAT_NCHW",
+    "FORMAT_NCDHW": "ACL_FORMAT_NCDHW",
+    "FORMAT_NCL": "ACL_FORMAT_NCL",
+    "HOST_TO_HOST": "ACL_MEMCPY_HOST_TO_HOST",
+    "HOST_TO_DEVICE": "ACL_MEMCPY_HOST_TO_DEVICE",
+    "DEVICE_TO_HOST": "ACL_MEMCPY_DEVICE_TO_HOST",
+    "DEVICE_TO_DEVICE": "ACL_MEMCPY_DEVICE_TO_DEVICE",
+    "MALLOC_HUGE_FIRST": "ACL_MEM_MALLOC_HUGE_FIRST",
+    "MEMORY_HBM": "ACL_HBM_MEM",
+    "EVENT_SYNC": "ACL_EVENT_SYNC",
+    "EVENT_PROGRESS": "ACL_EVENT_CAPTURE_STREAM_PROGRESS",
+    "EVENT_TIME_LINE": "ACL_EVENT_TIME_LINE",
+    "EVENT_COMPLETE": "ACL_EVENT_RECORDED_STATUS_COMPLETE",
+    "STREAM_COMPLETE": "ACL_STREAM_STATUS_COMPLETE",
+    "STREAM_FAST": "ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC",
+    "CAPABILITY_AI_CORES": "ACL_DEVICE_INFO_AI_CORE_NUM",
+    "CAPABILITY_VECTOR_CORES": "ACL_DEVICE_INFO_VECTOR_CORE_NUM",
+    "REPEAT_INIT": "ACL_ERROR_REPEAT_INITIALIZE",
 }
 ERRORS = {
-    100000: "ACL_ERROR_INVALID_PARAM", 100001: "ACL_ERROR_UNINITIALIZE", 100002: "ACL_ERROR_REPEAT_INITIALIZE",
-    100037: "ACL_ERROR_REPEAT_FINALIZE", 107000: "ACL_ERROR_RT_PARAM_INVALID", 107001: "ACL_ERROR_RT_INVALID_DEVICEID",
-    107002: "ACL_ERROR_RT_CONTEXT_NULL", 107003: "ACL_ERROR_RT_STREAM_CONTEXT", 107006: "ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID",
-    107007: "ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL", 107017: "ACL_ERROR_RT_INVALID_HANDLE", 107019: "ACL_ERROR_RT_WAIT_TIMEOUT",
-    200000: "ACL_ERROR_BAD_ALLOC", 207000: "ACL_ERROR_RT_FEATURE_NOT_SUPPORT", 207001: "ACL_ERROR_RT_MEMORY_ALLOCATION",
-    207007: "ACL_ERROR_RT_NO_EVENT_RESOURCE", 207008: "ACL_ERROR_RT_NO_STREAM_RESOURCE", 207018: "ACL_ERROR_RT_DEVICE_OOM",
-    507000: "ACL_ERROR_RT_INTERNAL_ERROR", 507015: "ACL_ERROR_RT_AICORE_EXCEPTION", 507018: "ACL_ERROR_RT_AICPU_EXCEPTION",
-    507035: "ACL_ERROR_RT_VECTOR_CORE_EXCEPTION", 507046: "ACL_ERROR_RT_STREAM_SYNC_TIMEOUT",
+    100000: "ACL_ERROR_INVALID_PARAM",
+    100001: "ACL_ERROR_UNINITIALIZE",
+    100002: "ACL_ERROR_REPEAT_INITIALIZE",
+    100037: "ACL_ERROR_REPEAT_FINALIZE",
+    107000: "ACL_ERROR_RT_PARAM_INVALID",
+    107001: "ACL_ERROR_RT_INVALID_DEVICEID",
+    107002: "ACL_ERROR_RT_CONTEXT_NULL",
+    107003: "ACL_ERROR_RT_STREAM_CONTEXT",
+    107006: "ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID",
+    107007: "ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL",
+    107017: "ACL_ERROR_RT_INVALID_HANDLE",
+    107019: "ACL_ERROR_RT_WAIT_TIMEOUT",
+    200000: "ACL_ERROR_BAD_ALLOC",
+    207000: "ACL_ERROR_RT_FEATURE_NOT_SUPPORT",
+    207001: "ACL_ERROR_RT_MEMORY_ALLOCATION",
+    207007: "ACL_ERROR_RT_NO_EVENT_RESOURCE",
+    207008: "ACL_ERROR_RT_NO_STREAM_RESOURCE",
+    207018: "ACL_ERROR_RT_DEVICE_OOM",
+    507000: "ACL_ERROR_RT_INTERNAL_ERROR",
+    507015: "ACL_ERROR_RT_AICORE_EXCEPTION",
+    507018: "ACL_ERROR_RT_AICPU_EXCEPTION",
+    507035: "ACL_ERROR_RT_VECTOR_CORE_EXCEPTION",
+    507046: "ACL_ERROR_RT_STREAM_SYNC_TIMEOUT",
     507047: "ACL_ERROR_RT_EVENT_SYNC_TIMEOUT",
 }
 
@@ -114,28 +150,44 @@ template <class R, class... A> struct FirstPhase<R(A...)> {
 @dataclass(frozen=True)
 class Check:
     """One assertion: what it is about, and the C++ condition."""
+
     about: str
     condition: str
 
 
 def function_checks(codes: dict[str, str], types: dict[str, str], *, parameters_only: bool = False) -> list[Check]:
-    """Assertions that each named function has the coded type; `types` gives a C++ type for the names that have a declaration."""
+    """Assertions that each named function has the coded type; `types` gives a C++ type for the names that have a
+    declaration.
+    """
     part = "parameters" if parameters_only else "all"
-    return [Check(f"{name} is not of the type {code!r}", f'Function<{types[name]}>::{part}("{code}")')
-            for name, code in codes.items() if name in types]
+    return [
+        Check(f"{name} is not of the type {code!r}", f'Function<{types[name]}>::{part}("{code}")')
+        for name, code in codes.items()
+        if name in types
+    ]
 
 
 def value_checks(values: Iterable[tuple[str, int, str]], declared: set[str]) -> list[Check]:
-    """Assertions that constants have the table's values; triples of the table's name, value, and the headers' expression."""
-    return [Check(f"{name} is {value} in the table, the headers say otherwise ({expression})", f"({expression}) == {value}")
-            for name, value, expression in values if names_of(expression) <= declared]
+    """Assertions that constants have the table's values; triples of the table's name, value, and the headers'
+    expression.
+    """
+    return [
+        Check(f"{name} is {value} in the table, the headers say otherwise ({expression})", f"({expression}) == {value}")
+        for name, value, expression in values
+        if names_of(expression) <= declared
+    ]
 
 
 def operator_checks(codes: dict[str, str], declared: dict[str, str]) -> list[Check]:
     """Assertions about the first phases of the operators that `declared` has the declarations of."""
-    return [Check(f"aclnn{name}GetWorkspaceSize does not take {code!r}",
-                  f'FirstPhase<decltype(::aclnn{name}GetWorkspaceSize)>::is("{code}we")')
-            for name, code in codes.items() if name in declared]
+    return [
+        Check(
+            f"aclnn{name}GetWorkspaceSize does not take {code!r}",
+            f'FirstPhase<decltype(::aclnn{name}GetWorkspaceSize)>::is("{code}we")',
+        )
+        for name, code in codes.items()
+        if name in declared
+    ]
 
 
 def names_of(expression: str) -> set[str]:

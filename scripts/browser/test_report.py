@@ -1,4 +1,6 @@
-"""The report in a real browser: sections, numbers, search, sort, zoom, keyboard, dark mode, two widths, hostile names, a million events."""
+"""The report in a real browser: sections, numbers, search, sort, zoom, keyboard, dark mode, two widths, hostile
+names, a million events.
+"""
 
 from __future__ import annotations
 
@@ -244,7 +246,8 @@ def test_a_million_events(visit, tmp_path: pathlib.Path, picture):
     assert path.stat().st_size < 6 << 20
     page = visit(path)
     paint = page.evaluate(
-        "performance.getEntriesByType('paint').map(p => p.startTime)[0] ?? performance.getEntriesByType('navigation')[0].domInteractive"
+        "performance.getEntriesByType('paint').map(p => p.startTime)[0] ?? "
+        "performance.getEntriesByType('navigation')[0].domInteractive"
     )
     print(f"first paint after {paint:.0f} ms, {path.stat().st_size / 2**20:.2f} MB")
     page.evaluate("location.hash = 'timeline'")

@@ -1,4 +1,8 @@
-"""Runs one program with one of the two clients and prints what it saw as JSON. Started by run.py in a prepared environment."""
+"""Runs one program with one of the two clients and prints what it saw as JSON.
+
+Started by run.py in a prepared environment.
+"""
+
 from __future__ import annotations
 
 import importlib
@@ -7,7 +11,7 @@ import sys
 import warnings
 from typing import Any
 
-MARK = "npu-oracle:"    # libraries print to stdout as well
+MARK = "npu-oracle:"  # libraries print to stdout as well
 
 
 def client(name: str) -> Any:

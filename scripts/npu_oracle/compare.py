@@ -1,4 +1,5 @@
 """Compares two nested answers and sorts the differences into declared ones and others."""
+
 from __future__ import annotations
 
 import fnmatch
@@ -12,6 +13,7 @@ RELATIVE, ABSOLUTE = 2e-4, 2e-5
 @dataclass(frozen=True)
 class Difference:
     """Where two answers differ, and both values."""
+
     path: str
     vendor: Any
     ours: Any
@@ -34,7 +36,10 @@ def same_number(a: float, b: float) -> bool:
 
 
 def differences(vendor: Any, ours: Any, path: str = "") -> list[Difference]:
-    """All places where two answers differ. Lists of names are compared as sets, so that each missing name is one difference."""
+    """All places where two answers differ.
+
+    Lists of names are compared as sets, so that each missing name is one difference.
+    """
     if isinstance(vendor, dict) and isinstance(ours, dict):
         found = []
         for key in [*vendor, *(k for k in ours if k not in vendor)]:
@@ -46,8 +51,10 @@ def differences(vendor: Any, ours: Any, path: str = "") -> list[Difference]:
         return found
     if isinstance(vendor, list) and isinstance(ours, list):
         if all(isinstance(v, str) for v in [*vendor, *ours]):
-            return [Difference(f"{path}/{name}", name in vendor and "present", name in ours and "present")
-                    for name in sorted(set(vendor) ^ set(ours))]
+            return [
+                Difference(f"{path}/{name}", name in vendor and "present", name in ours and "present")
+                for name in sorted(set(vendor) ^ set(ours))
+            ]
         if len(vendor) != len(ours):
             return [Difference(path, vendor, ours)]
         return [d for i, (a, b) in enumerate(zip(vendor, ours)) for d in differences(a, b, f"{path}/{i}")]

@@ -1,11 +1,13 @@
-"""Runs the same programs with the vendor's torch_npu and with this package, both on the simulator, and compares what they saw.
+"""Runs the same programs with the vendor's torch_npu and with this package, both on the simulator, and compares what
+they saw.
 
     python scripts/npu_oracle/run.py                    all programs
     python scripts/npu_oracle/run.py memory streams     some of them
 
-Needs torch 2.13.0 and torch_npu 2.13.0 (`make oracle` makes an environment). Differences that are wanted stand in known.py with
-their reasons; any other one, and any declared one that no longer occurs, ends the run with status 1.
+Needs torch 2.13.0 and torch_npu 2.13.0 (`make oracle` makes an environment). Differences that are wanted stand in
+known.py with their reasons; any other one, and any declared one that no longer occurs, ends the run with status 1.
 """
+
 from __future__ import annotations
 
 import importlib.util
@@ -38,21 +40,36 @@ def installation(folder: pathlib.Path) -> pathlib.Path:
 
 
 def environment(which: str, program: str, cann: pathlib.Path) -> dict[str, str]:
-    """What a client needs to find the simulator. torch_npu launches from a thread of its own, and links kernels to their operators
-    only where that is switched off: a program that looks at such links has it off, the others have it as it comes."""
+    """What a client needs to find the simulator. torch_npu launches from a thread of its own, and links kernels to
+    their operators only where that is switched off: a program that looks at such links has it off, the others have
+    it as it comes.
+    """
     base = {k: v for k, v in os.environ.items() if not k.startswith(("ASCEND_", "MINDTORCH_", "TORCH_"))}
     base["OPENBLAS_NUM_THREADS"] = base["OMP_NUM_THREADS"] = "1"
     if which == "mindtorch_v2":
         return {**base, "MINDTORCH_NPU_SIM": "1", "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(HERE)])}
-    return {**base, "ASCEND_HOME_PATH": str(cann), "ASCEND_OPP_PATH": str(cann / "opp"), "LD_LIBRARY_PATH": str(cann / "lib64"),
-            "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "KINETO_LOG_LEVEL": "99", "PYTHONPATH": str(HERE),
-            **({"TASK_QUEUE_ENABLE": "0"} if program in LINKED else {})}
+    return {
+        **base,
+        "ASCEND_HOME_PATH": str(cann),
+        "ASCEND_OPP_PATH": str(cann / "opp"),
+        "LD_LIBRARY_PATH": str(cann / "lib64"),
+        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+        "KINETO_LOG_LEVEL": "99",
+        "PYTHONPATH": str(HERE),
+        **({"TASK_QUEUE_ENABLE": "0"} if program in LINKED else {}),
+    }
 
 
 def observe(which: str, program: str, cann: pathlib.Path) -> Any:
     """What a program saw with a client, or a text that says how it ended."""
-    done = subprocess.run([sys.executable, str(HERE / "client.py"), which, program], env=environment(which, program, cann),
-                          capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    done = subprocess.run(
+        [sys.executable, str(HERE / "client.py"), which, program],
+        env=environment(which, program, cann),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
     lines = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
     if lines:
         return json.loads(lines[-1].removeprefix(MARK))

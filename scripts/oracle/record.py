@@ -1,8 +1,9 @@
 """Records PyTorch's answers to the oracle cases. Needs torch==2.13.0; the tests themselves do not.
 
-    python scripts/oracle/record.py               all families
-    python scripts/oracle/record.py elementwise   one
+python scripts/oracle/record.py               all families
+python scripts/oracle/record.py elementwise   one
 """
+
 from __future__ import annotations
 
 import importlib

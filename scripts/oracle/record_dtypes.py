@@ -1,7 +1,9 @@
-"""Records what PyTorch says about its element types: promotion, casts, limits, conversions. Needs torch==2.13.0; the tests do not.
+"""Records what PyTorch says about its element types: promotion, casts, limits, conversions. Needs torch==2.13.0; the
+tests do not.
 
-    python scripts/oracle/record_dtypes.py
+python scripts/oracle/record_dtypes.py
 """
+
 from __future__ import annotations
 
 import pathlib

@@ -21,10 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-OUT = (
-    pathlib.Path(__file__).resolve().parents[2]
-    / "tests/mindtorch_v2/backends/data/generator.npz"
-)
+OUT = pathlib.Path(__file__).resolve().parents[2] / "tests/mindtorch_v2/backends/data/generator.npz"
 Step = tuple[str, dict[str, Any]]
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 INTS = ["uint8", "int8", "int16", "int32", "int64"]
@@ -42,9 +39,7 @@ def _weights(a: dict[str, Any]) -> torch.Tensor:
 
 
 def _probabilities(a: dict[str, Any]) -> torch.Tensor:
-    return torch.linspace(0, 1, a["count"], dtype=torch.float64).to(
-        getattr(torch, a["p_dtype"])
-    )
+    return torch.linspace(0, 1, a["count"], dtype=torch.float64).to(getattr(torch, a["p_dtype"]))
 
 
 def _dropout(a: dict[str, Any], gen: torch.Generator) -> torch.Tensor:
@@ -86,21 +81,17 @@ ACTIONS: dict[str, Any] = {
     "arrays_normal": _arrays_normal,
     "random_int": _random_int,
     "random_full": lambda a, g: _empty(a).random_(generator=g),
-    "permutation": lambda a, g: torch.randperm(
-        a["n"], dtype=getattr(torch, a["dtype"]), generator=g
-    ),
+    "permutation": lambda a, g: torch.randperm(a["n"], dtype=getattr(torch, a["dtype"]), generator=g),
     "bernoulli_scalar": lambda a, g: _empty(a).bernoulli_(a["p"], generator=g),
-    "bernoulli_array": lambda a, g: torch.empty(
-        a["count"], dtype=getattr(torch, a["dtype"])
-    ).bernoulli_(_probabilities(a), generator=g),
+    "bernoulli_array": lambda a, g: torch.empty(a["count"], dtype=getattr(torch, a["dtype"])).bernoulli_(
+        _probabilities(a), generator=g
+    ),
     "dropout": _dropout,
     "exponential": lambda a, g: _empty(a).exponential_(a["lambd"], generator=g),
     "geometric": lambda a, g: _empty(a).geometric_(a["p"], generator=g),
     "cauchy": lambda a, g: _empty(a).cauchy_(a["median"], a["sigma"], generator=g),
     "log_normal": lambda a, g: _empty(a).log_normal_(a["mean"], a["std"], generator=g),
-    "multinomial": lambda a, g: torch.multinomial(
-        _weights(a), a["n"], a["replacement"], generator=g
-    ),
+    "multinomial": lambda a, g: torch.multinomial(_weights(a), a["n"], a["replacement"], generator=g),
     "seed": lambda a, g: torch.tensor(g.manual_seed(a["seed"]).initial_seed() % 2**63),
 }
 
@@ -122,13 +113,9 @@ def _real_cases() -> dict[str, list[Step]]:
         + _each("uniform", ["float64"], shape=[41, 25], low=-1e3, high=1e4),
     }
     for size in (0, 1, 2, 5, 15, 16, 17, 31, 32, 100, 1000):
-        cases[f"normal_{size}"] = _each("normal", FLOATS, shape=size, **std) + _each(
-            "normal", FLOATS, shape=size, **ms
-        )
+        cases[f"normal_{size}"] = _each("normal", FLOATS, shape=size, **std) + _each("normal", FLOATS, shape=size, **ms)
     for size in (3, 7, 8, 21):
-        cases[f"normal_complex_{size}"] = _each(
-            "normal", ["complex64", "complex128"], shape=size, mean=0.5, std=2
-        )
+        cases[f"normal_complex_{size}"] = _each("normal", ["complex64", "complex128"], shape=size, mean=0.5, std=2)
     cases["normal_strided"] = _each("strided_normal", FLOATS, shape=37, **ms)
     cases["normal_arrays"] = [("arrays_normal", {"shape": n}) for n in (3, 40, 21)]
     cases["exponential"] = _each("exponential", FLOATS, shape=333, lambd=2.5)
@@ -142,16 +129,12 @@ def _integer_cases() -> dict[str, list[Step]]:
     every = INTS + FLOATS + ["bool"]
     cases = {"random_full": _each("random_full", every, shape=300)}
     unsigned = ["uint16", "uint32", "uint64"]
-    cases["random_small"] = _each(
-        "random_int", INTS + FLOATS + unsigned, shape=100, low=3, high=90
-    ) + _each("random_int", ["bool"], shape=100, low=0, high=2)
+    cases["random_small"] = _each("random_int", INTS + FLOATS + unsigned, shape=100, low=3, high=90) + _each(
+        "random_int", ["bool"], shape=100, low=0, high=2
+    )
     for power in (27, 28, 29, 31, 32, 33, 62):
         cases[f"random_wide_{power}"] = [
-            (
-                "random_int",
-                {"shape": 40, "dtype": "int64", "low": -4, "high": 2**power - 4 + d},
-            )
-            for d in (-1, 0, 1)
+            ("random_int", {"shape": 40, "dtype": "int64", "low": -4, "high": 2**power - 4 + d}) for d in (-1, 0, 1)
         ]
     cases["random_open"] = _each("random_int", INTS, shape=60, low=5, high=None)
     cases["random_open"] += _each("random_int", FLOATS, shape=60, low=-3, high=None)
@@ -169,9 +152,7 @@ def _integer_cases() -> dict[str, list[Step]]:
         for low, high in bounds
     ]
     cases["permutation"] = _each("permutation", INTS + FLOATS, n=50)
-    cases["permutation"] += [
-        ("permutation", {"n": n, "dtype": "int64"}) for n in (0, 1, 2, 100, 101, 2500)
-    ]
+    cases["permutation"] += [("permutation", {"n": n, "dtype": "int64"}) for n in (0, 1, 2, 100, 101, 2500)]
     return cases
 
 
@@ -181,28 +162,18 @@ def _choice_cases() -> dict[str, list[Step]]:
     for p in (0.3, 0.0, 1.0):
         cases["bernoulli_scalar"] += _each("bernoulli_scalar", every, shape=50, p=p)
     for given in FLOATS:
-        cases["bernoulli_array"] += _each(
-            "bernoulli_array", every, count=50, p_dtype=given
-        )
+        cases["bernoulli_array"] += _each("bernoulli_array", every, count=50, p_dtype=given)
     cases["dropout"] = [
-        ("dropout", {"shape": [30, 10], "p": p, "grad": grad})
-        for p in (0.3, 0.5)
-        for grad in (False, True)
+        ("dropout", {"shape": [30, 10], "p": p, "grad": grad}) for p in (0.3, 0.5) for grad in (False, True)
     ]
     for dtype in ["float32", "float64", "float16"]:
         cases[f"multinomial_{dtype}"] = [
-            (
-                "multinomial",
-                {"size": size, "dtype": dtype, "n": n, "replacement": replacement},
-            )
+            ("multinomial", {"size": size, "dtype": dtype, "n": n, "replacement": replacement})
             for size in ([1, 7], [3, 40])
             for n, replacement in ((1, False), (1, True), (5, True), (300, True))
         ]
     cases["multinomial_bfloat16"] = [
-        (
-            "multinomial",
-            {"size": [3, 9], "dtype": "bfloat16", "n": 50, "replacement": True},
-        )
+        ("multinomial", {"size": [3, 9], "dtype": "bfloat16", "n": 50, "replacement": True})
     ]
     cases["multinomial_order"] = [
         ("multinomial", {"size": [4, 30], "dtype": dtype, "n": n, "replacement": False})
@@ -210,10 +181,7 @@ def _choice_cases() -> dict[str, list[Step]]:
         for n in (2, 30)
     ]
     cases["multinomial_zeros"] = [
-        (
-            "multinomial",
-            {"size": [2, 22], "add": 0, "dtype": "float32", "n": n, "replacement": r},
-        )
+        ("multinomial", {"size": [2, 22], "add": 0, "dtype": "float32", "n": n, "replacement": r})
         for n, r in ((200, True), (20, False))
     ]
     return cases
@@ -226,10 +194,7 @@ def _mixed_cases() -> dict[str, list[Step]]:
     u: Step = ("uniform", {"shape": 3, "dtype": "float32", "low": 0, "high": 1})
     log: Step = ("log_normal", {"shape": 3, "dtype": "float32", "mean": 1, "std": 2})
     mixed = [n(3), n(20), u, n(2, "float64"), log, n(1, "float16"), u, n(33), n(5)]
-    mixed += [
-        n(4, "float64"),
-        ("random_int", {"shape": 2, "dtype": "int64", "low": 0, "high": 9}),
-    ]
+    mixed += [n(4, "float64"), ("random_int", {"shape": 2, "dtype": "int64", "low": 0, "high": 9})]
     cases = {"mixed": mixed, "mixed_seeded": [n(3), ("seed", {"seed": 11}), n(3), u]}
     for seed in (0, 1, -1, 2**32 + 7, 2**63 - 1, -(2**63)):
         cases[f"seed_{seed}"] = [("seed", {"seed": seed}), u, n(16)]
@@ -282,23 +247,14 @@ def _errors() -> list[Step]:
     for n, dtype in ((300, "uint8"), (200, "int8"), (3000, "float16"), (3, "bool")):
         steps.append(("permutation", {"n": n, "dtype": dtype}))
     steps.append(("permutation", {"n": -1, "dtype": i}))
-    for n, replacement, add in (
-        (0, False, 1),
-        (9, False, 1),
-        (1, False, -3),
-        (4, True, -3),
-    ):
+    for n, replacement, add in ((0, False, 1), (9, False, 1), (1, False, -3), (4, True, -3)):
         a = {"size": [1, 7], "add": add, "dtype": f, "n": n, "replacement": replacement}
         steps.append(("multinomial", a))
-    steps.append(
-        ("multinomial", {"size": [1, 7], "dtype": i, "n": 1, "replacement": True})
-    )
+    steps.append(("multinomial", {"size": [1, 7], "dtype": i, "n": 1, "replacement": True}))
     zero = {"size": [1, 1], "add": 0, "dtype": f}
     steps.append(("multinomial", dict(zero, n=1, replacement=False)))
     steps.append(("multinomial", dict(zero, n=3, replacement=True)))
-    return steps + [
-        ("seed", {"seed": s}) for s in (2**64, -(2**63) - 1, 1.5, "a", True)
-    ]
+    return steps + [("seed", {"seed": s}) for s in (2**64, -(2**63) - 1, 1.5, "a", True)]
 
 
 def _plain(result: torch.Tensor) -> np.ndarray[Any, Any]:
@@ -347,9 +303,7 @@ def main() -> None:
     _saved_state(arrays)
     OUT.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(OUT, listing=np.array(json.dumps(listing)), **arrays)
-    print(
-        f"{len(cases)} cases, {len(listing['errors'])} errors, {OUT.stat().st_size} bytes"
-    )
+    print(f"{len(cases)} cases, {len(listing['errors'])} errors, {OUT.stat().st_size} bytes")
 
 
 if __name__ == "__main__":

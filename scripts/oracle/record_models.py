@@ -1,7 +1,8 @@
 """Records how PyTorch trains the small models of the tests. Needs torch==2.13.0; the tests themselves do not.
 
-    python scripts/oracle/record_models.py
+python scripts/oracle/record_models.py
 """
+
 from __future__ import annotations
 
 import json

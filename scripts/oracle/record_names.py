@@ -1,4 +1,8 @@
-"""Records PyTorch's answers to questions about absent devices and settings. Needs torch==2.13.0 without CUDA; the tests do not."""
+"""Records PyTorch's answers to questions about absent devices and settings.
+
+Needs torch==2.13.0 without CUDA; the tests do not.
+"""
+
 from __future__ import annotations
 
 import json

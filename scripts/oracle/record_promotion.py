@@ -1,7 +1,8 @@
 """Records the types of PyTorch's results for all pairs of types. Needs torch==2.13.0; the tests themselves do not.
 
-    python scripts/oracle/record_promotion.py
+python scripts/oracle/record_promotion.py
 """
+
 from __future__ import annotations
 
 import pathlib

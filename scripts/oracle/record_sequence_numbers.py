@@ -1,7 +1,8 @@
 """Records which events of PyTorch carry which sequence numbers. Needs torch==2.13.0; the tests themselves do not.
 
-    python scripts/oracle/record_sequence_numbers.py
+python scripts/oracle/record_sequence_numbers.py
 """
+
 from __future__ import annotations
 
 import json
@@ -20,7 +21,9 @@ import torch.utils.checkpoint  # noqa: E402
 def main() -> None:
     answers = {call: sequence_cases.numbered_events(torch, np, call) for call in sequence_cases.all_calls()}
     path = ROOT / "tests" / "mindtorch_v2" / "oracle" / "data" / "sequence_numbers.json"
-    path.write_text("{\n" + ",\n".join(f"{json.dumps(call)}: {json.dumps(found)}" for call, found in answers.items()) + "\n}\n")
+    path.write_text(
+        "{\n" + ",\n".join(f"{json.dumps(call)}: {json.dumps(found)}" for call, found in answers.items()) + "\n}\n"
+    )
     print(len(answers), "calls")
 
 

@@ -1,7 +1,10 @@
-"""Record what PyTorch prints for lists of events made by hand: `python scripts/oracle/record_tables.py` where torch is installed.
+"""Record what PyTorch prints for lists of events made by hand: `python scripts/oracle/record_tables.py` where torch
+is installed.
 
-Writes tests/mindtorch_v2/profiler/export/torch_tables.json: events (arguments of FunctionEvent), calls of `table`, and the texts.
+Writes tests/mindtorch_v2/profiler/export/torch_tables.json: events (arguments of FunctionEvent), calls of `table`,
+and the texts.
 """
+
 from __future__ import annotations
 
 import json
@@ -16,7 +19,13 @@ STACK = ["net/layers.py(31): forward", "net/model.py(7): forward", "train.py(12)
 PLAIN = [
     {"name": "scope", "start_us": 0, "end_us": 1500.5, "is_user_annotation": True, "scope": 7},
     {"name": "aten::linear", "start_us": 10, "end_us": 800, "input_shapes": [[2, 3], [4, 3], [4]]},
-    {"name": "aten::addmm", "start_us": 20, "end_us": 700.25, "flops": 48, "input_shapes": [[4], [2, 3], [3, 4], [], []]},
+    {
+        "name": "aten::addmm",
+        "start_us": 20,
+        "end_us": 700.25,
+        "flops": 48,
+        "input_shapes": [[4], [2, 3], [3, 4], [], []],
+    },
     {"name": "aten::add", "start_us": 900, "end_us": 900.125, "flops": 8, "input_shapes": [[2, 4], [2, 4], []]},
     {"name": "aten::add", "start_us": 950, "end_us": 951, "flops": 8000000, "input_shapes": [[2000, 4000], [4000], []]},
     {"name": "a name that is longer than the column for names may ever be", "start_us": 1600, "end_us": 5000000},
@@ -27,7 +36,14 @@ OVERLOADS = [{**event, "overload_name": "Tensor" if "add" in event["name"] else 
 UNFINISHED = [*PLAIN, {"name": "unclosed", "start_us": 3, "end_us": 1008, "is_async": True}]
 NODES = [{**event, "node_id": 3} for event in PLAIN]
 DEVICE = [
-    {"name": "aten::mm", "start_us": 0, "end_us": 100, "use_device": "cuda", "device_memory_usage": 2048, "kernels": [["gemm", 0, 60]]},
+    {
+        "name": "aten::mm",
+        "start_us": 0,
+        "end_us": 100,
+        "use_device": "cuda",
+        "device_memory_usage": 2048,
+        "kernels": [["gemm", 0, 60]],
+    },
     {"name": "cudaLaunchKernel", "start_us": 10, "end_us": 20, "use_device": "cuda"},
     {"name": "gemm", "start_us": 30, "end_us": 90, "use_device": "cuda", "device_type": "CUDA"},
 ]
@@ -43,8 +59,20 @@ CASES: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, Any] | No
     ("limit_none", PLAIN, {}, {}, {"row_limit": None}),
     ("limit_negative", PLAIN, {}, {}, {"row_limit": -3}),
     ("limit_zero", PLAIN, {}, {}, {"row_limit": 0}),
-    ("widths", PLAIN, {}, {"group_by_input_shapes": True}, {"max_name_column_width": 20, "max_shapes_column_width": 12}),
-    ("no_limits_on_width", PLAIN, {}, {"group_by_input_shapes": True}, {"max_name_column_width": None, "max_shapes_column_width": None}),
+    (
+        "widths",
+        PLAIN,
+        {},
+        {"group_by_input_shapes": True},
+        {"max_name_column_width": 20, "max_shapes_column_width": 12},
+    ),
+    (
+        "no_limits_on_width",
+        PLAIN,
+        {},
+        {"group_by_input_shapes": True},
+        {"max_name_column_width": None, "max_shapes_column_width": None},
+    ),
     ("header", PLAIN, {}, {}, {"header": "One step"}),
     ("empty_header", PLAIN, {}, {}, {"header": ""}),
     ("top_level", PLAIN, {}, {}, {"top_level_events_only": True, "row_limit": 1}),
@@ -55,7 +83,13 @@ CASES: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, Any] | No
     ("flops", PLAIN, {"with_flops": True}, {}, {}),
     ("no_flops_counted", PLAIN[:2], {"with_flops": True}, {}, {}),
     ("memory", MEMORY, {"profile_memory": True}, {}, {}),
-    ("memory_and_flops_by_shape", MEMORY, {"profile_memory": True, "with_flops": True}, {"group_by_input_shapes": True}, {}),
+    (
+        "memory_and_flops_by_shape",
+        MEMORY,
+        {"profile_memory": True, "with_flops": True},
+        {"group_by_input_shapes": True},
+        {},
+    ),
     ("stacks", STACKS, {}, {"group_by_stack_n": 2}, {}),
     ("narrow_stacks", STACKS, {}, {"group_by_stack_n": 5}, {"max_src_column_width": 15}),
     ("stacks_of_events", STACKS, {}, None, {"header": "h", "top_level_events_only": True}),
@@ -68,7 +102,9 @@ CASES: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, Any] | No
 ]
 
 
-def build(events: list[dict[str, Any]], keywords: dict[str, Any], event_list: Any, function_event: Any, device_type: Any) -> Any:
+def build(
+    events: list[dict[str, Any]], keywords: dict[str, Any], event_list: Any, function_event: Any, device_type: Any
+) -> Any:
     """The list of the described events, with its tree."""
     made = event_list(**keywords)
     for number, described in enumerate(events):
@@ -89,8 +125,16 @@ def main() -> None:
     for name, events, keywords, averages, table in CASES:
         rows = build(events, keywords, EventList, FunctionEvent, DeviceType)
         rows = rows if averages is None else rows.key_averages(**averages)
-        recorded.append({"name": name, "events": events, "keywords": keywords, "averages": averages, "table": table,
-                         "lines": rows.table(**table).split("\n")})
+        recorded.append(
+            {
+                "name": name,
+                "events": events,
+                "keywords": keywords,
+                "averages": averages,
+                "table": table,
+                "lines": rows.table(**table).split("\n"),
+            }
+        )
     OUT.write_text(json.dumps(recorded, indent=1) + "\n")
 
 

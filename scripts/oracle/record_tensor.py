@@ -1,7 +1,8 @@
 """Records how PyTorch's tensors behave as Python objects. Needs torch==2.13.0; the tests themselves do not.
 
-    python scripts/oracle/record_tensor.py
+python scripts/oracle/record_tensor.py
 """
+
 from __future__ import annotations
 
 import pathlib

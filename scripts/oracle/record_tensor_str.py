@@ -1,7 +1,8 @@
 """Records how PyTorch prints tensors. Needs torch==2.13.0; the tests themselves do not.
 
-    python scripts/oracle/record_tensor_str.py
+python scripts/oracle/record_tensor_str.py
 """
+
 from __future__ import annotations
 
 import pathlib
@@ -16,8 +17,10 @@ from oracle import harness, tensor_str_cases  # noqa: E402
 
 
 def main() -> None:
-    answers = {f"{expression} {options}": tensor_str_cases.show(torch, expression, options)
-               for expression, options in tensor_str_cases.CASES}
+    answers = {
+        f"{expression} {options}": tensor_str_cases.show(torch, expression, options)
+        for expression, options in tensor_str_cases.CASES
+    }
     harness.store("tensor_str", answers)
     print(f"tensor_str: {len(answers)} texts")
 

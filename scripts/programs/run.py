@@ -1,11 +1,13 @@
-"""Runs real programs and libraries on this package, unchanged, and compares their numbers with PyTorch's: `make programs`.
+"""Runs real programs and libraries on this package, unchanged, and compares their numbers with PyTorch's: `make
+programs`.
 
     python scripts/programs/run.py [--python PYTHON] [--families plain ...] [--table docs/programs.md]
     python scripts/programs/run.py --record --python PYTHON     where PYTHON has torch 2.13.0 and the libraries
 
-PYTHON is the interpreter of an environment in which `import torch` is this package (packaging/torch-shim). Exit code 1 where a program
-that is expected to run does not, or its numbers differ.
+PYTHON is the interpreter of an environment in which `import torch` is this package (packaging/torch-shim). Exit code
+1 where a program that is expected to run does not, or its numbers differ.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -23,17 +25,27 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 ANSWERS = FOLDER / "answers.json"
 FAMILIES = {"plain": "plain PyTorch programs", "hugging_face": "Hugging Face", "libraries": "other libraries"}
 SECONDS = 400
-# Relative: sums of many float32 numbers in another order, through a few steps of training. "coarse" numbers passed through bfloat16.
+# Relative: sums of many float32 numbers in another order, through a few steps of training. "coarse" numbers passed
+# through bfloat16.
 TOLERANCE, COARSE = 1e-3, 5e-2
-NOT_YET = {"lightning_fit": "needs torch.nn.utils.prune", "botorch_acquisition": "needs torch.quasirandom",
-           "kornia_filters": "needs torch.fx"}
+NOT_YET = {
+    "lightning_fit": "needs torch.nn.utils.prune",
+    "botorch_acquisition": "needs torch.quasirandom",
+    "kornia_filters": "needs torch.fx",
+}
 
 
 def answers_of(command: list[str], family: str) -> dict[str, dict[str, Any]]:
     """What the programs of a family say, by name."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run([*command, str(FOLDER / "run_cases.py"), family], capture_output=True, text=True, check=False, timeout=SECONDS,
-                          env=environment)
+    done = subprocess.run(
+        [*command, str(FOLDER / "run_cases.py"), family],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+        env=environment,
+    )
     lines = [line.removeprefix("@program ") for line in done.stdout.splitlines() if line.startswith("@program ")]
     if not lines:
         raise SystemExit(f"{family}: no program ran\n{done.stderr[-2000:]}")
@@ -53,7 +65,7 @@ def numbers_in(value: Any, coarse: bool = False) -> Iterator[tuple[float, bool]]
 
 
 def verdict(said: dict[str, Any] | None, expected: dict[str, Any]) -> str:
-    """"equal", or what is wrong."""
+    """ "equal", or what is wrong."""
     if said is None:
         return "did not run"
     if "error" in said:
@@ -61,28 +73,47 @@ def verdict(said: dict[str, Any] | None, expected: dict[str, Any]) -> str:
     ours, theirs = list(numbers_in(said["numbers"])), list(numbers_in(expected))
     if len(ours) != len(theirs):
         return f"{len(ours)} numbers for {len(theirs)}"
-    wrong = [(a, b) for (a, coarse), (b, _) in zip(ours, theirs)
-             if not math.isclose(a, b, rel_tol=COARSE if coarse else TOLERANCE, abs_tol=1e-5)]
-    return f"{len(wrong)} of {len(ours)} numbers differ, the first {wrong[0][0]:.6g} for {wrong[0][1]:.6g}" if wrong else "equal"
+    wrong = [
+        (a, b)
+        for (a, coarse), (b, _) in zip(ours, theirs)
+        if not math.isclose(a, b, rel_tol=COARSE if coarse else TOLERANCE, abs_tol=1e-5)
+    ]
+    return (
+        f"{len(wrong)} of {len(ours)} numbers differ, the first {wrong[0][0]:.6g} for {wrong[0][1]:.6g}"
+        if wrong
+        else "equal"
+    )
 
 
 def table(rows: list[tuple[str, str, str, float]]) -> str:
     """The page docs/programs.md."""
     passed = sum(row[2] == "equal" for row in rows)
-    lines = ["# Programs that run unchanged", "",
-             "Written by `make programs`: small random models, forward, backward, training steps, generation; the numbers are compared",
-             f"with those of PyTorch 2.13.0, recorded in scripts/programs/answers.json (relative tolerance {TOLERANCE:g}; {COARSE:g} where",
-             "bfloat16 computes).", "",
-             f"{datetime.date.today().isoformat()}: **{passed} of {len(rows)}** run and give PyTorch's numbers.", "",
-             "| program | of | result | seconds |", "|---|---|---|---|"]
-    return "\n".join([*lines, *(f"| {n} | {FAMILIES[f]} | {v.replace('|', '/')} | {s:g} |" for n, f, v, s in rows)]) + "\n"
+    lines = [
+        "# Programs that run unchanged",
+        "",
+        "Written by `make programs`: small random models, forward, backward, training steps, generation; the numbers "
+        "are compared",
+        f"with those of PyTorch 2.13.0, recorded in scripts/programs/answers.json (relative tolerance {TOLERANCE:g}; "
+        f"{COARSE:g} where",
+        "bfloat16 computes).",
+        "",
+        f"{datetime.date.today().isoformat()}: **{passed} of {len(rows)}** run and give PyTorch's numbers.",
+        "",
+        "| program | of | result | seconds |",
+        "|---|---|---|---|",
+    ]
+    return (
+        "\n".join([*lines, *(f"| {n} | {FAMILIES[f]} | {v.replace('|', '/')} | {s:g} |" for n, f, v, s in rows)]) + "\n"
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--families", nargs="*", default=list(FAMILIES), choices=list(FAMILIES))
-    parser.add_argument("--door", action="store_true", help="PYTHON has this package and no torch: start programs with -m mindtorch_v2")
+    parser.add_argument(
+        "--door", action="store_true", help="PYTHON has this package and no torch: start programs with -m mindtorch_v2"
+    )
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--table", type=pathlib.Path)
     options = parser.parse_args()
@@ -105,8 +136,10 @@ def main() -> int:
     if options.table is not None:
         options.table.write_text(table(rows))
     unexpected = [name for name, _, result, _ in rows if result != "equal" and name not in NOT_YET]
-    print(f"{sum(r[2] == 'equal' for r in rows)} of {len(rows)} programs run and give PyTorch's numbers"
-          + (f"; unexpected: {', '.join(unexpected)}" if unexpected else ""))
+    print(
+        f"{sum(r[2] == 'equal' for r in rows)} of {len(rows)} programs run and give PyTorch's numbers"
+        + (f"; unexpected: {', '.join(unexpected)}" if unexpected else "")
+    )
     return 1 if unexpected else 0
 
 

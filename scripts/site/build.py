@@ -2,8 +2,10 @@
 
     python scripts/site/build.py [folder]       # build/site/html unless given; needs scripts/site/requirements.txt
 
-Warnings of Sphinx are errors, and so are links inside the site that lead nowhere and anything that a page would load from elsewhere.
+Warnings of Sphinx are errors, and so are links inside the site that lead nowhere and anything that a page would load
+from elsewhere.
 """
+
 from __future__ import annotations
 
 import pathlib
@@ -19,8 +21,17 @@ import reference  # noqa: E402
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
-GUIDES = ("profiler", "npu", "architecture", "adding-an-op", "differences-from-pytorch", "trace-format", "store-format", "overhead",
-          "dependencies")
+GUIDES = (
+    "profiler",
+    "npu",
+    "architecture",
+    "adding-an-op",
+    "differences-from-pytorch",
+    "trace-format",
+    "store-format",
+    "overhead",
+    "dependencies",
+)
 INDEX = """# mindtorch_v2
 
 ```{{include}} README.md
@@ -65,7 +76,9 @@ def stage(source: pathlib.Path) -> None:
         (source / "reference" / f"{name}.md").write_text(text, encoding="utf-8")
     ordered = [name for name in GUIDES if (ROOT / "docs" / f"{name}.md").exists()]
     ordered += sorted(path.stem for path in (ROOT / "docs").glob("*.md") if path.stem not in GUIDES)
-    (source / "index.md").write_text(INDEX.format(guides="\n".join(f"docs/{name}" for name in ordered)), encoding="utf-8")
+    (source / "index.md").write_text(
+        INDEX.format(guides="\n".join(f"docs/{name}" for name in ordered)), encoding="utf-8"
+    )
     shutil.copy(ROOT / "src" / "mindtorch_v2" / "_version.py", source / "VERSION")
     shutil.copy(pathlib.Path(__file__).parent / "conf.py", source)
 
@@ -82,8 +95,10 @@ def _copy_linked_files(page: pathlib.Path, text: str, source: pathlib.Path) -> N
 
 def _without_links_to_folders(page: pathlib.Path, text: str) -> str:
     """A folder of the repository is no page: its name stays, the link goes."""
+
     def plain(found: re.Match[str]) -> str:
         return found[1] if (page.parent / found[2]).is_dir() else found[0]
+
     return re.sub(r"\[([^\]]+)\]\(([^)\s#]+)\)", plain, text)
 
 
@@ -93,8 +108,24 @@ def main() -> int:
     source = out.parent / "source"
     stage(source)
     shutil.rmtree(out, ignore_errors=True)
-    code = subprocess.run([sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-j", "auto",
-                           "-d", str(out.parent / "doctrees"), str(source), str(out)]).returncode
+    code = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-b",
+            "html",
+            "-W",
+            "--keep-going",
+            "-q",
+            "-j",
+            "auto",
+            "-d",
+            str(out.parent / "doctrees"),
+            str(source),
+            str(out),
+        ]
+    ).returncode
     wrong = links.problems(out) if code == 0 else []
     for line in wrong:
         print(line, file=sys.stderr)

@@ -1,4 +1,5 @@
 """Sphinx's settings of the site. build.py puts this file beside the pages."""
+
 import re
 from pathlib import Path
 
@@ -7,7 +8,7 @@ author = "The mindtorch_v2 developers"
 release = re.search(r'"(.+)"', Path("VERSION").read_text()).group(1)
 extensions = ["myst_parser"]
 myst_enable_extensions = ["colon_fence"]
-myst_heading_anchors = 4        # links to headings, as repositories' viewers make them
+myst_heading_anchors = 4  # links to headings, as repositories' viewers make them
 root_doc = "index"
 html_theme = "furo"
 html_title = f"mindtorch_v2 {release}"

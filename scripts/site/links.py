@@ -1,4 +1,7 @@
-"""Checks a built site: every link inside it leads to a file and an anchor that are there, and no page loads anything from elsewhere."""
+"""Checks a built site: every link inside it leads to a file and an anchor that are there, and no page loads anything
+from elsewhere.
+"""
+
 from __future__ import annotations
 
 import pathlib

@@ -1,4 +1,5 @@
 """The API reference as Markdown: one page per family of operators, one per module, from docstrings and the op table."""
+
 from __future__ import annotations
 
 import importlib
@@ -15,13 +16,27 @@ from mindtorch_v2._dispatch.namespace import function_of
 from mindtorch_v2._ops import documentation, table
 
 MODULES = {
-    "nn": "Layers, losses and containers", "nn.functional": "Functions behind the layers", "nn.init": "Initial values",
-    "nn.utils": "Helpers for parameters and gradients", "nn.utils.rnn": "Packed and padded sequences", "optim": "Optimizers",
-    "optim.lr_scheduler": "Schedules of the learning rate", "autograd": "Differentiation", "autograd.functional": "Jacobians and Hessians",
-    "autograd.profiler": "The older profiler interface", "profiler": "The profiler", "utils.data": "Datasets and loaders",
-    "utils.checkpoint": "Checkpointing", "utils.benchmark": "Timing of snippets", "utils.flop_counter": "Counting operations",
-    "serialization": "Saving and loading", "overrides": "Subclasses of Tensor", "random": "The state of the generator", "npu": "Ascend NPU",
-    "amp": "Mixed precision", "multiprocessing": "Processes that share memory",
+    "nn": "Layers, losses and containers",
+    "nn.functional": "Functions behind the layers",
+    "nn.init": "Initial values",
+    "nn.utils": "Helpers for parameters and gradients",
+    "nn.utils.rnn": "Packed and padded sequences",
+    "optim": "Optimizers",
+    "optim.lr_scheduler": "Schedules of the learning rate",
+    "autograd": "Differentiation",
+    "autograd.functional": "Jacobians and Hessians",
+    "autograd.profiler": "The older profiler interface",
+    "profiler": "The profiler",
+    "utils.data": "Datasets and loaders",
+    "utils.checkpoint": "Checkpointing",
+    "utils.benchmark": "Timing of snippets",
+    "utils.flop_counter": "Counting operations",
+    "serialization": "Saving and loading",
+    "overrides": "Subclasses of Tensor",
+    "random": "The state of the generator",
+    "npu": "Ascend NPU",
+    "amp": "Mixed precision",
+    "multiprocessing": "Processes that share memory",
 }
 NAMESPACES = {"fft": "Fourier transforms", "linalg": "Linear algebra", "special": "Special functions"}
 
@@ -48,14 +63,24 @@ def operator_entry(base: str, form: str, name: str) -> str:
     head, marker, example = (documentation.text_of(base) or "").partition(">>> ")
     summary, _, details = head.strip().partition("\n\n")
     known = documentation.facts(base, head)
-    calls = [f"{name}{call[call.index('('):]}" for call in documentation.calls(base, form)]
-    more = "\n\n".join(filter(None, [escaped(summary), escaped(" ".join([*details.split(), *known])), _example(marker + example)]))
+    calls = [f"{name}{call[call.index('(') :]}" for call in documentation.calls(base, form)]
+    more = "\n\n".join(
+        filter(None, [escaped(summary), escaped(" ".join([*details.split(), *known])), _example(marker + example)])
+    )
     return _directive("function" if form == "function" else "method", calls, more)
 
 
 def _directive(kind: str, calls: list[str], body: str) -> str:
-    calls = [re.sub(r"-> \((.*)\)$", lambda m: f"-> tuple[{', '.join(['Tensor'] * (m[1].count(',') + 1))}]", call) for call in calls]
-    return f"::::{{py:{kind}}} " + "\n".join(calls[:1]) + "".join(f"\n{call}" for call in calls[1:]) + f"\n\n{body}\n::::\n"
+    calls = [
+        re.sub(r"-> \((.*)\)$", lambda m: f"-> tuple[{', '.join(['Tensor'] * (m[1].count(',') + 1))}]", call)
+        for call in calls
+    ]
+    return (
+        f"::::{{py:{kind}}} "
+        + "\n".join(calls[:1])
+        + "".join(f"\n{call}" for call in calls[1:])
+        + f"\n\n{body}\n::::\n"
+    )
 
 
 def _signature(value: Any) -> str:
@@ -63,13 +88,19 @@ def _signature(value: Any) -> str:
         text = str(inspect.signature(value))
     except (TypeError, ValueError):
         return "(...)"
-    return re.sub(r"<[^<>]* (?:object )?at 0x\w+>|<[^<>]*>", "...", text.replace("'", "")) if "\n" not in text else "(...)"
+    return (
+        re.sub(r"<[^<>]* (?:object )?at 0x\w+>|<[^<>]*>", "...", text.replace("'", "")) if "\n" not in text else "(...)"
+    )
 
 
 def python_entry(name: str, value: Any, kind: str = "function") -> str:
     """One function or class written in Python: its signature, docstring, and the documented methods of a class."""
     text = inspect.cleandoc(value.__doc__ or "")
-    body = [escaped(text)] if ">>> " not in text else [escaped(text.partition(">>> ")[0]), _example(">>> " + text.partition(">>> ")[2])]
+    body = (
+        [escaped(text)]
+        if ">>> " not in text
+        else [escaped(text.partition(">>> ")[0]), _example(">>> " + text.partition(">>> ")[2])]
+    )
     if value is torch.Tensor:
         return _directive("class", [f"{name}(data)"], "Another name of `torch.Tensor`.")
     if not isinstance(value, type):
@@ -94,7 +125,11 @@ def _members(value: type) -> dict[str, Any]:
 @cache
 def _documented() -> frozenset[type]:
     """The classes that have an entry of their own."""
-    modules = [importlib.import_module(f"mindtorch_v2.{path}") for path in MODULES if importlib.util.find_spec(f"mindtorch_v2.{path}")]
+    modules = [
+        importlib.import_module(f"mindtorch_v2.{path}")
+        for path in MODULES
+        if importlib.util.find_spec(f"mindtorch_v2.{path}")
+    ]
     found = [getattr(module, name) for module in [torch, *modules] for name in dir(module) if not name.startswith("_")]
     return frozenset(value for value in found if isinstance(value, type))
 
@@ -106,7 +141,11 @@ def _own(value: Any) -> bool:
 def _shows(module: Any, path: str) -> list[str]:
     """The public names of a module: its list, or what is written in it."""
     listed = getattr(module, "__all__", None)
-    names = listed or [name for name in dir(module) if getattr(getattr(module, name), "__module__", "").startswith(f"mindtorch_v2.{path}")]
+    names = listed or [
+        name
+        for name in dir(module)
+        if getattr(getattr(module, name), "__module__", "").startswith(f"mindtorch_v2.{path}")
+    ]
     return sorted({name for name in names if not name.startswith("_") and _own(getattr(module, name))}, key=str.lower)
 
 
@@ -114,7 +153,11 @@ def family_pages() -> Iterator[tuple[str, str]]:
     """(file name, text) of the functions of `torch` that are operators, by family."""
     for family in sorted({op.family for op in table.OPS.values()}):
         title, intro = _heading(family)
-        names = [base for base, found in table.OVERLOADS.items() if found[0].family == family and base in _functions_of_torch()]
+        names = [
+            base
+            for base, found in table.OVERLOADS.items()
+            if found[0].family == family and base in _functions_of_torch()
+        ]
         if names:
             entries = [operator_entry(base, "function", base) for base in sorted(names)]
             yield f"torch-{family}", _page(f"torch: {title.lower()}", "torch", intro, entries)
@@ -134,8 +177,11 @@ def _operator_of(name: str, value: Any) -> str | None:
 
 
 def _functions_of_torch() -> set[str]:
-    return {base for base, found in table.OVERLOADS.items()
-            if not base.startswith("_") and any(op.function and not op.namespace for op in found)}
+    return {
+        base
+        for base, found in table.OVERLOADS.items()
+        if not base.startswith("_") and any(op.function and not op.namespace for op in found)
+    }
 
 
 def _page(title: str, module: str, intro: str, entries: list[str]) -> str:
@@ -145,9 +191,17 @@ def _page(title: str, module: str, intro: str, entries: list[str]) -> str:
 
 def torch_page() -> str:
     """Functions and classes of `torch` that are no operators."""
-    names = [name for name in dir(torch) if not name.startswith("_") and name not in _functions_of_torch() and name != "Tensor"
-             and _own(getattr(torch, name))]
-    return _page("torch: tensors, types, settings", "torch", "", [python_entry(name, getattr(torch, name)) for name in names])
+    names = [
+        name
+        for name in dir(torch)
+        if not name.startswith("_")
+        and name not in _functions_of_torch()
+        and name != "Tensor"
+        and _own(getattr(torch, name))
+    ]
+    return _page(
+        "torch: tensors, types, settings", "torch", "", [python_entry(name, getattr(torch, name)) for name in names]
+    )
 
 
 def tensor_page() -> str:
@@ -158,11 +212,17 @@ def tensor_page() -> str:
         if name.startswith("_"):
             continue
         if isinstance(value, property):
-            entries.append(f"::::{{py:property}} Tensor.{name}\n\n{escaped(inspect.cleandoc(value.__doc__ or ''))}\n::::\n")
-        elif inspect.isfunction(value) and not value.__code__.co_filename.startswith("<") or name not in table.OVERLOADS:
+            entries.append(
+                f"::::{{py:property}} Tensor.{name}\n\n{escaped(inspect.cleandoc(value.__doc__ or ''))}\n::::\n"
+            )
+        elif (
+            inspect.isfunction(value) and not value.__code__.co_filename.startswith("<") or name not in table.OVERLOADS
+        ):
             if callable(value):
                 call = re.sub(r"^\((?:self|input|tensor)(?:: \w+)?(?:, )?", "(", _signature(value))
-                entries.append(_directive("method", [f"Tensor.{name}{call}"], escaped(inspect.cleandoc(value.__doc__ or ""))))
+                entries.append(
+                    _directive("method", [f"Tensor.{name}{call}"], escaped(inspect.cleandoc(value.__doc__ or "")))
+                )
         else:
             entries.append(_short_method(name))
     return _page("torch.Tensor", "torch", inspect.cleandoc(torch.Tensor.__doc__ or ""), entries)
@@ -171,7 +231,7 @@ def tensor_page() -> str:
 def _short_method(name: str) -> str:
     """A method that is an operator: its signatures and summary; the rest stands with the function."""
     summary = (documentation.text_of(name) or "").partition("\n\n")[0].partition(">>> ")[0].strip()
-    calls = [f"Tensor.{name}{call[call.index('('):]}" for call in documentation.calls(name, "method")]
+    calls = [f"Tensor.{name}{call[call.index('(') :]}" for call in documentation.calls(name, "method")]
     return _directive("method", calls, escaped(summary))
 
 

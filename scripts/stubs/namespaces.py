@@ -1,4 +1,7 @@
-"""The stubs of `torch`, `torch.nn.functional`, `torch.linalg` and others: operators from the op table, the rest from its own module."""
+"""The stubs of `torch`, `torch.nn.functional`, `torch.linalg` and others: operators from the op table, the rest from
+its own module.
+"""
+
 from __future__ import annotations
 
 import importlib
@@ -14,9 +17,19 @@ from mindtorch_v2._dispatch.namespace import fronts, function_of
 from mindtorch_v2._ops import table
 
 PACKAGE = pathlib.Path(mindtorch_v2.__file__).parent
-_CONSTANTS = {"dtype": "_DType", "float": "_float", "memory_format": "_MemoryFormat", "layout": "_Layout", "Generator": "_Generator",
-              "NoneType": "None", "str": "_str", "int": "_int", "bool": "_bool",
-              "dict": "dict[_str, _Any]", "TypedConstructor": "_TypedConstructor"}
+_CONSTANTS = {
+    "dtype": "_DType",
+    "float": "_float",
+    "memory_format": "_MemoryFormat",
+    "layout": "_Layout",
+    "Generator": "_Generator",
+    "NoneType": "None",
+    "str": "_str",
+    "int": "_int",
+    "bool": "_bool",
+    "dict": "dict[_str, _Any]",
+    "TypedConstructor": "_TypedConstructor",
+}
 
 
 def _module_of(value: Any) -> str | None:
@@ -41,14 +54,14 @@ def _relative(module: str, package: str) -> str:
 
 
 def _imported(name: str, value: Any, package: str) -> str | None:
-    value = inspect.unwrap(value) if callable(value) else value     # what a decorator put around it has its types
+    value = inspect.unwrap(value) if callable(value) else value  # what a decorator put around it has its types
     module = _module_of(value)
     own = getattr(value, "__name__", name)
     found = importlib.import_module(module) if module else None
     if found is None or module == package:
         return None
     source = next((word for word in (own, name) if inspect.unwrap(getattr(found, word, None)) is value), None)
-    if source != name:      # only `import x as x` shows a name to others
+    if source != name:  # only `import x as x` shows a name to others
         return None
     return f"from {_relative(found.__name__, package)} import {name} as {name}"
 
@@ -56,7 +69,10 @@ def _imported(name: str, value: Any, package: str) -> str | None:
 def entry(name: str, value: Any, base: str | None, package: str) -> list[str]:
     """The lines that declare one public name; `base` is the operator that it may be."""
     if isinstance(value, types.ModuleType):
-        return [f"from {_relative(value.__name__.rpartition('.')[0], package)} import {value.__name__.rpartition('.')[2]} as {name}"]
+        return [
+            f"from {_relative(value.__name__.rpartition('.')[0], package)} import "
+            f"{value.__name__.rpartition('.')[2]} as {name}"
+        ]
     if type(value).__name__ in _CONSTANTS:
         return [f"{name}: {_CONSTANTS[type(value).__name__]}"]
     is_operator = base in table.OVERLOADS and base not in fronts and value is function_of(base, "function")
@@ -64,7 +80,9 @@ def entry(name: str, value: Any, base: str | None, package: str) -> list[str]:
     if imported:
         return [imported]
     if base in table.OVERLOADS:
-        return words.definitions(name, [op for op in table.OVERLOADS[base] if op.function] or table.OVERLOADS[base], "function")
+        return words.definitions(
+            name, [op for op in table.OVERLOADS[base] if op.function] or table.OVERLOADS[base], "function"
+        )
     if inspect.isfunction(value):
         return [words.by_annotations(name, value)]
     return [f"{name}: _Any"]
@@ -85,5 +103,10 @@ def stub(module: Any, names: list[str], operators: dict[str, str], package: str,
 def public(module: Any) -> list[str]:
     """The public names of a module that are its own, in order."""
     foreign = ("annotations", "Any")
-    return [name for name in sorted(dir(module)) if not name.startswith("_") and name not in foreign
-            and not getattr(getattr(module, name), "__module__", "").startswith(("typing", "collections"))]
+    return [
+        name
+        for name in sorted(dir(module))
+        if not name.startswith("_")
+        and name not in foreign
+        and not getattr(getattr(module, name), "__module__", "").startswith(("typing", "collections"))
+    ]

@@ -1,4 +1,7 @@
-"""The stub of Tensor's methods: operators from the op table, the others from tensor_methods.txt or their own annotations."""
+"""The stub of Tensor's methods: operators from the op table, the others from tensor_methods.txt or their own
+annotations.
+"""
+
 from __future__ import annotations
 
 import inspect
@@ -15,8 +18,18 @@ from mindtorch_v2._python.install import _OPERATORS
 
 _WRITTEN = (pathlib.Path(__file__).parent / "tensor_methods.txt").read_text()
 _WRITTEN_NAMES = frozenset(re.findall(r"^def (\w+)", _WRITTEN, re.M))
-_REFLECTED = ("__rtruediv__", "__rpow__", "__rfloordiv__", "__rmod__", "__rmatmul__", "__rlshift__", "__rrshift__", "__rand__", "__ror__",
-              "__rxor__")
+_REFLECTED = (
+    "__rtruediv__",
+    "__rpow__",
+    "__rfloordiv__",
+    "__rmod__",
+    "__rmatmul__",
+    "__rlshift__",
+    "__rrshift__",
+    "__rand__",
+    "__ror__",
+    "__rxor__",
+)
 _COMPARED = ("__eq__", "__ne__")
 
 
@@ -54,7 +67,12 @@ def python_methods() -> list[str]:
     for name in sorted(dir(Tensor)):
         value = inspect.getattr_static(Tensor, name)
         known = name in _WRITTEN_NAMES or name in _own_names() or name.startswith("_") or name in vars(object)
-        if known or isinstance(value, LazyMethod) or name in table.OVERLOADS and any(op.method for op in table.OVERLOADS[name]):
+        if (
+            known
+            or isinstance(value, LazyMethod)
+            or name in table.OVERLOADS
+            and any(op.method for op in table.OVERLOADS[name])
+        ):
             continue
         if isinstance(value, property):
             lines += ["@property", f"def {name}(self) -> {plain(inspect.signature(value.fget).return_annotation)}: ..."]
@@ -68,10 +86,25 @@ def python_methods() -> list[str]:
 def stub() -> str:
     """The whole of _op_methods.pyi."""
     written = [line for line in _WRITTEN.splitlines() if not line.startswith("#")]
-    lines = ["class OpMethods:", '    """The methods of a tensor that the op table and other modules add to the class."""', "",
-             *body(op_methods()), "", *body(operators()), *body(written), *body(python_methods())]
-    head = ["import builtins", "from collections.abc import Callable, Iterator", "from typing import Literal, TypeVar",
-            *imports(".", "\n".join(lines)), "", '_S = TypeVar("_S")', ""]
+    lines = [
+        "class OpMethods:",
+        '    """The methods of a tensor that the op table and other modules add to the class."""',
+        "",
+        *body(op_methods()),
+        "",
+        *body(operators()),
+        *body(written),
+        *body(python_methods()),
+    ]
+    head = [
+        "import builtins",
+        "from collections.abc import Callable, Iterator",
+        "from typing import Literal, TypeVar",
+        *imports(".", "\n".join(lines)),
+        "",
+        '_S = TypeVar("_S")',
+        "",
+    ]
     return "\n".join([HEADER, *head, *lines]).rstrip() + "\n"
 
 

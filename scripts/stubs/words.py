@@ -1,4 +1,7 @@
-"""How the types of signatures are spelled in stubs, where `int`, `float`, `device` and others are names of torch's own."""
+"""How the types of signatures are spelled in stubs, where `int`, `float`, `device` and others are names of torch's
+own.
+"""
+
 from __future__ import annotations
 
 import inspect
@@ -11,11 +14,34 @@ from mindtorch_v2._ops.signatures import Signature, signatures
 from mindtorch_v2._ops.table import Op
 
 _NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
-_SPELLED = {**{word: f"_{word}" for word in ("int", "float", "bool", "str", "complex", "Number", "Sequence", "DeviceLike", "Generator")},
-            "dtype": "_DType", "layout": "_Layout", "memory_format": "_MemoryFormat"}
+_SPELLED = {
+    **{
+        word: f"_{word}"
+        for word in ("int", "float", "bool", "str", "complex", "Number", "Sequence", "DeviceLike", "Generator")
+    },
+    "dtype": "_DType",
+    "layout": "_Layout",
+    "memory_format": "_MemoryFormat",
+}
 _WORD = re.compile(rf"\b({'|'.join(_SPELLED)})\b")
-_TYPES = ("_Array", "_bool", "_complex", "_DeviceLike", "_DType", "_float", "_Generator", "_Index", "_int", "_Layout", "_MemoryFormat",
-          "_Number", "_RemovableHandle", "_str", "_TypedConstructor", "_UntypedStorage")
+_TYPES = (
+    "_Array",
+    "_bool",
+    "_complex",
+    "_DeviceLike",
+    "_DType",
+    "_float",
+    "_Generator",
+    "_Index",
+    "_int",
+    "_Layout",
+    "_MemoryFormat",
+    "_Number",
+    "_RemovableHandle",
+    "_str",
+    "_TypedConstructor",
+    "_UntypedStorage",
+)
 # Overloads of one name may overlap: the first that fits is taken, as in a call.
 HEADER = '''"""Written by scripts/stubs/write.py from the op table; do not edit."""
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, misc, override"
@@ -27,7 +53,11 @@ def numpy_form(signature: Signature) -> Signature | None:
     if all(p.name not in _NUMPY_NAMES for p in signature.parameters) or any(p.spread for p in signature.parameters):
         return None
     kept = [p for p in signature.parameters if p.name not in _NUMPY_NAMES and not p.keyword_only]
-    named = [replace(p, name=_NUMPY_NAMES.get(p.name, p.name), keyword_only=True) for p in signature.parameters if p not in kept]
+    named = [
+        replace(p, name=_NUMPY_NAMES.get(p.name, p.name), keyword_only=True)
+        for p in signature.parameters
+        if p not in kept
+    ]
     first = next((i for i, p in enumerate(signature.parameters) if p.name in _NUMPY_NAMES), 0)
     before, behind = kept[:first], [replace(p, keyword_only=True) for p in kept[first:]]
     return replace(signature, parameters=(*before, *behind, *named))

@@ -1,4 +1,5 @@
 """A PyTorch-compatible deep-learning runtime: `import mindtorch_v2 as torch`."""
+
 from __future__ import annotations
 
 import math as _math
@@ -66,8 +67,9 @@ from ._tensor import (
     strided,
 )
 
-# glibc returns large blocks to the system at once and fetches them again, page by page, at the next operation. Freeing one large
-# block (never touched, so it costs nothing) raises its threshold: a convolution step in a fresh process took half the time.
+# glibc returns large blocks to the system at once and fetches them again, page by page, at the next operation. Freeing
+# one large block (never touched, so it costs nothing) raises its threshold: a convolution step in a fresh process took
+# half the time.
 _np.empty((1 << 25) - 65536, _np.uint8)
 _install()
 from ._autograd.grad_mode import (  # noqa: E402
@@ -81,17 +83,11 @@ from ._autograd.grad_mode import (  # noqa: E402
 from ._python import devices as _devices  # noqa: E402
 from ._python import foreign_methods as _foreign  # noqa: E402
 from ._python import functions as _functions  # noqa: E402
-from ._python import tensor_methods as _tensor_methods  # noqa: E402 - properties and protocols, after the operators are in place
+
+# properties and protocols, after the operators are in place
+from ._python import tensor_methods as _tensor_methods  # noqa: E402
 from ._python.functions import *  # noqa: E402, F403
-from ._python.random import (  # noqa: E402
-    Generator,
-    default_generator,
-    get_rng_state,
-    initial_seed,
-    manual_seed,
-    seed,
-    set_rng_state,
-)
+from ._python.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402
 from ._python.tensor_str import set_printoptions  # noqa: E402
 from ._version import __version__  # noqa: E402
 
@@ -116,12 +112,16 @@ globals().update(_TYPED)  # FloatTensor, LongTensor, ...
 def _submodules() -> frozenset[str]:
     """The public modules that are here, imported when asked for."""
     found = [entry for path in __spec__.submodule_search_locations or () for entry in _scandir(path)]
-    names = {entry.name.removesuffix(".py") for entry in found if entry.name.endswith(".py") or _exists(f"{entry.path}/__init__.py")}
+    names = {
+        entry.name.removesuffix(".py")
+        for entry in found
+        if entry.name.endswith(".py") or _exists(f"{entry.path}/__init__.py")
+    }
     return frozenset(name for name in names if not name.startswith("_")) | _PRIVATE_MODULES
 
 
 def __getattr__(name: str) -> Any:
-    if name == "torch":                 # which PyTorch's own `import torch` leaves there
+    if name == "torch":  # which PyTorch's own `import torch` leaves there
         return _import_module(__name__)
     if name in _submodules():
         return _import_module(f"{__name__}.{name}")

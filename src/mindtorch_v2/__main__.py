@@ -6,6 +6,7 @@
 
 Everything else (`sys.argv`, `__main__`, the exit code, tracebacks) is as with plain `python`.
 """
+
 from __future__ import annotations
 
 import os

@@ -1,8 +1,11 @@
-"""What the modules of accelerators that are not here (`torch.cuda`, `torch.xpu`, ...) are made of: answers of nothing, and refusals.
+"""What the modules of accelerators that are not here (`torch.cuda`, `torch.xpu`, ...) are made of: answers of
+nothing, and refusals.
 
-A program asks `torch.cuda.is_available()`, is told no, and goes on. What a program may call without asking either does nothing, as in a
-PyTorch without that accelerator, or raises PyTorch's error. Nothing here pretends that a device did something.
+A program asks `torch.cuda.is_available()`, is told no, and goes on. What a program may call without asking either
+does nothing, as in a PyTorch without that accelerator, or raises PyTorch's error. Nothing here pretends that a
+device did something.
 """
+
 from __future__ import annotations
 
 import sys
@@ -24,6 +27,7 @@ class Refuser:
 
         def refusal(*args: Any, **kwargs: Any) -> NoReturn:
             raise kind(text)
+
         refusal.__name__ = refusal.__qualname__ = name
         refusal.__module__ = self.module
         refusal.__doc__ = f"Raises {kind.__name__}: {text}"
@@ -39,13 +43,18 @@ class Refuser:
 
         def __new__(cls: type, *args: Any, **kwargs: Any) -> NoReturn:
             raise RuntimeError(text)
-        return type(name, (), {"__new__": __new__, "__module__": self.module, "__doc__": f"Raises RuntimeError: {text}"})
+
+        return type(
+            name, (), {"__new__": __new__, "__module__": self.module, "__doc__": f"Raises RuntimeError: {text}"}
+        )
 
 
 def constant(module: str, name: str, value: Any, doc: str) -> Callable[..., Any]:
     """A function that always gives the value; a container is made anew each time."""
+
     def answer(*args: Any, **kwargs: Any) -> Any:
         return value() if callable(value) else value
+
     answer.__name__ = answer.__qualname__ = name
     answer.__module__ = module
     answer.__doc__ = doc
@@ -77,6 +86,7 @@ def become(name: str, kind: type) -> None:
 def device_index(kind: str, device: Any, optional: bool = False, allow_cpu: bool = False) -> int | None:
     """The index that a device argument names: an int, "cuda:1", a torch.device. None where it names none and may."""
     from ._device import device as make
+
     if isinstance(device, int) and not isinstance(device, bool):
         return device
     if isinstance(device, str):

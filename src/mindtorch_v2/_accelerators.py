@@ -1,10 +1,12 @@
 """Accelerators: devices beside the CPU. Each is a backend, a package of its own that registers itself.
 
-A backend derives from `Backend`, overrides what its device can do, and calls `register`. Any number may be there at once: each gets
-a key bit of its own, a name that `torch.device` takes, `torch.<name>`, `Tensor.<name>()` and `Tensor.is_<name>`. Backends that come
-with the package (`DEFAULTS`) and those that installed packages offer (entry points of the group `mindtorch_v2.backends`) are
-imported when their device is first named. docs/adding-a-device.md is the guide.
+A backend derives from `Backend`, overrides what its device can do, and calls `register`. Any number may be there at
+once: each gets a key bit of its own, a name that `torch.device` takes, `torch.<name>`, `Tensor.<name>()` and
+`Tensor.is_<name>`. Backends that come with the package (`DEFAULTS`) and those that installed packages offer (entry
+points of the group `mindtorch_v2.backends`) are imported when their device is first named. docs/adding-a-device.md
+is the guide.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -13,18 +15,21 @@ from typing import Any
 
 from ._keys import ACCELERATOR_BITS, ACCELERATORS
 
-DEFAULTS = {"npu": "mindtorch_v2._backends.npu.backend"}     # name -> the module that registers the backend
-GROUP = "mindtorch_v2.backends"                              # entry points: name -> module or function that registers it
+DEFAULTS = {"npu": "mindtorch_v2._backends.npu.backend"}  # name -> the module that registers the backend
+# entry points: name -> module or function that registers it
+GROUP = "mindtorch_v2.backends"
 
 
 class Backend:
-    """What a device can do. `name` and `box` are needed, the rest has defaults; methods that take an index count devices from 0.
+    """What a device can do. `name` and `box` are needed, the rest has defaults; methods that take an index count
+    devices from 0.
 
     name         of the device, as in `torch.device("name:0")`
     title        what traces call it
     activity     the member of `ProfilerActivity` whose profiles show what it did
     number       of the device type in profiles: that of a member of `DeviceType`
-    composites   functions that stand for steps which other devices do with several operators: "_convolution" (the operator's
+    composites   functions that stand for steps which other devices do with several operators: "_convolution" (the
+    operator's
                  arguments), "_fused_sgd_" and "_fused_adam_" (one parameter: see `_backends/composite/foreach.py`)
     avoids       operators made for CPUs that composites must not call here: "mkldnn_rnn_layer",
                  "_scaled_dot_product_flash_attention_for_cpu"
@@ -34,12 +39,13 @@ class Backend:
     title = ""
     activity = "PrivateUse1"
     number = 20
-    runtime_prefixes: tuple[str, ...] = ()         # how the names of its runtime's calls begin, as traces have them
-    key = 0                                        # the device's bit; `register` sets it
+    runtime_prefixes: tuple[str, ...] = ()  # how the names of its runtime's calls begin, as traces have them
+    key = 0  # the device's bit; `register` sets it
     composites: Mapping[str, Callable[..., Any]] = {}
     avoids: frozenset[str] = frozenset()
 
-    # --- whether it is there ------------------------------------------------------------------------------------------------
+    # --- whether it is there
+    # ------------------------------------------------------------------------------------------------
     def is_available(self) -> bool:
         """Whether a device can be used. Never raises."""
         return True
@@ -62,7 +68,8 @@ class Backend:
         """What `torch.<name>` is."""
         raise NotImplementedError(f"the backend '{self.name}' has no module torch.{self.name}")
 
-    # --- operators ----------------------------------------------------------------------------------------------------------
+    # --- operators
+    # ----------------------------------------------------------------------------------------------------------
     def box(self, op: Any) -> Callable[..., Any]:
         """A function of tensors (all arguments of the op's schema, in its order) that runs the op. Views come for free
         (`_dispatch.views.box_view`), composites never get here."""
@@ -71,10 +78,13 @@ class Backend:
     def synchronize(self) -> None:
         """Waits for all work of all devices, where any was used."""
 
-    # --- memory -------------------------------------------------------------------------------------------------------------
+    # --- memory
+    # -------------------------------------------------------------------------------------------------------------
     def memory_of(self, array: Any) -> Any:
-        """The object that owns the memory of a tensor's array, which `np.ndarray(..., buffer=owner)` takes: the array that all views
-        have in common, unless the backend has objects of its own. None for an array without elements."""
+        """The object that owns the memory of a tensor's array, which `np.ndarray(..., buffer=owner)` takes: the
+        array that all views have in common, unless the backend has objects of its own. None for an array without
+        elements.
+        """
         while isinstance(array.base, array.__class__):
             array = array.base
         return array if array.size else None
@@ -90,13 +100,15 @@ class Backend:
         """Whether the owner of an array's memory is such memory."""
         return False
 
-    # --- random numbers -----------------------------------------------------------------------------------------------------
-    has_generators = False                         # whether torch.Generator(device=name) makes sense
+    # --- random numbers
+    # -----------------------------------------------------------------------------------------------------
+    has_generators = False  # whether torch.Generator(device=name) makes sense
 
     def manual_seed_all(self, seed: int) -> None:
         """Starts all devices' random numbers anew."""
 
-    # --- the profiler -------------------------------------------------------------------------------------------------------
+    # --- the profiler
+    # -------------------------------------------------------------------------------------------------------
     def watch(self, host: Any) -> Any:
         """What watches the device's launches (see `profiler/record/devices.py`), or None where nothing can."""
         return None
@@ -115,14 +127,17 @@ class _Entry:
 _entries: dict[str, _Entry] = {}
 _by_key: dict[int, _Entry] = {}
 _listeners: list[Callable[[str], None]] = []
-_has_looked = False       # at the entry points
+_has_looked = False  # at the entry points
 
 
 def _take_bit(name: str) -> int:
     for bit in ACCELERATOR_BITS:
         if bit not in _by_key:
             return bit
-    raise RuntimeError(f"the accelerator '{name}' cannot be registered: {len(ACCELERATOR_BITS)} are there already ({', '.join(_entries)})")
+    raise RuntimeError(
+        f"the accelerator '{name}' cannot be registered: {len(ACCELERATOR_BITS)} are there already "
+        f"({', '.join(_entries)})"
+    )
 
 
 def _add(name: str, load: Callable[[], Any] | None) -> _Entry:
@@ -134,7 +149,10 @@ def _add(name: str, load: Callable[[], Any] | None) -> _Entry:
 
 
 def register(backend: Backend) -> Backend:
-    """Makes a backend known under its name. ValueError for a name that cannot be one, RuntimeError for one that is taken."""
+    """Makes a backend known under its name.
+
+    ValueError for a name that cannot be one, RuntimeError for one that is taken.
+    """
     name = backend.name
     if not name.isidentifier() or not name.islower() or name in ("cpu", "meta"):
         raise ValueError(f"a backend's name must be a lower-case identifier that is no device yet, got {name!r}")
@@ -171,13 +189,17 @@ def _look_at_entry_points() -> None:
         return
     _has_looked = True
     from importlib.metadata import entry_points
+
     for point in entry_points(group=GROUP):
         if point.name not in _entries:
             _add(point.name, point.load)
 
 
 def find(name: str) -> Backend | None:
-    """The backend of a device type; None for one that is no accelerator. ImportError where its package cannot be imported."""
+    """The backend of a device type; None for one that is no accelerator.
+
+    ImportError where its package cannot be imported.
+    """
     entry = _entries.get(name) if knows(name) else None
     return None if entry is None else _backend(entry)
 
@@ -185,10 +207,12 @@ def find(name: str) -> Backend | None:
 def _backend(entry: _Entry) -> Backend:
     if entry.backend is None and entry.load is not None:
         made = entry.load()
-        if callable(made) and entry.backend is None:       # an entry point may name a function that registers
+        if callable(made) and entry.backend is None:  # an entry point may name a function that registers
             made()
     if entry.backend is None:
-        raise RuntimeError(f"the device '{entry.name}' has no backend: what was to register it has not called register()")
+        raise RuntimeError(
+            f"the device '{entry.name}' has no backend: what was to register it has not called register()"
+        )
     return entry.backend
 
 

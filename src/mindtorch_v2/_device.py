@@ -1,4 +1,5 @@
 """Where a tensor lives."""
+
 from __future__ import annotations
 
 import threading
@@ -7,13 +8,35 @@ from typing import Any
 from . import _accelerators
 
 BUILT_IN = ("cpu", "meta")
-# Devices that PyTorch names and that are not here: they can be named and compared; using one is refused in PyTorch's words.
-FOREIGN = ("cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan", "mps", "hpu",
-           "mtia", "privateuseone")
+# Devices that PyTorch names and that are not here: they can be named and compared; using one is refused in PyTorch's
+# words.
+FOREIGN = (
+    "cuda",
+    "ipu",
+    "xpu",
+    "mkldnn",
+    "opengl",
+    "opencl",
+    "ideep",
+    "hip",
+    "ve",
+    "fpga",
+    "maia",
+    "xla",
+    "lazy",
+    "vulkan",
+    "mps",
+    "hpu",
+    "mtia",
+    "privateuseone",
+)
 
 
 class device:
-    """`device("cpu")`, `device("name", 1)`, `device("name:1")`: a type and an optional index. A bare index means an accelerator."""
+    """`device("cpu")`, `device("name", 1)`, `device("name:1")`: a type and an optional index.
+
+    A bare index means an accelerator.
+    """
 
     __slots__ = ("type", "index")
     type: str
@@ -25,13 +48,18 @@ class device:
         elif isinstance(type, int) and not isinstance(type, bool):
             type, index = _accelerators.preferred(), type
         elif not isinstance(type, str):
-            raise TypeError(f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but expected one "
-                            "of:\n * (torch.device device)\n * (str type, int index = -1)")
+            raise TypeError(
+                f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but "
+                "expected one "
+                "of:\n * (torch.device device)\n * (str type, int index = -1)"
+            )
         if index is not None and not isinstance(index, int):
             raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
         if ":" in type:
             if index is not None:
-                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+                raise RuntimeError(
+                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                )
             type, _, digits = type.partition(":")
             if not digits.isdigit():
                 raise RuntimeError(f"Invalid device string: '{type}:{digits}'")
@@ -53,7 +81,9 @@ class device:
         return hash((self.type, self.index))
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        return (
+            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        )
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
@@ -105,8 +135,11 @@ def refusal(type: str) -> Exception:
     if type in ("cuda", "xpu"):
         return AssertionError(f"Torch not compiled with {type.upper()} enabled")
     if type == "mtia":
-        return AssertionError("Torch not compiled with MTIA enabled. Ensure you have `import mtia.host_runtime.torch_mtia.dynamic_library` "
-                              "in your python src file and include `//mtia/host_runtime/torch_mtia:torch_mtia` as your target dependency!")
+        return AssertionError(
+            "Torch not compiled with MTIA enabled. Ensure you have `import "
+            "mtia.host_runtime.torch_mtia.dynamic_library` "
+            "in your python src file and include `//mtia/host_runtime/torch_mtia:torch_mtia` as your target dependency!"
+        )
     if type in ("hpu", "privateuseone"):
         return ModuleNotFoundError(f"No module named 'torch.{type}'")
     return RuntimeError(f"PyTorch is not linked with support for {type} devices")

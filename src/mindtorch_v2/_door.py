@@ -1,4 +1,7 @@
-"""The door for programs that import torch: in this process `torch` and `torch.x.y` are `mindtorch_v2` and `mindtorch_v2.x.y`."""
+"""The door for programs that import torch: in this process `torch` and `torch.x.y` are `mindtorch_v2` and
+`mindtorch_v2.x.y`.
+"""
+
 from __future__ import annotations
 
 import importlib
@@ -15,14 +18,14 @@ from ._version import __version__
 
 OWN = __name__.partition(".")[0]
 FOREIGN = "torch"
-COMPATIBLE_WITH = "2.13.0"                                # the PyTorch whose behaviour is followed
+COMPATIBLE_WITH = "2.13.0"  # the PyTorch whose behaviour is followed
 PRESENTED_VERSION = f"{COMPATIBLE_WITH}+mindtorch{__version__}"
-SHIM_FOLDER = pathlib.Path(__file__).parent / "_shim"     # a package `torch` that opens this door
+SHIM_FOLDER = pathlib.Path(__file__).parent / "_shim"  # a package `torch` that opens this door
 
 
 def own_name(foreign: str) -> str:
     """`torch.nn` -> `mindtorch_v2.nn`."""
-    return OWN + foreign[len(FOREIGN):]
+    return OWN + foreign[len(FOREIGN) :]
 
 
 class _Distribution(importlib.metadata.Distribution):
@@ -31,7 +34,10 @@ class _Distribution(importlib.metadata.Distribution):
     def read_text(self, filename: str) -> str | None:
         if filename != "METADATA":
             return None
-        return f"Metadata-Version: 2.1\nName: {FOREIGN}\nVersion: {PRESENTED_VERSION}\nSummary: {OWN} under the name of {FOREIGN}\n"
+        return (
+            f"Metadata-Version: 2.1\nName: {FOREIGN}\nVersion: {PRESENTED_VERSION}\nSummary: {OWN} under the "
+            f"name of {FOREIGN}\n"
+        )
 
     def locate_file(self, path: str | os.PathLike[str]) -> pathlib.Path:  # type: ignore[override]
         return SHIM_FOLDER / path
@@ -53,9 +59,12 @@ class _SameModule(importlib.abc.Loader):
 class TorchFinder(importlib.abc.MetaPathFinder):
     """Answers imports of `torch` and what is below it."""
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None = None,
-                  target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
-        """None where the name is not torch's, or this package has no such module: then the import fails as for any missing one."""
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """None where the name is not torch's, or this package has no such module: then the import fails as for any
+        missing one.
+        """
         if fullname != FOREIGN and not fullname.startswith(FOREIGN + "."):
             return None
         own = own_name(fullname)
@@ -72,7 +81,9 @@ class TorchFinder(importlib.abc.MetaPathFinder):
             spec.submodule_search_locations = list(module.__path__)
         return spec
 
-    def find_distributions(self, context: importlib.metadata.DistributionFinder.Context | None = None) -> Iterable[_Distribution]:
+    def find_distributions(
+        self, context: importlib.metadata.DistributionFinder.Context | None = None
+    ) -> Iterable[_Distribution]:
         """`importlib.metadata.version("torch")` and the like."""
         name = None if context is None else context.name
         if name is None or name.lower() == FOREIGN:
@@ -90,30 +101,35 @@ def is_open() -> bool:
 def _loaded_submodules() -> Iterator[tuple[str, ModuleType]]:
     for name, module in list(sys.modules.items()):
         if module is not None and (name == OWN or name.startswith(OWN + ".")):
-            yield FOREIGN + name[len(OWN):], module
+            yield FOREIGN + name[len(OWN) :], module
 
 
 def install_as_torch() -> None:
-    """Makes `import torch`, `torch.anything` and `importlib.metadata.version("torch")` mean this package, in this process.
+    """Makes `import torch`, `torch.anything` and `importlib.metadata.version("torch")` mean this package, in this
+    process.
 
-    Submodules are the same objects (`torch.nn is mindtorch_v2.nn`), and `torch.__version__` names the PyTorch that is followed, for
-    libraries that ask. RuntimeError where another torch is imported already: objects of two implementations cannot be mixed.
+    Submodules are the same objects (`torch.nn is mindtorch_v2.nn`), and `torch.__version__` names the PyTorch that
+    is followed, for libraries that ask. RuntimeError where another torch is imported already: objects of two
+    implementations cannot be mixed.
     """
     own = sys.modules[OWN]
     imported = sys.modules.get(FOREIGN)
     # The package `torch` of the shim imports this while it is itself being imported.
     if imported is not None and imported is not own and not getattr(imported, "__mindtorch_shim__", False):
-        raise RuntimeError(f"torch is already imported, from {getattr(imported, '__file__', 'an unknown place')}. Call "
-                           f"{OWN}.install_as_torch() before anything imports torch, or start the program with `python -m {OWN}`.")
+        raise RuntimeError(
+            f"torch is already imported, from {getattr(imported, '__file__', 'an unknown place')}. Call "
+            f"{OWN}.install_as_torch() before anything imports torch, or start the program with `python -m {OWN}`."
+        )
     if not is_open():
         sys.meta_path.insert(0, _finder)
     for name, module in _loaded_submodules():
         sys.modules[name] = module
-    own.__dict__.update(__version__=PRESENTED_VERSION, __name__=FOREIGN)     # libraries compare the name, too
+    own.__dict__.update(__version__=PRESENTED_VERSION, __name__=FOREIGN)  # libraries compare the name, too
 
 
 def open_for_children() -> None:
-    """Processes that this one starts find the shim, which opens the door there too: by the environment, and by `sys.path`, which
+    """Processes that this one starts find the shim, which opens the door there too: by the environment, and by
+    `sys.path`, which
     `multiprocessing` hands on."""
     if str(SHIM_FOLDER) not in sys.path:
         sys.path.append(str(SHIM_FOLDER))

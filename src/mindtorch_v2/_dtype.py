@@ -1,15 +1,18 @@
 """Element types and PyTorch's rules for combining them.
 
-numpy has most of them itself. The others (bfloat16, the float8 types, complex32) come from ml_dtypes, which is imported when an array
-of such a type is first made: `dtype.np` is a slot that is filled then. Their arrays carry their type as any other array does.
+numpy has most of them itself. The others (bfloat16, the float8 types, complex32) come from ml_dtypes, which is
+imported when an array of such a type is first made: `dtype.np` is a slot that is filled then. Their arrays carry
+their type as any other array does.
 """
+
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
-FIRST_USER_NUM = 256    # numpy's type numbers from here on belong to types that a library registered: those of ml_dtypes
+# numpy's type numbers from here on belong to types that a library registered: those of ml_dtypes
+FIRST_USER_NUM = 256
 
 
 class dtype:
@@ -20,11 +23,25 @@ class dtype:
     category        0 bool, 1 integer, 2 floating, 3 complex
     code            PyTorch's ScalarType number, shown in traces as a concrete input
     cpp_name, word  its names in C++ and in PyTorch's messages: "c10::Half" and "Half"
-    wide            the type that kernels compute in, which for 16-bit and shorter floating types is a wider one; else None
+    wide            the type that kernels compute in, which for 16-bit and shorter floating types is a wider one;
+    else None
     """
 
-    __slots__ = ("name", "np", "itemsize", "is_floating_point", "is_complex", "is_signed", "inexact", "category", "code", "cpp_name",
-                 "word", "wide", "__weakref__")
+    __slots__ = (
+        "name",
+        "np",
+        "itemsize",
+        "is_floating_point",
+        "is_complex",
+        "is_signed",
+        "inexact",
+        "category",
+        "code",
+        "cpp_name",
+        "word",
+        "wide",
+        "__weakref__",
+    )
 
     np: np.dtype[Any]
     wide: dtype | None
@@ -72,7 +89,15 @@ class dtype:
         return self.name  # pickled by reference to this module's global
 
 
-_FOREIGN = ("bfloat16", "complex32", "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e8m0fnu")
+_FOREIGN = (
+    "bfloat16",
+    "complex32",
+    "float8_e5m2",
+    "float8_e4m3fn",
+    "float8_e5m2fnuz",
+    "float8_e4m3fnuz",
+    "float8_e8m0fnu",
+)
 
 
 def _ml_dtypes(wanted: dtype) -> Any:
@@ -80,10 +105,16 @@ def _ml_dtypes(wanted: dtype) -> Any:
     try:
         import ml_dtypes
     except ImportError as error:
-        raise ImportError(f"{wanted!r} needs the package ml_dtypes, which could not be imported ({error}). It comes with this package; to "
-                          "add it to an environment: pip install ml_dtypes") from error
+        raise ImportError(
+            f"{wanted!r} needs the package ml_dtypes, which could not be imported ({error}). It comes with this "
+            "package; to "
+            "add it to an environment: pip install ml_dtypes"
+        ) from error
     if not hasattr(ml_dtypes, wanted.name):
-        raise ImportError(f"{wanted!r} needs ml_dtypes 0.6 or newer, and {ml_dtypes.__version__} is installed: pip install -U ml_dtypes")
+        raise ImportError(
+            f"{wanted!r} needs ml_dtypes 0.6 or newer, and {ml_dtypes.__version__} is installed: pip install -U "
+            "ml_dtypes"
+        )
     return ml_dtypes
 
 
@@ -110,18 +141,45 @@ uint64 = dtype("uint64", 8, 1, 29, "long unsigned int", "UInt64")
 float8_e8m0fnu = dtype("float8_e8m0fnu", 1, 2, 44, "c10::Float8_e8m0fnu", "Float8_e8m0fnu")
 
 FLOAT8 = (float8_e5m2, float8_e4m3fn, float8_e5m2fnuz, float8_e4m3fnuz, float8_e8m0fnu)
-BARE_UNSIGNED = (uint16, uint32, uint64)      # types that PyTorch stores and casts, with little arithmetic
-ALL = (uint8, int8, int16, int32, int64, float16, float32, float64, complex32, complex64, complex128, bool_, bfloat16, *FLOAT8[:4],
-       *BARE_UNSIGNED, float8_e8m0fnu)
+BARE_UNSIGNED = (uint16, uint32, uint64)  # types that PyTorch stores and casts, with little arithmetic
+ALL = (
+    uint8,
+    int8,
+    int16,
+    int32,
+    int64,
+    float16,
+    float32,
+    float64,
+    complex32,
+    complex64,
+    complex128,
+    bool_,
+    bfloat16,
+    *FLOAT8[:4],
+    *BARE_UNSIGNED,
+    float8_e8m0fnu,
+)
 OF_NUMPY = tuple(d for d in ALL if d.name not in _FOREIGN)
 for _narrow in (float16, bfloat16, *FLOAT8):
     _narrow.wide = float32
 complex32.wide = complex64
 
 BY_NAME = {d.name: d for d in ALL}
-ALIASES = {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
-           "chalf": complex32, "cfloat": complex64, "cdouble": complex128, "bool": bool_}
-# numpy gives one type number per builtin type, except that "long" and "long long" share a width. Foreign types join when they are loaded.
+ALIASES = {
+    "half": float16,
+    "float": float32,
+    "double": float64,
+    "short": int16,
+    "int": int32,
+    "long": int64,
+    "chalf": complex32,
+    "cfloat": complex64,
+    "cdouble": complex128,
+    "bool": bool_,
+}
+# numpy gives one type number per builtin type, except that "long" and "long long" share a width. Foreign types join
+# when they are loaded.
 BY_NUM: dict[int, dtype] = {d.np.num: d for d in OF_NUMPY}
 BY_NUM[np.dtype(np.longlong).num] = int64
 BY_NUM[np.dtype(np.ulonglong).num] = uint64
@@ -156,8 +214,11 @@ def from_numpy(np_dtype: np.dtype[Any]) -> dtype:
     found = BY_NUM.get(np_dtype.num) if np_dtype.num < FIRST_USER_NUM else None
     if found is None or not np_dtype.isnative:
         kind = f"{np_dtype.type.__module__}.{np_dtype.name}" if np_dtype.num >= FIRST_USER_NUM else np_dtype
-        raise TypeError(f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, complex64, "
-                        "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
+        raise TypeError(
+            f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, "
+            "complex64, "
+            "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+        )
     return found
 
 
@@ -187,7 +248,7 @@ def _join(a: dtype, b: dtype) -> dtype | None:
         return high
     if a.category == 1:  # numpy's integer lattice is PyTorch's
         return None if a in BARE_UNSIGNED or b in BARE_UNSIGNED else BY_NUM[np.promote_types(a.np, b.np).num]
-    if a.itemsize == b.itemsize:    # float16 and bfloat16
+    if a.itemsize == b.itemsize:  # float16 and bfloat16
         return float32
     return a if a.itemsize > b.itemsize else b
 
@@ -224,7 +285,7 @@ def _limits(d: dtype) -> tuple[float, float, float, float, float]:
     if d in _LIMITS:
         return _LIMITS[d]
     info = np.finfo(d.np)
-    return float(info.eps), float(info.max), float(info.min), float(info.tiny), 10.0 ** -info.precision
+    return float(info.eps), float(info.max), float(info.min), float(info.tiny), 10.0**-info.precision
 
 
 class _Limits:
@@ -239,14 +300,18 @@ class finfo(_Limits):
     def __init__(self, d: dtype | None = None) -> None:
         d = d or _default
         if d.category < 2:
-            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
         super().__init__(d.to_real())
         self.eps, self.max, self.min, self.tiny, self.resolution = _limits(d.to_real())
         self.smallest_normal = self.tiny
 
     def __repr__(self) -> str:
-        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
-                f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})")
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
 
 
 class iinfo(_Limits):

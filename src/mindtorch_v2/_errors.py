@@ -1,4 +1,5 @@
 """Exceptions of the public API, and the wording of errors that several layers raise."""
+
 from __future__ import annotations
 
 from typing import Any

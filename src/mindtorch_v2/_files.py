@@ -1,15 +1,17 @@
 """Files that appear whole or not at all: the one way in which anything is saved.
 
-What is written goes to a file of its own in the target's directory, with a name that nobody can foresee, which then takes the
-target's place by a rename. So a reader sees the old contents or the new ones, any number of writers may save to one path, and
-an error leaves what was there before.
+What is written goes to a file of its own in the target's directory, with a name that nobody can foresee, which then
+takes the target's place by a rename. So a reader sees the old contents or the new ones, any number of writers may
+save to one path, and an error leaves what was there before.
 
-The temporary file is locked (flock) while its writer lives. A later write to the same path removes temporary files of that path
-that nobody holds: those of processes that were killed. Where the file system has no locks, such files stay.
+The temporary file is locked (flock) while its writer lives. A later write to the same path removes temporary files
+of that path that nobody holds: those of processes that were killed. Where the file system has no locks, such files
+stay.
 
-Nothing is flushed to the disk by default, as with any other file. With `sync`, a file that replaces another one is on the disk
-before it does, so that a power failure leaves one of the two.
+Nothing is flushed to the disk by default, as with any other file. With `sync`, a file that replaces another one is
+on the disk before it does, so that a power failure leaves one of the two.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -25,14 +27,21 @@ from typing import IO, Any
 
 try:
     import fcntl
-except ImportError:     # no locks: nothing is ever taken for a leftover
+except ImportError:  # no locks: nothing is ever taken for a leftover
     fcntl = None  # type: ignore[assignment]
 
 Path = str | os.PathLike[str]
 
 _SUFFIX = ".mttmp"
-_KEPT_OF_NAME = 40      # characters of the target's name in that of the temporary file: both must fit into 255 bytes
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_KEPT_OF_NAME = 40  # characters of the target's name in that of the temporary file: both must fit into 255 bytes
+_FLAGS = (
+    os.O_RDWR
+    | os.O_CREAT
+    | os.O_EXCL
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 _LOOK_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -40,10 +49,11 @@ _LOOK_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLO
 def atomic_file(path: Path, *, sync: bool = False, seekable: bool = False) -> Iterator[IO[bytes]]:
     """Opens `path` for bytes; what was written takes its place when the block ends without an error.
 
-    When anything fails (the block, a full disk, a missing directory) an earlier file at `path` stays as it was, and an OSError
-    has the name of `path`. A file that is replaced passes on its permissions, and its owner and group as far as the system
-    lets us; a new one has those that any new file has. A symbolic link at `path` is followed. Devices, pipes and the files of
-    /dev and /proc are written to directly; with `seekable` what goes there is collected first.
+    When anything fails (the block, a full disk, a missing directory) an earlier file at `path` stays as it was, and
+    an OSError has the name of `path`. A file that is replaced passes on its permissions, and its owner and group as
+    far as the system lets us; a new one has those that any new file has. A symbolic link at `path` is followed.
+    Devices, pipes and the files of /dev and /proc are written to directly; with `seekable` what goes there is
+    collected first.
     """
     shown = os.fspath(path)
     try:
@@ -70,15 +80,16 @@ def _existing(path: Any) -> os.stat_result | None:
     if (found and stat.S_ISDIR(found.st_mode)) or path.endswith(separators):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if found and stat.S_ISREG(found.st_mode) and not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))    # a rename would not ask
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # a rename would not ask
     return found
 
 
 def _is_direct(path: Any, found: os.stat_result | None) -> bool:
     """Whether a path is no name of a file: /dev/stdout is what is open there, even if that is a file."""
     full = os.path.abspath(os.fsdecode(path))
-    return found is not None and (not stat.S_ISREG(found.st_mode)
-                                  or (full.startswith(("/dev/", "/proc/")) and not full.startswith("/dev/shm/")))
+    return found is not None and (
+        not stat.S_ISREG(found.st_mode) or (full.startswith(("/dev/", "/proc/")) and not full.startswith("/dev/shm/"))
+    )
 
 
 @contextlib.contextmanager
@@ -107,16 +118,17 @@ def _replacing(target: str, replaced: os.stat_result | None, sync: bool) -> Iter
             if sync and replaced is not None:
                 os.fsync(handle)
             if fcntl is not None:
-                os.replace(temporary, target)    # while the lock is held: until then it is no leftover
+                os.replace(temporary, target)  # while the lock is held: until then it is no leftover
         if fcntl is None:
             os.replace(temporary, target)
     except BaseException:
-        with contextlib.suppress(OSError):       # what is reported is why writing failed, not that cleaning up did
+        with contextlib.suppress(OSError):  # what is reported is why writing failed, not that cleaning up did
             os.unlink(temporary)
         raise
 
 
-# ---- temporary files --------------------------------------------------------------------------------------------------
+# ---- temporary files
+# --------------------------------------------------------------------------------------------------
 
 
 def _prefix(name: str) -> str:
@@ -128,7 +140,8 @@ def _created(folder: str, name: str, replaced: os.stat_result | None) -> tuple[s
     while True:
         path = os.path.join(folder, _prefix(name) + secrets.token_hex(16) + _SUFFIX)
         try:
-            handle = os.open(path, _FLAGS, 0o666 if replaced is None else 0o600)    # nobody else looks into a private file's successor
+            # nobody else looks into a private file's successor
+            handle = os.open(path, _FLAGS, 0o666 if replaced is None else 0o600)
         except FileExistsError:
             continue
         if _is_held(handle, path):
@@ -137,7 +150,10 @@ def _created(folder: str, name: str, replaced: os.stat_result | None) -> tuple[s
 
 
 def _is_held(handle: int, path: str) -> bool:
-    """Locks a new file. False where someone who looks for leftovers was faster: before the lock they could not know better."""
+    """Locks a new file.
+
+    False where someone who looks for leftovers was faster: before the lock they could not know better.
+    """
     if fcntl is None:
         return True
     try:
@@ -146,7 +162,7 @@ def _is_held(handle: int, path: str) -> bool:
     except (BlockingIOError, FileNotFoundError):
         return False
     except OSError:
-        return True     # a file system without locks: nobody else gets one either
+        return True  # a file system without locks: nobody else gets one either
 
 
 def _pass_on(handle: int, replaced: os.stat_result) -> None:
@@ -160,7 +176,7 @@ def _pass_on(handle: int, replaced: os.stat_result) -> None:
             try:
                 os.fchown(handle, -1, replaced.st_gid)
             except OSError:
-                mode = mode & ~0o070 | (mode & 0o007) << 3     # another group may do no more than everybody
+                mode = mode & ~0o070 | (mode & 0o007) << 3  # another group may do no more than everybody
     if hasattr(os, "fchmod"):
         with contextlib.suppress(OSError):
             os.fchmod(handle, mode)
@@ -172,7 +188,9 @@ def _remove_leftovers(folder: str, name: str) -> None:
         return
     pattern = re.compile(re.escape(_prefix(name)) + "[0-9a-f]{32}" + re.escape(_SUFFIX))
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        found = [entry.path for entry in entries if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)]
+        found = [
+            entry.path for entry in entries if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+        ]
         for path in found:
             with contextlib.suppress(OSError):
                 _remove_leftover(path)
@@ -182,7 +200,7 @@ def _remove_leftover(path: str) -> None:
     handle = os.open(path, _LOOK_FLAGS)
     try:
         if os.fstat(handle).st_uid == os.geteuid():
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)    # BlockingIOError: its writer lives
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: its writer lives
             os.unlink(path)
     finally:
         os.close(handle)

@@ -1,4 +1,8 @@
-"""Marks that TorchScript's compiler would read, and the questions that programs ask it. There is no such compiler here."""
+"""Marks that TorchScript's compiler would read, and the questions that programs ask it.
+
+There is no such compiler here.
+"""
+
 from __future__ import annotations
 
 import builtins
@@ -6,8 +10,18 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-__all__ = ["BroadcastingList1", "BroadcastingList2", "BroadcastingList3", "Final", "FunctionModifiers", "boolean_dispatch", "export",
-           "ignore", "is_scripting", "unused"]
+__all__ = [
+    "BroadcastingList1",
+    "BroadcastingList2",
+    "BroadcastingList3",
+    "Final",
+    "FunctionModifiers",
+    "boolean_dispatch",
+    "export",
+    "ignore",
+    "is_scripting",
+    "unused",
+]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -50,8 +64,13 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
     if not isinstance(drop, bool):
         raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")
     if drop:
-        warnings.warn("ignore(True) has been deprecated. TorchScript will now drop the function call on compilation. Use torch.jit.unused "
-                      "now. {}", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "ignore(True) has been deprecated. TorchScript will now drop the function call on compilation. Use "
+            "torch.jit.unused "
+            "now. {}",
+            FutureWarning,
+            stacklevel=2,
+        )
     return lambda fn: _mark(fn, FunctionModifiers.UNUSED if drop else FunctionModifiers.IGNORE)
 
 
@@ -73,12 +92,21 @@ def _drop(fn: F) -> F:
     return _mark(fn, FunctionModifiers._DROP)
 
 
-def boolean_dispatch(arg_name: str, arg_index: int, default: bool, if_true: Callable[..., Any], if_false: Callable[..., Any],
-                     module_name: str, func_name: str) -> Callable[..., Any]:
+def boolean_dispatch(
+    arg_name: str,
+    arg_index: int,
+    default: bool,
+    if_true: Callable[..., Any],
+    if_false: Callable[..., Any],
+    module_name: str,
+    func_name: str,
+) -> Callable[..., Any]:
     """A function that calls one of two by a flag among its arguments, which both get too."""
+
     def dispatch(*args: Any, **kwargs: Any) -> Any:
         flag = kwargs.get(arg_name, args[arg_index] if arg_index < len(args) else default)
         return (if_true if flag else if_false)(*args, **kwargs)
+
     dispatch.__doc__ = if_true.__doc__ or if_false.__doc__
     dispatch.__name__, dispatch.__module__ = func_name, module_name
     return dispatch
@@ -91,7 +119,9 @@ class _BroadcastingList:
         return None
 
 
-BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingList4 = BroadcastingList5 = BroadcastingList6 = _BroadcastingList()
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingList4 = BroadcastingList5 = (
+    BroadcastingList6
+) = _BroadcastingList()
 
 
 class Await:
@@ -116,4 +146,5 @@ def is_dict(ann: Any) -> bool:
 def is_optional(ann: Any) -> bool:
     """Whether an annotation allows None."""
     import typing
+
     return typing.get_origin(ann) is typing.Union and type(None) in typing.get_args(ann)

@@ -5,6 +5,7 @@ scopes and the storage layer report to it; nothing else does. It imports nothing
 may import it. Setting it is done by `_dispatch.modes.install_observer`, which also raises the mode bit
 that makes every operation leave its fast path: with no observer an operation pays for one integer OR.
 """
+
 from __future__ import annotations
 
 from typing import Any, Protocol
@@ -20,7 +21,9 @@ class Observer(Protocol):
     def enter_op(self, op: Any, args: tuple[Any, ...], sequence_nr: int) -> None:
         """An operator call begins. `args` stand in schema order; they must not be kept."""
 
-    def enter_node(self, name: str, sequence_nr: int, forward_thread: int, inputs: tuple[Any, ...], is_backward: bool) -> None:
+    def enter_node(
+        self, name: str, sequence_nr: int, forward_thread: int, inputs: tuple[Any, ...], is_backward: bool
+    ) -> None:
         """The engine evaluates a node (`is_backward` False) or applies its function (True)."""
 
     def enter_scope(self, name: str, args: str | None) -> None:
@@ -45,6 +48,7 @@ class Observer(Protocol):
         """Memory is gone."""
 
 
-NODE_PREFIX = "autograd::engine::evaluate_function: "      # before the name of a node, in the name of the event of its evaluation
+# before the name of a node, in the name of the event of its evaluation
+NODE_PREFIX = "autograd::engine::evaluate_function: "
 
 active: Observer | None = None

@@ -1,5 +1,7 @@
-"""Objects that hold tensors with a purpose: modules and optimizers. They are known while they live, by whoever made them
-(a constructor, a copy, unpickling), so that a memory profile can say what a block is for."""
+"""Objects that hold tensors with a purpose: modules and optimizers. They are known while they live, by whoever made
+them (a constructor, a copy, unpickling), so that a memory profile can say what a block is for.
+"""
+
 from __future__ import annotations
 
 import weakref

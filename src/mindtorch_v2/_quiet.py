@@ -1,8 +1,10 @@
 """Functions that numpy does not warn about: inf and nan are results here, as everywhere in this field.
 
-What the user tells numpy about his own arrays (`np.seterr`, `np.errstate`) neither changes nor matters: such a function runs in a
-context of its own, where numpy ignores everything. So it sees none of the caller's context variables, and must not need them.
+What the user tells numpy about his own arrays (`np.seterr`, `np.errstate`) neither changes nor matters: such a
+function runs in a context of its own, where numpy ignores everything. So it sees none of the caller's context
+variables, and must not need them.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -25,8 +27,9 @@ def _ignoring() -> Context:
 
 
 def quiet(function: F, narrow: Callable[..., Any] | None = None) -> F:
-    """The function, without numpy's warnings about what it computes. Where one of its arguments is of an element type that is computed
-    in a wider one (an array, one in a list, or the type itself), `narrow` is called instead."""
+    """The function, without numpy's warnings about what it computes. Where one of its arguments is of an element
+    type that is computed in a wider one (an array, one in a list, or the type itself), `narrow` is called instead.
+    """
     if native is not None:
         return native.Quiet(function, narrow)  # type: ignore[no-any-return]
     made: Any = _in_context(function, narrow)
@@ -45,7 +48,7 @@ _HALF = np.dtype(np.float16)
 _MAY_BE_NARROW = (np.ndarray, list, tuple, dt.dtype)
 
 
-_idle: list[Context] = []       # a context can be entered once at a time: those that nobody is in
+_idle: list[Context] = []  # a context can be entered once at a time: those that nobody is in
 
 
 def _in_context(function: Any, narrow: Any) -> Any:
@@ -63,6 +66,7 @@ def _in_context(function: Any, narrow: Any) -> Any:
             return context.run(chosen, *args, **kwargs)
         finally:
             _idle.append(context)
+
     return call
 
 
@@ -74,7 +78,9 @@ def _variable() -> ContextVar[Any]:
 
 if native is not None:
     _found = _variable()
-    native.setup_quiet(_found, _ignoring()[_found], np.ndarray, dt.dtype, tuple(d for d in dt.ALL if d.wide is not None))
+    native.setup_quiet(
+        _found, _ignoring()[_found], np.ndarray, dt.dtype, tuple(d for d in dt.ALL if d.wide is not None)
+    )
 
 
 @quiet
@@ -84,7 +90,9 @@ def cast(array: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def in_range(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """The values as they can be cast to a type of ml_dtypes: PyTorch's float8 types have no infinity to overflow to, or no sign."""
+    """The values as they can be cast to a type of ml_dtypes: PyTorch's float8 types have no infinity to overflow to,
+    or no sign.
+    """
     if dtype.name == "float8_e4m3fn":
         return np.clip(array.astype(np.float32), -448.0, 448.0)
     if dtype.name == "float8_e8m0fnu":

@@ -1,4 +1,5 @@
 """Pure arithmetic on sizes, strides and dimensions."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -92,8 +93,10 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
             if have == 1:
                 out[offset + i] = n
             elif n not in (1, have):
-                raise RuntimeError(f"The size of tensor a ({have}) must match the size of tensor b ({n}) "
-                                   f"at non-singleton dimension {offset + i}")
+                raise RuntimeError(
+                    f"The size of tensor a ({have}) must match the size of tensor b ({n}) "
+                    f"at non-singleton dimension {offset + i}"
+                )
     return tuple(out)
 
 
@@ -121,8 +124,10 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
         return tuple(shape)
     if known == 0 and numel == 0:
-        raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified "
-                           "dimension size -1 can be any value and is ambiguous")
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified "
+            "dimension size -1 can be any value and is ambiguous"
+        )
     if known == 0 or numel % known:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
-    return (*shape[:hole], numel // known, *shape[hole + 1:])
+    return (*shape[:hole], numel // known, *shape[hole + 1 :])

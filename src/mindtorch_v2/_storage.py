@@ -1,10 +1,11 @@
 """What tensors that share memory have in common: a version counter, and while memory is watched a block.
 
-The memory itself has the identity. What numpy allocates while memory is watched carries its number with it (`allocator.c`). All
-other memory (from before, another library's, a device's, or where there is no native core) is known by the array that owns it,
-which every view keeps alive: a weak reference to it tells when the memory is gone. So however tensors share it, a block begins
-and ends once.
+The memory itself has the identity. What numpy allocates while memory is watched carries its number with it
+(`allocator.c`). All other memory (from before, another library's, a device's, or where there is no native core) is
+known by the array that owns it, which every view keeps alive: a weak reference to it tells when the memory is gone.
+So however tensors share it, a block begins and ends once.
 """
+
 from __future__ import annotations
 
 import itertools
@@ -18,22 +19,27 @@ from . import _observer
 from ._keys import META
 from ._native import native_module
 
-native: Any = native_module("_core")   # tensors, calls, the backward pass and the recorder in C; None where they were not built
+# tensors, calls, the backward pass and the recorder in C; None where they were not built
+native: Any = native_module("_core")
 
 if TYPE_CHECKING or native is None:
+
     class Storage:
         """Shared by a tensor and its views. `version` counts in-place writes."""
 
-        version = 0                   # a class default keeps making one as cheap as an empty object
+        version = 0  # a class default keeps making one as cheap as an empty object
 else:
     Storage = native.Storage
 
 
-# --- blocks -------------------------------------------------------------------------------------------------------------
+# --- blocks
+# -------------------------------------------------------------------------------------------------------------
 class Block(weakref.ref[np.ndarray]):
     """Memory that is watched: it lives as long as the array that owns it, and is reported when that is gone.
 
-    `number` is no other block's in this process; an address comes again. `noted_in` is the recording that knows of it."""
+    `number` is no other block's in this process; an address comes again. `noted_in` is the recording that knows of
+    it.
+    """
 
     __slots__ = ("number", "key", "address", "nbytes", "device_type", "device_index", "noted_in")
 
@@ -50,10 +56,10 @@ class Block(weakref.ref[np.ndarray]):
         self.device_type, self.device_index = device_type, device_index
 
 
-_blocks: dict[int, Block] = {}          # by the identity of the array that owns the memory
+_blocks: dict[int, Block] = {}  # by the identity of the array that owns the memory
 next_block: Callable[[], int] = native.next_block if native is not None else itertools.count(1).__next__
 _recordings = itertools.count(1)
-_recording = 0                          # number of the newest recording: what it has not noted is noted when next seen
+_recording = 0  # number of the newest recording: what it has not noted is noted when next seen
 
 
 def _ended(block: Any) -> None:
@@ -85,7 +91,9 @@ def _is_known(root: np.ndarray) -> bool:
 
 
 def is_part(root: np.ndarray) -> bool:
-    """Whether an array that owns memory, as far as numpy knows, is a window of memory that the present recording knows."""
+    """Whether an array that owns memory, as far as numpy knows, is a window of memory that the present recording
+    knows.
+    """
     whole = _whole(root)
     return whole is not root and _is_known(whole)
 
@@ -101,7 +109,7 @@ def held_block(root: np.ndarray, device_type: str, device_index: int) -> int:
 
 def watch(tensor: Any, observer: _observer.Observer) -> None:
     """Reports a tensor's memory to the observer unless it knows it. Memory without elements is not reported."""
-    if not tensor._keys & META:            # meta tensors have no memory
+    if not tensor._keys & META:  # meta tensors have no memory
         where = tensor.device
         watch_array(tensor._array, where.type, where.index or 0, observer)
 
@@ -114,7 +122,9 @@ def taken(tensor: Any) -> Any:
     return tensor
 
 
-def watch_array(array: np.ndarray, device_type: str = "cpu", device_index: int = 0, observer: _observer.Observer | None = None) -> None:
+def watch_array(
+    array: np.ndarray, device_type: str = "cpu", device_index: int = 0, observer: _observer.Observer | None = None
+) -> None:
     """Reports the memory behind an array to the observer (by default the active one) unless it knows it."""
     root = root_array(array)
     observer = _observer.active if observer is None else observer
@@ -141,18 +151,20 @@ def _whole(root: np.ndarray) -> np.ndarray:
 
 
 def restride(array: np.ndarray, shape: Sequence[int], strides: Sequence[int], dtype: Any = None) -> np.ndarray:
-    """A view from the first element of `array` on, with strides in bytes that stay inside its memory. The memory's owner stays
-    in sight, as `root_array` needs."""
+    """A view from the first element of `array` on, with strides in bytes that stay inside its memory. The memory's
+    owner stays in sight, as `root_array` needs.
+    """
     flags = array.flags
     if flags.c_contiguous or flags.f_contiguous:
         return np.ndarray(shape, dtype or array.dtype, array, 0, strides)
     root = root_array(array)
-    if not root.flags.forc:          # dense, but in another order than C's or Fortran's
+    if not root.flags.forc:  # dense, but in another order than C's or Fortran's
         root = root.transpose(sorted(range(root.ndim), key=lambda i: -root.strides[i]))
     if not root.flags.forc:
         first = np.lib.stride_tricks.as_strided(array, (1,), (array.itemsize,))
-        return np.lib.stride_tricks.as_strided(first if dtype is None else first.view(dtype), shape, strides,
-                                               writeable=bool(flags.writeable))
+        return np.lib.stride_tricks.as_strided(
+            first if dtype is None else first.view(dtype), shape, strides, writeable=bool(flags.writeable)
+        )
     offset = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
     return np.ndarray(shape, dtype or array.dtype, root, offset, strides)
 

@@ -1,9 +1,10 @@
 """The tensor: an array with a type, keys and autograd fields. No arithmetic lives here.
 
-`_array` is a numpy array with the tensor's shape and strides, on every device: on the CPU it is the data; on the meta device it
-is an array over a dummy buffer; on an asynchronous device its pointer is a device address. Views are therefore made alike
-everywhere, and the keys in `_keys` say who may read the memory.
+`_array` is a numpy array with the tensor's shape and strides, on every device: on the CPU it is the data; on the
+meta device it is an array over a dummy buffer; on an asynchronous device its pointer is a device address. Views are
+therefore made alike everywhere, and the keys in `_keys` say who may read the memory.
 """
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
@@ -20,7 +21,7 @@ from ._storage import Storage, native
 
 DEVICE_OF_KEY = {CPU: CPU_DEVICE, META: META_DEVICE}
 legacy_constructor: Any = None  # torch.Tensor(2, 3): set by the creation layer
-announce: Any = None            # told about every class that derives from Tensor: set by the dispatch layer
+announce: Any = None  # told about every class that derives from Tensor: set by the dispatch layer
 
 
 class _TensorMeta(type):
@@ -40,28 +41,33 @@ class _TensorMeta(type):
 
 
 if TYPE_CHECKING:
-    from ._op_methods import OpMethods as _OpMethods  # what `_python.install` puts into the class: a stub without a module
+    # what `_python.install` puts into the class: a stub without a module
+    from ._op_methods import OpMethods as _OpMethods
 else:
     _OpMethods = object
 
 if TYPE_CHECKING or native is None:
+
     class TensorFields(_OpMethods):
-        """What a tensor holds. The twin in C keeps these at fixed places, so that calls of operators can do without Python."""
+        """What a tensor holds.
+
+        The twin in C keeps these at fixed places, so that calls of operators can do without Python.
+        """
 
         _array: np.ndarray
         _keys: int
         dtype: dt.dtype
         # Fields that most tensors never set live on the class, so that making a tensor stores three attributes only.
-        _edge: Any = None            # where its gradient goes: a node, a slot of a node, or None for leaves
+        _edge: Any = None  # where its gradient goes: a node, a slot of a node, or None for leaves
         _storage: Storage | None = None
         _base: Tensor | None = None
-        _view_version: int = 0     # the storage's version when a view's _edge was made
+        _view_version: int = 0  # the storage's version when a view's _edge was made
         _grad: Tensor | None = None
-        _hooks: Any = None         # hooks on a leaf's gradient
-        _post_hooks: Any = None    # called after accumulation
+        _hooks: Any = None  # hooks on a leaf's gradient
+        _post_hooks: Any = None  # called after accumulation
         _retain: bool = False
         _device: Device | None = None
-        _view_kind: str = ""       # "", "multi" (one of several views), "no_grad"
+        _view_kind: str = ""  # "", "multi" (one of several views), "no_grad"
 
     _new = object.__new__
 else:
@@ -73,9 +79,10 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     """A multi-dimensional array of one element type, on one device, that can take part in differentiation."""
 
     __array_priority__ = 1000  # numpy leaves mixed operators to the tensor
-    _overrides = False         # whether the class's __torch_function__ is asked before operators
-    _dispatches = False        # whether the class's __torch_dispatch__ runs in the place of operators
-    _takes_ops: Any = None     # a class's function of (op, arguments) that runs operators on its instances instead of asking
+    _overrides = False  # whether the class's __torch_function__ is asked before operators
+    _dispatches = False  # whether the class's __torch_dispatch__ runs in the place of operators
+    # a class's function of (op, arguments) that runs operators on its instances instead of asking
+    _takes_ops: Any = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return legacy_constructor(cls, *args, **kwargs)
@@ -129,7 +136,11 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """Steps in elements between neighbours along each dimension."""
         item = self._array.itemsize
-        strides = tuple([s // item for s in self._array.strides]) if self._array.size else contiguous_strides(self._array.shape)
+        strides = (
+            tuple([s // item for s in self._array.strides])
+            if self._array.size
+            else contiguous_strides(self._array.shape)
+        )
         if dim is None:
             return strides
         if not -len(strides) <= dim < len(strides):
@@ -139,8 +150,11 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     def storage_offset(self) -> int:
         """The position of the first element in the storage, in elements."""
         from ._storage import root_array
+
         root = root_array(self._array)
-        return (self._array.__array_interface__["data"][0] - root.__array_interface__["data"][0]) // self._array.itemsize
+        return (
+            self._array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+        ) // self._array.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element."""
@@ -227,6 +241,7 @@ class Parameter(Tensor):
     """A tensor that a module trains: it shows up in `Module.parameters()`."""
 
     if TYPE_CHECKING:
+
         def __init__(self, data: Any = None, requires_grad: bool = True) -> None: ...
 
 

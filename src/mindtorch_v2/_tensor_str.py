@@ -1,4 +1,5 @@
 """How tensors are printed, by the names that libraries use for their own classes."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,7 +7,15 @@ from typing import Any
 from ._python.tensor_str import _contents, _joined, get_printoptions, printoptions, set_printoptions, tensor_repr
 from ._python.tensor_str import _options as PRINT_OPTS
 
-__all__ = ["PRINT_OPTS", "_add_suffixes", "_str_intern", "_tensor_str", "get_printoptions", "printoptions", "set_printoptions"]
+__all__ = [
+    "PRINT_OPTS",
+    "_add_suffixes",
+    "_str_intern",
+    "_tensor_str",
+    "get_printoptions",
+    "printoptions",
+    "set_printoptions",
+]
 
 
 def _tensor_str(self: Any, indent: int) -> str:

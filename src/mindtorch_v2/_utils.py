@@ -1,4 +1,5 @@
 """Helpers that libraries import from `torch._utils`."""
+
 from __future__ import annotations
 
 import functools
@@ -15,6 +16,7 @@ from ._tensor import Tensor
 def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Any:
     """One vector of the elements of all tensors."""
     from ._dispatch import aten
+
     parts = [t.reshape(-1) for t in tensors]
     return parts[0] if len(parts) == 1 else aten.cat(parts)
 
@@ -23,7 +25,7 @@ def _unflatten_dense_tensors(flat: Any, tensors: Iterable[Tensor]) -> tuple[Any,
     """Views of a vector in the shapes of the tensors, one after the other."""
     made, start = [], 0
     for t in tensors:
-        made.append(flat[start:start + t.numel()].view(t.shape))
+        made.append(flat[start : start + t.numel()].view(t.shape))
         start += t.numel()
     return tuple(made)
 
@@ -54,12 +56,14 @@ def _reorder_tensors_as(tensors: Iterable[Tensor], ordered_tensors: Iterable[Ten
 def _get_all_device_indices() -> list[int]:
     """The indices of all devices of the accelerator that is here."""
     from . import accelerator
+
     return list(range(accelerator.device_count()))
 
 
 def _get_available_device_type() -> str | None:
     """The accelerator that is here, or None."""
     from . import accelerator
+
     found = accelerator.current_accelerator()
     return None if found is None else found.type
 
@@ -67,6 +71,7 @@ def _get_available_device_type() -> str | None:
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
     """The index that an argument names: an int, "name:1", a torch.device."""
     from ._device import device as make
+
     if isinstance(device, str):
         device = make(device)
     if isinstance(device, make):
@@ -77,6 +82,7 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
         found = device if isinstance(device, int) else None
     if found is None and optional:
         from . import accelerator
+
         found = accelerator.current_device_index()
     if found is None:
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
@@ -122,6 +128,7 @@ def _import_dotted_name(name: str) -> Any:
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Any:
     """A parameter from a checkpoint."""
     from ._tensor import Parameter
+
     made: Any = Parameter(data, requires_grad)
     made._backward_hooks = backward_hooks
     return made

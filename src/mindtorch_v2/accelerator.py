@@ -1,4 +1,7 @@
-"""`torch.accelerator`: whichever accelerator is here, the one in use before others; where there is none, calls raise as in PyTorch."""
+"""`torch.accelerator`: whichever accelerator is here, the one in use before others; where there is none, calls raise
+as in PyTorch.
+"""
+
 from __future__ import annotations
 
 import warnings
@@ -111,7 +114,21 @@ def get_device_capability(device: Any = None, /) -> dict[str, Any]:
     """What the device computes with, by name: {"supported_dtypes": set of dtypes}."""
     _module()
     from . import _dtype
-    names = ("bool_", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128", "bfloat16")
+
+    names = (
+        "bool_",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+        "bfloat16",
+    )
     return {"supported_dtypes": {getattr(_dtype, n) for n in names if hasattr(_dtype, n)}}
 
 

@@ -1,4 +1,5 @@
 """Discrete Fourier transforms: `torch.fft`."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """`torch.futures`: a value that another thread will give."""
+
 from __future__ import annotations
 
 import threading
@@ -11,7 +12,10 @@ __all__ = ["Future", "collect_all", "wait_all"]
 
 
 class Future(Generic[T]):
-    """A value or an error to come. `wait()` gives the value or raises the error; callbacks run in the thread that completes it."""
+    """A value or an error to come.
+
+    `wait()` gives the value or raises the error; callbacks run in the thread that completes it.
+    """
 
     def __init__(self, *, devices: list[Any] | None = None) -> None:
         self._lock = threading.Condition()
@@ -42,8 +46,10 @@ class Future(Generic[T]):
     def _complete(self, value: Any, error: BaseException | None) -> None:
         with self._lock:
             if self._done:
-                raise RuntimeError("Attempting to mark a completed Future as complete again. Note that a Future can only be marked "
-                                   "completed once.")
+                raise RuntimeError(
+                    "Attempting to mark a completed Future as complete again. Note that a Future can only be marked "
+                    "completed once."
+                )
             self._value, self._error, self._done = value, error, True
             callbacks, self._callbacks = self._callbacks, []
             self._lock.notify_all()
@@ -79,6 +85,7 @@ class Future(Generic[T]):
                 made.set_exception(error)
             else:
                 made.set_result(value)
+
         self.add_done_callback(run)
         return made
 
@@ -96,6 +103,7 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
             last = left == 0
         if last:
             made.set_result(futures)
+
     if not futures:
         made.set_result([])
     for future in futures:

@@ -1,7 +1,9 @@
 """`torch.hub`: models and weights from local folders, and files from the network.
 
-Repositories of GitHub are loaded from the cache folder, or fetched as an archive, after the user has said that they are trusted.
+Repositories of GitHub are loaded from the cache folder, or fetched as an archive, after the user has said that they
+are trusted.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -22,7 +24,7 @@ from urllib.request import Request, urlopen
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
-HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")     # resnet18-bf5a0074.pth: the file's SHA-256 begins with bf5a0074
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # resnet18-bf5a0074.pth: the file's SHA-256 begins with bf5a0074
 ENV_TORCH_HOME, ENV_XDG_CACHE_HOME, ENV_GITHUB_TOKEN = "TORCH_HOME", "XDG_CACHE_HOME", "GITHUB_TOKEN"
 DEFAULT_CACHE_DIR = "~/.cache"
 READ_DATA_CHUNK = 128 * 1024
@@ -32,14 +34,17 @@ _hub_dir: str | None = None
 _list = list
 
 
-# --- folders ------------------------------------------------------------------------------------------------------------------
+# --- folders
+# ------------------------------------------------------------------------------------------------------------------
 def _get_torch_home() -> str:
     cache = os.getenv(ENV_XDG_CACHE_HOME, DEFAULT_CACHE_DIR)
     return os.path.expanduser(os.getenv(ENV_TORCH_HOME, os.path.join(cache, "torch")))
 
 
 def get_dir() -> str:
-    """The folder for downloads: what `set_dir` said, else $TORCH_HOME/hub, else $XDG_CACHE_HOME/torch/hub, else ~/.cache/torch/hub."""
+    """The folder for downloads: what `set_dir` said, else $TORCH_HOME/hub, else $XDG_CACHE_HOME/torch/hub, else
+    ~/.cache/torch/hub.
+    """
     return os.path.join(_get_torch_home(), "hub") if _hub_dir is None else _hub_dir
 
 
@@ -49,7 +54,8 @@ def set_dir(d: str | os.PathLike[str]) -> None:
     _hub_dir = os.path.expanduser(d)
 
 
-# --- files from the network ----------------------------------------------------------------------------------------------------
+# --- files from the network
+# ----------------------------------------------------------------------------------------------------
 class _Progress:
     """Shows how much of a file has come, on standard error, if it is a terminal."""
 
@@ -60,7 +66,7 @@ class _Progress:
         self.done += count
         if self.shown:
             part = f" ({self.done / self.total:.0%})" if self.total else ""
-            sys.stderr.write(f"\r{self.done / 2 ** 20:.1f} MiB{part}")
+            sys.stderr.write(f"\r{self.done / 2**20:.1f} MiB{part}")
             sys.stderr.flush()
 
     def close(self) -> None:
@@ -77,7 +83,9 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
     dst = os.path.expanduser(dst)
     with urlopen(request) as answer:
         length = answer.headers.get("Content-Length")
-        handle, partial = tempfile.mkstemp(prefix=os.path.basename(dst) + ".", suffix=".partial", dir=os.path.dirname(dst) or ".")
+        handle, partial = tempfile.mkstemp(
+            prefix=os.path.basename(dst) + ".", suffix=".partial", dir=os.path.dirname(dst) or "."
+        )
         try:
             digest = _copy(answer, handle, _Progress(int(length) if length else None, progress))
             if hash_prefix and not digest.startswith(hash_prefix):
@@ -107,10 +115,18 @@ def _umask() -> int:
     return mask
 
 
-def load_state_dict_from_url(url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True,
-                             check_hash: bool = False, file_name: str | None = None, weights_only: bool = False) -> dict[str, Any]:
+def load_state_dict_from_url(
+    url: str,
+    model_dir: str | None = None,
+    map_location: Any = None,
+    progress: bool = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = False,
+) -> dict[str, Any]:
     """The checkpoint at a URL, kept in `model_dir` (at first, `checkpoints` in the hub's folder) for the next time."""
     from .serialization import load as load_file
+
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else os.path.expanduser(model_dir)
     os.makedirs(folder, exist_ok=True)
     name = file_name if file_name is not None else os.path.basename(urlparse(url).path)
@@ -125,7 +141,9 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
 
 
 def _is_archive_of_one(path: str) -> bool:
-    """Whether a file is a zip archive around a checkpoint; checkpoints are themselves zip archives, of several files."""
+    """Whether a file is a zip archive around a checkpoint; checkpoints are themselves zip archives, of several
+    files.
+    """
     with zipfile.ZipFile(path) as archive:
         return len(archive.infolist()) == 1
 
@@ -139,7 +157,8 @@ def _unpacked(path: str, folder: str) -> str:
     return target
 
 
-# --- repositories ----------------------------------------------------------------------------------------------------------------
+# --- repositories
+# ----------------------------------------------------------------------------------------------------------------
 def _parse_repo_info(github: str) -> tuple[str, str, str | None]:
     """(owner, name, branch or tag) of "owner/name:ref"."""
     repository, _, ref = github.partition(":")
@@ -172,7 +191,9 @@ def _fetch_repository(github: str, force_reload: bool, verbose: bool, skip_valid
             raise
         _unpack_repository(archive, folder)
         return folder
-    raise ValueError(f"It looks like there is no internet connection and the repo could not be found in the cache ({get_dir()})")
+    raise ValueError(
+        f"It looks like there is no internet connection and the repo could not be found in the cache ({get_dir()})"
+    )
 
 
 def _unpack_repository(archive: str, folder: str) -> None:
@@ -197,8 +218,11 @@ def _check_repo_is_trusted(repo: str, trust_repo: Any) -> None:
     entry = f"{owner}_{name}"
     known = entry in trusted or owner in _TRUSTED_OWNERS
     if trust_repo is False or (trust_repo in (None, "check") and not known):
-        question = (f"The repository {owner}_{name} does not belong to the list of trusted repositories and as such cannot be downloaded. "
-                    "Do you trust this repository and wish to add it to the trusted list of repositories (y/N)?")
+        question = (
+            f"The repository {owner}_{name} does not belong to the list of trusted repositories and as such cannot "
+            "be downloaded. "
+            "Do you trust this repository and wish to add it to the trusted list of repositories (y/N)?"
+        )
         if input(question).lower() not in ("y", "yes"):
             raise Exception("Untrusted repository.")
     if not known and entry not in trusted:
@@ -218,6 +242,7 @@ def _on_path(folder: str) -> Iterator[None]:
 def _import_module(name: str, path: str) -> Any:
     """A module from a file."""
     from importlib import util
+
     spec = util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot import {path}")
@@ -246,7 +271,9 @@ def _entry(module: Any, name: str) -> Any:
     return found
 
 
-def _folder_of(repo_or_dir: str, source: str, trust_repo: Any, force_reload: bool, verbose: bool, skip_validation: bool) -> str:
+def _folder_of(
+    repo_or_dir: str, source: str, trust_repo: Any, force_reload: bool, verbose: bool, skip_validation: bool
+) -> str:
     if source.lower() not in ("github", "local"):
         raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
     if source.lower() == "local":
@@ -255,8 +282,17 @@ def _folder_of(repo_or_dir: str, source: str, trust_repo: Any, force_reload: boo
     return _fetch_repository(repo_or_dir, force_reload, verbose, skip_validation)
 
 
-def load(repo_or_dir: str, model: str, *args: Any, source: str = "github", trust_repo: Any = None, force_reload: bool = False,
-         verbose: bool = True, skip_validation: bool = False, **kwargs: Any) -> Any:
+def load(
+    repo_or_dir: str,
+    model: str,
+    *args: Any,
+    source: str = "github",
+    trust_repo: Any = None,
+    force_reload: bool = False,
+    verbose: bool = True,
+    skip_validation: bool = False,
+    **kwargs: Any,
+) -> Any:
     """What the function `model` of a repository's hubconf.py returns for the arguments.
 
     `source="local"` takes `repo_or_dir` as a folder; otherwise it is "owner/name" or "owner/name:ref" of GitHub.
@@ -266,15 +302,27 @@ def load(repo_or_dir: str, model: str, *args: Any, source: str = "github", trust
         return _entry(_entries(folder), model)(*args, **kwargs)
 
 
-def list(github: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None, verbose: bool = True,  # noqa: A001
-         source: str = "github") -> Any:
+def list(
+    github: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: Any = None,
+    verbose: bool = True,  # noqa: A001
+    source: str = "github",
+) -> Any:
     """The functions that a repository's hubconf.py offers."""
     module = _entries(_folder_of(github, source, trust_repo, force_reload, verbose, skip_validation))
     return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
 
 
-def help(github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None,  # noqa: A001
-         source: str = "github") -> str | None:
+def help(
+    github: str,
+    model: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: Any = None,  # noqa: A001
+    source: str = "github",
+) -> str | None:
     """The docstring of a function of a repository's hubconf.py."""
     folder = _folder_of(github, source, trust_repo, force_reload, True, skip_validation)
     return _entry(_entries(folder), model).__doc__

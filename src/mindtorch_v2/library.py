@@ -1,5 +1,7 @@
-"""`torch.library`: operators that a program defines. They are found as `torch.ops.<namespace>.<name>`, have kernels by device, a shape
-function for tensors without data, and a formula for gradients."""
+"""`torch.library`: operators that a program defines. They are found as `torch.ops.<namespace>.<name>`, have kernels
+by device, a shape function for tensors without data, and a formula for gradients.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -12,8 +14,22 @@ from ._library.registry import find as _find
 from ._library.registry import forget as _forget
 from ._library.registry import place_of as _place_of
 
-__all__ = ["CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "impl", "impl_abstract", "infer_schema", "opcheck",
-           "register_autograd", "register_fake", "register_kernel", "triton_op", "wrap_triton"]
+__all__ = [
+    "CustomOpDef",
+    "Library",
+    "custom_op",
+    "define",
+    "fallthrough_kernel",
+    "impl",
+    "impl_abstract",
+    "infer_schema",
+    "opcheck",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "triton_op",
+    "wrap_triton",
+]
 
 
 def _words(device_types: Any) -> list[str]:
@@ -42,17 +58,29 @@ class CustomOpDef:
         """The function that gives results without data, for tensors on the meta device."""
         return register_fake(self._qualname, fn)
 
-    def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None) -> None:
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
         """The formula for gradients: `backward(ctx, *grads)`, after `setup_context(ctx, inputs, output)`."""
         register_autograd(self._qualname, backward, setup_context=setup_context)
 
 
-def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], device_types: Any = None,
-              schema: str | None = None, tags: Any = None) -> Any:
-    """Makes an operator of a function: `@custom_op("mylib::mine", mutates_args=())`. Its schema comes from the annotations.
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: Any = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Any:
+    """Makes an operator of a function: `@custom_op("mylib::mine", mutates_args=())`. Its schema comes from the
+    annotations.
 
     The function is opaque: gradients do not flow through it, they need `register_autograd`.
     """
+
     def make(function: Callable[..., Any]) -> CustomOpDef:
         text = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
         space, separator, word = name.partition("::")
@@ -63,10 +91,13 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
         for place in _words(device_types):
             op.kernels[_place_of(place)] = function
         return CustomOpDef(op, function)
+
     return make if fn is None else make(fn)
 
 
-def triton_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None) -> Any:
+def triton_op(
+    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None
+) -> Any:
     """`custom_op` for a function that launches Triton's kernels."""
     return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
 
@@ -84,7 +115,9 @@ def _resolved(op: Any) -> CustomOp:
     if not isinstance(op, str):
         raise ValueError(f"got unexpected type for op: {type(op)}")
     if op.startswith("aten::"):
-        raise NotImplementedError(f"{op}: operators of this package are declared in it; a program defines its own under another namespace")
+        raise NotImplementedError(
+            f"{op}: operators of this package are declared in it; a program defines its own under another namespace"
+        )
     return _find(op)
 
 
@@ -92,19 +125,23 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> No
     """Declares an operator: `define("mylib::mine", "(Tensor x) -> Tensor")`."""
     space, separator, word = qualname.partition("::")
     if not separator:
-        raise ValueError(f"torch.library.define(qualname, schema): expected qualname to be of the form 'namespace::name', got {qualname}")
+        raise ValueError(
+            "torch.library.define(qualname, schema): expected qualname to be of the form 'namespace::name', got "
+            f"{qualname}"
+        )
     _define(space, word + schema)
 
 
 def impl(qualname: Any, types: Any = None, func: Callable[..., Any] | None = None, *, lib: Any = None) -> Any:
     """The kernel of an operator for devices (`"cpu"`) or dispatch keys (`"CPU"`); as a decorator without a function."""
-    if isinstance(qualname, Library):                    # impl(library, "name", "CPU")
+    if isinstance(qualname, Library):  # impl(library, "name", "CPU")
         return qualname._decorator(types, func)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for word in _words(types):
             _resolved(qualname).kernels[_place_of(word)] = function
         return function
+
     return register if func is None else register(func)
 
 
@@ -113,25 +150,39 @@ def register_kernel(op: Any, device_types: Any, func: Callable[..., Any] | None 
     return impl(_resolved(op).qualified, device_types, func)
 
 
-def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None, _stacklevel: int = 1,
-                  allow_override: bool = False) -> Any:
-    """The function that gives results without data, for tensors on the meta device; as a decorator without a function."""
+def register_fake(
+    op: Any,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Any = None,
+    _stacklevel: int = 1,
+    allow_override: bool = False,
+) -> Any:
+    """The function that gives results without data, for tensors on the meta device; as a decorator without a
+    function.
+    """
+
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         _resolved(op).fake = function
         return function
+
     return register if func is None else register(func)
 
 
 impl_abstract = register_fake
 
 
-def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None,
-                      lib: Any = None) -> None:
+def register_autograd(
+    op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Any = None
+) -> None:
     """The formula for gradients: `backward(ctx, *grads)` gives one gradient per argument, None where there is none."""
     found = _resolved(op)
     if any("!" in p.alias for p in found.schema.params):
-        raise RuntimeError(f"Cannot register autograd formula for non-functional operator {found} with schema {found._schema}. Please "
-                           "create a functional operator and register an autograd formula for that.")
+        raise RuntimeError(
+            f"Cannot register autograd formula for non-functional operator {found} with schema {found._schema}. Please "
+            "create a functional operator and register an autograd formula for that."
+        )
     found.backward, found.setup_context = backward, setup_context
 
 
@@ -144,9 +195,13 @@ def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: An
         import mindtorch_v2 as torch
 
         from .utils._pytree import tree_map_only
+
         if torch.is_autocast_enabled(device_type):
-            args, kwargs = tree_map_only(torch.Tensor, lambda t: t.to(cast_inputs) if t.is_floating_point() else t, (args, kwargs))
+            args, kwargs = tree_map_only(
+                torch.Tensor, lambda t: t.to(cast_inputs) if t.is_floating_point() else t, (args, kwargs)
+            )
         return inner.get(device_type, inner.get(""))(*args, **kwargs)  # type: ignore[misc]
+
     found.kernels[_place_of(device_type)] = cast
 
 
@@ -177,8 +232,15 @@ class Library:
         self._ops.append(made)
         return schema.partition("(")[0]
 
-    def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
-             allow_override: bool = False) -> None:
+    def impl(
+        self,
+        op_name: Any,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = False,
+    ) -> None:
         """The kernel of an operator for a dispatch key."""
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
@@ -190,9 +252,12 @@ class Library:
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             self.impl(name, function, key or "")
             return function
+
         return register
 
-    def _register_fake(self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = False) -> None:
+    def _register_fake(
+        self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = False
+    ) -> None:
         register_fake(op_name if "::" in op_name else f"{self.ns}::{op_name}", fn)
 
     def _destroy(self) -> None:
@@ -202,13 +267,23 @@ class Library:
         self._ops.clear()
 
 
-def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *, test_utils: Any = ("test_schema", "test_faketensor"),
-            raise_exception: bool = True, atol: float | None = None, rtol: float | None = None) -> dict[str, str]:
-    """Tries an operator: that it writes to what its schema says and nothing else, and that its fake gives the same shapes.
+def opcheck(
+    op: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    test_utils: Any = ("test_schema", "test_faketensor"),
+    raise_exception: bool = True,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> dict[str, str]:
+    """Tries an operator: that it writes to what its schema says and nothing else, and that its fake gives the same
+    shapes.
 
     "SUCCESS" or the error's text, by test. PyTorch's other tests are about its compiler and are refused.
     """
     from ._library.check import CHECKS
+
     words = [test_utils] if isinstance(test_utils, str) else list(test_utils)
     unknown = [w for w in words if w not in CHECKS]
     if unknown:

@@ -1,4 +1,5 @@
 """Linear algebra: `torch.linalg`."""
+
 from __future__ import annotations
 
 from typing import Any

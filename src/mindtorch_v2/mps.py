@@ -1,4 +1,5 @@
 """Apple's devices, of which there are none; what needs one raises as in PyTorch without that backend."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,11 +7,18 @@ from typing import Any
 from . import _absent
 
 _refuse = _absent.Refuser(__name__, RuntimeError, "PyTorch is not linked with support for mps devices")
-for _name, _internal in {"current_allocated_memory": "getCurrentAllocatedMemory", "driver_allocated_memory": "getDriverAllocatedMemory",
-                         "empty_cache": "emptyCache", "get_rng_state": "getDefaultGenerator", "set_rng_state": "getDefaultGenerator",
-                         "recommended_max_memory": "getRecommendedMaxMemory", "seed": "getDefaultGenerator",
-                         "synchronize": "deviceSynchronize", "set_per_process_memory_fraction": "setMemoryFraction",
-                         "Event": "acquireEvent"}.items():
+for _name, _internal in {
+    "current_allocated_memory": "getCurrentAllocatedMemory",
+    "driver_allocated_memory": "getDriverAllocatedMemory",
+    "empty_cache": "emptyCache",
+    "get_rng_state": "getDefaultGenerator",
+    "set_rng_state": "getDefaultGenerator",
+    "recommended_max_memory": "getRecommendedMaxMemory",
+    "seed": "getDefaultGenerator",
+    "synchronize": "deviceSynchronize",
+    "set_per_process_memory_fraction": "setMemoryFraction",
+    "Event": "acquireEvent",
+}.items():
     globals()[_name] = _refuse(_name, f"Cannot execute {_internal}() without MPS backend.")
 compile_shader = _refuse.missing("compile_shader", "_mps_compileShader")
 

@@ -1,20 +1,33 @@
 """Meta's devices, of which there are none; what needs one raises as in PyTorch without that backend."""
+
 from __future__ import annotations
 
 from typing import Any
 
 from . import _absent
 
-_refuse = _absent.Refuser(__name__, AssertionError, "Torch not compiled with MTIA enabled. Ensure you have `import mtia.host_runtime."
-                          "torch_mtia.dynamic_library` in your python src file and include `//mtia/host_runtime/torch_mtia:torch_mtia` "
-                          "as your target dependency!")
+_refuse = _absent.Refuser(
+    __name__,
+    AssertionError,
+    "Torch not compiled with MTIA enabled. Ensure you have `import mtia.host_runtime."
+    "torch_mtia.dynamic_library` in your python src file and include `//mtia/host_runtime/torch_mtia:torch_mtia` "
+    "as your target dependency!",
+)
 default_generators: tuple[Any, ...] = ()
 for _name in ("get_rng_state", "init", "initial_seed", "_lazy_init"):
     globals()[_name] = _refuse(_name)
-for _name, _internal in {"current_device": "getCurrentDevice", "current_stream": "getCurrentDevice", "default_stream": "getCurrentDevice",
-                         "empty_cache": "emptyCache", "get_device_capability": "getCurrentDevice",
-                         "get_device_properties": "getCurrentDevice", "set_device": "setCurrentDevice", "snapshot": "memorySnapshot",
-                         "synchronize": "getCurrentDevice", "graph_pool_handle": "graphPoolHandle"}.items():
+for _name, _internal in {
+    "current_device": "getCurrentDevice",
+    "current_stream": "getCurrentDevice",
+    "default_stream": "getCurrentDevice",
+    "empty_cache": "emptyCache",
+    "get_device_capability": "getCurrentDevice",
+    "get_device_properties": "getCurrentDevice",
+    "set_device": "setCurrentDevice",
+    "snapshot": "memorySnapshot",
+    "synchronize": "getCurrentDevice",
+    "graph_pool_handle": "graphPoolHandle",
+}.items():
     globals()[_name] = _refuse(_name, f"Cannot execute {_internal}() without MTIA backend.", RuntimeError)
 
 

@@ -1,4 +1,7 @@
-"""Operators by PyTorch's names: `torch.ops.aten.add(x, y)`, `torch.ops.aten.add.Tensor(x, y)`, `torch.ops.mylib.mine(x)`."""
+"""Operators by PyTorch's names: `torch.ops.aten.add(x, y)`, `torch.ops.aten.add.Tensor(x, y)`,
+`torch.ops.mylib.mine(x)`.
+"""
+
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -12,8 +15,11 @@ loaded_libraries: set[str] = set()
 
 def load_library(path: str) -> NoReturn:
     """Refused: libraries of operators are compiled against PyTorch."""
-    raise OSError(f"Could not load this library: {path}. Libraries of operators are compiled against PyTorch's own; write operators in "
-                  "Python with torch.library.custom_op")
+    raise OSError(
+        f"Could not load this library: {path}. Libraries of operators are compiled against PyTorch's own; write "
+        "operators in "
+        "Python with torch.library.custom_op"
+    )
 
 
 def __getattr__(name: str) -> Any:
@@ -30,6 +36,7 @@ class _ProfilerNamespace:
     def _record_function_enter_new(name: str, args: str | None = None) -> Any:
         """Opens a scope; it ends with `_record_function_exit`, or when nobody keeps the result."""
         from .profiler.record_function import record_function
+
         return record_function(name, args).__enter__()
 
     _record_function_enter = _record_function_enter_new
@@ -44,7 +51,12 @@ class _ProfilerNamespace:
         return record._call_end_callbacks_on_future(future)
 
 
-for _name in ("_record_function_enter_new", "_record_function_enter", "_record_function_exit", "_call_end_callbacks_on_jit_fut"):
-    for _overload in ("default", "_RecordFunction"):     # how PyTorch's own code names them
+for _name in (
+    "_record_function_enter_new",
+    "_record_function_enter",
+    "_record_function_exit",
+    "_call_end_callbacks_on_jit_fut",
+):
+    for _overload in ("default", "_RecordFunction"):  # how PyTorch's own code names them
         setattr(getattr(_ProfilerNamespace, _name), _overload, getattr(_ProfilerNamespace, _name))
 profiler: Any = _ProfilerNamespace()

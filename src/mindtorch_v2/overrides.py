@@ -1,4 +1,5 @@
 """`torch.overrides`: classes and modes that are asked before functions of torch run (`__torch_function__`)."""
+
 from __future__ import annotations
 
 import contextlib
@@ -19,10 +20,23 @@ from ._dispatch.overrides import (
 )
 from ._tensor import Tensor
 
-__all__ = ["BaseTorchFunctionMode", "DisableTorchFunctionSubclass", "TorchFunctionMode", "get_default_nowrap_functions",
-           "get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function",
-           "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like", "is_tensor_method_or_property", "resolve_name",
-           "wrap_torch_function"]
+__all__ = [
+    "BaseTorchFunctionMode",
+    "DisableTorchFunctionSubclass",
+    "TorchFunctionMode",
+    "get_default_nowrap_functions",
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "get_testing_overrides",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
+    "wrap_torch_function",
+]
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
@@ -48,8 +62,9 @@ def has_torch_function_variadic(*args: Any) -> bool:
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """Asks the innermost mode, or the classes of the relevant arguments, what `public_api(*args, **kwargs)` gives; TypeError if none
-    answers."""
+    """Asks the innermost mode, or the classes of the relevant arguments, what `public_api(*args, **kwargs)` gives;
+    TypeError if none answers.
+    """
     relevant = tuple(relevant_args)
     answer = ask(public_api, relevant, args, kwargs)
     if answer is NotImplemented:
@@ -59,12 +74,19 @@ def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
     """A decorator: the arguments that `dispatcher(*args, **kwargs)` gives are asked before the function runs."""
+
     def wrap(func: Any) -> Any:
         @functools.wraps(func)
         def call(*args: Any, **kwargs: Any) -> Any:
             relevant = tuple(dispatcher(*args, **kwargs))
-            return handle_torch_function(call, relevant, *args, **kwargs) if has_torch_function(relevant) else func(*args, **kwargs)
+            return (
+                handle_torch_function(call, relevant, *args, **kwargs)
+                if has_torch_function(relevant)
+                else func(*args, **kwargs)
+            )
+
         return call
+
     return wrap
 
 
@@ -80,15 +102,53 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
 
     found: dict[Any, list[Any]] = {}
     for space in (torch, torch.nn.functional, torch.linalg, torch.special, Tensor):
-        names = [n for n in dir(space) if not n.startswith("_") or space is Tensor and n.startswith("__") and n in _OPERATORS]
+        names = [
+            n for n in dir(space) if not n.startswith("_") or space is Tensor and n.startswith("__") and n in _OPERATORS
+        ]
         values = [getattr(space, n, None) for n in names]
-        found[space] = [v for v in values if callable(v) and not isinstance(v, type) and v not in get_ignored_functions()]
+        found[space] = [
+            v for v in values if callable(v) and not isinstance(v, type) and v not in get_ignored_functions()
+        ]
     return found
 
 
-_OPERATORS = {f"__{n}__" for n in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "mod", "pow", "rpow",
-                                   "matmul", "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "neg", "abs", "invert", "getitem",
-                                   "setitem", "len", "iadd", "isub", "imul", "itruediv")}
+_OPERATORS = {
+    f"__{n}__"
+    for n in (
+        "add",
+        "radd",
+        "sub",
+        "rsub",
+        "mul",
+        "rmul",
+        "truediv",
+        "rtruediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "rpow",
+        "matmul",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "and",
+        "or",
+        "xor",
+        "neg",
+        "abs",
+        "invert",
+        "getitem",
+        "setitem",
+        "len",
+        "iadd",
+        "isub",
+        "imul",
+        "itruediv",
+    )
+}
 
 
 @functools.cache
@@ -96,11 +156,52 @@ def get_ignored_functions() -> set[Any]:
     """Functions of torch before which nobody is asked: they take no tensors, or make them."""
     import mindtorch_v2 as torch
 
-    names = ("is_tensor", "is_storage", "set_default_dtype", "get_default_dtype", "get_rng_state", "set_rng_state", "manual_seed",
-             "initial_seed", "seed", "save", "load", "no_grad", "enable_grad", "set_grad_enabled", "set_printoptions", "typename",
-             "from_numpy", "frombuffer", "from_dlpack", "as_tensor", "asarray", "tensor", "arange", "empty", "ones", "zeros", "full",
-             "rand", "randn", "randint", "randperm", "eye", "linspace", "logspace", "compile", "can_cast", "promote_types", "finfo",
-             "iinfo", "get_num_threads", "set_num_threads", "is_grad_enabled", "is_inference_mode_enabled", "inference_mode")
+    names = (
+        "is_tensor",
+        "is_storage",
+        "set_default_dtype",
+        "get_default_dtype",
+        "get_rng_state",
+        "set_rng_state",
+        "manual_seed",
+        "initial_seed",
+        "seed",
+        "save",
+        "load",
+        "no_grad",
+        "enable_grad",
+        "set_grad_enabled",
+        "set_printoptions",
+        "typename",
+        "from_numpy",
+        "frombuffer",
+        "from_dlpack",
+        "as_tensor",
+        "asarray",
+        "tensor",
+        "arange",
+        "empty",
+        "ones",
+        "zeros",
+        "full",
+        "rand",
+        "randn",
+        "randint",
+        "randperm",
+        "eye",
+        "linspace",
+        "logspace",
+        "compile",
+        "can_cast",
+        "promote_types",
+        "finfo",
+        "iinfo",
+        "get_num_threads",
+        "set_num_threads",
+        "is_grad_enabled",
+        "is_inference_mode_enabled",
+        "inference_mode",
+    )
     return {getattr(torch, n) for n in names if hasattr(torch, n)}
 
 
@@ -111,10 +212,13 @@ def get_default_nowrap_functions() -> set[Any]:
 
 def get_testing_overrides() -> dict[Any, Any]:
     """A function that returns -1 and takes the same arguments, for every overridable function."""
+
     def make(function: Any) -> Any:
         def override(*args: Any, **kwargs: Any) -> int:
             return -1
+
         return functools.wraps(function)(override)
+
     return {f: make(f) for functions in get_overridable_functions().values() for f in functions}
 
 
@@ -165,5 +269,6 @@ def _pop_mode_temporarily() -> Iterator[Any]:
 def enable_reentrant_dispatch() -> Iterator[None]:
     """Inside a `__torch_dispatch__`, a block in which functions go the whole way again, gradients included."""
     from ._autograd.grad_mode import enable_grad
+
     with enable_grad():
         yield

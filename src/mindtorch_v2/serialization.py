@@ -1,4 +1,5 @@
 """Saving and loading in PyTorch's zip checkpoint format: `torch.save`, `torch.load`."""
+
 from __future__ import annotations
 
 import contextlib
@@ -20,17 +21,34 @@ from ._serialization.pickler import CheckpointPickler
 from ._serialization.unpickler import FullUnpickler, RestrictedUnpickler, user_safe_globals
 from ._tensor import wrap
 
-MAP_LOCATION = Any      # in annotations of `map_location`
+MAP_LOCATION = Any  # in annotations of `map_location`
 DEFAULT_PROTOCOL = 2
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
 # What a damaged or hostile pickle makes the unpickler raise.
-_PICKLE_FAULTS = (EOFError, IndexError, KeyError, ValueError, TypeError, AttributeError, AssertionError, struct.error, OverflowError,
-                  MemoryError, RecursionError)
+_PICKLE_FAULTS = (
+    EOFError,
+    IndexError,
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    struct.error,
+    OverflowError,
+    MemoryError,
+    RecursionError,
+)
 
 
-def save(obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True,
-         _disable_byteorder_record: bool = False) -> None:
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
     """Writes an object (typically a state dict) to a path or a binary file. PyTorch 2.13 can load the file.
 
     A path gets the file when it is complete: an error leaves what was there, and several may save to one path at once.
@@ -63,23 +81,29 @@ def _write(obj: Any, out: Any, folder: str, protocol: int) -> None:
         digest.update(data)
         archive.write(f"data/{key}", data)
     archive.write("version", b"3\n")
-    archive.write(".data/serialization_id", str(int.from_bytes(digest.digest(), "little") % 10 ** 40).zfill(40).encode())
+    archive.write(".data/serialization_id", str(int.from_bytes(digest.digest(), "little") % 10**40).zfill(40).encode())
     archive.close()
 
 
 class _Placer:
-    """Decides where the bytes of a storage go: from the location in the file and `map_location`, a device, a dict of locations, or a
-    function of (storage, location) that returns a storage, or None for what would happen without it."""
+    """Decides where the bytes of a storage go: from the location in the file and `map_location`, a device, a dict of
+    locations, or a function of (storage, location) that returns a storage, or None for what would happen without it.
+    """
 
     def __init__(self, map_location: Any) -> None:
         self._map = map_location
-        self.raised: BaseException | None = None     # by the user's function
+        self.raised: BaseException | None = None  # by the user's function
 
     def __call__(self, location: Any, raw: np.ndarray) -> tuple[Any, np.ndarray]:
         """The device, and the bytes themselves."""
         if not callable(self._map) or isinstance(self._map, _device.device):
-            return self._device(self._map.get(location, location) if isinstance(self._map, dict) else
-                                location if self._map is None else self._map), raw
+            return self._device(
+                self._map.get(location, location)
+                if isinstance(self._map, dict)
+                else location
+                if self._map is None
+                else self._map
+            ), raw
         storage = UntypedStorage(wrap(raw))
         try:
             chosen = self._map(storage, location)
@@ -90,7 +114,9 @@ class _Placer:
             return self._device(location), raw
         if not isinstance(chosen, UntypedStorage) or chosen.nbytes() != storage.nbytes():
             got = f"one of {chosen.nbytes()} bytes" if isinstance(chosen, UntypedStorage) else type(chosen).__name__
-            self.raised = TypeError(f"map_location must return a storage of {storage.nbytes()} bytes, or None, but returned {got}")
+            self.raised = TypeError(
+                f"map_location must return a storage of {storage.nbytes()} bytes, or None, but returned {got}"
+            )
             raise self.raised
         same = chosen == storage or chosen.device.type != "cpu"
         return chosen.device, raw if same else np.frombuffer(bytearray(bytes(chosen.tolist())), np.uint8)
@@ -99,24 +125,39 @@ class _Placer:
         kind = str(wanted).partition(":")[0]
         backend = None if kind in _device.FOREIGN else _accelerators.find(kind)
         if kind not in _device.BUILT_IN and (backend is None or not backend.is_available()):
-            raise RuntimeError(f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False. If "
-                               "you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
-                               "your storages to the CPU.")
+            raise RuntimeError(
+                f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is "
+                "False. If "
+                "you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') "
+                "to map "
+                "your storages to the CPU."
+            )
         return _device.device(wanted)
 
 
-def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None, mmap: bool | None = None,
-         **pickle_load_args: Any) -> Any:
-    """Reads what `save` wrote, here or in PyTorch. A file that is no checkpoint or is damaged is a RuntimeError (the archive) or
-    an UnpicklingError (what it describes); one with a type that does not exist here (bfloat16) is a NotImplementedError.
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Reads what `save` wrote, here or in PyTorch. A file that is no checkpoint or is damaged is a RuntimeError (the
+    archive) or an UnpicklingError (what it describes); one with a type that does not exist here (bfloat16) is a
+    NotImplementedError.
 
     weights_only (the default) builds tensors and plain containers only: a file that asks for anything else gets an
     UnpicklingError, and none of its code runs. With weights_only=False the file may run arbitrary code.
     """
     restricted = weights_only is None or weights_only
     if pickle_module is not None and pickle_module is not pickle:
-        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified" if weights_only else
-                           "only the standard pickle module is supported")
+        raise RuntimeError(
+            "Can not safely load weights when explicit pickle_module is specified"
+            if weights_only
+            else "only the standard pickle module is supported"
+        )
     shown = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
     archive = ArchiveReader(f, str(shown))
     try:
@@ -129,7 +170,9 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
         except _PICKLE_FAULTS as error:
             if not restricted or error is placer.raised:
                 raise
-            raise pickle.UnpicklingError(f"{shown} is damaged or not a checkpoint of tensors: {type(error).__name__}: {error}") from None
+            raise pickle.UnpicklingError(
+                f"{shown} is damaged or not a checkpoint of tensors: {type(error).__name__}: {error}"
+            ) from None
     finally:
         archive.close()
 
@@ -139,6 +182,7 @@ def _full_name(item: Any) -> tuple[str, Any]:
         value, name = item
         return name, value
     from ._serialization.names import foreign_module
+
     return f"{foreign_module(item.__module__)}.{item.__qualname__}", item
 
 

@@ -1,4 +1,5 @@
 """Special functions: `torch.special`."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """`torch.storage`: the memory behind tensors, as bytes and as elements of one type."""
+
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -15,15 +16,23 @@ class TypedStorage:
 
     dtype: Any = None
 
-    def __init__(self, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: Any = None, device: Any = None,
-                 _internal: bool = False) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        wrap_storage: UntypedStorage | None = None,
+        dtype: Any = None,
+        device: Any = None,
+        _internal: bool = False,
+    ) -> None:
         from ._dispatch import aten
+
         if wrap_storage is not None:
             self._untyped_storage, self.dtype = wrap_storage, dtype or self.dtype
             return
         kind = dtype or self.dtype or _dt.get_default_dtype()
         given = args[0] if args else 0
         from ._python.creation import tensor
+
         made = aten.empty((given,), dtype=kind) if isinstance(given, int) else tensor(list(given), dtype=kind)
         self._untyped_storage, self.dtype = made.untyped_storage(), kind
 
@@ -55,7 +64,11 @@ class TypedStorage:
 
     def __getitem__(self, index: Any) -> Any:
         found = _flat(self)[index]
-        return found.item() if isinstance(index, int) else TypedStorage(wrap_storage=found.clone().untyped_storage(), dtype=self.dtype)
+        return (
+            found.item()
+            if isinstance(index, int)
+            else TypedStorage(wrap_storage=found.clone().untyped_storage(), dtype=self.dtype)
+        )
 
     def __setitem__(self, index: Any, value: Any) -> None:
         _flat(self)[index] = value
@@ -77,20 +90,33 @@ class TypedStorage:
 def _flat(storage: TypedStorage) -> Tensor:
     """All elements of a storage in host memory, as a vector over the same memory."""
     from ._tensor import wrap
+
     root = storage._untyped_storage._root
     return wrap(root.reshape(-1, order="A").view(storage.dtype.np), storage.dtype)
 
 
 def _storage_class(word: str, dtype: _dt.dtype) -> type:
-    return type(f"{word}Storage", (TypedStorage,), {"dtype": dtype, "__module__": __name__,
-                                                   "__doc__": f"The memory behind tensors of {dtype}."})
+    return type(
+        f"{word}Storage",
+        (TypedStorage,),
+        {"dtype": dtype, "__module__": __name__, "__doc__": f"The memory behind tensors of {dtype}."},
+    )
 
 
-FloatStorage, DoubleStorage, HalfStorage = (_storage_class(w, d) for w, d in (("Float", _dt.float32), ("Double", _dt.float64),
-                                                                              ("Half", _dt.float16)))
+FloatStorage, DoubleStorage, HalfStorage = (
+    _storage_class(w, d) for w, d in (("Float", _dt.float32), ("Double", _dt.float64), ("Half", _dt.float16))
+)
 ByteStorage, CharStorage, ShortStorage, IntStorage, LongStorage, BoolStorage = (
-    _storage_class(w, d) for w, d in (("Byte", _dt.uint8), ("Char", _dt.int8), ("Short", _dt.int16), ("Int", _dt.int32),
-                                      ("Long", _dt.int64), ("Bool", _dt.bool_)))
+    _storage_class(w, d)
+    for w, d in (
+        ("Byte", _dt.uint8),
+        ("Char", _dt.int8),
+        ("Short", _dt.int16),
+        ("Int", _dt.int32),
+        ("Long", _dt.int64),
+        ("Bool", _dt.bool_),
+    )
+)
 BFloat16Storage = _storage_class("BFloat16", _dt.bfloat16)
 
 

@@ -1,4 +1,5 @@
 """`torch.types`: names for annotations."""
+
 # ruff: noqa: UP007 - these are values, read at run time by libraries on Python 3.10 too
 from __future__ import annotations
 
@@ -33,5 +34,6 @@ PySymType = Union[int, float, bool]
 def __getattr__(name: str) -> Any:
     if name == "Storage":
         from ._python.tensor_methods import UntypedStorage
+
         return UntypedStorage
     raise AttributeError(f"module 'torch.types' has no attribute '{name}'")

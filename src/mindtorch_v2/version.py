@@ -1,4 +1,5 @@
 """`torch.version`: which release this is and for which devices it was built."""
+
 from __future__ import annotations
 
 from ._version import __version__ as _own

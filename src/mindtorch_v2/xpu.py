@@ -1,4 +1,5 @@
 """Intel's devices, of which there are none: see `torch.cuda`, whose answers these are."""
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -9,9 +10,24 @@ from . import _absent
 
 _refuse = _absent.Refuser(__name__, AssertionError, "Torch not compiled with XPU enabled")
 default_generators: tuple[Any, ...] = ()
-for _name in ("can_device_access_peer", "current_device", "current_stream", "get_device_capability", "get_device_name",
-              "get_device_properties", "get_per_process_memory_fraction", "get_rng_state", "init", "initial_seed", "mem_get_info",
-              "set_device", "set_per_process_memory_fraction", "synchronize", "_lazy_init", "get_stream_from_external"):
+for _name in (
+    "can_device_access_peer",
+    "current_device",
+    "current_stream",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_per_process_memory_fraction",
+    "get_rng_state",
+    "init",
+    "initial_seed",
+    "mem_get_info",
+    "set_device",
+    "set_per_process_memory_fraction",
+    "synchronize",
+    "_lazy_init",
+    "get_stream_from_external",
+):
     globals()[_name] = _refuse(_name)
 for _name in ("clock_rate", "device_memory_used", "memory_usage", "power_draw", "temperature", "utilization"):
     globals()[_name] = _refuse(_name, "pyzes is required; install it with 'pip install pyzes'.", ImportError)
@@ -19,8 +35,9 @@ reset_peak_memory_stats = _refuse.missing("reset_peak_memory_stats", "_xpu_reset
 reset_accumulated_memory_stats = _refuse.missing("reset_accumulated_memory_stats", "_xpu_resetAccumulatedMemoryStats")
 Stream, Event, XPUGraph, MemPool = (_refuse.dummy(n) for n in ("Stream", "Event", "XPUGraph", "MemPool"))
 graph = _refuse("graph", "Tried to instantiate dummy base class Stream", RuntimeError)
-is_current_stream_capturing = _refuse("is_current_stream_capturing",
-                                      "Tried to instantiate dummy base class _xpu_isCurrentStreamCapturing", RuntimeError)
+is_current_stream_capturing = _refuse(
+    "is_current_stream_capturing", "Tried to instantiate dummy base class _xpu_isCurrentStreamCapturing", RuntimeError
+)
 
 
 def is_available() -> bool:

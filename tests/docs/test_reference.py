@@ -1,4 +1,5 @@
 """The API reference has an entry for everything public; `make docs` turns it into a site."""
+
 from __future__ import annotations
 
 import pathlib
@@ -18,6 +19,7 @@ def modules():
     try:
         import links
         import reference
+
         yield reference, links
     finally:
         sys.path.remove(str(SITE))
@@ -36,11 +38,19 @@ def test_entries(modules):
 
 
 def test_text_is_shown_literally(modules):
-    assert modules[0].escaped("(*, n) of `a*b` and x_1\n    code * here") == "(\\*, n) of `a*b` and x\\_1\n    code * here"
+    assert (
+        modules[0].escaped("(*, n) of `a*b` and x_1\n    code * here") == "(\\*, n) of `a*b` and x\\_1\n    code * here"
+    )
 
 
 def test_links_that_lead_nowhere_are_found(modules, tmp_path):
-    (tmp_path / "a.html").write_text('<a href="b.html#here"></a><a href="b.html#gone"></a><a href="c.html"></a><script src="https://x.org/y.js"></script>')
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here"></a><a href="b.html#gone"></a><a href="c.html"></a><script '
+        'src="https://x.org/y.js"></script>'
+    )
     (tmp_path / "b.html").write_text('<p id="here"><a href="https://elsewhere.org">kept</a></p>')
-    assert modules[1].problems(tmp_path) == ["a.html: loads https://x.org/y.js from elsewhere", "a.html: b.html#gone leads to no anchor",
-                                             "a.html: c.html leads to no file"]
+    assert modules[1].problems(tmp_path) == [
+        "a.html: loads https://x.org/y.js from elsewhere",
+        "a.html: b.html#gone leads to no anchor",
+        "a.html: c.html leads to no file",
+    ]

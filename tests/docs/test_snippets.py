@@ -1,4 +1,5 @@
 """The Python in the documentation runs, and its links lead somewhere."""
+
 from __future__ import annotations
 
 import pathlib
@@ -14,7 +15,10 @@ RUN = [ROOT / "README.md", ROOT / "docs" / "profiler.md"]  # the blocks of one p
 def snippets(page: pathlib.Path) -> list[tuple[int, str]]:
     """(first line, code) of each fenced Python block."""
     text = page.read_text()
-    return [(text.count("\n", 0, found.start(1)), found[1]) for found in re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S)]
+    return [
+        (text.count("\n", 0, found.start(1)), found[1])
+        for found in re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S)
+    ]
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -40,5 +44,9 @@ def test_links_lead_somewhere(page):
     targets = [target for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target]
     missing = [target for target in targets if not (page.parent / target.partition("#")[0]).exists()]
     assert missing == []
-    headings = {re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in text.splitlines() if line.startswith("#")}
+    headings = {
+        re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-")
+        for line in text.splitlines()
+        if line.startswith("#")
+    }
     assert [target for target in targets if target.startswith("#") and target[1:] not in headings] == []

@@ -1,4 +1,5 @@
 """Interrupts at chosen moments, and what must hold after each."""
+
 from __future__ import annotations
 
 import gc
@@ -15,7 +16,7 @@ from mindtorch_v2 import _guarded, _observer
 from mindtorch_v2._dispatch import modes
 from mindtorch_v2.profiler.record import session
 
-places: list[str] = []      # where interrupts came, for whoever looks for the cause of a failure
+places: list[str] = []  # where interrupts came, for whoever looks for the cause of a failure
 PACKAGE = os.path.dirname(torch.__file__)
 
 
@@ -28,16 +29,20 @@ class Interrupt(BaseException):
 
 
 def interrupted(moment: int, operation: Callable[[], Any], opcodes: bool = False) -> bool:
-    """Runs an operation that is interrupted at the n-th line of the package (or the n-th instruction); whether it came so far. In a
-    finaliser the interpreter drops the interrupt, and the operation goes on. Of a line that runs often, in a loop over all
-    objects perhaps, the first two times count."""
+    """Runs an operation that is interrupted at the n-th line of the package (or the n-th instruction); whether it
+    came so far. In a finaliser the interpreter drops the interrupt, and the operation goes on. Of a line that runs
+    often, in a loop over all objects perhaps, the first two times count.
+    """
     seen = 0
     visits: Counter[tuple[Any, int]] = Counter()
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
         nonlocal seen
         if event == "call":
-            if not frame.f_code.co_filename.startswith((PACKAGE, "<mindtorch_v2")) or frame.f_code.co_filename == UNGUARDED:
+            if (
+                not frame.f_code.co_filename.startswith((PACKAGE, "<mindtorch_v2"))
+                or frame.f_code.co_filename == UNGUARDED
+            ):
                 return None
             frame.f_trace_opcodes = opcodes
         elif event == ("opcode" if opcodes else "line"):
@@ -61,12 +66,18 @@ def interrupted(moment: int, operation: Callable[[], Any], opcodes: bool = False
             failures.append(error)
         finally:
             sys.settrace(None)
-        if _observer.active is None and (sys.getprofile(), modes.state.grad, modes.state.inference, modes.state.saved_hooks) != (
-                None, True, False, ()):
-            failures.append(AssertionError(f"the thread is left with {sys.getprofile()}, {vars(modes.state)}: {places[-1:]}"))
+        if _observer.active is None and (
+            sys.getprofile(),
+            modes.state.grad,
+            modes.state.inference,
+            modes.state.saved_hooks,
+        ) != (None, True, False, ()):
+            failures.append(
+                AssertionError(f"the thread is left with {sys.getprofile()}, {vars(modes.state)}: {places[-1:]}")
+            )
 
     failures: list[BaseException] = []
-    thread = threading.Thread(target=work)      # of few frames: profiles with stacks look at all that are running
+    thread = threading.Thread(target=work)  # of few frames: profiles with stacks look at all that are running
     thread.start()
     thread.join()
     if failures:

@@ -1,4 +1,5 @@
 """Small models that are trained a few steps, on PyTorch (to record) and on this package (to compare)."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,8 +17,17 @@ def _mlp(torch: Any) -> tuple[Any, Any]:
 
 def _cnn(torch: Any) -> tuple[Any, Any]:
     nn = torch.nn
-    model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, groups=2),
-                          nn.GELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 4))
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(8, 8, 3, groups=2),
+        nn.GELU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(8, 4),
+    )
     x, y = torch.randn(6, 3, 10, 10), torch.randint(0, 4, (6,))
     return model, lambda: nn.functional.cross_entropy(model(x), y, label_smoothing=0.1)
 
@@ -54,7 +64,9 @@ def _transformer(torch: Any) -> tuple[Any, Any]:
         def __init__(self) -> None:
             super().__init__()
             self.embed = nn.Embedding(11, 8)
-            layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1, activation="gelu", batch_first=True, norm_first=True)
+            layer = nn.TransformerEncoderLayer(
+                8, 2, 16, dropout=0.1, activation="gelu", batch_first=True, norm_first=True
+            )
             self.encoder = nn.TransformerEncoder(layer, 2, nn.LayerNorm(8), enable_nested_tensor=False)
             self.out = nn.Linear(8, 11, bias=False)
             self.out.weight = self.embed.weight
@@ -77,23 +89,41 @@ def _seq2seq(torch: Any) -> tuple[Any, Any]:
 
 def _autoencoder(torch: Any) -> tuple[Any, Any]:
     nn = torch.nn
-    model = nn.Sequential(nn.Conv2d(1, 4, 3, stride=2, padding=1), nn.GroupNorm(2, 4), nn.SiLU(), nn.Upsample(scale_factor=2),
-                          nn.ConvTranspose2d(4, 2, 3, padding=1), nn.PReLU(), nn.Conv2d(2, 1, 1), nn.Sigmoid())
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 3, stride=2, padding=1),
+        nn.GroupNorm(2, 4),
+        nn.SiLU(),
+        nn.Upsample(scale_factor=2),
+        nn.ConvTranspose2d(4, 2, 3, padding=1),
+        nn.PReLU(),
+        nn.Conv2d(2, 1, 1),
+        nn.Sigmoid(),
+    )
     x = torch.rand(3, 1, 8, 8)
     return model, lambda: nn.functional.binary_cross_entropy(model(x), x)
 
 
 MODELS: dict[str, Callable[[Any], tuple[Any, Any]]] = {
-    "mlp": _mlp, "cnn": _cnn, "lstm": _lstm, "gru": _gru, "transformer": _transformer, "seq2seq": _seq2seq, "autoencoder": _autoencoder}
+    "mlp": _mlp,
+    "cnn": _cnn,
+    "lstm": _lstm,
+    "gru": _gru,
+    "transformer": _transformer,
+    "seq2seq": _seq2seq,
+    "autoencoder": _autoencoder,
+}
 OPTIMIZERS: dict[str, Callable[[Any, Any], Any]] = {
     "sgd": lambda torch, params: torch.optim.SGD(params, lr=0.1, momentum=0.9),
-    "adamw": lambda torch, params: torch.optim.AdamW(params, lr=0.01)}
+    "adamw": lambda torch, params: torch.optim.AdamW(params, lr=0.01),
+}
 
 
 Change = Callable[[Any], None]
 
 
-def train(torch: Any, name: str, optimizer: str, change: Change | None = None, dtype: str = "float32") -> dict[str, Any]:
+def train(
+    torch: Any, name: str, optimizer: str, change: Change | None = None, dtype: str = "float32"
+) -> dict[str, Any]:
     """The losses of a few seeded steps, the norms of the clipped gradients, and sums over the final state.
 
     `change` may alter the fresh model before it is trained.
@@ -121,5 +151,9 @@ def _trained(torch: Any, name: str, optimizer: str, change: Change | None) -> di
         step.step()
         losses.append(float(loss))
     model.eval()
-    return {"losses": losses, "norms": norms, "eval": float(loss_of()),
-            "state": {k: float(v.double().abs().sum()) for k, v in model.state_dict().items()}}
+    return {
+        "losses": losses,
+        "norms": norms,
+        "eval": float(loss_of()),
+        "state": {k: float(v.double().abs().sum()) for k, v in model.state_dict().items()},
+    }

@@ -1,5 +1,6 @@
 """The registry of accelerators: names, keys, methods, PyTorch's own way for outsiders, entry points. Each test runs in a process of its
 own, since what is registered stays."""
+
 from __future__ import annotations
 
 import os
@@ -18,9 +19,18 @@ ROOT = pathlib.Path(mindtorch_v2.__file__).parent
 
 def _run(code: str, *folders: object) -> str:
     paths = os.pathsep.join([str(ROOT.parent), *map(str, folders), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run([sys.executable, "-c", "import mindtorch_v2 as torch\nfrom mindtorch_v2 import _accelerators\n"
-                           "from mindtorch_v2.utils.backend_toolkit import *\n" + code],
-                          env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import mindtorch_v2 as torch\nfrom mindtorch_v2 import _accelerators\n"
+            "from mindtorch_v2.utils.backend_toolkit import *\n" + code,
+        ],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -50,7 +60,10 @@ for name in ("cpu", "Two", "a b"):
 """)
     lines = said.splitlines()
     assert lines[0] == "1024 2048 two:3 False True True ('npu', 'one', 'two')"
-    assert "the device 'one' has a backend already" in lines[1] and lines[2] == "NotImplementedError the backend 'one' has no kernels"
+    assert (
+        "the device 'one' has a backend already" in lines[1]
+        and lines[2] == "NotImplementedError the backend 'one' has no kernels"
+    )
     assert len(lines) == 6 and all("must be a lower-case identifier" in line for line in lines[3:])
 
 
@@ -65,7 +78,8 @@ for i in range(40):
 
 
 def test_pytorchs_way_for_outsiders() -> None:
-    said = _run("""
+    said = _run(
+        """
 import types
 torch.utils.rename_privateuse1_backend("mine")
 module = types.ModuleType("mine")
@@ -79,13 +93,16 @@ for call in (lambda: torch.utils.rename_privateuse1_backend("other"), torch.util
     try: call()
     except (RuntimeError, NotImplementedError) as error: print(error)
 print(torch.profiler.supported_activities())
-""".replace("import mindtorch_v2.mine\n", "import mindtorch_v2.mine, mindtorch_v2\n"))
+""".replace("import mindtorch_v2.mine\n", "import mindtorch_v2.mine, mindtorch_v2\n")
+    )
     lines = said.splitlines()
     assert lines[0] == "True True False mine 2"
     assert lines[1] == "torch.register_privateuse1_backend() has already been set! Current backend: mine"
     assert lines[2] == "The custom device module of Tensor has already been registered with mine"
     assert lines[3].startswith("The runtime module of 'mine' has already been registered with")
-    assert lines[4].startswith("Could not run 'aten::empty_strided' with arguments from the 'mine' backend: it has no kernels.")
+    assert lines[4].startswith(
+        "Could not run 'aten::empty_strided' with arguments from the 'mine' backend: it has no kernels."
+    )
     assert "PrivateUse1" in lines[5]
 
 
@@ -94,12 +111,16 @@ def test_an_installed_package_is_found_by_its_entry_point(tmp_path: pathlib.Path
     register = "    register_backend(Shipped())\n"
     (tmp_path / "shipped_device.py").write_text(
         "from mindtorch_v2.utils.backend_toolkit import Backend, register_backend\nclass Shipped(Backend):\n    name = 'shipped'\n"
-        "def start():\n" + register + ("" if ":" in target else "start()\n"))
+        "def start():\n" + register + ("" if ":" in target else "start()\n")
+    )
     info = tmp_path / "shipped_device-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shipped-device\nVersion: 1\n")
     (info / "entry_points.txt").write_text(f"[mindtorch_v2.backends]\nshipped = {target}\n")
-    said = _run("import sys\nprint('shipped_device' in sys.modules, torch.device('shipped'), type(_accelerators.find('shipped')).__name__)", tmp_path)
+    said = _run(
+        "import sys\nprint('shipped_device' in sys.modules, torch.device('shipped'), type(_accelerators.find('shipped')).__name__)",
+        tmp_path,
+    )
     assert said.strip() == "False shipped Shipped"
 
 
@@ -110,7 +131,10 @@ try: torch.device("nowhere")
 except RuntimeError as error: print(error)
 print(hasattr(torch, "nowhere"), torch.device(0))
 """)
-    assert said.splitlines() == ["Expected one of cpu, meta, npu device type at start of device string: nowhere", "False npu:0"]
+    assert said.splitlines() == [
+        "Expected one of cpu, meta, npu device type at start of device string: nowhere",
+        "False npu:0",
+    ]
 
 
 # Files that may name a device that comes with the package: the registry's default list, members of public enumerations, and what reads
@@ -122,6 +146,11 @@ def test_nothing_outside_its_folders_names_a_backend_of_the_default_list() -> No
     for name in _accelerators.DEFAULTS:
         word = re.compile(rf"(?<![a-z])(?<!torch_){name}s?(?![a-z])", re.IGNORECASE)
         folders = (f"{name}/", f"_backends/{name}/", f"_native/{name}/")
-        found = sorted(str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if path.suffix in (".py", ".c", ".h", ".inc")
-                       and not str(path.relative_to(ROOT)).startswith(folders) and word.search(path.read_text()))
+        found = sorted(
+            str(path.relative_to(ROOT))
+            for path in ROOT.rglob("*")
+            if path.suffix in (".py", ".c", ".h", ".inc")
+            and not str(path.relative_to(ROOT)).startswith(folders)
+            and word.search(path.read_text())
+        )
         assert set(found) <= NAMED, found

@@ -1,4 +1,5 @@
 """Automatic mixed precision: what is cast where, what is kept, what a profile shows; the scaling of gradients."""
+
 from __future__ import annotations
 
 import copy
@@ -24,20 +25,37 @@ def names(function: Any) -> list[str]:
 
 
 X = torch.arange(8.0).reshape(2, 4) / 7
-# What PyTorch 2.13 gives inside torch.autocast("cpu", torch.bfloat16) for float32 inputs, unless the expression says otherwise.
+# What PyTorch 2.13 gives inside torch.autocast("cpu", torch.bfloat16) for float32 inputs, unless the expression says
+# otherwise.
 TYPES = {
-    "torch.mm(x, x.t())": torch.bfloat16, "x @ x.t()": torch.bfloat16, "torch.matmul(x[0], x[0])": torch.bfloat16,
-    "F.linear(x, x)": torch.bfloat16, "torch.einsum('ij,kj->ik', x, x)": torch.bfloat16, "torch.tensordot(x, x, dims=([1], [1]))": torch.bfloat16,
-    "F.conv1d(x[None], torch.ones(2, 2, 1))": torch.bfloat16, "F.prelu(x, torch.ones(1))": torch.bfloat16,
-    "F.scaled_dot_product_attention(x[None], x[None], x[None])": torch.bfloat16, "nn.LSTM(4, 4)(x)[0]": torch.bfloat16,
-    "torch.cat([x, x.bfloat16()])": torch.float32, "torch.stack([x.bfloat16(), x.bfloat16()])": torch.bfloat16,
-    "F.mse_loss(x.bfloat16(), x.bfloat16())": torch.float32, "F.cross_entropy(x.bfloat16(), torch.tensor([0, 1]))": torch.float32,
-    "F.binary_cross_entropy(x.bfloat16().sigmoid(), x.sigmoid())": torch.float32, "x.bfloat16().prod()": torch.float32,
-    "torch.cdist(x.bfloat16(), x.bfloat16())": torch.float32, "x.bfloat16().softmax(-1)": torch.bfloat16,
-    "F.layer_norm(x.bfloat16(), (4,))": torch.bfloat16, "torch.mv(x, x[0])": torch.float32, "torch.dot(x[0], x[0])": torch.float32,
-    "nn.GRUCell(4, 4)(x)": torch.float32, "nn.Bilinear(4, 4, 2)(x, x)": torch.float32, "x.double() @ x.double().t()": torch.float64,
-    "torch.zeros(2, 2).addmm_(x, x.t())": torch.float32, "torch.mm(x, x.t(), out=torch.zeros(2, 2))": torch.float32,
-    "x + x.bfloat16()": torch.float32, "x * 2": torch.float32,
+    "torch.mm(x, x.t())": torch.bfloat16,
+    "x @ x.t()": torch.bfloat16,
+    "torch.matmul(x[0], x[0])": torch.bfloat16,
+    "F.linear(x, x)": torch.bfloat16,
+    "torch.einsum('ij,kj->ik', x, x)": torch.bfloat16,
+    "torch.tensordot(x, x, dims=([1], [1]))": torch.bfloat16,
+    "F.conv1d(x[None], torch.ones(2, 2, 1))": torch.bfloat16,
+    "F.prelu(x, torch.ones(1))": torch.bfloat16,
+    "F.scaled_dot_product_attention(x[None], x[None], x[None])": torch.bfloat16,
+    "nn.LSTM(4, 4)(x)[0]": torch.bfloat16,
+    "torch.cat([x, x.bfloat16()])": torch.float32,
+    "torch.stack([x.bfloat16(), x.bfloat16()])": torch.bfloat16,
+    "F.mse_loss(x.bfloat16(), x.bfloat16())": torch.float32,
+    "F.cross_entropy(x.bfloat16(), torch.tensor([0, 1]))": torch.float32,
+    "F.binary_cross_entropy(x.bfloat16().sigmoid(), x.sigmoid())": torch.float32,
+    "x.bfloat16().prod()": torch.float32,
+    "torch.cdist(x.bfloat16(), x.bfloat16())": torch.float32,
+    "x.bfloat16().softmax(-1)": torch.bfloat16,
+    "F.layer_norm(x.bfloat16(), (4,))": torch.bfloat16,
+    "torch.mv(x, x[0])": torch.float32,
+    "torch.dot(x[0], x[0])": torch.float32,
+    "nn.GRUCell(4, 4)(x)": torch.float32,
+    "nn.Bilinear(4, 4, 2)(x, x)": torch.float32,
+    "x.double() @ x.double().t()": torch.float64,
+    "torch.zeros(2, 2).addmm_(x, x.t())": torch.float32,
+    "torch.mm(x, x.t(), out=torch.zeros(2, 2))": torch.float32,
+    "x + x.bfloat16()": torch.float32,
+    "x * 2": torch.float32,
 }
 
 
@@ -49,16 +67,28 @@ def test_types_inside_a_region(code: str) -> None:
 
 def test_the_lists_name_operators_once_and_cover_what_is_here() -> None:
     from mindtorch_v2._ops.table import OPS
+
     for where, policy in (("cpu", casting._CPU), ("accelerator", casting._ACCELERATOR)):
         words = [name for lists in policy.values() for name in lists.split()]
         assert len(words) == len(set(words)), where
-    assert {"linear", "matmul", "conv2d", "mse_loss", "cat", "scaled_dot_product_attention"} <= OPS.keys() & casting.POLICIES["cpu"].keys()
+    assert {
+        "linear",
+        "matmul",
+        "conv2d",
+        "mse_loss",
+        "cat",
+        "scaled_dot_product_attention",
+    } <= OPS.keys() & casting.POLICIES["cpu"].keys()
 
 
 def test_regions_nest_and_end() -> None:
     assert not torch.is_autocast_enabled("cpu")
     with torch.autocast("cpu", torch.bfloat16):
-        assert torch.is_autocast_enabled("cpu") and not torch.is_autocast_enabled() and torch.get_autocast_dtype("cpu") is torch.bfloat16
+        assert (
+            torch.is_autocast_enabled("cpu")
+            and not torch.is_autocast_enabled()
+            and torch.get_autocast_dtype("cpu") is torch.bfloat16
+        )
         with torch.autocast("cpu", enabled=False):
             assert (X @ X.t()).dtype is torch.float32
         with torch.autocast("cpu", torch.float16):
@@ -82,18 +112,27 @@ def test_decorated_functions_run_inside() -> None:
     @torch.autocast("cpu", torch.float16)
     def product(depth: int) -> Any:
         return X @ X.t() if depth == 0 else product(depth - 1)
+
     assert product(2).dtype is torch.float16 and product.__name__ == "product"
 
 
 def test_casts_are_shown_inside_the_operator() -> None:
     layer = nn.Linear(4, 4)
     cast = ["aten::to", "aten::_to_copy", "aten::empty_strided", "aten::copy_"]
-    inner = ["aten::linear", "aten::t", "aten::transpose", "aten::addmm", "aten::expand", "aten::resolve_conj", "aten::resolve_conj"]
+    inner = [
+        "aten::linear",
+        "aten::t",
+        "aten::transpose",
+        "aten::addmm",
+        "aten::expand",
+        "aten::resolve_conj",
+        "aten::resolve_conj",
+    ]
     plain = [n for n in names(lambda: layer(X.bfloat16().float())) if n not in cast]
     with torch.autocast("cpu", torch.bfloat16):
         assert names(lambda: layer(X)) == ["aten::linear", *3 * cast, *plain]
         narrow = layer(X)
-        assert names(lambda: layer(narrow)) == plain           # nothing to cast: the weights' casts are kept
+        assert names(lambda: layer(narrow)) == plain  # nothing to cast: the weights' casts are kept
     assert set(plain) <= set(inner)
 
 
@@ -147,7 +186,9 @@ def test_what_cannot_be_cast_for_is_said() -> None:
         region = torch.autocast("cuda")
     with region:
         assert (X @ X.t()).dtype is torch.float32
-    with pytest.warns(UserWarning, match="CPU Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."):
+    with pytest.warns(
+        UserWarning, match="CPU Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
+    ):
         torch.autocast("cpu", torch.float32)
     with pytest.raises(ValueError, match="Expected `device_type` of type `str`"):
         torch.autocast(torch.device("cpu"))
@@ -184,19 +225,22 @@ def test_custom_functions_choose_their_type() -> None:
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_checkpoints_run_again_as_they_ran(reentrant: bool) -> None:
     from mindtorch_v2.utils.checkpoint import checkpoint
+
     weight = nn.Parameter(torch.ones(4, 4))
     seen = []
 
     def part(x: Any) -> Any:
         seen.append(torch.is_autocast_enabled("cpu"))
         return F.linear(x, weight)
+
     with torch.autocast("cpu"):
         out = checkpoint(part, X.clone().requires_grad_(), use_reentrant=reentrant)
     out.float().sum().backward()
     assert seen == [True, True] and weight.grad.dtype is torch.float32
 
 
-# --- gradient scaling ---------------------------------------------------------------------------------------------------------
+# --- gradient scaling
+# ---------------------------------------------------------------------------------------------------------
 def _scaler(**options: Any) -> Any:
     return torch.amp.GradScaler("cpu", **options)
 
@@ -211,7 +255,13 @@ def test_scaled_steps_are_those_without_scaling() -> None:
         scaler.step(optimizer)
         scaler.update()
     torch.testing.assert_close(weight.detach(), torch.tensor([0.7, 0.1]))
-    assert scaler.state_dict() == {"scale": 2048.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2, "_growth_tracker": 1}
+    assert scaler.state_dict() == {
+        "scale": 2048.0,
+        "growth_factor": 2.0,
+        "backoff_factor": 0.5,
+        "growth_interval": 2,
+        "_growth_tracker": 1,
+    }
 
 
 def test_steps_with_infinite_gradients_are_left_out() -> None:
@@ -267,7 +317,12 @@ def test_disabled_and_absent_devices_do_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for scaler in (_scaler(enabled=False), torch.amp.GradScaler()):
-            assert not scaler.is_enabled() and scaler.scale(3) == 3 and scaler.get_scale() == 1.0 and scaler.state_dict() == {}
+            assert (
+                not scaler.is_enabled()
+                and scaler.scale(3) == 3
+                and scaler.get_scale() == 1.0
+                and scaler.state_dict() == {}
+            )
             scaler.unscale_(optimizer)
             scaler.step(optimizer)
             scaler.update()
@@ -277,9 +332,9 @@ def test_disabled_and_absent_devices_do_nothing() -> None:
 def test_fused_optimizers_unscale_themselves() -> None:
     weight, plain = nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(2))
     fused, scaler = torch.optim.AdamW([weight], lr=0.1, fused=True), _scaler(init_scale=64.0)
-    scaler.scale((weight ** 2).sum()).backward()
+    scaler.scale((weight**2).sum()).backward()
     scaler.step(fused)
     scaler.update()
-    (plain ** 2).sum().backward()
+    (plain**2).sum().backward()
     torch.optim.AdamW([plain], lr=0.1).step()
     torch.testing.assert_close(weight.detach(), plain.detach())

@@ -1,4 +1,5 @@
 """The engine: accumulation, graphs kept and made, hooks, modes, in-place rules, custom functions, numerical checks."""
+
 from __future__ import annotations
 
 import gc
@@ -86,7 +87,7 @@ def test_backward_with_inputs_leaves_others_alone():
 
 def test_second_and_third_derivative():
     x = leaf(2.0)
-    y = x ** 4
+    y = x**4
     for want in (32.0, 48.0, 48.0):
         (y,) = torch.autograd.grad(y.sum(), x, create_graph=True)
         assert y.item() == pytest.approx(want)
@@ -112,7 +113,8 @@ def test_gradients_do_not_share_memory_with_each_other_or_the_given_one():
     assert b.grad.tolist() == [1.0, 1.0] and g.tolist() == [1.0, 1.0]
 
 
-# --- modes --------------------------------------------------------------------------------------------------------------
+# --- modes
+# --------------------------------------------------------------------------------------------------------------
 def test_no_grad_enable_grad_and_decorators():
     x = leaf(1.0)
     with torch.no_grad():
@@ -159,7 +161,8 @@ def test_inference_tensors_cannot_be_saved():
         leaf(1.0, 2.0) * t
 
 
-# --- leaves, requires_grad ----------------------------------------------------------------------------------------------
+# --- leaves, requires_grad
+# ----------------------------------------------------------------------------------------------
 def test_requires_grad_rules():
     with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
         torch.ones(2, dtype=torch.int64).requires_grad_()
@@ -184,7 +187,8 @@ def test_assigned_gradients_are_checked():
         x.grad = 3
 
 
-# --- hooks --------------------------------------------------------------------------------------------------------------
+# --- hooks
+# --------------------------------------------------------------------------------------------------------------
 def test_tensor_hooks_replace_gradients_and_can_be_removed():
     x = leaf(1.0)
     y = x * 2
@@ -223,7 +227,8 @@ def test_node_hooks():
     assert seen == [([10.0], [5.0])] and x.grad.tolist() == [10.0]
 
 
-# --- graph inspection ---------------------------------------------------------------------------------------------------
+# --- graph inspection
+# ---------------------------------------------------------------------------------------------------
 def test_node_names_and_next_functions():
     x = leaf(1.0)
     y = (x * 2).sum()
@@ -248,7 +253,8 @@ def test_graphs_are_freed_without_the_garbage_collector():
         gc.enable()
 
 
-# --- in-place -----------------------------------------------------------------------------------------------------------
+# --- in-place
+# -----------------------------------------------------------------------------------------------------------
 def test_in_place_on_a_leaf_is_refused_and_changes_nothing():
     x = leaf(1.0)
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
@@ -272,8 +278,11 @@ def test_saved_values_changed_in_place_are_noticed():
     y = x * 1
     z = y * y
     y.add_(1)
-    with pytest.raises(RuntimeError, match=r"modified by an inplace operation: \[torch.FloatTensor \[2\]\], which is output 0 of "
-                                           "Add, is at version 1; expected version 0"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"modified by an inplace operation: \[torch.FloatTensor \[2\]\], which is output 0 of "
+        "Add, is at version 1; expected version 0",
+    ):
         z.sum().backward()
 
 
@@ -326,7 +335,8 @@ def test_writing_one_of_several_views_is_refused():
         a.mul_(2)
 
 
-# --- custom functions ---------------------------------------------------------------------------------------------------
+# --- custom functions
+# ---------------------------------------------------------------------------------------------------
 class Cube(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -397,7 +407,9 @@ def test_wrong_number_of_gradients():
         def backward(ctx, g):
             return g, g
 
-    with pytest.raises(RuntimeError, match=r"function BadBackward returned an incorrect number of gradients \(expected 1, got 2\)"):
+    with pytest.raises(
+        RuntimeError, match=r"function BadBackward returned an incorrect number of gradients \(expected 1, got 2\)"
+    ):
         Bad.apply(leaf(1.0)).sum().backward()
 
 
@@ -420,7 +432,8 @@ def test_once_differentiable():
         g.sum().backward()
 
 
-# --- saved-tensor hooks, anomaly mode, numerical checks ----------------------------------------------------------------
+# --- saved-tensor hooks, anomaly mode, numerical checks
+# ----------------------------------------------------------------
 def test_saved_tensors_hooks():
     packed = []
     x = leaf(3.0)
@@ -434,8 +447,10 @@ def test_anomaly_mode_names_the_function():
     x = leaf(0.0)
     with torch.autograd.set_detect_anomaly(True):
         y = (x / x) * 1
-        with pytest.warns(UserWarning, match="Error detected in DivBackward0. Traceback of forward call"), \
-                pytest.raises(RuntimeError, match="Function 'DivBackward0' returned nan values in its 1th output"):
+        with (
+            pytest.warns(UserWarning, match="Error detected in DivBackward0. Traceback of forward call"),
+            pytest.raises(RuntimeError, match="Function 'DivBackward0' returned nan values in its 1th output"),
+        ):
             y.sum().backward()
 
 
@@ -468,7 +483,7 @@ def test_functional_derivatives():
     f = torch.autograd.functional
     x = torch.tensor([1.0, 2.0])
     assert f.jacobian(lambda t: t * t, x).tolist() == [[2.0, 0.0], [0.0, 4.0]]
-    assert f.hessian(lambda t: (t ** 3).sum(), x).tolist() == [[6.0, 0.0], [0.0, 12.0]]
+    assert f.hessian(lambda t: (t**3).sum(), x).tolist() == [[6.0, 0.0], [0.0, 12.0]]
     assert f.vjp(lambda t: t * t, x, torch.ones(2))[1].tolist() == [2.0, 4.0]
     assert f.jvp(lambda t: t * t, x, torch.ones(2))[1].tolist() == [2.0, 4.0]
-    assert f.hvp(lambda t: (t ** 3).sum(), x, torch.ones(2))[1].tolist() == [6.0, 12.0]
+    assert f.hvp(lambda t: (t**3).sum(), x, torch.ones(2))[1].tolist() == [6.0, 12.0]

@@ -1,4 +1,7 @@
-"""Checkpoints that are hostile or damaged: nothing of them runs, nothing is allocated that they only announce, one kind of error."""
+"""Checkpoints that are hostile or damaged: nothing of them runs, nothing is allocated that they only announce, one
+kind of error.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -23,8 +26,10 @@ from mindtorch_v2._serialization import unpickler
 
 from .profiler.load.damage import damaged
 
-TENSOR = (b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\n%s\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x0atQK\x00K\x0a\x85K\x01\x85"
-          b"\x89ccollections\nOrderedDict\n)RtR")
+TENSOR = (
+    b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\n%s\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x0atQK\x00K\x0a\x85K\x01\x85"
+    b"\x89ccollections\nOrderedDict\n)RtR"
+)
 
 
 def archive(pickled: bytes, data: bytes = bytes(40), compression: int = zipfile.ZIP_STORED) -> io.BytesIO:
@@ -40,7 +45,8 @@ def text(value: str) -> bytes:
     return b"X" + struct.pack("<I", len(value)) + value.encode()
 
 
-# ---- what a file announces --------------------------------------------------------------------------------------------
+# ---- what a file announces
+# --------------------------------------------------------------------------------------------
 
 _LIMITED = """
 import io, pickle, resource, sys
@@ -74,74 +80,115 @@ def announcements() -> list[tuple[str, bytes, str]]:
         ("memo", archive(b"\x80\x02]r\xff\xff\xff\x0f.").getvalue(), "[]"),
         ("bytearray8", archive(b"\x80\x05\x96" + struct.pack("<Q", 1 << 33) + b".").getvalue(), "UnpicklingError"),
         ("binbytes8", archive(b"\x80\x04\x8e" + struct.pack("<Q", 1 << 33) + b".").getvalue(), "UnpicklingError"),
-        ("bytearray of a length", archive(b"\x80\x02cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R.").getvalue(), "a bytearray of 2147483647"),
-        ("ten elements of a large record", archive(TENSOR % b"FloatStorage" + b".", zeros, zipfile.ZIP_DEFLATED).getvalue(), "would grow from"),
+        (
+            "bytearray of a length",
+            archive(b"\x80\x02cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R.").getvalue(),
+            "a bytearray of 2147483647",
+        ),
+        (
+            "ten elements of a large record",
+            archive(TENSOR % b"FloatStorage" + b".", zeros, zipfile.ZIP_DEFLATED).getvalue(),
+            "would grow from",
+        ),
         ("a large pickle", archive(zeros, compression=zipfile.ZIP_DEFLATED).getvalue(), "would grow from"),
-        ("ten elements of a medium record", archive(TENSOR % b"FloatStorage" + b".", bytes(1 << 24), zipfile.ZIP_DEFLATED).getvalue(),
-         "holds 16777216 bytes, 40 are needed"),
+        (
+            "ten elements of a medium record",
+            archive(TENSOR % b"FloatStorage" + b".", bytes(1 << 24), zipfile.ZIP_DEFLATED).getvalue(),
+            "holds 16777216 bytes, 40 are needed",
+        ),
         ("records on top of each other", overlapping.getvalue(), "its records are larger than the file"),
-        ("appending to a huge expanded tensor", archive(
-            TENSOR.replace(b"K\x0a\x85K\x01\x85", b"J\xff\xff\xff\x7f\x85K\x00\x85") % b"FloatStorage" + b"(K\x01\x90.").getvalue(), "add to sets"),
+        (
+            "appending to a huge expanded tensor",
+            archive(
+                TENSOR.replace(b"K\x0a\x85K\x01\x85", b"J\xff\xff\xff\x7f\x85K\x00\x85") % b"FloatStorage"
+                + b"(K\x01\x90."
+            ).getvalue(),
+            "add to sets",
+        ),
     ]
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 def test_memory_is_bounded_by_what_the_file_holds(tmp_path):
     (tmp_path / "cases").write_bytes(pickle.dumps(announcements()))
-    done = subprocess.run([sys.executable, "-c", _LIMITED, str(tmp_path / "cases")], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": str(pathlib.Path(torch.__file__).parents[1])})
+    done = subprocess.run(
+        [sys.executable, "-c", _LIMITED, str(tmp_path / "cases")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(pathlib.Path(torch.__file__).parents[1])},
+    )
     assert done.returncode == 0 and done.stdout == "all 10\n", done.stderr[-2000:]
 
 
 def test_a_compressed_checkpoint_is_read():
-    assert torch.load(archive(TENSOR % b"FloatStorage" + b".", struct.pack("<10f", *range(10)), zipfile.ZIP_DEFLATED)).tolist() == list(range(10))
+    assert torch.load(
+        archive(TENSOR % b"FloatStorage" + b".", struct.pack("<10f", *range(10)), zipfile.ZIP_DEFLATED)
+    ).tolist() == list(range(10))
 
 
 def test_views_of_several_types_of_one_storage():
     base = torch.arange(5, dtype=torch.uint8)
-    back = torch.load(archive(b"(" + TENSOR % b"ByteStorage" + TENSOR.replace(b"K\x0atQ", b"K\x02tQ").replace(b"K\x0a\x85", b"K\x02\x85") % b"FloatStorage"
-                              + b"t.", bytes([0, 0, 128, 63]) * 2 + b"\0\0"))
+    back = torch.load(
+        archive(
+            b"("
+            + TENSOR % b"ByteStorage"
+            + TENSOR.replace(b"K\x0atQ", b"K\x02tQ").replace(b"K\x0a\x85", b"K\x02\x85") % b"FloatStorage"
+            + b"t.",
+            bytes([0, 0, 128, 63]) * 2 + b"\0\0",
+        )
+    )
     assert back[0].shape == (10,) and back[1].tolist() == [1, 1]
     back[0][0] = 1
     assert back[1][0].item() != 1 and base.shape == (5,)
 
 
-# ---- what a file may do -----------------------------------------------------------------------------------------------
+# ---- what a file may do
+# -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pickled, problem", [
-    (b"\x80\x02ctorch\nfloat32\n}" + text("itemsize") + b"K\x01sb.", "Can only build Tensor, Parameter, OrderedDict"),
-    (b"\x80\x02ctorch\nfloat32\nN}" + text("name") + text("x") + b"s\x86b.", "Can only build"),
-    (b"\x80\x02ctorch.nn.parameter\nParameter\n}" + text("grad") + b"K\x01sb.", "Can only build"),
-    (TENSOR % b"FloatStorage" + b"}" + text("data") + b"K\x01sb.", "Can only build"),
-    (b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n}" + text("__doc__") + b"K\x01sb.", "Can only build"),
-    (b"\x80\x02ctorch.nn.parameter\nParameter\n)\x81.", "__new__ on unsafe class"),
-    (b"\x80\x02ctorch\nSize\n)\x81.", "__new__ on unsafe class"),
-    (b"\x80\x02K\x01)R.", "unrecognized function 1"),
-    (b"\x80\x02ctorch\nFloatStorage\n)R.", "unrecognized function"),
-    (b"\x80\x02\x82\x01.", "Unsupported operand"),
-    (b"\x80\x02(ccollections\nOrderedDict\no.", "Unsupported operand"),
-    (b"(icollections\nOrderedDict\n.", "Unsupported operand"),
-    (b"\x80\x05\x97.", "Unsupported operand"),
-    (b"\x80\x02" + TENSOR % b"FloatStorage" + b"K\x00K\x01s.", "set items of dicts"),
-    (b"\x80\x02" + text("x") + b"Q.", "unknown reference 'x'"),
-])
+@pytest.mark.parametrize(
+    "pickled, problem",
+    [
+        (
+            b"\x80\x02ctorch\nfloat32\n}" + text("itemsize") + b"K\x01sb.",
+            "Can only build Tensor, Parameter, OrderedDict",
+        ),
+        (b"\x80\x02ctorch\nfloat32\nN}" + text("name") + text("x") + b"s\x86b.", "Can only build"),
+        (b"\x80\x02ctorch.nn.parameter\nParameter\n}" + text("grad") + b"K\x01sb.", "Can only build"),
+        (TENSOR % b"FloatStorage" + b"}" + text("data") + b"K\x01sb.", "Can only build"),
+        (b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n}" + text("__doc__") + b"K\x01sb.", "Can only build"),
+        (b"\x80\x02ctorch.nn.parameter\nParameter\n)\x81.", "__new__ on unsafe class"),
+        (b"\x80\x02ctorch\nSize\n)\x81.", "__new__ on unsafe class"),
+        (b"\x80\x02K\x01)R.", "unrecognized function 1"),
+        (b"\x80\x02ctorch\nFloatStorage\n)R.", "unrecognized function"),
+        (b"\x80\x02\x82\x01.", "Unsupported operand"),
+        (b"\x80\x02(ccollections\nOrderedDict\no.", "Unsupported operand"),
+        (b"(icollections\nOrderedDict\n.", "Unsupported operand"),
+        (b"\x80\x05\x97.", "Unsupported operand"),
+        (b"\x80\x02" + TENSOR % b"FloatStorage" + b"K\x00K\x01s.", "set items of dicts"),
+        (b"\x80\x02" + text("x") + b"Q.", "unknown reference 'x'"),
+    ],
+)
 def test_only_plain_values_are_built(pickled, problem):
     with pytest.raises(pickle.UnpicklingError, match=problem):
         torch.load(archive(pickled))
-    assert _dtype.float32.itemsize == 4 and _dtype.float32.name == "float32" and torch.nn.Parameter.__name__ == "Parameter"
+    assert (
+        _dtype.float32.itemsize == 4 and _dtype.float32.name == "float32" and torch.nn.Parameter.__name__ == "Parameter"
+    )
 
 
 def test_keys_that_break_the_stack_or_never_end():
     deep = b"\x80\x02})" + b"\x85" * 300_000 + b"K\x01s."
-    wide = b"\x80\x02}K\x01" + b"2\x86" * 60 + b"K\x01s."          # a pair of the same pair, sixty times: 2 ** 60 parts
+    wide = b"\x80\x02}K\x01" + b"2\x86" * 60 + b"K\x01s."  # a pair of the same pair, sixty times: 2 ** 60 parts
     for pickled in (deep, wide, wide.replace(b"}", b"]", 1).replace(b"K\x01s.", b"a(cbuiltins\nset\n", 1)[:-1] + b"."):
         with pytest.raises(pickle.UnpicklingError):
             torch.load(archive(pickled))
     in_a_set = b"\x80\x02cbuiltins\nset\n]K\x01" + b"2\x86" * 60 + b"a\x85R."
     with pytest.raises(pickle.UnpicklingError, match="a key is too large"):
         torch.load(archive(in_a_set))
-    assert torch.load(archive(pickle.dumps({(1, (2, "x")): frozenset([(3,)])}, 4))) == {(1, (2, "x")): frozenset([(3,)])}
+    assert torch.load(archive(pickle.dumps({(1, (2, "x")): frozenset([(3,)])}, 4))) == {
+        (1, (2, "x")): frozenset([(3,)])
+    }
 
 
 def test_messages_are_short_whatever_they_show():
@@ -156,11 +203,16 @@ def test_what_a_state_dict_of_pytorch_holds_is_built():
     value = OrderedDict(a=1)
     value._metadata = OrderedDict(version=1)
     for protocol in range(2, 6):
-        back = torch.load(archive(pickle.dumps([value, {1, 2}, 1j, b"x", bytearray(b"y"), frozenset("z"), slice(1, 2)], protocol)))
-        assert back == [value, {1, 2}, 1j, b"x", bytearray(b"y"), frozenset("z"), slice(1, 2)] and back[0]._metadata == OrderedDict(version=1)
+        back = torch.load(
+            archive(pickle.dumps([value, {1, 2}, 1j, b"x", bytearray(b"y"), frozenset("z"), slice(1, 2)], protocol))
+        )
+        assert back == [value, {1, 2}, 1j, b"x", bytearray(b"y"), frozenset("z"), slice(1, 2)] and back[
+            0
+        ]._metadata == OrderedDict(version=1)
 
 
-# ---- types that do not exist here -------------------------------------------------------------------------------------
+# ---- types that do not exist here
+# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("restricted", [True, False])
@@ -174,13 +226,17 @@ def test_the_tensor_is_named_too():
     pickled = b"\x80\x02}(" + text("fine") + b"K\x01" + text("model.weight") + TENSOR % b"QInt8Storage" + b"u."
     with pytest.raises(NotImplementedError, match="'model.weight' has the type torch.qint8"):
         torch.load(archive(pickled))
-    with pytest.raises(NotImplementedError, match="'dtype' has the type torch.quint4x2|a value has the type torch.quint4x2"):
+    with pytest.raises(
+        NotImplementedError, match="'dtype' has the type torch.quint4x2|a value has the type torch.quint4x2"
+    ):
         torch.load(archive(b"\x80\x02}(" + text("dtype") + b"ctorch\nquint4x2\nu."))
 
 
 def test_tensors_that_name_their_type():
     """How PyTorch writes types without a storage class."""
-    pickled = (TENSOR % b"UntypedStorage").replace(b"_rebuild_tensor_v2", b"_rebuild_tensor_v3").replace(b"K\x0atQ", b"K(tQ")
+    pickled = (
+        (TENSOR % b"UntypedStorage").replace(b"_rebuild_tensor_v2", b"_rebuild_tensor_v3").replace(b"K\x0atQ", b"K(tQ")
+    )
     pickled = pickled[:-2] + b"ctorch\nint32\ntR."
     assert torch.load(archive(pickled, struct.pack("<10i", *range(10)))).tolist() == list(range(10))
 
@@ -191,12 +247,16 @@ def test_a_pickle_module_is_refused():
     assert torch.load(archive(b"\x80\x02N."), pickle_module=pickle) is None
 
 
-# ---- damage -----------------------------------------------------------------------------------------------------------
+# ---- damage
+# -----------------------------------------------------------------------------------------------------------
 
 
 def _saved() -> bytes:
     buffer = io.BytesIO()
-    torch.save({"w": torch.arange(8.0), "p": torch.nn.Parameter(torch.ones(2, 3)), "n": [1, "two", None, 2.5, (3, {4})]}, buffer)
+    torch.save(
+        {"w": torch.arange(8.0), "p": torch.nn.Parameter(torch.ones(2, 3)), "n": [1, "two", None, 2.5, (3, {4})]},
+        buffer,
+    )
     return buffer.getvalue()
 
 
@@ -228,9 +288,37 @@ def test_damaged_archives_are_one_kind_of_error(rng: random.Random, times: int):
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from([bytes([c]) for c in sorted({*unpickler.RestrictedMachine.dispatch} - {ord(".")})] + [
-    b"K\x01", text("a"), b"]", b"}", b")", b"(", b"ctorch\nfloat32\n", b"cbuiltins\nset\n", b"ccollections\nOrderedDict\n", TENSOR % b"FloatStorage",
-    b"\x85", b"q\x01", b"h\x01", b"R", b"b", b"\x81", b"u", b"e", b"a", b"s", b"t"]), max_size=25))
+@given(
+    st.lists(
+        st.sampled_from(
+            [bytes([c]) for c in sorted({*unpickler.RestrictedMachine.dispatch} - {ord(".")})]
+            + [
+                b"K\x01",
+                text("a"),
+                b"]",
+                b"}",
+                b")",
+                b"(",
+                b"ctorch\nfloat32\n",
+                b"cbuiltins\nset\n",
+                b"ccollections\nOrderedDict\n",
+                TENSOR % b"FloatStorage",
+                b"\x85",
+                b"q\x01",
+                b"h\x01",
+                b"R",
+                b"b",
+                b"\x81",
+                b"u",
+                b"e",
+                b"a",
+                b"s",
+                b"t",
+            ]
+        ),
+        max_size=25,
+    )
+)
 def test_random_programs_are_read_or_refused(ops):
     with contextlib.suppress(RuntimeError, pickle.UnpicklingError):
         torch.load(archive(b"\x80\x04" + b"".join(ops) + b"."))

@@ -1,4 +1,5 @@
 """Every declared op has a kernel, an output rule, a derivative or a stated reason, and an oracle case."""
+
 from __future__ import annotations
 
 import importlib
@@ -17,7 +18,9 @@ for _op in OPS:
 
 
 def _differentiable_output(op) -> bool:
-    return any(r.startswith("Tensor") for r in op.schema.returns) and not (op.rule is not None and op.rule.out == "bool")
+    return any(r.startswith("Tensor") for r in op.schema.returns) and not (
+        op.rule is not None and op.rule.out == "bool"
+    )
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
@@ -27,7 +30,9 @@ def test_declared_ops_are_implemented(op):
     if composite:
         return
     if not op.writes and not op.is_view and op.schema.returns[0].startswith("Tensor"):
-        assert op.meta is not None or (op.rule is not None and op.rule.elementwise), "no output rule for the meta device"
+        assert op.meta is not None or (op.rule is not None and op.rule.elementwise), (
+            "no output rule for the meta device"
+        )
     takes_tensors = any(p.is_tensor for p in op.schema.params)
     if takes_tensors and _differentiable_output(op):
         assert op.derivative is not None or op.no_grad, "neither a derivative nor the reason why there is none"
@@ -52,5 +57,7 @@ def test_every_public_op_has_an_oracle_case():
 
 def _covered_by_syntax(words: set[str]) -> set[str]:
     """Ops that cases reach under another name: `linalg_inv` as torch.linalg.inv, operators, namespaced functions."""
-    stripped = {op.base for op in OPS for prefix in ("linalg_", "special_", "fft_") if op.base.removeprefix(prefix) in words}
+    stripped = {
+        op.base for op in OPS for prefix in ("linalg_", "special_", "fft_") if op.base.removeprefix(prefix) in words
+    }
     return stripped | {op.base for op in OPS if op.base.startswith("__") or op.base.startswith("_")}

@@ -1,4 +1,5 @@
 """DLPack: memory exchanged with numpy in both directions, without copies."""
+
 from __future__ import annotations
 
 import gc
@@ -9,10 +10,27 @@ import pytest
 
 import mindtorch_v2 as torch
 
-DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 LAYOUTS = {
-    "plain": lambda x: x, "transposed": lambda x: x.T, "rows": lambda x: x[1:], "columns": lambda x: x[:, 1::2], "scalar": lambda x: x[0, 0],
-    "empty": lambda x: x[:0], "row": lambda x: x[2],
+    "plain": lambda x: x,
+    "transposed": lambda x: x.T,
+    "rows": lambda x: x[1:],
+    "columns": lambda x: x[:, 1::2],
+    "scalar": lambda x: x[0, 0],
+    "empty": lambda x: x[:0],
+    "row": lambda x: x[2],
 }
 
 

@@ -1,4 +1,5 @@
 """`help()` has something to say about every public function, class and method."""
+
 from __future__ import annotations
 
 import inspect
@@ -7,8 +8,27 @@ import pytest
 
 import mindtorch_v2 as torch
 
-MODULES = ["", "fft", "linalg", "special", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "autograd", "autograd.functional",
-           "autograd.profiler", "profiler", "utils.data", "random", "serialization", "overrides", "npu"]
+MODULES = [
+    "",
+    "fft",
+    "linalg",
+    "special",
+    "nn",
+    "nn.functional",
+    "nn.init",
+    "nn.utils",
+    "optim",
+    "optim.lr_scheduler",
+    "autograd",
+    "autograd.functional",
+    "autograd.profiler",
+    "profiler",
+    "utils.data",
+    "random",
+    "serialization",
+    "overrides",
+    "npu",
+]
 
 
 def module(path: str) -> object:
@@ -32,7 +52,11 @@ def own(value: object) -> bool:
 def test_public_functions_and_classes_have_a_summary(path):
     found = module(path)
     public = {name: getattr(found, name) for name in dir(found) if not name.startswith("_")}
-    missing = [name for name, value in public.items() if callable(value) and own(value) and not summary(value).endswith((".", ":", "`"))]
+    missing = [
+        name
+        for name, value in public.items()
+        if callable(value) and own(value) and not summary(value).endswith((".", ":", "`"))
+    ]
     assert missing == []
 
 

@@ -1,4 +1,5 @@
 """Programs that import torch run on this package, unchanged."""
+
 from __future__ import annotations
 
 import os
@@ -18,7 +19,15 @@ SOURCES = pathlib.Path(mindtorch_v2.__file__).parents[1]
 
 def python(*arguments: str, path: str = str(SOURCES), **options) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": path}
-    return subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=120, **options)
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        **options,
+    )
 
 
 def run(program: str, folder: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -28,7 +37,8 @@ def run(program: str, folder: pathlib.Path, *arguments: str) -> subprocess.Compl
 
 
 def test_a_script_sees_this_package_as_torch(tmp_path):
-    done = run("""
+    done = run(
+        """
         import sys
         import importlib.metadata
         import importlib.util
@@ -46,12 +56,17 @@ def test_a_script_sees_this_package_as_torch(tmp_path):
         assert str(torch.float32) == "torch.float32" and __name__ == "__main__"
         print(sys.argv[1:], nn.Linear(2, 1)(torch.ones(3, 2)).shape)
         sys.exit(3)
-    """, tmp_path, "a", "-b")
+    """,
+        tmp_path,
+        "a",
+        "-b",
+    )
     assert (done.returncode, done.stdout, done.stderr) == (3, "['a', '-b'] torch.Size([3, 1])\n", "")
 
 
 def test_what_is_not_there_is_missing_as_usual(tmp_path):
-    done = run("""
+    done = run(
+        """
         import importlib.util
         import torch
         for name in ("torchvision", "triton", "torch_npu"):
@@ -61,13 +76,16 @@ def test_what_is_not_there_is_missing_as_usual(tmp_path):
             import torch.nothing_of_this_name
         except ModuleNotFoundError as error:
             print(error)
-    """, tmp_path)
+    """,
+        tmp_path,
+    )
     assert done.stdout == "No module named 'torch.nothing_of_this_name'\n", done.stderr
 
 
 def test_children_and_pickles(tmp_path):
     """Programs that the script starts find torch too, worker processes that import the script again, and pickles that name torch."""
-    done = run("""
+    done = run(
+        """
         import multiprocessing
         import pickle
         import subprocess
@@ -84,7 +102,9 @@ def test_children_and_pickles(tmp_path):
             worker.join()
             print(worker.exitcode)
             print(pickle.loads(b"ctorch.nn.modules.linear\\nLinear\\n.").__name__)
-    """, tmp_path)
+    """,
+        tmp_path,
+    )
     assert done.stdout.splitlines() == ["b'[1.0, 1.0]\\n'", "0", "Linear"], done.stderr
 
 
@@ -121,4 +141,7 @@ def test_the_shim_is_the_same_in_the_package_and_in_its_wheel():
     """The wheel called torch holds the file that programs started by the script find."""
     inside = (_door.SHIM_FOLDER / "torch" / "__init__.py").read_text()
     assert (ROOT / "packaging" / "torch-shim" / "torch" / "__init__.py").read_text() == inside
-    assert f'version = "{_door.COMPATIBLE_WITH}+mindtorch"' in (ROOT / "packaging" / "torch-shim" / "pyproject.toml").read_text()
+    assert (
+        f'version = "{_door.COMPATIBLE_WITH}+mindtorch"'
+        in (ROOT / "packaging" / "torch-shim" / "pyproject.toml").read_text()
+    )

@@ -1,4 +1,5 @@
 """The atomic writer: every file is whole, whoever writes it, however often, whatever was planted beside it."""
+
 from __future__ import annotations
 
 import contextlib
@@ -42,7 +43,8 @@ def umask(value: int):
         os.umask(before)
 
 
-# ---- permissions ------------------------------------------------------------------------------------------------------
+# ---- permissions
+# ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o755])
@@ -51,7 +53,7 @@ def test_a_replaced_file_passes_on_its_permissions(tmp_path, mode):
     (tmp_path / "f").chmod(mode)
     with atomic_file(tmp_path / "f") as out:
         (temporary,) = [name for name in os.listdir(tmp_path) if name != "f"]
-        assert stat.S_IMODE((tmp_path / temporary).stat().st_mode) == mode     # meanwhile nobody else can look either
+        assert stat.S_IMODE((tmp_path / temporary).stat().st_mode) == mode  # meanwhile nobody else can look either
         out.write(b"new")
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == mode and (tmp_path / "f").read_bytes() == b"new"
 
@@ -79,6 +81,7 @@ def test_a_group_that_cannot_be_kept_gets_no_more_than_everybody(tmp_path, monke
 
     def refuse(*_):
         raise PermissionError(errno.EPERM, "no")
+
     monkeypatch.setattr(os, "fchown", refuse)
     other = os.stat_result((found.st_mode, found.st_ino, found.st_dev, 1, found.st_uid, found.st_gid + 1, 3, 0, 0, 0))
     with open(tmp_path / "g", "wb") as file:
@@ -88,13 +91,18 @@ def test_a_group_that_cannot_be_kept_gets_no_more_than_everybody(tmp_path, monke
 
 def test_a_write_protected_file_is_not_replaced(tmp_path, monkeypatch):
     (tmp_path / "f").write_bytes(b"old")
-    monkeypatch.setattr(os, "access", lambda path, mode: False)     # root may write anything
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anything
     with pytest.raises(PermissionError) as caught:
         written(tmp_path / "f")
-    assert caught.value.filename == str(tmp_path / "f") and (tmp_path / "f").read_bytes() == b"old" and os.listdir(tmp_path) == ["f"]
+    assert (
+        caught.value.filename == str(tmp_path / "f")
+        and (tmp_path / "f").read_bytes() == b"old"
+        and os.listdir(tmp_path) == ["f"]
+    )
 
 
-# ---- links, devices, pipes --------------------------------------------------------------------------------------------
+# ---- links, devices, pipes
+# --------------------------------------------------------------------------------------------
 
 
 def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
@@ -108,7 +116,9 @@ def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
     assert (tmp_path / leftover_name()).is_symlink()
 
 
-@pytest.mark.parametrize("save", ["torch.save", "trace", "store", "stacks", "timeline", "page", "safetensors", "execution trace"])
+@pytest.mark.parametrize(
+    "save", ["torch.save", "trace", "store", "stacks", "timeline", "page", "safetensors", "execution trace"]
+)
 def test_everything_is_saved_in_this_way(tmp_path, save, monkeypatch):
     """No writer makes a file whose name follows from the path and the process."""
     target = tmp_path / {"trace": "f.json.gz", "page": "f.html"}.get(save, "f.json")
@@ -122,18 +132,28 @@ def test_everything_is_saved_in_this_way(tmp_path, save, monkeypatch):
         x @ x
     if save == "execution trace":
         from mindtorch_v2.profiler import ExecutionTraceObserver
+
         observer = ExecutionTraceObserver().register_callback(str(target))
         observer.start()
         x @ x
         observer.unregister_callback()
     else:
-        {"torch.save": lambda: torch.save(x, target), "trace": lambda: prof.export_chrome_trace(str(target)),
-         "store": lambda: prof.save(target), "stacks": lambda: prof.export_stacks(str(target), "self_cpu_time_total"),
-         "timeline": lambda: prof.export_memory_timeline(str(target), "cpu"), "page": lambda: prof.export_memory_timeline(str(target), "cpu"),
-         "safetensors": lambda: safetensors.save_file({"x": x}, target)}[save]()
+        {
+            "torch.save": lambda: torch.save(x, target),
+            "trace": lambda: prof.export_chrome_trace(str(target)),
+            "store": lambda: prof.save(target),
+            "stacks": lambda: prof.export_stacks(str(target), "self_cpu_time_total"),
+            "timeline": lambda: prof.export_memory_timeline(str(target), "cpu"),
+            "page": lambda: prof.export_memory_timeline(str(target), "cpu"),
+            "safetensors": lambda: safetensors.save_file({"x": x}, target),
+        }[save]()
     (name,) = seen
     assert name.startswith(f".{target.name}.") and len(name) == len(leftover_name(target.name))
-    assert target.read_bytes() != b"old" and stat.S_IMODE(target.stat().st_mode) == 0o600 and os.listdir(tmp_path) == [target.name]
+    assert (
+        target.read_bytes() != b"old"
+        and stat.S_IMODE(target.stat().st_mode) == 0o600
+        and os.listdir(tmp_path) == [target.name]
+    )
 
 
 def test_links_are_followed_as_open_does(tmp_path):
@@ -161,6 +181,7 @@ def test_a_directory_is_no_file(tmp_path, path):
 def _read_end(path, into: list) -> threading.Thread:
     def read() -> None:
         into.append(pathlib.Path(path).read_bytes())
+
     reader = threading.Thread(target=read)
     reader.start()
     return reader
@@ -171,9 +192,11 @@ def test_pipes_are_written_to(tmp_path):
     x = torch.arange(4.0)
     with profile() as prof:
         x + x
-    for save, check in ((lambda p: torch.save(x, p), lambda p: torch.load(p).tolist() == [0, 1, 2, 3]),
-                        (prof.save, lambda p: len(load(p).events()) == 1),
-                        (lambda p: prof.export_chrome_trace(str(p)), lambda p: len(load(p).events()) == 1)):
+    for save, check in (
+        (lambda p: torch.save(x, p), lambda p: torch.load(p).tolist() == [0, 1, 2, 3]),
+        (prof.save, lambda p: len(load(p).events()) == 1),
+        (lambda p: prof.export_chrome_trace(str(p)), lambda p: len(load(p).events()) == 1),
+    ):
         got: list[bytes] = []
         reader = _read_end(tmp_path / "pipe", got)
         save(tmp_path / "pipe")
@@ -185,15 +208,19 @@ def test_pipes_are_written_to(tmp_path):
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="needs /dev")
 @pytest.mark.parametrize("to_file", [False, True])
 def test_standard_output_is_written_to(tmp_path, to_file):
-    program = ("from mindtorch_v2._files import atomic_file\n"
-               "with atomic_file('/dev/stdout') as out: out.write(b'hello')")
+    program = "from mindtorch_v2._files import atomic_file\nwith atomic_file('/dev/stdout') as out: out.write(b'hello')"
     with open(tmp_path / "out", "wb") as out:
-        done = subprocess.run([sys.executable, "-c", program], stdout=out if to_file else subprocess.PIPE, check=True,
-                              env={**os.environ, "PYTHONPATH": SOURCE})
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            stdout=out if to_file else subprocess.PIPE,
+            check=True,
+            env={**os.environ, "PYTHONPATH": SOURCE},
+        )
     assert ((tmp_path / "out").read_bytes() if to_file else done.stdout) == b"hello" and os.listdir(tmp_path) == ["out"]
 
 
-# ---- many writers -----------------------------------------------------------------------------------------------------
+# ---- many writers
+# -----------------------------------------------------------------------------------------------------
 
 
 def _save_and_read(path: pathlib.Path, number: int, times: int) -> None:
@@ -213,11 +240,18 @@ def test_threads_that_save_to_one_path(tmp_path):
 
 
 def test_processes_that_save_to_one_path(tmp_path):
-    program = ("import pathlib, sys; from tests.mindtorch_v2.test_files import _save_and_read\n"
-               "_save_and_read(pathlib.Path(sys.argv[1]), int(sys.argv[2]), 20)")
+    program = (
+        "import pathlib, sys; from tests.mindtorch_v2.test_files import _save_and_read\n"
+        "_save_and_read(pathlib.Path(sys.argv[1]), int(sys.argv[2]), 20)"
+    )
     root = str(pathlib.Path(__file__).parents[2])
-    running = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "f.pt"), str(i)],
-                                env={**os.environ, "PYTHONPATH": os.pathsep.join([SOURCE, root])}) for i in range(2)]
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(tmp_path / "f.pt"), str(i)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([SOURCE, root])},
+        )
+        for i in range(2)
+    ]
     assert [process.wait() for process in running] == [0, 0] and os.listdir(tmp_path) == ["f.pt"]
 
 
@@ -230,7 +264,8 @@ def test_the_last_to_finish_wins(tmp_path):
     assert (tmp_path / "f").read_bytes() == b"first" and os.listdir(tmp_path) == ["f"]
 
 
-# ---- leftovers --------------------------------------------------------------------------------------------------------
+# ---- leftovers
+# --------------------------------------------------------------------------------------------------------
 
 _HALF = """
 import os, sys
@@ -245,8 +280,12 @@ with atomic_file(sys.argv[1]) as out:
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_leftovers_of_a_killed_process_go_with_the_next_write(tmp_path, how):
-    process = subprocess.Popen([sys.executable, "-c", _HALF, str(tmp_path / "f")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               env={**os.environ, "PYTHONPATH": SOURCE})
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HALF, str(tmp_path / "f")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+    )
     assert process.stdin is not None and process.stdout is not None and process.stdout.readline() == b"written\n"
     written(tmp_path / "f", b"while it lives")
     (alive,) = [name for name in os.listdir(tmp_path) if name != "f"]
@@ -262,7 +301,13 @@ def test_leftovers_of_a_killed_process_go_with_the_next_write(tmp_path, how):
 
 
 def test_only_own_names_and_plain_files_are_leftovers(tmp_path):
-    kept = [".f.1234.tmp", f".f.{'0' * 31}.mttmp", f".g.{'0' * 32}.mttmp", f".f.{'z' * 32}.mttmp", f"f.{'0' * 32}.mttmp"]
+    kept = [
+        ".f.1234.tmp",
+        f".f.{'0' * 31}.mttmp",
+        f".g.{'0' * 32}.mttmp",
+        f".f.{'z' * 32}.mttmp",
+        f"f.{'0' * 32}.mttmp",
+    ]
     for name in kept:
         (tmp_path / name).write_bytes(b"")
     (tmp_path / f".f.{'1' * 32}.mttmp").mkdir()
@@ -281,6 +326,7 @@ def test_a_writer_whose_new_file_was_taken_for_a_leftover_makes_another(tmp_path
             removed.extend(os.listdir(tmp_path))
             os.unlink(tmp_path / removed[0])
         lock(handle, how)
+
     monkeypatch.setattr(_files.fcntl, "flock", remove_first)
     written(tmp_path / "f")
     assert len(removed) == 1 and os.listdir(tmp_path) == ["f"] and (tmp_path / "f").read_bytes() == b"new"
@@ -289,6 +335,7 @@ def test_a_writer_whose_new_file_was_taken_for_a_leftover_makes_another(tmp_path
 def test_without_locks_files_are_written_and_nothing_is_removed(tmp_path, monkeypatch):
     def refuse(handle: int, how: int) -> None:
         raise OSError(errno.ENOLCK, "no locks available")
+
     (tmp_path / leftover_name()).write_bytes(b"")
     monkeypatch.setattr(_files.fcntl, "flock", refuse)
     written(tmp_path / "f")
@@ -320,6 +367,7 @@ def test_errors_of_the_system_name_the_path(tmp_path, monkeypatch):
 
     def full(handle: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
+
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError) as caught:
         torch.save([1], tmp_path / "f")

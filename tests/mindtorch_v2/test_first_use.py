@@ -1,4 +1,5 @@
 """Ops may be used for the first time by several threads at once."""
+
 from __future__ import annotations
 
 import os

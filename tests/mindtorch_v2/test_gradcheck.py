@@ -1,8 +1,10 @@
 """First and second derivatives against finite differences, in float64, over the whole op table.
 
 Every oracle case that PyTorch differentiates is run again with float64 inputs and compared by random projections of its
-Jacobians; `test_every_derivative_is_reached` shows that these cases, with the few samples below, use every derivative row.
+Jacobians; `test_every_derivative_is_reached` shows that these cases, with the few samples below, use every
+derivative row.
 """
+
 from __future__ import annotations
 
 import json
@@ -35,32 +37,68 @@ SAMPLES = [
     Case("zeta_number", "torch.special.zeta(3.0, a)", a=In((3,), D, 0.5, 2)),
     Case("soft_margin", "F.soft_margin_loss(a, y)", a=In((2, 3), D), y=In((2, 3), D, 0.5, 1, grad=False)),
     Case("squeeze_dims_inplace", "b = a * a; b.squeeze_((0, 2)); b * a[0, :, 0]", a=In((1, 3, 1), D)),
-    Case("_convolution", "aten._convolution(a, w, None, (1,), (1,), (1,), False, (0,), 1, False, False, False, False)",
-         a=In((1, 2, 4), D), w=In((2, 2, 3), D)),
-    Case("slow_conv_transpose2d", "aten.slow_conv_transpose2d(a, w, (2, 2), b, (1, 1), (0, 0), (0, 0), (1, 1))",
-         a=In((1, 1, 2, 3), D), w=In((1, 2, 2, 2), D), b=In((2,), D)),
-    Case("slow_conv_transpose3d", "aten.slow_conv_transpose3d(a, w, (2, 1, 2), None, (1, 1, 1), (0, 0, 0), (0, 0, 0), (1, 1, 1))",
-         a=In((1, 1, 2, 1, 2), D), w=In((1, 2, 2, 1, 2), D)),
-    Case("mkldnn_rnn_layer", "aten.mkldnn_rnn_layer(a, w, v, b, c, h, k, False, [], 2, 2, 1, True, False, False, True)[:3]",
-         a=In((2, 1, 3), D), w=In((8, 3), D), v=In((8, 2), D), b=In((8,), D), c=In((8,), D), h=In((1, 2), D), k=In((1, 2), D)),
+    Case(
+        "_convolution",
+        "aten._convolution(a, w, None, (1,), (1,), (1,), False, (0,), 1, False, False, False, False)",
+        a=In((1, 2, 4), D),
+        w=In((2, 2, 3), D),
+    ),
+    Case(
+        "slow_conv_transpose2d",
+        "aten.slow_conv_transpose2d(a, w, (2, 2), b, (1, 1), (0, 0), (0, 0), (1, 1))",
+        a=In((1, 1, 2, 3), D),
+        w=In((1, 2, 2, 2), D),
+        b=In((2,), D),
+    ),
+    Case(
+        "slow_conv_transpose3d",
+        "aten.slow_conv_transpose3d(a, w, (2, 1, 2), None, (1, 1, 1), (0, 0, 0), (0, 0, 0), (1, 1, 1))",
+        a=In((1, 1, 2, 1, 2), D),
+        w=In((1, 2, 2, 1, 2), D),
+    ),
+    Case(
+        "mkldnn_rnn_layer",
+        "aten.mkldnn_rnn_layer(a, w, v, b, c, h, k, False, [], 2, 2, 1, True, False, False, True)[:3]",
+        a=In((2, 1, 3), D),
+        w=In((8, 3), D),
+        v=In((8, 2), D),
+        b=In((8,), D),
+        c=In((8,), D),
+        h=In((1, 2), D),
+        k=In((1, 2), D),
+    ),
     Case("lstm", "torch.manual_seed(0); m = torch.nn.LSTM(2, 3, 2, bidirectional=True); m(a)[0]", a=In((3, 2, 2), D)),
     Case("inplace_chain", "b = a * 2; b.mul_(a); b.sub_(a); b.exp_()", a=In((3,), D)),
     Case("inplace_through_view", "b = a * 2; b[1:].mul_(a[:2]).sin_(); b * a", a=In((3,), D)),
     Case("inplace_view_of_transposed", "b = a.t() * 2; b[0].mul_(b[1]); b.pow(2)", a=In((2, 3), D)),
     Case("inplace_through_view_of_view", "b = a * 1; b.t()[1:, 0].mul_(3).add_(a[0, 0]); b.sin()", a=In((2, 3), D)),
     Case("view_after_write_to_base", "b = a * 1; v = b[0]; b.mul_(a); v * v", a=In((2, 3), D)),
-    Case("overlapping_view_after_write", "b = a * 1; v = b.expand(2, 3); u = b.unfold(0, 2, 1); b.mul_(a); (v * v, u.sin())", a=In((3,), D)),
-    Case("inplace_on_complex_parts", "b = a * 1; b.real.mul_(a.imag); b.imag[1:].pow_(2); b * a", a=In((3,), "complex128")),
+    Case(
+        "overlapping_view_after_write",
+        "b = a * 1; v = b.expand(2, 3); u = b.unfold(0, 2, 1); b.mul_(a); (v * v, u.sin())",
+        a=In((3,), D),
+    ),
+    Case(
+        "inplace_on_complex_parts",
+        "b = a * 1; b.real.mul_(a.imag); b.imag[1:].pow_(2); b * a",
+        a=In((3,), "complex128"),
+    ),
     Case("inplace_as_complex", "b = a * 1; torch.view_as_complex(b).mul_(2j); b * a", a=In((3, 2), D)),
     Case("inplace_on_gaps", "b = a * 1; b[:, ::2].t()[1:].mul_(a[0, 0]); b.pow(3)", a=In((3, 5), D)),
     Case("copy_into_view", "b = a * 1; b[:, 1] = a[:, 0] ** 2; b * a", a=In((2, 3), D)),
     Case("masked_write", "b = a * 1; b[m] = a[0, 0]; b * a", a=In((2, 3), D), m=In((2, 3), "bool")),
-    Case("index_write_repeated", "b = a * 1; b.index_put_((i,), a[:3] ** 2, accumulate=True); b.sin()", a=In((4,), D),
-         i=In((3,), "int64", values=[1, 1, 2])),
+    Case(
+        "index_write_repeated",
+        "b = a * 1; b.index_put_((i,), a[:3] ** 2, accumulate=True); b.sin()",
+        a=In((4,), D),
+        i=In((3,), "int64", values=[1, 1, 2]),
+    ),
 ]
 
 # PyTorch differentiates these once: the second pass says that it cannot go on.
-NOT_TWICE = re.compile(r"\bcdist|\bpdist|scaled_dot_product_attention|multi_margin|multilabel_margin|ctc_loss|embedding_bag")
+NOT_TWICE = re.compile(
+    r"\bcdist|\bpdist|scaled_dot_product_attention|multi_margin|multilabel_margin|ctc_loss|embedding_bag"
+)
 # The gradient is not the derivative of what is computed, in PyTorch neither.
 NO_DERIVATIVE = {
     "indexing-embedding_pad": "rows of the padding index get no gradient",
@@ -75,18 +113,49 @@ NO_DERIVATIVE = {
     "random-normal_both": "what is drawn counts as constant",
     "elementwise-power_negative_base": "the result is not a number",
     "distributions-OneHotStraightThrough_rsample": "the hard form passes the soft form's gradient",
-    **{f"distributions-{name}_rsample": "which draws are rejected jumps with the parameters, and the gradient leaves that out; test_draws.py proves it"
-       for name in ("Beta", "Chi2", "Dirichlet", "FisherSnedecor", "Gamma", "InverseGamma", "StudentT")},
-    "distributions-standard_gamma": "which draws are rejected jumps with the parameters, and the gradient leaves that out; test_draws.py proves it",
-    "distributions-LKJCholesky_log_prob": "the value is drawn with the same parameters, and what is drawn counts as constant",
-    "distributions-Wishart_log_prob": "the value is drawn with the same parameters, and what is drawn counts as constant",
+    **{
+        f"distributions-{name}_rsample": "which draws are rejected jumps with the parameters, and the gradient "
+        "leaves that out; test_draws.py proves it"
+        for name in ("Beta", "Chi2", "Dirichlet", "FisherSnedecor", "Gamma", "InverseGamma", "StudentT")
+    },
+    "distributions-standard_gamma": "which draws are rejected jumps with the parameters, and the gradient leaves "
+    "that out; test_draws.py proves it",
+    "distributions-LKJCholesky_log_prob": "the value is drawn with the same parameters, and what is drawn counts as "
+    "constant",
+    "distributions-Wishart_log_prob": "the value is drawn with the same parameters, and what is drawn counts as "
+    "constant",
 }
 # Rows that say that PyTorch has no derivative, or whose gradient is zero because the result is drawn, not computed.
-REFUSED = {"floor_divide", "heaviside", "remainder.Scalar_Tensor", "scatter.reduce", "scatter.value_reduce", "_unique2", "unique_dim",
-           "unique_consecutive", "bincount", "bernoulli.p", "geqrf", "linalg_ldl_factor_ex", "linalg_ldl_solve", "special_zeta.other_scalar",
-           *(f"special_{name}" for name in (*special.NOT_DIFFERENTIATED, *special.NOT_DIFFERENTIATED_X, *special.POLYNOMIALS))}
-DRAWN = {"cauchy_", "geometric_", "log_normal_", "random_", "random_.to", "random_.from", "exponential_", "uniform_", "normal_", "binomial",
-         "_sample_dirichlet"}
+REFUSED = {
+    "floor_divide",
+    "heaviside",
+    "remainder.Scalar_Tensor",
+    "scatter.reduce",
+    "scatter.value_reduce",
+    "_unique2",
+    "unique_dim",
+    "unique_consecutive",
+    "bincount",
+    "bernoulli.p",
+    "geqrf",
+    "linalg_ldl_factor_ex",
+    "linalg_ldl_solve",
+    "special_zeta.other_scalar",
+    *(f"special_{name}" for name in (*special.NOT_DIFFERENTIATED, *special.NOT_DIFFERENTIATED_X, *special.POLYNOMIALS)),
+}
+DRAWN = {
+    "cauchy_",
+    "geometric_",
+    "log_normal_",
+    "random_",
+    "random_.to",
+    "random_.from",
+    "exponential_",
+    "uniform_",
+    "normal_",
+    "binomial",
+    "_sample_dirichlet",
+}
 # What a case must not contain: types that float64 inputs do not have, and its own backward passes.
 _NOT_A_NUMBER = re.compile("NaN|Infinity")
 _UNFIT = re.compile(r"float32|float16|\bhalf\b|\.float\(\)|backward|\.grad\b|no_grad|requires_grad|complex64|cfloat")
@@ -94,9 +163,14 @@ _UNFIT = re.compile(r"float32|float16|\bhalf\b|\.float\(\)|backward|\.grad\b|no_
 
 def _fits(case: Case, answer: dict[str, Any]) -> bool:
     floating = [s for s in case.inputs.values() if s.dtype.startswith(("float", "complex"))]
-    return (case.grad and any(answer.get("grads", {}).values()) and not _UNFIT.search(case.code)
-            and all(s.values is None for s in floating)  # chosen values sit at kinks
-            and sum(int(np.prod(s.shape)) for s in floating) <= 2000 and not _NOT_A_NUMBER.search(json.dumps(answer)))
+    return (
+        case.grad
+        and any(answer.get("grads", {}).values())
+        and not _UNFIT.search(case.code)
+        and all(s.values is None for s in floating)  # chosen values sit at kinks
+        and sum(int(np.prod(s.shape)) for s in floating) <= 2000
+        and not _NOT_A_NUMBER.search(json.dumps(answer))
+    )
 
 
 CASES = [(f"sample-{c.id}", c) for c in SAMPLES]
@@ -112,6 +186,7 @@ def _function_of(case: Case) -> tuple[Any, list[Any]]:
         fresh = {n: t if t.requires_grad else t.clone() for n, t in names.items()}
         fresh.update(zip(wanted, values), aten=aten)
         return [t for t in replay.tensors_in(torch, replay.run(torch, case, fresh)) if t.requires_grad]
+
     return function, [names[n] for n in wanted]
 
 
@@ -172,10 +247,17 @@ def test_all_elements_of_the_jacobians(name: str, case: Case) -> None:
 
 
 REFUSALS = {
-    "floor_divide": "torch.floor_divide(a, 2.0)", "heaviside": "torch.heaviside(a, a)", "remainder": "torch.remainder(2.0, a)",
-    "scatter": "a.scatter(0, torch.tensor([0]), a, reduce='add')", "bincount": "torch.bincount(torch.tensor([0, 1, 1]), a)",
-    "bernoulli": "torch.bernoulli(a, 0.5)", "_unique2": "torch.unique(a)", "unique_dim": "torch.unique(a, dim=0)",
-    "unique_consecutive": "torch.unique_consecutive(a)", "geqrf": "torch.geqrf(a[None])[0]", "special_bessel_j0": "torch.special.bessel_j0(a)",
+    "floor_divide": "torch.floor_divide(a, 2.0)",
+    "heaviside": "torch.heaviside(a, a)",
+    "remainder": "torch.remainder(2.0, a)",
+    "scatter": "a.scatter(0, torch.tensor([0]), a, reduce='add')",
+    "bincount": "torch.bincount(torch.tensor([0, 1, 1]), a)",
+    "bernoulli": "torch.bernoulli(a, 0.5)",
+    "_unique2": "torch.unique(a)",
+    "unique_dim": "torch.unique(a, dim=0)",
+    "unique_consecutive": "torch.unique_consecutive(a)",
+    "geqrf": "torch.geqrf(a[None])[0]",
+    "special_bessel_j0": "torch.special.bessel_j0(a)",
     "special_legendre_polynomial_p": "torch.special.legendre_polynomial_p(a, 2)",
 }
 
@@ -189,7 +271,8 @@ def test_what_cannot_be_differentiated_says_so(name: str) -> None:
         out.sum().backward()
 
 
-# --- gradcheck itself ---------------------------------------------------------------------------------------------------
+# --- gradcheck itself
+# ---------------------------------------------------------------------------------------------------
 class _Wrong(torch.autograd.Function):
     """x * x with a gradient that is off by the given factor."""
 
@@ -238,6 +321,7 @@ def test_a_gradient_that_changes_is_found() -> None:
         def backward(ctx: Any, g: Any) -> Any:
             count[0] += 1
             return g * (1 + 1e-7 * count[0])
+
     x = torch.randn(2, dtype=torch.float64, requires_grad=True)
     with pytest.raises(GradcheckError, match="not reentrant"):
         gradcheck(Drifting.apply, x)

@@ -1,4 +1,5 @@
 """Ctrl-C may come at any moment: what follows must work as if nothing had been."""
+
 from __future__ import annotations
 
 import importlib
@@ -21,10 +22,16 @@ from .interrupts import PACKAGE, Interrupt, assert_nothing_is_left, interrupted
 FLAGS = {
     "plain": {},
     "stacks": {"with_stack": True, "experimental_config": _ExperimentalConfig(record_python_gc_info=True)},
-    "everything": {"with_stack": True, "record_shapes": True, "profile_memory": True, "with_modules": True, "with_flops": True,
-                   "experimental_config": _ExperimentalConfig(profile_all_threads=True, record_python_gc_info=True)},
+    "everything": {
+        "with_stack": True,
+        "record_shapes": True,
+        "profile_memory": True,
+        "with_modules": True,
+        "with_flops": True,
+        "experimental_config": _ExperimentalConfig(profile_all_threads=True, record_python_gc_info=True),
+    },
 }
-MOST = 20000    # moments; more than any of these operations has
+MOST = 20000  # moments; more than any of these operations has
 
 
 def _every_moment(run, apart=1):
@@ -46,13 +53,14 @@ def test_start(flags):
     def run(moment):
         prof, begun = profile(**flags), []
         came = interrupted(moment, lambda: begun.append(prof.start()))
-        if begun:               # an interrupt in a finaliser, or in what the native part asks of Python, may be dropped
+        if begun:  # an interrupt in a finaliser, or in what the native part asks of Python, may be dropped
             prof.stop()
         assert_nothing_is_left()
         if prof._running or prof._is_moving:
-            prof.stop()         # by somebody who does not know how far it came
+            prof.stop()  # by somebody who does not know how far it came
             assert_nothing_is_left()
         return came
+
     assert _every_moment(run) > 50
 
 
@@ -68,6 +76,7 @@ def test_stop_ends_the_recording_and_a_second_one_gives_the_results(flags):
         assert_nothing_is_left()
         assert "aten::add" in [e.name for e in prof.events()]
         return came
+
     assert _every_moment(run, 1 if native is not None or not flags else 11) > 50
 
 
@@ -90,7 +99,9 @@ def test_steps_of_a_schedule():
     ready = []
 
     def run(moment):
-        prof = profile(schedule=schedule(wait=1, warmup=1, active=1, repeat=2), on_trace_ready=lambda p: ready.append(p.step_num))
+        prof = profile(
+            schedule=schedule(wait=1, warmup=1, active=1, repeat=2), on_trace_ready=lambda p: ready.append(p.step_num)
+        )
         prof.start()
 
         def steps():
@@ -102,6 +113,7 @@ def test_steps_of_a_schedule():
         assert_nothing_is_left()
         prof.stop()
         return came
+
     assert _every_moment(run) > 200
     assert set(ready) <= {2, 3, 4}
 
@@ -130,10 +142,12 @@ def test_an_execution_trace(tmp_path):
         came = interrupted(moment, block)
         assert_nothing_is_left()
         return came
+
     assert _every_moment(run, 7) > 100
 
 
-# --- gradients, optimizers, modes -----------------------------------------------------------------------------------------
+# --- gradients, optimizers, modes
+# -----------------------------------------------------------------------------------------
 def _model():
     layer = torch.nn.Linear(3, 2)
     return layer, torch.ones(4, 3, requires_grad=True)
@@ -145,6 +159,7 @@ def _closure(optimizer, layer, x):
         loss = layer(x).pow(2).mean()
         loss.backward()
         return loss
+
     return evaluate
 
 
@@ -177,7 +192,10 @@ def inferred(x):
 
 def _optimizers():
     layer, x = _model()
-    made = {"SGD": torch.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9), "Adam": torch.optim.Adam(layer.parameters())}
+    made = {
+        "SGD": torch.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9),
+        "Adam": torch.optim.Adam(layer.parameters()),
+    }
     for optimizer in made.values():
         yield lambda o=optimizer: o.step(_closure(o, layer, x))
         yield lambda o=optimizer: o.zero_grad(set_to_none=False)
@@ -193,7 +211,10 @@ def _operations():
     yield "a generator without grad", lambda: list(generator_without_grad(x))
     yield "inference mode", lambda: inferred(x)
     yield "checkpoint", lambda: checkpoint(layer, x, use_reentrant=False, preserve_rng_state=False).sum().backward()
-    yield "checkpoint, re-entering", lambda: checkpoint(layer, x, use_reentrant=True, preserve_rng_state=False).sum().backward()
+    yield (
+        "checkpoint, re-entering",
+        lambda: checkpoint(layer, x, use_reentrant=True, preserve_rng_state=False).sum().backward(),
+    )
     yield "clip_grad_norm_", lambda: torch.nn.utils.clip_grad_norm_(layer.parameters(), 1.0)
     for i, run in enumerate(_optimizers()):
         yield f"optimizer {i}", run
@@ -220,15 +241,16 @@ def test_operations(name, observed):
         assert_nothing_is_left()
         return came
 
-    long = 31 if "L-BFGS" in name else 1      # it calls the closure several times
+    long = 31 if "L-BFGS" in name else 1  # it calls the closure several times
     _every_moment(run, long * (1 if native is not None and not observed else 5))
     operation()
 
 
 @pytest.mark.parametrize("reenters", [False, True])
 def test_a_checkpoint_leaves_the_generator_where_it_was(reenters):
-    """The backward pass runs the function again with the random numbers of the first time; afterwards those that come next are the same
-    as without it, also where it was interrupted."""
+    """The backward pass runs the function again with the random numbers of the first time; afterwards those that
+    come next are the same as without it, also where it was interrupted.
+    """
     x = torch.ones(4, 3, requires_grad=True)
 
     def drop(x):
@@ -257,17 +279,20 @@ def test_operations_at_every_instruction(name):
         came = interrupted(moment, operation, opcodes=True)
         assert_nothing_is_left()
         return came
-    _every_moment(run, 29)      # a different place in each line
+
+    _every_moment(run, 29)  # a different place in each line
 
 
-# --- real signals ---------------------------------------------------------------------------------------------------------
+# --- real signals
+# ---------------------------------------------------------------------------------------------------------
 def _hammered(operation, delay, times):
     """Runs an operation with so many signals in a row, the first after `delay` seconds."""
     left = times
 
     def handler(number, frame):
         nonlocal left
-        if left and frame is not None and frame.f_code.co_filename.startswith(PACKAGE):     # the test itself is left alone
+        # the test itself is left alone
+        if left and frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
             left -= 1
             raise Interrupt
 
@@ -282,12 +307,15 @@ def _hammered(operation, delay, times):
         signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.skipif(native is None, reason="the twin is Python: a second interrupt may come while it puts right what the first left")
+@pytest.mark.skipif(
+    native is None, reason="the twin is Python: a second interrupt may come while it puts right what the first left"
+)
 @pytest.mark.parametrize("times", [1, 3])
 def test_signals_in_a_row(times):
     operation = dict(_operations())["backward"]
     for i in range(150):
-        prof = profile()        # without stacks: with them the calls of the handler, and of this test, are traced and interrupted too
+        # without stacks: with them the calls of the handler, and of this test, are traced and interrupted too
+        prof = profile()
 
         def work(prof=prof):
             prof.start()
@@ -300,7 +328,8 @@ def test_signals_in_a_row(times):
         assert_nothing_is_left()
 
 
-# --- what is loaded when first used -------------------------------------------------------------------------------------------
+# --- what is loaded when first used
+# -------------------------------------------------------------------------------------------
 FIRST_USE = """
 import signal, sys, threading
 import mindtorch_v2 as torch
@@ -335,8 +364,13 @@ assert all(abs(a - 55.0) < 1e-4 and b and c == [1.0, 2.0, 3.0] for a, b, c in re
 @pytest.mark.parametrize("delay", [0.001, 0.005, 0.02, 0.04])
 def test_operators_in_a_signal_handler_while_they_are_loaded_for_the_first_time(program, delay):
     env = {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parents[2] / "src")}
-    done = subprocess.run([sys.executable, "-W", "ignore:mindtorch_v2 runs", "-c", FIRST_USE, program, str(delay)], env=env,
-                          capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore:mindtorch_v2 runs", "-c", FIRST_USE, program, str(delay)],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 

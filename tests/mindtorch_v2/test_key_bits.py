@@ -1,4 +1,5 @@
 """Key bits stand in `_keys` once: everybody uses them by name, and C has the same numbers."""
+
 from __future__ import annotations
 
 import ast
@@ -14,7 +15,10 @@ from mindtorch_v2 import _keys, _native
 ROOT = pathlib.Path(mindtorch_v2.__file__).parent
 BITS = {name: value for name, value in vars(_keys).items() if name.isupper() and isinstance(value, int)}
 WORDS = {"_keys", "keys", "key", "_mode"}
-WORTH_PARSING = re.compile(rf"^.*\b(?:{'|'.join(WORDS)})\b.*[1-9].*$|^.*[1-9].*\b(?:{'|'.join(WORDS)})\b.*$|^_?(?:{'|'.join(BITS)}) *=", re.MULTILINE)
+WORTH_PARSING = re.compile(
+    rf"^.*\b(?:{'|'.join(WORDS)})\b.*[1-9].*$|^.*[1-9].*\b(?:{'|'.join(WORDS)})\b.*$|^_?(?:{'|'.join(BITS)}) *=",
+    re.MULTILINE,
+)
 IN_TEXT = re.compile(r"\b_(keys|mode)\b\)? *(&|\||==|!=|=|&=|\|=) *~?\(?(0x)?[1-9]")
 
 
@@ -44,34 +48,61 @@ def _bare_bits(tree: ast.AST) -> Iterator[int]:
             pairs = [(node.left, side) for side in node.comparators]
         elif isinstance(node, ast.Assign):
             pairs = [(target, node.value) for target in node.targets]
-            pairs += [pair for target in node.targets if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
-                      for pair in zip(target.elts, node.value.elts)]
+            pairs += [
+                pair
+                for target in node.targets
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+                for pair in zip(target.elts, node.value.elts)
+            ]
         elif isinstance(node, ast.AnnAssign):
             pairs = [(node.target, node.value)]
         elif isinstance(node, ast.keyword):
             pairs = [(ast.Name(node.arg or ""), node.value)]
         elif isinstance(node, ast.arguments):
             named = [*node.posonlyargs, *node.args]
-            pairs = [(ast.Name(a.arg), d) for a, d in zip(named[len(named) - len(node.defaults):], node.defaults)]
+            pairs = [(ast.Name(a.arg), d) for a, d in zip(named[len(named) - len(node.defaults) :], node.defaults)]
             pairs += [(ast.Name(a.arg), d) for a, d in zip(node.kwonlyargs, node.kw_defaults)]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and IN_TEXT.search(node.value):
             yield node.lineno
         if any(_is_word(word) and _is_number(number) for word, number in pairs):
             yield getattr(node, "lineno", getattr(pairs[0][1], "lineno", 0))
-    for node in getattr(tree, "body", []):      # a copy of a bit
-        if isinstance(node, ast.Assign) and _is_number(node.value) and any(getattr(t, "id", "").lstrip("_") in BITS for t in node.targets):
+    for node in getattr(tree, "body", []):  # a copy of a bit
+        if (
+            isinstance(node, ast.Assign)
+            and _is_number(node.value)
+            and any(getattr(t, "id", "").lstrip("_") in BITS for t in node.targets)
+        ):
             yield node.lineno
 
 
 def test_bits_are_used_by_name_only() -> None:
-    wrong = [f"{path.relative_to(ROOT)}:{line}" for path in sorted(ROOT.rglob("*.py")) if path.name != "_keys.py"
-             if WORTH_PARSING.search(text := path.read_text()) for line in _bare_bits(ast.parse(text))]
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in sorted(ROOT.rglob("*.py"))
+        if path.name != "_keys.py"
+        if WORTH_PARSING.search(text := path.read_text())
+        for line in _bare_bits(ast.parse(text))
+    ]
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("code", ["x._keys & 7", "1 | _mode", "t._keys = 9", "(keys | mode) & 8", "SPACE['_mode'] & 64", "GRAD = 8",
-                                  "add('if _keys & 512:')", "add(f'{n} if (_keys & 0x67) == 1')", "wrap(x, key=4)", "def f(key: int = 1): ...",
-                                  "a, b._keys = x, 1", "keys &= ~16"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x._keys & 7",
+        "1 | _mode",
+        "t._keys = 9",
+        "(keys | mode) & 8",
+        "SPACE['_mode'] & 64",
+        "GRAD = 8",
+        "add('if _keys & 512:')",
+        "add(f'{n} if (_keys & 0x67) == 1')",
+        "wrap(x, key=4)",
+        "def f(key: int = 1): ...",
+        "a, b._keys = x, 1",
+        "keys &= ~16",
+    ],
+)
 def test_a_bare_bit_is_seen(code: str) -> None:
     assert WORTH_PARSING.search(code) and list(_bare_bits(ast.parse(code)))
 

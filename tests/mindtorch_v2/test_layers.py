@@ -1,4 +1,5 @@
 """The tree is the pipeline: a layer imports only what stands before it."""
+
 from __future__ import annotations
 
 import ast
@@ -7,15 +8,31 @@ import pathlib
 import mindtorch_v2
 
 ROOT = pathlib.Path(mindtorch_v2.__file__).parent
-VALUES = ["_native", "_files", "_errors", "_dtype", "_keys", "_accelerators", "_device", "_shape", "_observer", "_storage", "_op_methods",
-          "_tensor", "_owners", "_guarded", "_quiet"]     # _op_methods is a stub: type checkers alone import it
+VALUES = [
+    "_native",
+    "_files",
+    "_errors",
+    "_dtype",
+    "_keys",
+    "_accelerators",
+    "_device",
+    "_shape",
+    "_observer",
+    "_storage",
+    "_op_methods",
+    "_tensor",
+    "_owners",
+    "_guarded",
+    "_quiet",
+]  # _op_methods is a stub: type checkers alone import it
 ORDER = [*VALUES, "_ops", "_dispatch", "_autograd", "_backends", "_python"]
 # What looks up from inside a function, when it is called: nothing may be added here.
 LOOKS_UP = {
-    ("_dispatch/bind.py", "_python"),                  # pin_memory=True
-    ("_autograd/derivatives/rnn.py", "_backends"),        # a layer that must be differentiable again is run step by step
-    ("_backends/composite/rnn.py", "_python"),            # torch.tensor
-    ("_python/tensor_methods.py", "autograd"),            # Tensor.backward with arguments
+    ("_dispatch/bind.py", "_python"),  # pin_memory=True
+    # a layer that must be differentiable again is run step by step
+    ("_autograd/derivatives/rnn.py", "_backends"),
+    ("_backends/composite/rnn.py", "_python"),  # torch.tensor
+    ("_python/tensor_methods.py", "autograd"),  # Tensor.backward with arguments
 }
 
 
@@ -25,7 +42,7 @@ def _imports(path: pathlib.Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level:
-            base = package[:-node.level] if path.name != "__init__.py" else package[:len(package) - node.level]
+            base = package[: -node.level] if path.name != "__init__.py" else package[: len(package) - node.level]
             full = [*base, *(node.module.split(".") if node.module else [])]
             found |= {full[1]} if len(full) > 1 else {a.name for a in node.names}
     return found
@@ -37,7 +54,7 @@ def _looks_up() -> set[tuple[str, str]]:
     for path in ROOT.rglob("*.py"):
         layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
         if layer in ORDER:
-            allowed = ORDER[:ORDER.index(layer) + 1]
+            allowed = ORDER[: ORDER.index(layer) + 1]
             found |= {(str(path.relative_to(ROOT)), name) for name in _imports(path) if name not in allowed}
     return found
 
@@ -56,16 +73,28 @@ def test_the_observer_slot_imports_nothing_of_the_package():
 
 
 def test_gradients_are_switched_off_only_where_that_is_certain_to_be_undone():
-    """`set_grad` beside `modes` and the user's own switch could be interrupted before it is undone: `call_with_grad` cannot."""
+    """`set_grad` beside `modes` and the user's own switch could be interrupted before it is undone: `call_with_grad`
+    cannot.
+    """
     users = {path.name for path in ROOT.rglob("*.py") if "modes.set_grad(" in path.read_text()}
     assert users == {"grad_mode.py"}
 
 
-# The profiler's rooms: each imports itself and what stands before it. Modules that carry PyTorch's names belong to the room named here.
+# The profiler's rooms: each imports itself and what stands before it. Modules that carry PyTorch's names belong to the
+# room named here.
 ROOMS = ["record", "store", "load", "analysis", "export", "report", "results", "profiler", "cli"]
-ROOM_OF_MODULE = {"itt": "record", "record_function": "record", "schedule": "record", "_memory_profiler": "results",
-                  "_pattern_matcher": "results", "_utils": "results", "profiler": "profiler", "__init__": "profiler",
-                  "__main__": "cli", "pytest_plugin": "cli"}
+ROOM_OF_MODULE = {
+    "itt": "record",
+    "record_function": "record",
+    "schedule": "record",
+    "_memory_profiler": "results",
+    "_pattern_matcher": "results",
+    "_utils": "results",
+    "profiler": "profiler",
+    "__init__": "profiler",
+    "__main__": "cli",
+    "pytest_plugin": "cli",
+}
 
 
 def _room(parts: tuple[str, ...]) -> str:
@@ -74,18 +103,23 @@ def _room(parts: tuple[str, ...]) -> str:
 
 
 def _imported_from_the_profiler(path: pathlib.Path):
-    """What a module of the profiler imports from the profiler, as paths below profiler/: at module level and inside functions.
-    Imports that only type checkers see do not count."""
+    """What a module of the profiler imports from the profiler, as paths below profiler/: at module level and inside
+    functions. Imports that only type checkers see do not count.
+    """
     here = path.relative_to(ROOT / "profiler").with_suffix("").parts
     package = here[:-1]
     tree = ast.parse(path.read_text())
-    typing_only = {id(node) for block in ast.walk(tree) if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
-                   for node in ast.walk(block)}
+    typing_only = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in ast.walk(block)
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level and id(node) not in typing_only:
             depth = len(package) - node.level + 1
             if depth < 0:
-                continue      # another part of mindtorch_v2
+                continue  # another part of mindtorch_v2
             module = (*package[:depth], *(node.module.split(".") if node.module else ()))
             yield from ((*module, alias.name) for alias in node.names)
 
@@ -94,6 +128,9 @@ def test_rooms_of_the_profiler_import_only_what_stands_before_them():
     wrong = []
     for path in (ROOT / "profiler").rglob("*.py"):
         room = _room(path.relative_to(ROOT / "profiler").with_suffix("").parts)
-        wrong += [f"{path.relative_to(ROOT)} ({room}) imports {'.'.join(target)}" for target in _imported_from_the_profiler(path)
-                  if ROOMS.index(_room(target)) > ROOMS.index(room)]
+        wrong += [
+            f"{path.relative_to(ROOT)} ({room}) imports {'.'.join(target)}"
+            for target in _imported_from_the_profiler(path)
+            if ROOMS.index(_room(target)) > ROOMS.index(room)
+        ]
     assert not wrong, "\n".join(wrong)

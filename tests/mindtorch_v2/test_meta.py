@@ -4,6 +4,7 @@ Two tests run over the oracle cases, family by family. One evaluates every expre
 and compares with what PyTorch answered on the CPU. The other runs the cases on the CPU and asks the meta rule of every leaf
 op that is called on the way, so that ops which appear only inside others, or only in backward passes, are compared as well.
 """
+
 from __future__ import annotations
 
 import re
@@ -23,13 +24,18 @@ from mindtorch_v2._tensor import Tensor, wrap
 from .oracle import harness, replay
 
 # Expressions that look at values, which do not exist on the meta device: they raise, as in PyTorch.
-READS_VALUES = re.compile(r"""nonzero|argwhere|unique|masked_select|bincount|\.item\(\)|allclose|equal\(|int\(m\.|is_nonzero|combinations
+READS_VALUES = re.compile(
+    r"""nonzero|argwhere|unique|masked_select|bincount|\.item\(\)|allclose|equal\(|int\(m\.|is_nonzero|combinations
     |where\((m|a)\)|\.to\('cpu'|device='cpu'|repeat_interleave\((torch|a\)|a,\ torch)|narrow\(a,\ 0,\ torch|one_hot\((a\)|a\[0\]\))
     |\[torch\.tensor\(2\)\]|tensor\(\[torch\.tensor|(full\(\(2,\),|arange\(|ones\()\s?torch\.tensor|tensor_split\(a,\ torch
     |ctc_loss|CTCLoss|gaussian_nll|GaussianNLL|batch_norm_no|pack|unpad|data_sizes|torch\.tensor\(\[2,\ 2,\ 1\]\)
     |segment_reduce|histogramdd|gradient\(|nonzero_static|geqrf|lowrank|ldl_factor|hash_tensor|unravel|torch\.lu
-    |_foreach_addc\w+_\(\[a\],\ \[c\],\ \[d\],\ torch""", re.VERBOSE)
-MASKS = re.compile(r"\[m\]|\[r\b|\[:, m|a > 0|index_put|index_fill|mask")  # boolean masks: the size of the result is a count
+    |_foreach_addc\w+_\(\[a\],\ \[c\],\ \[d\],\ torch""",
+    re.VERBOSE,
+)
+MASKS = re.compile(
+    r"\[m\]|\[r\b|\[:, m|a > 0|index_put|index_fill|mask"
+)  # boolean masks: the size of the result is a count
 # Cases that raise for another reason than their text shows.
 READS_INSIDE = {
     "loss-ce_smooth_weight_mean": "weights of the targets that are kept are gathered through a mask",
@@ -41,8 +47,15 @@ SHOWS_DEVICE = {"nn-mod_param_list_repr", "nn-mod_param_dict_repr", "nn-mod_para
 _NO_VALUES = (NotImplementedError, RuntimeError)
 _NO_VALUES_TEXT = re.compile("depends on|meta tensor|on the meta device|no meta rule|same device|on cpu")
 # Layouts that differ from the CPU's: decompositions return matrices by columns there, here by rows.
-OTHER_STRIDES = {"activation-glu_middle", "activation-rrelu_eval_double", "loss-mse_transposed", "nn-lp_pool3d", "pooling-lp_pool2d",
-                 "reduction-nanmean_dims_keep", "reduction-nanmean"}
+OTHER_STRIDES = {
+    "activation-glu_middle",
+    "activation-rrelu_eval_double",
+    "loss-mse_transposed",
+    "nn-lp_pool3d",
+    "pooling-lp_pool2d",
+    "reduction-nanmean_dims_keep",
+    "reduction-nanmean",
+}
 
 
 def _on_meta(t: Any) -> Any:
@@ -64,7 +77,10 @@ def _differs(name: str, case: harness.Case, got: Any, want: Any) -> str:
             return "" if list(got.stride()) == want["stride"] else f"stride {got.stride()}, on the CPU {want['stride']}"
         return ""
     if isinstance(want, list) and isinstance(got, (list, tuple)):
-        return next((d for g, w in zip(got, want) if (d := _differs(name, case, g, w))), "" if len(got) == len(want) else "length")
+        return next(
+            (d for g, w in zip(got, want) if (d := _differs(name, case, g, w))),
+            "" if len(got) == len(want) else "length",
+        )
     if isinstance(want, dict) and isinstance(got, dict):
         return next((d for k in want if (d := _differs(name, case, got.get(k), want[k]))), "")
     if isinstance(want, (int, str, bool)) and type(got) is type(want) and got != want and name not in SHOWS_DEVICE:
@@ -74,7 +90,11 @@ def _differs(name: str, case: harness.Case, got: Any, want: Any) -> str:
 
 def _problem(name: str, case: harness.Case, answer: dict[str, Any]) -> str:
     names = {n: _on_meta(t) for n, t in replay.inputs_of(torch, case).items()}
-    values = READS_VALUES.search(case.code) or name in READS_INSIDE or (name.startswith("indexing-") and MASKS.search(case.code))
+    values = (
+        READS_VALUES.search(case.code)
+        or name in READS_INSIDE
+        or (name.startswith("indexing-") and MASKS.search(case.code))
+    )
     try:
         with torch.device("meta"):
             out = replay.run(torch, case, names)
@@ -91,21 +111,39 @@ def _problem(name: str, case: harness.Case, answer: dict[str, Any]) -> str:
     return _differs(name, loose, grads, answer["grads"])
 
 
-@pytest.mark.parametrize("family", [f for f in replay.FAMILIES if f not in ("distributions", "layers", "optim", "sparse")])  # read values
+@pytest.mark.parametrize(
+    "family", [f for f in replay.FAMILIES if f not in ("distributions", "layers", "optim", "sparse")]
+)  # read values
 def test_expressions_on_meta_tensors(family: str) -> None:
-    problems = {case.id: found for case, answer in replay.cases_of(family) if "error" not in answer
-                if (found := _problem(f"{family}-{case.id}", case, answer))}
+    problems = {
+        case.id: found
+        for case, answer in replay.cases_of(family)
+        if "error" not in answer
+        if (found := _problem(f"{family}-{case.id}", case, answer))
+    }
     assert not problems
 
 
 # --- every leaf op ------------------------------------------------------------------------------------------------------
 # Ops whose outputs depend on values; on the meta device they say so.
-DEPENDS_ON_VALUES = {"nonzero", "_unique2", "unique_dim", "unique_consecutive", "masked_select", "bincount", "equal",
-                     "repeat_interleave.Tensor", "_pack_padded_sequence", "_local_scalar_dense"}
+DEPENDS_ON_VALUES = {
+    "nonzero",
+    "_unique2",
+    "unique_dim",
+    "unique_consecutive",
+    "masked_select",
+    "bincount",
+    "equal",
+    "repeat_interleave.Tensor",
+    "_pack_padded_sequence",
+    "_local_scalar_dense",
+}
 # Leaf ops that no oracle case calls through the dispatcher, because another op is called in their place.
 CALLS = {
-    "arange": "aten.overload('arange')(5)", "arange.start": "aten.overload('arange.start')(1, 5)",
-    "alias": "aten.alias(x)", "lift_fresh": "aten.lift_fresh(x)",
+    "arange": "aten.overload('arange')(5)",
+    "arange.start": "aten.overload('arange.start')(1, 5)",
+    "alias": "aten.alias(x)",
+    "lift_fresh": "aten.lift_fresh(x)",
     "_embedding_bag_forward_only": "aten._embedding_bag_forward_only(x, i, i[:2], False, 0, False, None, False, -1)",
 }
 
@@ -114,7 +152,11 @@ def _twin(value: Any) -> Any:
     """The argument with its tensors on the meta device, of the same shapes, types and strides."""
     if isinstance(value, Tensor):
         a = value._array
-        return wrap(np.lib.stride_tricks.as_strided(np.zeros(1, a.dtype), a.shape, a.strides, writeable=False), value.dtype, META)
+        return wrap(
+            np.lib.stride_tricks.as_strided(np.zeros(1, a.dtype), a.shape, a.strides, writeable=False),
+            value.dtype,
+            META,
+        )
     return [_twin(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
@@ -155,6 +197,7 @@ class _Comparing:
                 if not op.writes and _specs(told) != _specs(out):
                     self.problems[op.name] = f"{_specs(told)}, on the CPU {_specs(out)}"
             return out
+
         return run
 
 
@@ -170,7 +213,7 @@ def comparing(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Comparing]:
     """All calls take the general path, through kernels that are compared."""
     found = _Comparing()
     monkeypatch.setattr(dispatcher, "backend_kernel", found)
-    monkeypatch.setattr(bind, "prepare", lambda op: None)      # kernels are found by the first call, which is compared
+    monkeypatch.setattr(bind, "prepare", lambda op: None)  # kernels are found by the first call, which is compared
     ops = table.all_ops()
     for op in ops:
         op.backends.clear()
@@ -192,7 +235,11 @@ def test_every_leaf_op_has_the_shapes_that_its_rule_tells(family: str, comparing
     for call in CALLS.values():
         eval(call, {"aten": aten, "x": x, "v": v, "i": i})
     own = {"nn": "rnn"}.get(family, family)
-    leaves = {op.name for op in table.all_ops() if op.inplace_of is None and op.family == own and op.name not in registry.COMPOSITES}
+    leaves = {
+        op.name
+        for op in table.all_ops()
+        if op.inplace_of is None and op.family == own and op.name not in registry.COMPOSITES
+    }
     assert not comparing.problems
     assert not leaves - comparing.seen - {"_local_scalar_dense"}
 
@@ -255,7 +302,9 @@ def test_views_share_storage() -> None:
 
 def test_backward_gives_meta_gradients() -> None:
     with torch.device("meta"):
-        model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 5))
+        model = torch.nn.Sequential(
+            torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 5)
+        )
         loss = torch.nn.functional.cross_entropy(model(torch.randn(2, 3, 8, 8)), torch.zeros(2, dtype=torch.int64))
     loss.backward()
     assert all(p.grad.is_meta and p.grad.shape == p.shape for p in model.parameters())

@@ -1,4 +1,5 @@
 """Seeded models start from PyTorch's weights and train along PyTorch's losses."""
+
 from __future__ import annotations
 
 import json
@@ -20,6 +21,7 @@ def _nudge(number: int) -> models.Change | None:
         with torch.no_grad():
             for i, p in enumerate(model.parameters()):  # type: ignore[attr-defined]
                 p.copy_(torch.from_numpy(nudged(p.detach().numpy(), 1000 * number + i)))
+
     return change if number else None
 
 
@@ -35,7 +37,11 @@ def test_trains_as_pytorch(name: str, optimizer: str) -> None:
     assert got["state"].keys() == want["state"].keys()
     bound = rounding_of_run(lambda k: _numbers(models.train(torch, name, optimizer, _nudge(k))))
     difference = np.abs(np.subtract(_numbers(got), _numbers(want)))
-    wrong = {key: (a, b) for key, a, b, is_off in zip(_labels(want), _numbers(got), _numbers(want), difference > bound) if is_off}
+    wrong = {
+        key: (a, b)
+        for key, a, b, is_off in zip(_labels(want), _numbers(got), _numbers(want), difference > bound)
+        if is_off
+    }
     assert not wrong, f"(ours, PyTorch's) where they differ by more than rounding: {wrong}"
 
 
@@ -45,7 +51,9 @@ def test_trains_as_pytorch_in_double_precision(name: str, optimizer: str) -> Non
     """Rounding is a billion times smaller here, so that any difference in a formula shows."""
     want = ANSWERS[f"{name}-{optimizer}-float64"]
     got = models.train(torch, name, optimizer, dtype="float64")
-    assert dict(zip(_labels(got), _numbers(got))) == pytest.approx(dict(zip(_labels(want), _numbers(want))), rel=1e-9, abs=1e-12)
+    assert dict(zip(_labels(got), _numbers(got))) == pytest.approx(
+        dict(zip(_labels(want), _numbers(want))), rel=1e-9, abs=1e-12
+    )
 
 
 def _labels(answer: dict) -> list[str]:

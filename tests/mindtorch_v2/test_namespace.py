@@ -1,4 +1,5 @@
 """What the package says it has is there: `dir`, `hasattr`, `inspect` and `help` agree, in every public module."""
+
 from __future__ import annotations
 
 import importlib
@@ -10,8 +11,14 @@ import pytest
 
 import mindtorch_v2 as torch
 
-PUBLIC = [torch.__name__, *(found.name for found in pkgutil.walk_packages(torch.__path__, torch.__name__ + ".")
-                            if not any(part.startswith("_") for part in found.name.split(".")[1:]))]
+PUBLIC = [
+    torch.__name__,
+    *(
+        found.name
+        for found in pkgutil.walk_packages(torch.__path__, torch.__name__ + ".")
+        if not any(part.startswith("_") for part in found.name.split(".")[1:])
+    ),
+]
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -27,7 +34,8 @@ def test_every_module_can_be_asked_for_help(name):
     assert name in pydoc.render_doc(importlib.import_module(name), renderer=pydoc.plaintext)
 
 
-@pytest.mark.parametrize("name", [n for n in PUBLIC if n != "mindtorch_v2.ops"])     # where any namespace may be defined later
+# where any namespace may be defined later
+@pytest.mark.parametrize("name", [n for n in PUBLIC if n != "mindtorch_v2.ops"])
 def test_names_that_do_not_exist_are_absent(name):
     module = importlib.import_module(name)
     assert not hasattr(module, "no_such_name")

@@ -1,4 +1,7 @@
-"""inf and nan are results: numpy warns about none of our computations, on no thread, and the user's settings stay his own."""
+"""inf and nan are results: numpy warns about none of our computations, on no thread, and the user's settings stay
+his own.
+"""
+
 from __future__ import annotations
 
 import contextvars
@@ -26,9 +29,14 @@ def _operands(kind):
     return values.reshape(-1, 1).expand(-1, len(SPECIAL)).clone(), values.expand(len(SPECIAL), -1).clone()
 
 
-ELEMENTWISE = sorted(op.name for op in table.all_ops() if op.rule is not None and op.rule.elementwise and 1 <= len(
-    [p for p in op.schema.params if p.default is NO_DEFAULT]) <= 2 and all(
-        p.is_tensor and not p.is_list for p in op.schema.params if p.default is NO_DEFAULT))
+ELEMENTWISE = sorted(
+    op.name
+    for op in table.all_ops()
+    if op.rule is not None
+    and op.rule.elementwise
+    and 1 <= len([p for p in op.schema.params if p.default is NO_DEFAULT]) <= 2
+    and all(p.is_tensor and not p.is_list for p in op.schema.params if p.default is NO_DEFAULT)
+)
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
@@ -40,7 +48,7 @@ def test_elementwise_operators_on_special_values(name):
             try:
                 aten.overload(name)(*_operands(kind)[:count])
             except (RuntimeError, NotImplementedError, TypeError):
-                continue                # the operator refuses the type, or the in-place form its result
+                continue  # the operator refuses the type, or the in-place form its result
 
 
 def _training(results):
@@ -77,8 +85,13 @@ def test_the_user_is_warned_about_his_own_arrays():
 def test_importing_changes_no_setting():
     program = "import numpy as np; before = np.geterr(); import mindtorch_v2 as t; t.ones(2) / t.zeros(2); print(before == np.geterr())"
     env = {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parents[2] / "src")}
-    done = subprocess.run([sys.executable, "-W", "error", "-W", "ignore:mindtorch_v2 runs", "-c", program], env=env, capture_output=True,
-                          text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-W", "ignore:mindtorch_v2 runs", "-c", program],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 

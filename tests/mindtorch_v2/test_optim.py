@@ -1,4 +1,5 @@
 """Optimizers: PyTorch's numbers over several steps, groups, state dicts, hooks, misuse."""
+
 from __future__ import annotations
 
 import json
@@ -16,14 +17,17 @@ GOT = trajectories.observe("mindtorch_v2")
 
 # Runs that magnify the rounding of their first steps.
 WIDER = {
-    "SGD {'momentum': 0.9, 'nesterov': True}": 2e-5,            # diverges: the parameters pass 1e16 and every step multiplies them
+    # diverges: the parameters pass 1e16 and every step multiplies them
+    "SGD {'momentum': 0.9, 'nesterov': True}": 2e-5
 }
 
 
 @pytest.mark.parametrize("name", WANT)
 def test_parameters_follow_pytorchs(name):
     single = name.split()[0] not in ("complex", "differentiable", "LBFGS")  # the others run in double precision
-    assert GOT[name] == pytest.approx(WANT[name], rel=WIDER.get(name, 2e-6 if single else 1e-10), abs=1e-6 if single else 1e-10)
+    assert GOT[name] == pytest.approx(
+        WANT[name], rel=WIDER.get(name, 2e-6 if single else 1e-10), abs=1e-6 if single else 1e-10
+    )
 
 
 def params(*values: float):
@@ -114,8 +118,10 @@ def test_closure_is_evaluated_with_gradients():
 
 def test_repr_lists_the_options():
     assert repr(torch.optim.SGD(params(1.0), lr=0.1)) == (
-        "SGD (\nParameter Group 0\n    dampening: 0\n    differentiable: False\n    foreach: None\n    fused: None\n    lr: 0.1\n"
-        "    maximize: False\n    momentum: 0\n    nesterov: False\n    weight_decay: 0\n)")
+        "SGD (\nParameter Group 0\n    dampening: 0\n    differentiable: False\n    foreach: None\n    fused: None\n "
+        "   lr: 0.1\n"
+        "    maximize: False\n    momentum: 0\n    nesterov: False\n    weight_decay: 0\n)"
+    )
 
 
 def _step_on_complex(**options):
@@ -124,37 +130,98 @@ def _step_on_complex(**options):
     torch.optim.Adam([p], **options).step()
 
 
-@pytest.mark.parametrize("make, error, text", [
-    (lambda: torch.optim.SGD([], lr=0.1), ValueError, "optimizer got an empty parameter list"),
-    (lambda: torch.optim.SGD(torch.ones(1), lr=0.1), TypeError, "should be an iterable of Tensors or dicts"),
-    (lambda: torch.optim.SGD([3], lr=0.1), TypeError, "optimizer can only optimize Tensors, but one of the params is int"),
-    (lambda: torch.optim.SGD(params(1.0), lr=-1), ValueError, "Invalid learning rate: -1"),
-    (lambda: torch.optim.Adam(params(1.0), betas=(2.0, 0.9)), ValueError, "Invalid beta parameter at index 0: 2.0"),
-    (lambda: torch.optim.SGD(params(1.0), nesterov=True), ValueError, "Nesterov momentum requires a momentum and zero dampening"),
-    (lambda: torch.optim.SGD([torch.ones(1, requires_grad=True) * 2]), ValueError, "can't optimize a non-leaf Tensor"),
-    (lambda: torch.optim.SGD(torch.ones(1).double()), TypeError, "an iterable of Tensors or dicts, but got torch.DoubleTensor"),
-    (lambda: torch.optim.Adam(params(1.0) * 2), UserWarning, "optimizer contains a parameter group with duplicate parameters"),
-    (lambda: torch.optim.SGD([("a", *params(1.0)), *params(2.0)]), ValueError, "with/without names. Some param names are missing"),
-    (lambda: torch.optim.SGD([{"params": params(1.0)}, {"params": [("a", *params(1.0))]}]), ValueError,
-     "cannot add param group with names to the optimizer"),
-    (lambda: torch.optim.SGD([{"params": [("a", *params(1.0))]}, {"params": params(1.0)}]), ValueError,
-     "cannot add param group without names to the optimizer"),
-    (lambda: torch.optim.RMSprop(params(1.0), lr=torch.ones(2)), ValueError, "Tensor lr must be 1-element"),
-    (lambda: torch.optim.LBFGS(params(1.0), lr=torch.ones(2)), ValueError, "Tensor lr must be 1-element"),
-    (lambda: torch.optim.Adam(params(1.0), betas=(0.5, torch.tensor(0.9))), ValueError, "betas must be either both floats or both Tensors"),
-    (lambda: torch.optim.Adam(params(1.0), lr=torch.tensor(0.1), foreach=True), ValueError,
-     "lr as a Tensor is not supported for capturable=False and foreach=True"),
-    (lambda: torch.optim.AdamW(params(1.0), betas=(torch.tensor(0.5), torch.tensor(0.9)), foreach=True), ValueError,
-     r"betas\[0\] as a Tensor is not supported for capturable=False and foreach=True"),
-    (lambda: torch.optim.SGD(params(1.0), fused=True, differentiable=True), RuntimeError, "`fused` does not support `differentiable`"),
-    (lambda: torch.optim.Adagrad(params(1.0), fused=True, foreach=True), RuntimeError, "`fused` and `foreach` cannot be `True` together"),
-    (lambda: torch.optim.NAdam(params(1.0), capturable=True).step(), AssertionError,
-     "If capturable=True, params, mu_products and state_steps must be on supported devices"),
-    (lambda: _step_on_complex(fused=True), RuntimeError,
-     "`fused=True` requires all the params to be floating point Tensors"),
-    (lambda: torch.optim.Adam(params(1.0), foreach=True, differentiable=True).step(), AssertionError, "_foreach ops don't support autograd"),
-    (lambda: torch.optim.LBFGS(params(1.0)).step(), TypeError, "missing 1 required positional argument: 'closure'"),
-])
+@pytest.mark.parametrize(
+    "make, error, text",
+    [
+        (lambda: torch.optim.SGD([], lr=0.1), ValueError, "optimizer got an empty parameter list"),
+        (lambda: torch.optim.SGD(torch.ones(1), lr=0.1), TypeError, "should be an iterable of Tensors or dicts"),
+        (
+            lambda: torch.optim.SGD([3], lr=0.1),
+            TypeError,
+            "optimizer can only optimize Tensors, but one of the params is int",
+        ),
+        (lambda: torch.optim.SGD(params(1.0), lr=-1), ValueError, "Invalid learning rate: -1"),
+        (lambda: torch.optim.Adam(params(1.0), betas=(2.0, 0.9)), ValueError, "Invalid beta parameter at index 0: 2.0"),
+        (
+            lambda: torch.optim.SGD(params(1.0), nesterov=True),
+            ValueError,
+            "Nesterov momentum requires a momentum and zero dampening",
+        ),
+        (
+            lambda: torch.optim.SGD([torch.ones(1, requires_grad=True) * 2]),
+            ValueError,
+            "can't optimize a non-leaf Tensor",
+        ),
+        (
+            lambda: torch.optim.SGD(torch.ones(1).double()),
+            TypeError,
+            "an iterable of Tensors or dicts, but got torch.DoubleTensor",
+        ),
+        (
+            lambda: torch.optim.Adam(params(1.0) * 2),
+            UserWarning,
+            "optimizer contains a parameter group with duplicate parameters",
+        ),
+        (
+            lambda: torch.optim.SGD([("a", *params(1.0)), *params(2.0)]),
+            ValueError,
+            "with/without names. Some param names are missing",
+        ),
+        (
+            lambda: torch.optim.SGD([{"params": params(1.0)}, {"params": [("a", *params(1.0))]}]),
+            ValueError,
+            "cannot add param group with names to the optimizer",
+        ),
+        (
+            lambda: torch.optim.SGD([{"params": [("a", *params(1.0))]}, {"params": params(1.0)}]),
+            ValueError,
+            "cannot add param group without names to the optimizer",
+        ),
+        (lambda: torch.optim.RMSprop(params(1.0), lr=torch.ones(2)), ValueError, "Tensor lr must be 1-element"),
+        (lambda: torch.optim.LBFGS(params(1.0), lr=torch.ones(2)), ValueError, "Tensor lr must be 1-element"),
+        (
+            lambda: torch.optim.Adam(params(1.0), betas=(0.5, torch.tensor(0.9))),
+            ValueError,
+            "betas must be either both floats or both Tensors",
+        ),
+        (
+            lambda: torch.optim.Adam(params(1.0), lr=torch.tensor(0.1), foreach=True),
+            ValueError,
+            "lr as a Tensor is not supported for capturable=False and foreach=True",
+        ),
+        (
+            lambda: torch.optim.AdamW(params(1.0), betas=(torch.tensor(0.5), torch.tensor(0.9)), foreach=True),
+            ValueError,
+            r"betas\[0\] as a Tensor is not supported for capturable=False and foreach=True",
+        ),
+        (
+            lambda: torch.optim.SGD(params(1.0), fused=True, differentiable=True),
+            RuntimeError,
+            "`fused` does not support `differentiable`",
+        ),
+        (
+            lambda: torch.optim.Adagrad(params(1.0), fused=True, foreach=True),
+            RuntimeError,
+            "`fused` and `foreach` cannot be `True` together",
+        ),
+        (
+            lambda: torch.optim.NAdam(params(1.0), capturable=True).step(),
+            AssertionError,
+            "If capturable=True, params, mu_products and state_steps must be on supported devices",
+        ),
+        (
+            lambda: _step_on_complex(fused=True),
+            RuntimeError,
+            "`fused=True` requires all the params to be floating point Tensors",
+        ),
+        (
+            lambda: torch.optim.Adam(params(1.0), foreach=True, differentiable=True).step(),
+            AssertionError,
+            "_foreach ops don't support autograd",
+        ),
+        (lambda: torch.optim.LBFGS(params(1.0)).step(), TypeError, "missing 1 required positional argument: 'closure'"),
+    ],
+)
 def test_misuse(make, error, text):
     with warnings.catch_warnings(), pytest.raises(error, match=text):
         warnings.simplefilter("error")
@@ -162,7 +229,9 @@ def test_misuse(make, error, text):
 
 
 @pytest.mark.parametrize("lr", [0.5, torch.tensor(0.5), torch.tensor([0.5])])
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "LBFGS"])
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "LBFGS"]
+)
 def test_a_rate_may_be_a_tensor(name, lr):
     (p,) = params(1.0)
     opt = getattr(torch.optim, name)([p], lr=lr)
@@ -172,6 +241,7 @@ def test_a_rate_may_be_a_tensor(name, lr):
         loss = (p * p).sum()
         loss.backward()
         return loss
+
     opt.step(closure)
     (q,) = params(1.0)
     plain = getattr(torch.optim, name)([q], lr=0.5)
@@ -192,7 +262,7 @@ def test_a_rate_that_wants_a_gradient_gets_one():
         p.sum().backward()
         want = -2.0 if name == "SGD" else -1.0  # the first step of Adam is the rate times the gradient's sign
         # 1 - 0.999 ** step is taken in single precision: 2 ** -24 beside 0.001, half of it after the root
-        assert lr.grad.item() == pytest.approx(want, rel=2 ** -24 / 0.001), name
+        assert lr.grad.item() == pytest.approx(want, rel=2**-24 / 0.001), name
 
 
 def test_lbfgs_keeps_what_pytorch_keeps():
@@ -201,13 +271,28 @@ def test_lbfgs_keeps_what_pytorch_keeps():
 
     def closure():
         opt.zero_grad()
-        loss = (p ** 4).sum()
+        loss = (p**4).sum()
         loss.backward()
         return loss
+
     opt.step(closure)
     state = opt.state_dict()["state"][0]
-    assert list(state) == ["func_evals", "n_iter", "al", "d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"]
-    assert len(state["al"]) == 2 and all(isinstance(x, torch.Tensor) and x.dim() == 0 for x in state["al"] + state["ro"])
+    assert list(state) == [
+        "func_evals",
+        "n_iter",
+        "al",
+        "d",
+        "t",
+        "old_dirs",
+        "old_stps",
+        "ro",
+        "H_diag",
+        "prev_flat_grad",
+        "prev_loss",
+    ]
+    assert len(state["al"]) == 2 and all(
+        isinstance(x, torch.Tensor) and x.dim() == 0 for x in state["al"] + state["ro"]
+    )
 
 
 def test_old_state_dicts_get_the_flags_of_today():
@@ -220,5 +305,3 @@ def test_old_state_dicts_get_the_flags_of_today():
     opt.load_state_dict(saved)
     assert opt.state_dict()["state"][0]["step"].item() == 4.0
     opt.step()
-
-

@@ -1,4 +1,7 @@
-"""Functions, types and formats of the public modules travel by name: plain pickle, copy and deepcopy give the same object."""
+"""Functions, types and formats of the public modules travel by name: plain pickle, copy and deepcopy give the same
+object.
+"""
+
 from __future__ import annotations
 
 import copy
@@ -10,7 +13,19 @@ import pytest
 
 import mindtorch_v2 as torch
 
-MODULES = ("", "nn.functional", "linalg", "special", "nn.init", "nn", "optim", "optim.lr_scheduler", "autograd", "utils.data", "nn.utils")
+MODULES = (
+    "",
+    "nn.functional",
+    "linalg",
+    "special",
+    "nn.init",
+    "nn",
+    "optim",
+    "optim.lr_scheduler",
+    "autograd",
+    "utils.data",
+    "nn.utils",
+)
 
 
 def _public(module):
@@ -35,7 +50,13 @@ def _unfaithful(owner, named):
 @pytest.mark.parametrize("name", MODULES)
 def test_public_names_pickle(name):
     module = importlib.import_module(f"mindtorch_v2.{name}" if name else "mindtorch_v2")
-    assert _unfaithful(name, [(n, v) for n, v in _public(module) if not isinstance(v, types.ModuleType) and n not in ("aten", "public")]) == []
+    assert (
+        _unfaithful(
+            name,
+            [(n, v) for n, v in _public(module) if not isinstance(v, types.ModuleType) and n not in ("aten", "public")],
+        )
+        == []
+    )
 
 
 def test_methods_pickle():
@@ -52,5 +73,6 @@ def test_modules_that_hold_functions_pickle():
     class Layer:
         def __init__(self):
             self.activation, self.kind = torch.nn.functional.gelu, torch.bool
+
     made = copy.deepcopy(Layer())
     assert made.activation is torch.nn.functional.gelu and made.kind is torch.bool

@@ -1,4 +1,5 @@
 """The profiler as a user of `torch.profiler` meets it."""
+
 from __future__ import annotations
 
 import json
@@ -37,7 +38,12 @@ def test_profiler_captures_dispatch_ops():
 
 
 def test_record_function_nesting_and_exception_safe(x):
-    with profile() as prof, pytest.raises(ValueError, match="from the body"), record_function("outer"), record_function("inner"):
+    with (
+        profile() as prof,
+        pytest.raises(ValueError, match="from the body"),
+        record_function("outer"),
+        record_function("inner"),
+    ):
         x + x
         raise ValueError("from the body")
     assert [e["name"] for e in prof.events() if e["kind"] == "scope"] == ["outer", "inner"]
@@ -175,7 +181,11 @@ def test_key_averages_supported_export_stacks_metrics_matches_torch_shape(x):
     with profile() as prof:
         x + x
     assert prof.key_averages().supported_export_stacks_metrics() == [
-        "self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
+        "self_cpu_time_total",
+        "self_cuda_time_total",
+        "self_xpu_time_total",
+        "self_privateuse1_time_total",
+    ]
 
 
 def test_key_averages_export_stacks_rejects_unsupported_metric(x, tmp_path: Path):
@@ -198,9 +208,13 @@ def test_key_averages_export_stacks_writes_stack_lines(tmp_path: Path):
 
 
 def test_misuse_of_results_before_start():
-    for call, purpose in ((lambda p: p.events(), "accessing events"), (lambda p: p.key_averages(), "getting key averages"),
-                          (lambda p: p.export_chrome_trace("x"), "exporting chrome trace"),
-                          (lambda p: p.export_stacks("x"), "exporting stacks"), (lambda p: p.stop(), "stopping trace")):
+    for call, purpose in (
+        (lambda p: p.events(), "accessing events"),
+        (lambda p: p.key_averages(), "getting key averages"),
+        (lambda p: p.export_chrome_trace("x"), "exporting chrome trace"),
+        (lambda p: p.export_stacks("x"), "exporting stacks"),
+        (lambda p: p.stop(), "stopping trace"),
+    ):
         with pytest.raises(AssertionError, match=f"^Profiler must be initialized before {purpose}$"):
             call(profile())
 

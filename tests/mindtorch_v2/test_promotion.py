@@ -1,4 +1,5 @@
 """Types of results for all pairs of types, against what PyTorch answered."""
+
 from __future__ import annotations
 
 from typing import Any

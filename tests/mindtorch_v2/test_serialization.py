@@ -1,4 +1,7 @@
-"""Checkpoints: PyTorch's files are read, ours have its layout, hostile and damaged ones are refused without running anything."""
+"""Checkpoints: PyTorch's files are read, ours have its layout, hostile and damaged ones are refused without running
+anything.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -35,7 +38,13 @@ def test_a_file_of_pytorch():
     d["a"][1, 0] = 99
     assert d["view"][0, 0].item() == 99 and d["t"][0, 1].item() == 99, "views share their storage"
     assert isinstance(d["p"], torch.nn.Parameter) and d["p"].requires_grad
-    assert [d[k].dtype for k in ("i", "b", "c", "half", "zero")] == [torch.int64, torch.bool, torch.complex64, torch.float16, torch.float32]
+    assert [d[k].dtype for k in ("i", "b", "c", "half", "zero")] == [
+        torch.int64,
+        torch.bool,
+        torch.complex64,
+        torch.float16,
+        torch.float32,
+    ]
     assert d["size"] == torch.Size([3, 4]) and d["dtype"] is torch.float16 and d["device"] == torch.device("cpu")
     assert d["plain"] == [1, 2.5, "x", None, b"by", (1,)] and d["od"] == OrderedDict(k=1) and d["empty"].shape == (0,)
 
@@ -50,7 +59,10 @@ def test_a_model_and_an_optimizer_of_pytorch_go_on_here():
     assert model[1].num_batches_tracked.item() == 1
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"],
+)
 def test_round_trip_of_every_type(dtype):
     t = torch.tensor([[0, 1], [1, 0]]).to(getattr(torch, dtype))
     back = again(t)
@@ -65,7 +77,9 @@ def test_sharing_and_layout_survive():
 
 
 def test_the_pickle_names_only_what_pytorch_knows():
-    with zipfile.ZipFile(io.BytesIO(saved({"w": torch.nn.Parameter(torch.ones(2)), "s": torch.Size([2]), "d": torch.float32}))) as z:
+    with zipfile.ZipFile(
+        io.BytesIO(saved({"w": torch.nn.Parameter(torch.ones(2)), "s": torch.Size([2]), "d": torch.float32}))
+    ) as z:
         data = z.read("archive/data.pkl")
         assert z.read("archive/version") == b"3\n" and z.read("archive/byteorder") == b"little"
         for info in z.infolist():
@@ -74,8 +88,14 @@ def test_the_pickle_names_only_what_pytorch_knows():
             name_length, extra_length = int.from_bytes(header[26:28], "little"), int.from_bytes(header[28:30], "little")
             assert (info.header_offset + 30 + name_length + extra_length) % 64 == 0, f"{info.filename} is not aligned"
     names = {arg.replace(" ", ".") for op, arg, _ in pickletools.genops(data) if op.name == "GLOBAL"}
-    assert names == {"torch._utils._rebuild_tensor_v2", "torch._utils._rebuild_parameter", "torch.FloatStorage", "torch.Size",
-                     "torch.float32", "collections.OrderedDict"}
+    assert names == {
+        "torch._utils._rebuild_tensor_v2",
+        "torch._utils._rebuild_parameter",
+        "torch.FloatStorage",
+        "torch.Size",
+        "torch.float32",
+        "collections.OrderedDict",
+    }
 
 
 class Malicious:
@@ -93,13 +113,16 @@ def _archive(pickled: bytes, **records: bytes) -> io.BytesIO:
     return buffer
 
 
-@pytest.mark.parametrize("pickled", [
-    pickle.dumps(Malicious(), 2),
-    b"cos\nsystem\n(S'true'\ntR.",
-    b"cbuiltins\neval\n(S'1'\ntR.",
-    b"cmindtorch_v2\n__builtins__\n.",
-    b"ctorch._utils\n_rebuild_tensor_v2\n(cos\nsystem\nI0\n(I1\nt(I1\nttR.",
-])
+@pytest.mark.parametrize(
+    "pickled",
+    [
+        pickle.dumps(Malicious(), 2),
+        b"cos\nsystem\n(S'true'\ntR.",
+        b"cbuiltins\neval\n(S'1'\ntR.",
+        b"cmindtorch_v2\n__builtins__\n.",
+        b"ctorch._utils\n_rebuild_tensor_v2\n(cos\nsystem\nI0\n(I1\nt(I1\nttR.",
+    ],
+)
 def test_hostile_pickles_run_nothing(pickled, monkeypatch):
     ran = []
     monkeypatch.setattr(os, "system", lambda *a: ran.append(a))
@@ -109,9 +132,12 @@ def test_hostile_pickles_run_nothing(pickled, monkeypatch):
 
 
 def test_an_unknown_global_is_named_and_can_be_allowed():
-    with pytest.raises(pickle.UnpicklingError, match="Unsupported global: GLOBAL fractions.Fraction was not an allowed global"):
+    with pytest.raises(
+        pickle.UnpicklingError, match="Unsupported global: GLOBAL fractions.Fraction was not an allowed global"
+    ):
         again_fraction()
     from fractions import Fraction
+
     with torch.serialization.safe_globals([Fraction]):
         assert again_fraction() == Fraction(1, 3)
     assert torch.serialization.get_safe_globals() == []
@@ -119,15 +145,20 @@ def test_an_unknown_global_is_named_and_can_be_allowed():
 
 def again_fraction():
     from fractions import Fraction
+
     return torch.load(_archive(pickle.dumps(Fraction(1, 3), 2)))
 
 
 def _tensor_pickle(offset: int, size: int, stride: int, numel: int) -> bytes:
-    return (b"ctorch._utils\n_rebuild_tensor_v2\n((Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI%d\ntQI%d\n(I%d\nt(I%d\ntI00\nccollections\n"
-            b"OrderedDict\n)RtR." % (numel, offset, size, stride))
+    return (
+        b"ctorch._utils\n_rebuild_tensor_v2\n((Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI%d\ntQI%d\n(I%d\nt(I%d\ntI00\nccollections\n"
+        b"OrderedDict\n)RtR." % (numel, offset, size, stride)
+    )
 
 
-@pytest.mark.parametrize("offset, size, stride, numel", [(0, 5, 1, 4), (3, 2, 1, 4), (0, 2, 100, 4), (0, 4, 1, 400), (-1, 2, 1, 4)])
+@pytest.mark.parametrize(
+    "offset, size, stride, numel", [(0, 5, 1, 4), (3, 2, 1, 4), (0, 2, 100, 4), (0, 4, 1, 400), (-1, 2, 1, 4)]
+)
 def test_geometry_outside_the_storage_is_refused(offset, size, stride, numel):
     with pytest.raises((pickle.UnpicklingError, RuntimeError)):
         torch.load(_archive(_tensor_pickle(offset, size, stride, numel), r0=b"\0" * 16))
@@ -153,7 +184,7 @@ def test_random_damage_is_an_error_or_harmless(tmp_path):
         for _ in range(dice.randint(1, 4)):
             bad[dice.randrange(len(bad))] = dice.randrange(256)
         if dice.random() < 0.3:
-            del bad[dice.randrange(len(bad)):]
+            del bad[dice.randrange(len(bad)) :]
         with contextlib.suppress(RuntimeError, pickle.UnpicklingError):
             torch.load(io.BytesIO(bytes(bad)))
 
@@ -197,24 +228,34 @@ def test_map_location_may_be_a_function():
     def where(storage, location):
         asked.append((location, storage.nbytes(), storage.device.type))
         return storage if location == "cpu" and storage.nbytes() == 16 else None
+
     a, b, c = torch.load(_saved(x, x[1:3], torch.ones(3)), map_location=where)
-    assert asked == [("cpu", 16, "cpu"), ("cpu", 12, "cpu")]     # once for each storage
+    assert asked == [("cpu", 16, "cpu"), ("cpu", 12, "cpu")]  # once for each storage
     assert a.tolist() == [0.0, 1.0, 2.0, 3.0] and b.tolist() == [1.0, 2.0] and c.tolist() == [1.0, 1.0, 1.0]
     b[0] = 9.0
     assert a[1].item() == 9.0
 
 
 def test_map_location_may_give_another_storage():
-    (a,) = torch.load(_saved(torch.ones(2)), map_location=lambda storage, location: torch.tensor([3.0, 4.0]).untyped_storage())
+    (a,) = torch.load(
+        _saved(torch.ones(2)), map_location=lambda storage, location: torch.tensor([3.0, 4.0]).untyped_storage()
+    )
     assert a.tolist() == [3.0, 4.0]
 
 
-@pytest.mark.parametrize("function, error, text", [
-    (lambda storage, location: 3, TypeError, "map_location must return a storage of 8 bytes, or None, but returned int"),
-    (lambda storage, location: torch.ones(1).untyped_storage(), TypeError, "returned one of 4 bytes"),
-    (lambda storage: storage, TypeError, "takes 1 positional argument but 2 were given"),
-    (lambda storage, location: {}["mine"], KeyError, "mine"),
-])
+@pytest.mark.parametrize(
+    "function, error, text",
+    [
+        (
+            lambda storage, location: 3,
+            TypeError,
+            "map_location must return a storage of 8 bytes, or None, but returned int",
+        ),
+        (lambda storage, location: torch.ones(1).untyped_storage(), TypeError, "returned one of 4 bytes"),
+        (lambda storage: storage, TypeError, "takes 1 positional argument but 2 were given"),
+        (lambda storage, location: {}["mine"], KeyError, "mine"),
+    ],
+)
 def test_errors_of_map_location_are_the_users(function, error, text):
     with pytest.raises(error, match=text):
         torch.load(_saved(torch.ones(2)), map_location=function)

@@ -1,4 +1,5 @@
 """The stubs that editors and type checkers read say what the package is."""
+
 from __future__ import annotations
 
 import ast
@@ -33,36 +34,65 @@ def names_in(text: str, owner: str | None = None) -> set[str]:
 
 def test_stubs_are_current():
     """In a process of its own: tests may add names to the package. The native core changes no name."""
-    run = subprocess.run([sys.executable, str(ROOT / "scripts" / "stubs" / "write.py"), "--check"], capture_output=True, text=True,
-                         env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)})
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "stubs" / "write.py"), "--check"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+    )
     assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_every_public_name_of_torch_is_in_its_stub():
-    shown = subprocess.run([sys.executable, "-c", "import mindtorch_v2; print(*dir(mindtorch_v2))"], capture_output=True, text=True,
-                           check=True, env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)}).stdout.split()
+    shown = subprocess.run(
+        [sys.executable, "-c", "import mindtorch_v2; print(*dir(mindtorch_v2))"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+    ).stdout.split()
     stub = names_in((PACKAGE / "__init__.pyi").read_text())
-    assert [name for name in shown if not name.startswith("_") and name not in stub and name not in ("Any", "annotations")] == []
+    assert [
+        name for name in shown if not name.startswith("_") and name not in stub and name not in ("Any", "annotations")
+    ] == []
 
 
 def test_every_public_attribute_of_tensors_is_in_a_stub_or_in_the_class():
     stub = names_in((PACKAGE / "_op_methods.pyi").read_text(), "OpMethods")
     own = {name for base in torch.Tensor.__mro__ for name in vars(base) if base.__name__ in ("TensorFields",)}
     text = (PACKAGE / "_tensor.py").read_text()
-    missing = [name for name in dir(torch.Tensor) if not name.startswith("_") and name not in stub | own and f" {name}" not in text]
+    missing = [
+        name
+        for name in dir(torch.Tensor)
+        if not name.startswith("_") and name not in stub | own and f" {name}" not in text
+    ]
     assert missing == []
 
 
-@pytest.mark.parametrize(("stub", "line"), [
-    ("_op_methods.pyi", "    def add_(self, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor: ..."),
-    ("_op_methods.pyi", "    def sum(self, dim: _int | _Sequence[_int] | None, keepdim: _bool = False, *, dtype: _DType | None = None) -> Tensor: ..."),
-    ("__init__.pyi", "def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: _Sequence[Tensor] | None = None) "
-                     "-> _return_types.max_values_indices: ..."),
-    ("__init__.pyi", "def add(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor: ..."),
-    ("__init__.pyi", "float32: _DType"),
-    ("nn/functional.pyi", "from ._functional.activation import relu as relu"),
-    ("linalg.pyi", "def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor: ..."),
-    ("special.pyi", "def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor: ..."),
-])
+@pytest.mark.parametrize(
+    ("stub", "line"),
+    [
+        ("_op_methods.pyi", "    def add_(self, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor: ..."),
+        (
+            "_op_methods.pyi",
+            "    def sum(self, dim: _int | _Sequence[_int] | None, keepdim: _bool = False, *, dtype: _DType | None = "
+            "None) -> Tensor: ...",
+        ),
+        (
+            "__init__.pyi",
+            "def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: _Sequence[Tensor] | None = None) "
+            "-> _return_types.max_values_indices: ...",
+        ),
+        (
+            "__init__.pyi",
+            "def add(input: Tensor | _Number, other: Tensor | _Number, *, alpha: _Number = 1, out: Tensor | None = "
+            "None) -> Tensor: ...",
+        ),
+        ("__init__.pyi", "float32: _DType"),
+        ("nn/functional.pyi", "from ._functional.activation import relu as relu"),
+        ("linalg.pyi", "def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor: ..."),
+        ("special.pyi", "def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor: ..."),
+    ],
+)
 def test_declarations_have_types(stub, line):
     assert line in (PACKAGE / stub).read_text().splitlines()

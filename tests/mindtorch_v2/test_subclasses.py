@@ -1,4 +1,5 @@
 """Classes that derive from Tensor: how they are made, what their operators give, and who is asked."""
+
 from __future__ import annotations
 
 import copy
@@ -53,7 +54,8 @@ class Answers(torch.Tensor):
         return {torch.mean: "mean", torch.Tensor.sum: "sum"}.get(func, NotImplemented)
 
 
-# --- making ---------------------------------------------------------------------------------------------------------------
+# --- making
+# ---------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("make", [torch.Tensor, torch.FloatTensor, Plain, lambda t: t.as_subclass(Plain)])
 def test_constructors_keep_the_graph(make):
     leaf = torch.ones(2, requires_grad=True)
@@ -95,15 +97,45 @@ def test_as_subclass_wants_a_tensor_class():
         torch.ones(1).as_subclass(3)
 
 
-# --- results --------------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("call", [
-    lambda x: x + 1, lambda x: 1 - x, lambda x: torch.add(x, 1), lambda x: torch.ones(2, 2) * x, lambda x: x.sum(), lambda x: x[0],
-    lambda x: x.max(0).values, lambda x: torch.sort(x)[1], lambda x: torch.stack([x, torch.ones(2, 2)]), lambda x: torch.cat([torch.ones(1, 2), x]),
-    lambda x: F.relu(x), lambda x: F.linear(torch.ones(1, 2), x), lambda x: torch.nn.Linear(2, 1)(x), lambda x: x.clone(), lambda x: x.double(),
-    lambda x: x.view(4), lambda x: x.T, lambda x: x.mT, lambda x: torch.zeros_like(x), lambda x: x.new_zeros(2), lambda x: x == x,
-    lambda x: x @ x, lambda x: torch.einsum("ij->ji", x), lambda x: torch.linalg.norm(x), lambda x: x.split(1)[0], lambda x: list(x)[0],
-    lambda x: F.dropout(x), lambda x: x.add_(1), lambda x: x.data, lambda x: x.detach(), lambda x: F.layer_norm(x, (2,)), lambda x: torch.where(x > 0, x, 0),
-])
+# --- results
+# --------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x + 1,
+        lambda x: 1 - x,
+        lambda x: torch.add(x, 1),
+        lambda x: torch.ones(2, 2) * x,
+        lambda x: x.sum(),
+        lambda x: x[0],
+        lambda x: x.max(0).values,
+        lambda x: torch.sort(x)[1],
+        lambda x: torch.stack([x, torch.ones(2, 2)]),
+        lambda x: torch.cat([torch.ones(1, 2), x]),
+        lambda x: F.relu(x),
+        lambda x: F.linear(torch.ones(1, 2), x),
+        lambda x: torch.nn.Linear(2, 1)(x),
+        lambda x: x.clone(),
+        lambda x: x.double(),
+        lambda x: x.view(4),
+        lambda x: x.T,
+        lambda x: x.mT,
+        lambda x: torch.zeros_like(x),
+        lambda x: x.new_zeros(2),
+        lambda x: x == x,
+        lambda x: x @ x,
+        lambda x: torch.einsum("ij->ji", x),
+        lambda x: torch.linalg.norm(x),
+        lambda x: x.split(1)[0],
+        lambda x: list(x)[0],
+        lambda x: F.dropout(x),
+        lambda x: x.add_(1),
+        lambda x: x.data,
+        lambda x: x.detach(),
+        lambda x: F.layer_norm(x, (2,)),
+        lambda x: torch.where(x > 0, x, 0),
+    ],
+)
 def test_results_are_of_the_class(call):
     assert type(call(Plain([[1.0, 2.0], [3.0, 4.0]]))) is Plain
 
@@ -113,7 +145,7 @@ def test_values_and_gradients_are_those_of_plain_tensors():
     for t in (x, y):
         (torch.exp(t) * t).sum().backward()
     assert x.grad.tolist() == y.grad.tolist() and type(x.grad) is torch.Tensor
-    second = torch.autograd.grad((x ** 3).sum(), x, create_graph=True)[0]
+    second = torch.autograd.grad((x**3).sum(), x, create_graph=True)[0]
     assert type(second) is Plain
     assert torch.autograd.grad(second.sum(), x)[0].tolist() == [6.0, 12.0, 18.0]
 
@@ -155,14 +187,27 @@ def test_text_and_copies():
         assert type(made + 1) is Tagged
 
 
-# --- asking ---------------------------------------------------------------------------------------------------------------
+# --- asking
+# ---------------------------------------------------------------------------------------------------------------
 def test_functions_and_methods_are_told_apart():
     x = Logged([3.0, 4.0])
     Logged.log.clear()
-    x + 1, torch.add(x, 1), x.mul_(2), F.linear(torch.ones(1, 2), Logged([[1.0, 2.0]])), torch.sub(1, x, alpha=2), torch.stack([x, x])
+    (
+        x + 1,
+        torch.add(x, 1),
+        x.mul_(2),
+        F.linear(torch.ones(1, 2), Logged([[1.0, 2.0]])),
+        torch.sub(1, x, alpha=2),
+        torch.stack([x, x]),
+    )
     assert Logged.log == [
-        (torch.Tensor.add, (Logged,), 2, []), (torch.add, (Logged,), 2, []), (torch.Tensor.mul_, (Logged,), 2, []),
-        (F.linear, (Logged,), 2, []), (torch.sub, (Logged,), 2, ["alpha"]), (torch.stack, (Logged,), 1, [])]
+        (torch.Tensor.add, (Logged,), 2, []),
+        (torch.add, (Logged,), 2, []),
+        (torch.Tensor.mul_, (Logged,), 2, []),
+        (F.linear, (Logged,), 2, []),
+        (torch.sub, (Logged,), 2, ["alpha"]),
+        (torch.stack, (Logged,), 1, []),
+    ]
 
 
 def test_a_class_may_answer_itself_or_not_at_all():
@@ -200,4 +245,8 @@ def test_functions_of_a_program_can_be_overridden():
 
 def test_plain_calls_stay_as_they_are_once_a_subclass_exists():
     x = torch.ones(2, 2)
-    assert type(x + x) is torch.Tensor and type(torch.stack([x, x])) is torch.Tensor and type(F.linear(x, x)) is torch.Tensor
+    assert (
+        type(x + x) is torch.Tensor
+        and type(torch.stack([x, x])) is torch.Tensor
+        and type(F.linear(x, x)) is torch.Tensor
+    )

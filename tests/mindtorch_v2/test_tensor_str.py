@@ -1,4 +1,5 @@
 """Tensors print as in PyTorch, character by character."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """From operators to work for a stream: the CPU's kernels, on memory that only the stream touches."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -51,13 +52,18 @@ class ToyBackend(kit.Backend):
         return self._copy if op.name == "copy_" else _launched(op, self.key)
 
     def _copy(self, target: Tensor, source: Tensor, non_blocking: bool) -> Tensor:
-        """A copy from, to or on the device. One that touches the host's memory is waited for, unless that memory is pinned and the
-        caller asked not to wait."""
+        """A copy from, to or on the device. One that touches the host's memory is waited for, unless that memory is
+        pinned and the caller asked not to wait.
+        """
         host = next((t for t in (target, source) if not t._keys & self.key), None)
         source = source if source._keys & self.key or non_blocking and source.is_pinned() else source.clone()
         given = _on_host(target), _on_host(source)
-        timeline.launch("toyMemcpyAsync", kit.MEMCPY, lambda: np.copyto(given[0]._array, given[1]._array, casting="unsafe"),
-                        target._array.nbytes)
+        timeline.launch(
+            "toyMemcpyAsync",
+            kit.MEMCPY,
+            lambda: np.copyto(given[0]._array, given[1]._array, casting="unsafe"),
+            target._array.nbytes,
+        )
         if host is target and not (non_blocking and target.is_pinned()):
             runtime.current_stream().synchronize()
         bump_version(target)
@@ -67,11 +73,19 @@ class ToyBackend(kit.Backend):
 def _empty(key: int, size: Any, rest: Any) -> Tensor:
     stride, dtype, _, device = rest[:4]
     kind = dtype or wrap(np.empty(0, np.float32)).dtype
-    return wrap(runtime.allocate(tuple(size), kind.np, stride and [s * kind.itemsize for s in stride]), kind, key, resolve(device))
+    return wrap(
+        runtime.allocate(tuple(size), kind.np, stride and [s * kind.itemsize for s in stride]),
+        kind,
+        key,
+        resolve(device),
+    )
 
 
 def _on_host(x: Any) -> Any:
-    """The same memory, as CPU tensors: what the stream's thread computes with. Generators draw from the same numbers."""
+    """The same memory, as CPU tensors: what the stream's thread computes with.
+
+    Generators draw from the same numbers.
+    """
     if isinstance(x, Tensor):
         return wrap(x._array, x.dtype)
     if isinstance(x, Generator):
@@ -105,15 +119,21 @@ def _launched(op: Op, key: int) -> Boxed:
         except NotImplementedError:
             runtime.current_stream().synchronize()
             return _returned(kernel(*given), key, device)
-        outs = [_made(key, specs, device)] if isinstance(specs, Spec) else [None if s is None else _made(key, s, device) for s in specs]
+        outs = (
+            [_made(key, specs, device)]
+            if isinstance(specs, Spec)
+            else [None if s is None else _made(key, s, device) for s in specs]
+        )
 
         def run() -> None:
             results = kernel(*given)
             for out, result in zip(outs, (results,) if isinstance(results, Tensor) else results):
                 if out is not None:
                     np.copyto(out._array, result._array)
+
         timeline.launch(op.base, kit.KERNEL, run)
         return outs[0] if isinstance(specs, Spec) else tuple(outs)
+
     return boxed
 
 

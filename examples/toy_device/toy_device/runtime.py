@@ -1,8 +1,9 @@
 """The device's runtime, which is also `torch.toy`: streams, events, pinned memory, generators, memory in use.
 
-A stream is a thread that does work in order, each piece at least `DELAY` seconds after it was put in. The host waits for it only where
-it must: in `synchronize`, and in copies that somebody reads at once.
+A stream is a thread that does work in order, each piece at least `DELAY` seconds after it was put in. The host waits
+for it only where it must: in `synchronize`, and in copies that somebody reads at once.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -18,7 +19,7 @@ import numpy as np
 from mindtorch_v2.utils.backend_toolkit import Generator, resolve
 
 DELAY = 0.0002
-watcher: Any = None          # of the profiler, while it watches (see timeline.py)
+watcher: Any = None  # of the profiler, while it watches (see timeline.py)
 
 
 class Stream:
@@ -134,7 +135,8 @@ def synchronize(device: Any = None) -> None:
         each.synchronize()
 
 
-# --- memory: the device's is the host's, but nobody may touch it except through a stream --------------------------------------
+# --- memory: the device's is the host's, but nobody may touch it except through a stream
+# --------------------------------------
 class Pinned(np.ndarray):
     """Host memory that copies may read and write later."""
 
@@ -167,7 +169,8 @@ def allocate(shape: tuple[int, ...], dtype: Any, strides: Any = None, owner: typ
     return made
 
 
-# --- random numbers -------------------------------------------------------------------------------------------------------------
+# --- random numbers
+# -------------------------------------------------------------------------------------------------------------
 _generators: list[Generator] = []
 
 

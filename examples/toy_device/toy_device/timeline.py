@@ -1,4 +1,7 @@
-"""Launches, and what the profiler learns of them: when each piece of work ran, on which stream, launched by which call."""
+"""Launches, and what the profiler learns of them: when each piece of work ran, on which stream, launched by which
+call.
+"""
+
 from __future__ import annotations
 
 import functools
@@ -41,6 +44,7 @@ class Watch:
             time.sleep(runtime.DELAY)
             shown = "Memcpy" if kind == MEMCPY else f"toy_{name}"
             self._rows.append((shown, kind, start, self._host.now(), stream.stream_id, number, nbytes))
+
         stream.put(watched)
         self._host.close(call)
 
@@ -58,8 +62,12 @@ class Watch:
         if not self._users:
             self._rows = []
         names = list(dict.fromkeys(row[0] for row in rows))
-        columns = np.array([(row[1], names.index(row[0]), row[2], row[3], 0, *row[4:]) for row in rows], np.int64).reshape(-1, 8).T
+        columns = (
+            np.array([(row[1], names.index(row[0]), row[2], row[3], 0, *row[4:]) for row in rows], np.int64)
+            .reshape(-1, 8)
+            .T
+        )
         return Result(Work(names, *columns), {"source": "the stream's clock"}, json.dumps([{"id": 0, "name": "Toy"}]))
 
 
-watch = functools.cache(Watch)      # one for the process
+watch = functools.cache(Watch)  # one for the process

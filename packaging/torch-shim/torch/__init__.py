@@ -1,4 +1,5 @@
 """Stands where PyTorch's package would stand, and makes `torch` mean `mindtorch_v2`."""
+
 __mindtorch_shim__ = True
 
 import mindtorch_v2  # noqa: E402

@@ -1,4 +1,5 @@
 """A convolutional network: convolution, batch normalization, pooling; training and evaluation."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -8,12 +9,19 @@ from .mlp import fill
 
 def run(torch: Any) -> dict[str, Any]:
     nn = torch.nn
-    model = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 6, 3,
-                          stride=2),
-                          nn.GELU(), nn.Flatten(), nn.Linear(6, 3))
+    model = nn.Sequential(
+        nn.Conv2d(2, 4, 3, padding=1),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(4, 6, 3, stride=2),
+        nn.GELU(),
+        nn.Flatten(),
+        nn.Linear(6, 3),
+    )
     fill(torch, model)
     model = model.npu()
-    x = (torch.arange(256.).reshape(2, 2, 8, 8) * 0.07).cos().npu()
+    x = (torch.arange(256.0).reshape(2, 2, 8, 8) * 0.07).cos().npu()
     y = torch.tensor([0, 2]).npu()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     losses = []
@@ -25,5 +33,10 @@ def run(torch: Any) -> dict[str, Any]:
         losses.append(loss.item())
     norm = model[1]
     model.eval()
-    return {"losses": losses, "running mean": norm.running_mean.cpu().tolist(), "running var": norm.running_var.cpu().tolist(),
-            "filters": model[0].weight.detach().cpu().tolist(), "evaluated": model(x).detach().cpu().tolist()}
+    return {
+        "losses": losses,
+        "running mean": norm.running_mean.cpu().tolist(),
+        "running var": norm.running_var.cpu().tolist(),
+        "filters": model[0].weight.detach().cpu().tolist(),
+        "evaluated": model(x).detach().cpu().tolist(),
+    }

@@ -1,11 +1,12 @@
 """Pinned and pageable copies, blocking and not, in both directions and between types and layouts."""
+
 from __future__ import annotations
 
 from typing import Any
 
 
 def run(torch: Any) -> dict[str, Any]:
-    pinned = torch.arange(1000.).pin_memory()
+    pinned = torch.arange(1000.0).pin_memory()
     result: dict[str, Any] = {"is pinned": pinned.is_pinned(), "is not": torch.ones(3).is_pinned()}
     there = pinned.to("npu", non_blocking=True)
     back = torch.empty(1000).pin_memory()

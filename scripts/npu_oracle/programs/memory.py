@@ -1,4 +1,5 @@
 """The statistics of the caching allocator through a sequence of allocations, frees and resets."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -10,7 +11,12 @@ def run(torch: Any) -> dict[str, Any]:
     steps: dict[str, Any] = {}
 
     def note(name: str) -> None:
-        steps[name] = [npu.memory_allocated(), npu.max_memory_allocated(), npu.memory_reserved(), npu.max_memory_reserved()]
+        steps[name] = [
+            npu.memory_allocated(),
+            npu.max_memory_allocated(),
+            npu.memory_reserved(),
+            npu.max_memory_reserved(),
+        ]
 
     note("start")
     small = torch.empty(12, device="npu")
@@ -35,6 +41,14 @@ def run(torch: Any) -> dict[str, Any]:
     npu.empty_cache()
     note("all freed")
     stats = npu.memory_stats()
-    counts = ("allocation.all.allocated", "allocation.all.freed", "segment.all.allocated", "segment.all.current", "num_ooms",
-              "num_alloc_retries", "active.all.current", "allocated_bytes.all.allocated")
+    counts = (
+        "allocation.all.allocated",
+        "allocation.all.freed",
+        "segment.all.allocated",
+        "segment.all.current",
+        "num_ooms",
+        "num_alloc_retries",
+        "active.all.current",
+        "allocated_bytes.all.allocated",
+    )
     return {"steps": steps, "keys": sorted(stats), "counts": {name: stats.get(name) for name in counts}}

@@ -1,4 +1,5 @@
 """A multilayer perceptron trained with SGD, Adam and AdamW from the same weights."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -17,7 +18,7 @@ def train(torch: Any, optimizer: str, **options: Any) -> dict[str, Any]:
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 4))
     fill(torch, model)
     model = model.npu()
-    x = (torch.arange(80.).reshape(10, 8) * 0.11).sin().npu()
+    x = (torch.arange(80.0).reshape(10, 8) * 0.11).sin().npu()
     y = (torch.arange(10) % 4).npu()
     chosen = getattr(torch.optim, optimizer)(model.parameters(), **options)
     losses = []
@@ -27,9 +28,17 @@ def train(torch: Any, optimizer: str, **options: Any) -> dict[str, Any]:
         loss.backward()
         chosen.step()
         losses.append(loss.item())
-    return {"losses": losses, "weight": model[4].weight.detach().cpu().tolist(), "gradient": model[0].bias.grad.cpu().tolist()}
+    return {
+        "losses": losses,
+        "weight": model[4].weight.detach().cpu().tolist(),
+        "gradient": model[0].bias.grad.cpu().tolist(),
+    }
 
 
 def run(torch: Any) -> dict[str, Any]:
-    return {"sgd": train(torch, "SGD", lr=0.1), "momentum": train(torch, "SGD", lr=0.05, momentum=0.9, weight_decay=0.01),
-            "adam": train(torch, "Adam", lr=0.01), "adamw": train(torch, "AdamW", lr=0.01, weight_decay=0.1)}
+    return {
+        "sgd": train(torch, "SGD", lr=0.1),
+        "momentum": train(torch, "SGD", lr=0.05, momentum=0.9, weight_decay=0.01),
+        "adam": train(torch, "Adam", lr=0.01),
+        "adamw": train(torch, "AdamW", lr=0.01, weight_decay=0.1),
+    }

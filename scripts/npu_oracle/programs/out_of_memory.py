@@ -1,4 +1,5 @@
 """A device that is full: the error, what it says, and that everything works afterwards."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -24,7 +25,9 @@ def run(torch: Any) -> dict[str, Any]:
     result["fits after empty_cache"] = torch.empty(total // 2, device="npu", dtype=torch.uint8).numel()
     held = [torch.empty(total // 4, device="npu", dtype=torch.uint8) for _ in range(2)]
     del held
-    result["cached memory is given back when needed"] = torch.empty(total * 3 // 4, device="npu", dtype=torch.uint8).numel()
+    result["cached memory is given back when needed"] = torch.empty(
+        total * 3 // 4, device="npu", dtype=torch.uint8
+    ).numel()
     npu.empty_cache()
     result["all is free again"] = free_at_start - npu.mem_get_info()[0] < (8 << 20)
     return result

@@ -1,4 +1,5 @@
 """The profiler: columns of the table, counts of events, fields of the trace, links from operators to kernels."""
+
 from __future__ import annotations
 
 import collections
@@ -27,11 +28,15 @@ def linked(events: list[dict[str, Any]]) -> dict[str, Any]:
     kernels = [e for e in events if e.get("cat") == "kernel"]
     flows = [e for e in events if e.get("cat") == "ac2g"]
     starts, ends = ({e["id"] for e in flows if e["ph"] == phase} for phase in "sf")
-    return {"kernels": len(kernels), "kernels take time": all(e["dur"] > 0 for e in kernels), "flows": len(starts),
-            "flows have both ends": starts == ends,
-            "ends bind to the slice": all(e.get("bp") == "e" for e in flows if e["ph"] == "f"),
-            "kernels sit on device 0": {e["pid"] for e in kernels} == {0},
-            "a kernel for every flow": len(ends) == len(kernels)}
+    return {
+        "kernels": len(kernels),
+        "kernels take time": all(e["dur"] > 0 for e in kernels),
+        "flows": len(starts),
+        "flows have both ends": starts == ends,
+        "ends bind to the slice": all(e.get("bp") == "e" for e in flows if e["ph"] == "f"),
+        "kernels sit on device 0": {e["pid"] for e in kernels} == {0},
+        "a kernel for every flow": len(ends) == len(kernels),
+    }
 
 
 def columns(table: str) -> list[str]:
@@ -43,7 +48,7 @@ def run(torch: Any) -> dict[str, Any]:
     profiler = torch.profiler
     x = torch.ones(32, 32).npu()
     pinned = torch.ones(256).pin_memory()
-    torch.relu(x @ x) + 1      # not the first launch is measured
+    torch.relu(x @ x) + 1  # not the first launch is measured
     torch.npu.synchronize()
     activities = [profiler.ProfilerActivity.CPU, profiler.ProfilerActivity.NPU]
     with profiler.profile(activities=activities, record_shapes=True, profile_memory=True) as seen:
@@ -68,11 +73,20 @@ def run(torch: Any) -> dict[str, Any]:
         "footer": [line.split(":")[0] for line in averages.table().splitlines() if "time total" in line],
         "counts": {name: rows[name].count for name in KEPT if name in rows},
         "shapes": next(e.input_shapes for e in seen.events() if e.name == "aten::mm"),
-        "device events": len(kernels) > 0, "device index": sorted({e.device_index for e in kernels}),
+        "device events": len(kernels) > 0,
+        "device index": sorted({e.device_index for e in kernels}),
         "operators have device time": {name: rows[name].device_time_total > 0 for name in KEPT if name in rows},
-        "trace": fields(events), "links": linked(events),
+        "trace": fields(events),
+        "links": linked(events),
         "names of processes": sorted({e["args"]["labels"] for e in events if e["name"] == "process_labels"}),
-        "names of device threads": sorted({re.sub(r"\d+", "N", e["args"]["name"]) for e in events
-                                           if e["name"] == "thread_name" and "stream" in e["args"]["name"]}),
-        "device processes": sorted({e["args"]["name"] for e in events if e["name"] == "process_name" and e["pid"] == 0}),
+        "names of device threads": sorted(
+            {
+                re.sub(r"\d+", "N", e["args"]["name"])
+                for e in events
+                if e["name"] == "thread_name" and "stream" in e["args"]["name"]
+            }
+        ),
+        "device processes": sorted(
+            {e["args"]["name"] for e in events if e["name"] == "process_name" and e["pid"] == 0}
+        ),
     }

@@ -1,4 +1,5 @@
 """Streams, events, elapsed times, waits between streams, several devices."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -18,7 +19,10 @@ def run(torch: Any) -> dict[str, Any]:
     x = torch.ones(64, 64).npu()
     side = npu.Stream()
     start, end, plain = npu.Event(enable_timing=True), npu.Event(enable_timing=True), npu.Event()
-    result: dict[str, Any] = {"fresh event": plain.query(), "current is default": npu.current_stream() == npu.default_stream()}
+    result: dict[str, Any] = {
+        "fresh event": plain.query(),
+        "current is default": npu.current_stream() == npu.default_stream(),
+    }
     start.record()
     y = x @ x
     end.record()

@@ -1,4 +1,5 @@
 """A transformer block with causal attention, trained with AdamW."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -42,5 +43,8 @@ def run(torch: Any) -> dict[str, Any]:
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    return {"losses": losses, "head": model.head.weight.detach().cpu().tolist(),
-            "embedding": model.embed.weight.grad.cpu().tolist()}
+    return {
+        "losses": losses,
+        "head": model.head.weight.detach().cpu().tolist(),
+        "embedding": model.embed.weight.grad.cpu().tolist(),
+    }

@@ -1,4 +1,5 @@
 """Names that programs import from PyTorch's extension module. What they need of it is written in Python here."""
+
 from __future__ import annotations
 
 from importlib import import_module
@@ -65,6 +66,7 @@ def _log_api_usage_once(event: str) -> None:
 def _get_accelerator(check: bool = False) -> Any:
     """The accelerator that is here, else the CPU."""
     from .._device import CPU
+
     return import_module("..accelerator", __name__).current_accelerator() or CPU
 
 
@@ -73,8 +75,9 @@ def _jit_set_profiling_executor(value: bool) -> bool:
     return False
 
 
-_jit_set_profiling_mode = _jit_set_texpr_fuser_enabled = _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = \
-    _jit_set_profiling_executor
+_jit_set_profiling_mode = _jit_set_texpr_fuser_enabled = _jit_override_can_fuse_on_cpu = (
+    _jit_override_can_fuse_on_gpu
+) = _jit_set_profiling_executor
 
 
 def _set_worker_signal_handlers() -> None:

@@ -1,4 +1,5 @@
 """`torch._C._nn`: operators of `nn`, and how the arguments of `to` are read."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """Adding a gradient to a leaf."""
+
 from __future__ import annotations
 
 import sys
@@ -14,7 +15,10 @@ from .hooks import run_hooks
 
 
 def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool = False) -> None:
-    """Adds `grad` to `leaf.grad`. With `sole` (only the engine holds the gradient) it is taken over instead of copied."""
+    """Adds `grad` to `leaf.grad`.
+
+    With `sole` (only the engine holds the gradient) it is taken over instead of copied.
+    """
     if leaf._hooks:
         grad, sole = run_hooks(leaf._hooks, grad), False
     old = leaf._grad
@@ -66,5 +70,7 @@ def _first(leaf: Tensor, grad: Tensor, create_graph: bool, sole: bool) -> Tensor
         if grad._device is not None:
             out._device = grad._device
         return out
-    made = aten.new_empty_strided(grad, list(grad._array.shape), list(leaf.stride() if dense else contiguous_strides(grad._array.shape)))
+    made = aten.new_empty_strided(
+        grad, list(grad._array.shape), list(leaf.stride() if dense else contiguous_strides(grad._array.shape))
+    )
     return aten.copy_(made, grad)

@@ -1,4 +1,5 @@
 """The function that applies a node's rows, written out for its number of inputs and saved values when it first runs."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
 
 def lazy_apply(derivative: Derivative) -> Any:
     """An `apply` that replaces itself on its class by compiled code."""
+
     def apply(self: Node, g: Any) -> Any:
         made = shown_as_loading(f"derivative of {derivative.op.event}", compile_apply, derivative)
         type(self).apply = made  # type: ignore[method-assign]
         return made(self, g)
+
     return apply
 
 
@@ -29,7 +32,10 @@ def compile_apply(derivative: Derivative) -> Any:
     if names:
         lines += _load(derivative, local)
     edges = [f"e{i}" for i in range(len(derivative.inputs))]
-    calls = [f"f{i}(g{''.join(', ' + local[n] for n in derivative.needs_of(name))})" for i, name in enumerate(derivative.inputs)]
+    calls = [
+        f"f{i}(g{''.join(', ' + local[n] for n in derivative.needs_of(name))})"
+        for i, name in enumerate(derivative.inputs)
+    ]
     if len(edges) == 1:
         lines.append(f"    return [{calls[0]}]")
     else:
@@ -42,8 +48,9 @@ def compile_apply(derivative: Derivative) -> Any:
 
 
 def _load(derivative: Derivative, local: dict[str, str]) -> list[str]:
-    """Unpacks the saved values; `unpack` does it where something is out of the ordinary: freed values, changed or hooked
-    tensors, outputs that need their history back."""
+    """Unpacks the saved values; `unpack` does it where something is out of the ordinary: freed values, changed or
+    hooked tensors, outputs that need their history back.
+    """
     base = derivative.op.inplace_of or derivative.op
     tensors = {p.name for p in base.schema.params if p.is_tensor and not p.is_list} | set(derivative.results)
     unusual = ["saved is None", "self.versions is not None"]
@@ -51,14 +58,18 @@ def _load(derivative: Derivative, local: dict[str, str]) -> list[str]:
         unusual.append("state.grad")
     checked = [local[n] for n in derivative.saved_names if n in tensors]
     values = "".join(f"{v}, " for v in local.values())
-    lines = ["    saved = self.saved",
-             f"    if {' or '.join(unusual)}:",
-             f"        {values}= unpack(self)",
-             "    else:",
-             f"        {values}= saved"]
+    lines = [
+        "    saved = self.saved",
+        f"    if {' or '.join(unusual)}:",
+        f"        {values}= unpack(self)",
+        "    else:",
+        f"        {values}= saved",
+    ]
     for v in checked:
-        lines += [f"        if {v}.__class__ is Tensor or {v}.__class__ is Parameter:",
-                  f"            s = {v}._storage",
-                  f"            if s is not None and s.version: {values}= unpack(self)",
-                  f"        elif {v}.__class__ is Packed: {values}= unpack(self)"]
+        lines += [
+            f"        if {v}.__class__ is Tensor or {v}.__class__ is Parameter:",
+            f"            s = {v}._storage",
+            f"            if s is not None and s.version: {values}= unpack(self)",
+            f"        elif {v}.__class__ is Packed: {values}= unpack(self)",
+        ]
     return lines

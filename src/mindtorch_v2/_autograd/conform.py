@@ -1,4 +1,5 @@
 """Gradients on their way: brought to the shape and type of what they belong to, and added."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +12,13 @@ from .node import Node, Slot
 
 def add_gradients(old: Tensor, new: Tensor, create_graph: bool, sole: bool) -> Tensor:
     """The sum of two gradients; in place where only the engine holds the first (`sole`)."""
-    if sole and not create_graph and old._array.shape == new._array.shape and old.dtype is new.dtype and owns_memory(old):
+    if (
+        sole
+        and not create_graph
+        and old._array.shape == new._array.shape
+        and old.dtype is new.dtype
+        and owns_memory(old)
+    ):
         return aten.overload("add_.Tensor")(old, new)
     return aten.add(old, new)
 
@@ -25,8 +32,10 @@ def conform(node: Node, index: int, edge: Any, grad: Tensor) -> Tensor:
     else:
         shape, dtype = edge.shape, edge.dtype
     if not isinstance(grad, Tensor):
-        raise TypeError(f"Function {node.name()} returned an invalid gradient at index {index} - expected a Tensor or None, got "
-                        f"{type(grad).__name__}")
+        raise TypeError(
+            f"Function {node.name()} returned an invalid gradient at index {index} - expected a Tensor or None, got "
+            f"{type(grad).__name__}"
+        )
     if grad._array.shape != shape:
         grad = _unbroadcast(node, index, grad, shape)
     if grad.dtype is not dtype:
@@ -43,7 +52,9 @@ def _unbroadcast(node: Node, index: int, grad: Tensor, shape: tuple[int, ...]) -
     dims = [*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and have[i + lead] != 1)]
     fits = lead >= 0 and all(n in (1, have[i + lead]) for i, n in enumerate(shape))
     if not fits:
-        raise RuntimeError(f"Function {node.name()} returned an invalid gradient at index {index} - got {list(have)} but expected "
-                           f"shape compatible with {list(shape)}")
+        raise RuntimeError(
+            f"Function {node.name()} returned an invalid gradient at index {index} - got {list(have)} but expected "
+            f"shape compatible with {list(shape)}"
+        )
     grad = aten.overload("sum.dim_IntList")(grad, dims, True)
     return aten.view(grad, list(shape)) if lead else grad

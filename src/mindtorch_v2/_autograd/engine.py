@@ -1,4 +1,5 @@
 """The backward pass: nodes run in the reverse order of their creation, each when all its gradients have arrived."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -31,14 +32,27 @@ def target_of(edge: Any) -> Any:
 class Pass:
     """One backward pass. `captures` maps (target, output nr) to the index of a wanted input gradient."""
 
-    __slots__ = ("keep", "create", "captures", "capture_only", "captured", "waiting", "buffers", "heap", "order", "needed")
+    __slots__ = (
+        "keep",
+        "create",
+        "captures",
+        "capture_only",
+        "captured",
+        "waiting",
+        "buffers",
+        "heap",
+        "order",
+        "needed",
+    )
 
-    def __init__(self, keep_graph: bool, create_graph: bool, captures: dict[tuple[Any, int], int], capture_only: bool) -> None:
+    def __init__(
+        self, keep_graph: bool, create_graph: bool, captures: dict[tuple[Any, int], int], capture_only: bool
+    ) -> None:
         self.keep, self.create = keep_graph, create_graph
         self.captures, self.capture_only = captures, capture_only
         self.captured: dict[int, Tensor] = {}
-        self.waiting: dict[Any, int] = {}     # target -> gradients still to come
-        self.buffers: dict[Any, Any] = {}     # target -> gradient, or a list for nodes with several outputs
+        self.waiting: dict[Any, int] = {}  # target -> gradients still to come
+        self.buffers: dict[Any, Any] = {}  # target -> gradient, or a list for nodes with several outputs
         self.heap: list[tuple[int, int, Any]] = []
         self.order = 0
         self.needed: set[Any] | None = None
@@ -59,7 +73,12 @@ class Pass:
                     continue
                 waiting[target] = 1
                 kind = target.__class__
-                if kind is not Tensor and kind is not Parameter and target not in seen and not isinstance(target, Tensor):
+                if (
+                    kind is not Tensor
+                    and kind is not Parameter
+                    and target not in seen
+                    and not isinstance(target, Tensor)
+                ):
                     stack.append(target)
 
     def restrict(self, roots: Sequence[Any]) -> None:
@@ -221,12 +240,22 @@ class Pass:
         return not any(e is not None and target_of(e) in self.needed for e in node.next)
 
 
-def run_backward(tensors: Sequence[Tensor], grads: Sequence[Tensor], keep_graph: bool, create_graph: bool,
-                 inputs: Sequence[Tensor] = (), capture_only: bool = False) -> list[Tensor | None]:
-    """Runs a backward pass from `tensors`. With `inputs`, only what leads to them is computed; with `capture_only` their
-    gradients are returned (None where unused) instead of accumulated."""
-    if modes.SPACE["_overridden"] and not modes.state.subclasses_are_plain:   # gradients are plain tensors, whatever the graph saved
-        return DisableTorchFunctionSubclass().run(run_backward, tensors, grads, keep_graph, create_graph, inputs, capture_only)
+def run_backward(
+    tensors: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    keep_graph: bool,
+    create_graph: bool,
+    inputs: Sequence[Tensor] = (),
+    capture_only: bool = False,
+) -> list[Tensor | None]:
+    """Runs a backward pass from `tensors`. With `inputs`, only what leads to them is computed; with `capture_only`
+    their gradients are returned (None where unused) instead of accumulated.
+    """
+    # gradients are plain tensors, whatever the graph saved
+    if modes.SPACE["_overridden"] and not modes.state.subclasses_are_plain:
+        return DisableTorchFunctionSubclass().run(
+            run_backward, tensors, grads, keep_graph, create_graph, inputs, capture_only
+        )
     if len(tensors) == 1 and not inputs and _native is not None and not modes.state.anomaly:
         only = list(grads)
         del grads
@@ -268,5 +297,6 @@ def _collect(work: Pass, inputs: Sequence[Tensor], capture_only: bool) -> list[T
 
 
 if _native is not None:
-    _native.configure_engine(Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer), aten,
-                             CustomNode)
+    _native.configure_engine(
+        Tensor, Slot, accumulate, conform, add_gradients, run_hooked, names_of, vars(_observer), aten, CustomNode
+    )

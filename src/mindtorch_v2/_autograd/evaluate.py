@@ -1,4 +1,5 @@
 """Running one node: hooks before and after it, retained gradients, anomaly mode's checks."""
+
 from __future__ import annotations
 
 import warnings
@@ -11,7 +12,7 @@ from .._tensor import Tensor
 from .hooks import run_hooks
 from .node import Node
 
-_names: dict[type, tuple[str, str]] = {}   # class of a node -> the names of its two events
+_names: dict[type, tuple[str, str]] = {}  # class of a node -> the names of its two events
 
 
 def apply_guarded(node: Node, g: Any) -> Any:
@@ -83,10 +84,17 @@ def _apply_with_anomaly(node: Node, g: Any) -> Any:
 
 def _warn_origin(node: Node) -> None:
     if node.trace:
-        warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{node.trace}", stacklevel=2)
+        warnings.warn(
+            f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{node.trace}",
+            stacklevel=2,
+        )
     else:
-        warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward "
-                      "pass for more information.", stacklevel=2)
+        warnings.warn(
+            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
+            "forward "
+            "pass for more information.",
+            stacklevel=2,
+        )
 
 
 def names_of(node: Node) -> tuple[str, str]:
@@ -104,7 +112,9 @@ def run_hooked(node: Node, g: Any, keep_graph: bool) -> list[Any]:
     if observer is None:
         grads = apply_guarded(node, g)
     else:
-        observer.enter_node(names_of(node)[1], node.seq, node.forward_thread, tuple(g) if g.__class__ is list else (g,), True)
+        observer.enter_node(
+            names_of(node)[1], node.seq, node.forward_thread, tuple(g) if g.__class__ is list else (g,), True
+        )
         try:
             grads = apply_guarded(node, g)
         finally:

@@ -1,4 +1,5 @@
 """User-defined differentiable functions."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -26,7 +27,9 @@ class FunctionCtx:
         """Keeps tensors (inputs or outputs, or None) for `backward`."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
-                raise TypeError(f"save_for_backward can only save variables, but argument is of type {type(t).__name__}")
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument is of type {type(t).__name__}"
+                )
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
@@ -73,6 +76,7 @@ class CustomNode(Node):
         for i, nr in enumerate(self.saved_outputs):
             if nr >= 0 and modes.state.grad:
                 from .node import Slot
+
                 alias = shallow_alias(values[i])
                 alias._edge, alias._keys = Slot(self, nr), alias._keys | GRAD
                 values[i] = alias
@@ -88,11 +92,13 @@ class CustomNode(Node):
                     grads[i] = aten.zeros(list(shape), dtype=dtype)
         made = self.function.backward(ctx, *grads)
         made = made if isinstance(made, tuple) else (made,)
-        if len(made) > len(self.next) and all(m is None for m in made[len(self.next):]):
-            made = made[:len(self.next)]
+        if len(made) > len(self.next) and all(m is None for m in made[len(self.next) :]):
+            made = made[: len(self.next)]
         if len(made) != len(self.next):
-            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {len(self.next)}, got "
-                               f"{len(made)})")
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {len(self.next)}, got "
+                f"{len(made)})"
+            )
         return made
 
 
@@ -103,7 +109,9 @@ class _FunctionMeta(type):
 
 
 class Function(metaclass=_FunctionMeta):
-    """Base of user-defined operations: static `forward(ctx, *args)` (or `forward(*args)` with `setup_context`) and `backward`."""
+    """Base of user-defined operations: static `forward(ctx, *args)` (or `forward(*args)` with `setup_context`) and
+    `backward`.
+    """
 
     _node_class: Any
     generate_vmap_rule = False
@@ -118,8 +126,10 @@ class Function(metaclass=_FunctionMeta):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it "
-                                  "with backward mode AD.")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it "
+            "with backward mode AD."
+        )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -157,7 +167,9 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     node.ctx = ctx
     tensors: list[Any] = [t if isinstance(t, Tensor) else None for t in outputs]
     finish_node(node, edges, tensors, single=False)
-    wanted: list[Any] = [t if isinstance(t, Tensor) and not any(t is n for n in ctx.non_differentiable) else None for t in outputs]
+    wanted: list[Any] = [
+        t if isinstance(t, Tensor) and not any(t is n for n in ctx.non_differentiable) else None for t in outputs
+    ]
     _save(node, ctx, outputs)
     attach(node, wanted, single=False)
     ctx._node = _Weak(node)
@@ -169,6 +181,7 @@ class _Weak:
 
     def __init__(self, node: CustomNode) -> None:
         import weakref
+
         self._ref = weakref.ref(node)
 
     def saved_now(self) -> tuple[Any, ...]:
@@ -208,6 +221,7 @@ def once_differentiable(function: Any) -> Any:
         outputs = made if isinstance(made, tuple) else (made,)
         guarded = tuple(_refuse(t) if isinstance(t, Tensor) else t for t in outputs)
         return guarded if isinstance(made, tuple) else guarded[0]
+
     return inner
 
 

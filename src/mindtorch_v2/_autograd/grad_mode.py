@@ -1,4 +1,5 @@
 """Context managers and decorators that switch the recording of gradients, per thread."""
+
 from __future__ import annotations
 
 import functools
@@ -26,6 +27,7 @@ class _Mode(modes.Switch):
         @functools.wraps(function)
         def inner(*args: Any, **kwargs: Any) -> Any:
             return made.run(function, *args, **kwargs)
+
         return inner  # type: ignore[return-value]
 
     def _generator(self, function: F) -> F:
@@ -37,7 +39,9 @@ class _Mode(modes.Switch):
             failed: Any = None
             while True:
                 try:
-                    made = inside.run(generator.throw, failed) if failed is not None else inside.run(generator.send, sent)
+                    made = (
+                        inside.run(generator.throw, failed) if failed is not None else inside.run(generator.send, sent)
+                    )
                 except StopIteration as stop:
                     return stop.value
                 failed = None
@@ -48,6 +52,7 @@ class _Mode(modes.Switch):
                     raise
                 except BaseException:  # noqa: BLE001 - it is handed on to the generator
                     failed = sys.exc_info()[1]
+
         return inner  # type: ignore[return-value]
 
     def clone(self) -> Any:

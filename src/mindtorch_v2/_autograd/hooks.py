@@ -1,4 +1,5 @@
 """Hooks: user functions that see, and may replace, gradients."""
+
 from __future__ import annotations
 
 import weakref
@@ -12,14 +13,20 @@ class RemovableHandle:
     next_id = 0
 
     def __init__(self, hooks_dict: dict[int, Any], *, extra_dict: Any = None) -> None:
-        self.hooks_dict_ref: Any = weakref.ref(hooks_dict) if isinstance(hooks_dict, OrderedDict) else lambda: hooks_dict
+        self.hooks_dict_ref: Any = (
+            weakref.ref(hooks_dict) if isinstance(hooks_dict, OrderedDict) else lambda: hooks_dict
+        )
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
         self.extra_dict_ref: tuple[Any, ...] = ()
         if isinstance(extra_dict, dict):
-            self.extra_dict_ref = (weakref.ref(extra_dict) if isinstance(extra_dict, OrderedDict) else lambda: extra_dict,)
+            self.extra_dict_ref = (
+                weakref.ref(extra_dict) if isinstance(extra_dict, OrderedDict) else lambda: extra_dict,
+            )
         elif isinstance(extra_dict, list):
-            self.extra_dict_ref = tuple(weakref.ref(d) if isinstance(d, OrderedDict) else (lambda d=d: d) for d in extra_dict)
+            self.extra_dict_ref = tuple(
+                weakref.ref(d) if isinstance(d, OrderedDict) else (lambda d=d: d) for d in extra_dict
+            )
 
     @classmethod
     def add(cls, hooks: dict[int, Any], hook: Any) -> RemovableHandle:

@@ -1,4 +1,5 @@
 """In-place writes in a graph: who may be written, and how histories are rewritten."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -26,10 +27,13 @@ def check_inplace(t: Tensor) -> None:
         if t._view_kind == "multi" and base._keys & GRAD and t._edge is not None:
             edge = t._edge
             node, nr = (edge.node, edge.nr) if edge.__class__ is Slot else (edge, 0)
-            raise RuntimeError(f"Output {nr} of {function_name(node)} is a view and is being modified inplace. This view is the output of "
-                               "a function "
-                               "that returns multiple views. Such functions do not allow the output views to be modified inplace. You "
-                               "should replace the inplace operation by an out-of-place one.")
+            raise RuntimeError(
+                f"Output {nr} of {function_name(node)} is a view and is being modified inplace. This view is the "
+                "output of "
+                "a function "
+                "that returns multiple views. Such functions do not allow the output views to be modified inplace. You "
+                "should replace the inplace operation by an out-of-place one."
+            )
 
 
 def forward_inplace(op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
@@ -39,8 +43,11 @@ def forward_inplace(op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
     gradient = gradient_plan(op)
     edges, counts = collect_edges(gradient, args)
     replaced = {value.name: saved_fact(value, args) for value in gradient.saved if value.fact is not None}
-    replaced |= {value.name: _before_write(target) for value in gradient.saved
-                 if value.kind == SavedKind.ARGUMENT and value.position == 0}
+    replaced |= {
+        value.name: _before_write(target)
+        for value in gradient.saved
+        if value.kind == SavedKind.ARGUMENT and value.position == 0
+    }
     if op.is_composite:
         run_below_autograd(kernel, args)
     else:
@@ -166,7 +173,10 @@ class AsStridedOfBase(Node):
         place = self.place
         if place.overlaps():
             from .derivatives.movement import through_storage
-            return (through_storage(g, place.shape, place.strides, place.offset, place.base_shape, place.base_strides, 0),)
+
+            return (
+                through_storage(g, place.shape, place.strides, place.offset, place.base_shape, place.base_strides, 0),
+            )
         whole = aten.zero_(place.empty_base(g))
         aten.copy_(place.inside(whole), g)
         return (whole,)

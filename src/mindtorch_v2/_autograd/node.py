@@ -1,8 +1,10 @@
 """Nodes of the graph of derivatives, their edges, and what they save.
 
-An edge says where a gradient goes: a Node with one output, a Slot of a node with several, a leaf Tensor (its gradient is
-accumulated there), or None. Leaves stand for themselves, so that a parameter and the graphs that use it form no cycle.
+An edge says where a gradient goes: a Node with one output, a Slot of a node with several, a leaf Tensor (its
+gradient is accumulated there), or None. Leaves stand for themselves, so that a parameter and the graphs that use it
+form no cycle.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -16,24 +18,27 @@ from .._storage import native
 from .._tensor import Parameter, Tensor, shallow_alias
 
 state = modes.state
-_FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-          "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-          "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-          "after calling backward.")
+_FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
 
 
 if TYPE_CHECKING or native is None:
+
     class NodeFields:
         """What every node holds; the twin in C keeps these at fixed places."""
 
-        next: tuple[Any, ...] = ()          # edges, one per differentiable input
+        next: tuple[Any, ...] = ()  # edges, one per differentiable input
         saved: tuple[Any, ...] | None = ()
-        versions: tuple[int, ...] | None = None   # of the saved tensors; None means all zero
+        versions: tuple[int, ...] | None = None  # of the saved tensors; None means all zero
         seq: int = 0
-        shape: tuple[int, ...] = ()         # of the output (nodes with several keep specs)
+        shape: tuple[int, ...] = ()  # of the output (nodes with several keep specs)
         dtype: dt.dtype = dt.float32
         forward_thread: int = 0
-        hooked: bool = False                # whether anything but `apply` has to happen when the node runs
+        hooked: bool = False  # whether anything but `apply` has to happen when the node runs
 else:
     NodeFields = native.NodeFields
 
@@ -41,17 +46,17 @@ else:
 class Node(NodeFields):
     """One step of a backward pass. Subclasses are made from derivative rows; `apply` maps output to input gradients."""
 
-    specs: Any = None   # (shape, dtype, key) of each output, None for one output
+    specs: Any = None  # (shape, dtype, key) of each output, None for one output
     key: int = CPU
     device: Any = None
-    counts: tuple[int, ...] = ()        # how many edges each input of a list-taking op has
+    counts: tuple[int, ...] = ()  # how many edges each input of a list-taking op has
     saved_names: tuple[str, ...] = ()
-    pre_hooks: Any = None               # nr -> list of hooks on that output's gradient
-    retains: Any = None                 # nr -> weakref of the tensor that wants its gradient
-    node_pre_hooks: Any = None          # hooks on all output gradients (register_prehook)
-    post_hooks: Any = None              # hooks on (input gradients, output gradients)
-    trace: Any = None                   # forward traceback in anomaly mode
-    saves_result: bool = False          # whether an output is among the saved values
+    pre_hooks: Any = None  # nr -> list of hooks on that output's gradient
+    retains: Any = None  # nr -> weakref of the tensor that wants its gradient
+    node_pre_hooks: Any = None  # hooks on all output gradients (register_prehook)
+    post_hooks: Any = None  # hooks on (input gradients, output gradients)
+    trace: Any = None  # forward traceback in anomaly mode
+    saves_result: bool = False  # whether an output is among the saved values
     metadata_store: Any = None
 
     def apply(self, g: Any) -> Any:
@@ -99,6 +104,7 @@ class Node(NodeFields):
 
 def _add_hook(node: Node, field: str, hook: Any) -> Any:
     from .hooks import RemovableHandle
+
     node.hooked = True
     hooks = getattr(node, field)
     if hooks is None:
@@ -127,6 +133,7 @@ class AccumulateGrad(Node):
 
     def apply(self, g: Any) -> Any:
         from .accumulate import accumulate
+
         accumulate(self.variable, g, modes.grad_enabled())
         return ()
 
@@ -157,6 +164,7 @@ def view_edge(t: Tensor) -> Any:
     base, storage = t._base, t._storage
     if base is not None and storage is not None and storage.version != t._view_version and base._edge is not None:
         from .inplace import regenerate_view
+
         regenerate_view(t, base)
     return t._edge or (t if t._keys & GRAD else None)
 
@@ -206,16 +214,22 @@ def unpack(node: Node) -> tuple[Any, ...]:
             return _unpack_packed(node, saved)
         i += 1  # noqa: SIM113 - this runs for every node of every pass
     if node.saves_result and state.grad:
-        return tuple([_output_again(node, v, n) if n.startswith("result") and isinstance(v, Tensor) else v
-                      for v, n in zip(saved, node.saved_names)])
+        return tuple(
+            [
+                _output_again(node, v, n) if n.startswith("result") and isinstance(v, Tensor) else v
+                for v, n in zip(saved, node.saved_names)
+            ]
+        )
     return saved
 
 
 def _unpack_packed(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     made = [v.unpack() if v.__class__ is Packed else v for v in saved]
     if node.saves_result and state.grad:
-        made = [_output_again(node, v, n) if n.startswith("result") and isinstance(v, Tensor) else v
-                for v, n in zip(made, node.saved_names)]
+        made = [
+            _output_again(node, v, n) if n.startswith("result") and isinstance(v, Tensor) else v
+            for v, n in zip(made, node.saved_names)
+        ]
     return tuple(made)
 
 
@@ -246,7 +260,9 @@ def _changed(node: Node, place: int, now: int, expected: int) -> RuntimeError:
         made = f", which is output {nr} of {function_name(where)},"
     elif nr >= 0:
         made = f", which is output {nr} of {function_name(node)},"
-    return RuntimeError(f"one of the variables needed for gradient computation has been modified by an inplace operation: [{word} "
-                        f"{list(t._array.shape)}]{made} is at version {now}; expected version {expected} instead. Hint: enable anomaly "
-                        "detection to find the operation that failed to compute its gradient, with "
-                        "torch.autograd.set_detect_anomaly(True, check_nan=False).")
+    return RuntimeError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: [{word} "
+        f"{list(t._array.shape)}]{made} is at version {now}; expected version {expected} instead. Hint: enable anomaly "
+        "detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )

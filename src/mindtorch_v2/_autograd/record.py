@@ -1,4 +1,5 @@
 """The general way to run an op and remember how to differentiate it."""
+
 from __future__ import annotations
 
 import threading
@@ -19,6 +20,7 @@ def forward(op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
     """Runs the kernel; ties floating outputs to a new node if any differentiable input needs a gradient."""
     if op.writes:
         from .inplace import forward_inplace
+
         return forward_inplace(op, kernel, args)
     out = run_below_autograd(kernel, args) if op.is_composite else kernel(*args)
     gradient = gradient_plan(op)
@@ -79,14 +81,17 @@ def collect_edges(gradient: GradientPlan, args: tuple[Any, ...]) -> tuple[tuple[
 
 
 def saved_fact(value: Saved, args: tuple[Any, ...]) -> Any:
-    """A fact about an argument, known without keeping the tensor: its shape, strides (in bytes), offset (in elements), type or device.
-    Lists of tensors give lists."""
+    """A fact about an argument, known without keeping the tensor: its shape, strides (in bytes), offset (in
+    elements), type or device. Lists of tensors give lists.
+    """
     given = args[value.position]
     assert value.fact is not None
     return value.fact(given) if isinstance(given, (Tensor, list, tuple)) else value.absent
 
 
-def new_node(gradient: GradientPlan, edges: tuple[Any, ...], counts: tuple[int, ...], outputs: list[Tensor], single: bool) -> Node:
+def new_node(
+    gradient: GradientPlan, edges: tuple[Any, ...], counts: tuple[int, ...], outputs: list[Tensor], single: bool
+) -> Node:
     node: Node = gradient.node_class()
     finish_node(node, edges, outputs, single)
     if gradient.takes_lists:
@@ -124,17 +129,32 @@ def attach(node: Node, outputs: list[Tensor], single: bool, constant: frozenset[
             t._keys |= GRAD
 
 
-def save(node: Node, gradient: GradientPlan, args: tuple[Any, ...], outputs: list[Tensor], replaced: dict[str, Any] | None = None) -> None:
-    """Keeps the values that the node's rows name and that some needed gradient uses. `replaced` are values that were taken earlier."""
+def save(
+    node: Node,
+    gradient: GradientPlan,
+    args: tuple[Any, ...],
+    outputs: list[Tensor],
+    replaced: dict[str, Any] | None = None,
+) -> None:
+    """Keeps the values that the node's rows name and that some needed gradient uses.
+
+    `replaced` are values that were taken earlier.
+    """
     if not gradient.saved:
         return
-    values = [_kept(value, node, gradient, args, outputs) if replaced is None or value.name not in replaced else replaced[value.name]
-              for value in gradient.saved]
+    values = [
+        _kept(value, node, gradient, args, outputs)
+        if replaced is None or value.name not in replaced
+        else replaced[value.name]
+        for value in gradient.saved
+    ]
     for v in values:
         if isinstance(v, Tensor) and v._keys & INFERENCE:
-            raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference "
-                               "mode in computation tracked by autograd. To work around this, you can make a clone to get a "
-                               "normal tensor and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.")
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference "
+                "mode in computation tracked by autograd. To work around this, you can make a clone to get a "
+                "normal tensor and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+            )
     store(node, values)
 
 
@@ -164,7 +184,9 @@ def store(node: Node, values: list[Any]) -> None:
         pack, unpack = hooks[-1]
         if pack is None:
             raise RuntimeError(unpack)
-        values = _packing.run(lambda: [Packed(pack(v), unpack, edge_of(v)) if isinstance(v, Tensor) else v for v in values])
+        values = _packing.run(
+            lambda: [Packed(pack(v), unpack, edge_of(v)) if isinstance(v, Tensor) else v for v in values]
+        )
     node.saved = tuple(values)
     if any(versions):
         node.versions = versions

@@ -1,4 +1,5 @@
 """Derivative rows: `derivative("mul.Tensor", self=lambda g, other: g * other, other=lambda g, self: g * self)`."""
+
 from __future__ import annotations
 
 import inspect
@@ -22,8 +23,15 @@ class Derivative:
     versions_of = staticmethod(versions_of)
     slot = Slot
 
-    def __init__(self, op: Op, node_name: str, rows: dict[str, Callable[..., Any]], joint: Callable[..., Any] | None,
-                 inputs: Sequence[str], constant: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        op: Op,
+        node_name: str,
+        rows: dict[str, Callable[..., Any]],
+        joint: Callable[..., Any] | None,
+        inputs: Sequence[str],
+        constant: Sequence[int] = (),
+    ) -> None:
         self.op = op
         self.constant = frozenset(constant)  # numbers of the outputs that have no gradient
         self.inputs = tuple(inputs) if joint is not None else tuple(rows)
@@ -34,7 +42,9 @@ class Derivative:
         self.saved_names = tuple(dict.fromkeys(n for w in self._wants for n in w if n != "needs"))
         base = op.inplace_of or op
         self.list_inputs = {p.name for p in base.schema.params if p.is_tensor and p.is_list}
-        known = {p.name for p in base.schema.params} | {"result"} | {f"result{i}" for i in range(len(base.schema.returns))}
+        known = (
+            {p.name for p in base.schema.params} | {"result"} | {f"result{i}" for i in range(len(base.schema.returns))}
+        )
         parameters = {p.name for p in base.schema.params}
         self.results = {n: int(n[6:] or 0) for n in self.saved_names if n.startswith("result") and n not in parameters}
         tensors = [p.name for p in base.schema.params if p.is_tensor]
@@ -49,20 +59,24 @@ class Derivative:
         """What the gradient of this input needs saved."""
         return self._wants[0] if self.joint is not None else self._wants[self.inputs.index(name)]
 
-    forward = staticmethod(record.forward)      # runs an op's kernel and ties its outputs to a node
+    forward = staticmethod(record.forward)  # runs an op's kernel and ties its outputs to a node
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     code = getattr(function, "__code__", None)
     if code is not None and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
-        return code.co_varnames[:code.co_argcount]  # what a signature would say, a hundred times as fast
+        return code.co_varnames[: code.co_argcount]  # what a signature would say, a hundred times as fast
     return tuple(inspect.signature(function).parameters)
 
 
 def _node_class(name: str, derivative: Derivative) -> type[Node]:
     rows = derivative.rows
     places = {n: i for i, n in enumerate(derivative.saved_names)}
-    plan = [(rows[n], [places[w] for w in derivative.needs_of(n)]) for n in derivative.inputs] if derivative.joint is None else []
+    plan = (
+        [(rows[n], [places[w] for w in derivative.needs_of(n)]) for n in derivative.inputs]
+        if derivative.joint is None
+        else []
+    )
 
     if derivative.joint is not None:
         joint, wants = derivative.joint, derivative.needs_of("")
@@ -75,8 +89,16 @@ def _node_class(name: str, derivative: Derivative) -> type[Node]:
         apply = lazy_apply(derivative)
     if derivative.list_inputs & set(derivative.inputs):
         apply = _with_lists(derivative, plan)  # type: ignore[assignment]
-    return type(name, (Node,), {"apply": apply, "derivative": derivative, "saved_names": derivative.saved_names,
-                                "saves_result": any(n.startswith("result") for n in derivative.saved_names)})
+    return type(
+        name,
+        (Node,),
+        {
+            "apply": apply,
+            "derivative": derivative,
+            "saved_names": derivative.saved_names,
+            "saves_result": any(n.startswith("result") for n in derivative.saved_names),
+        },
+    )
 
 
 def _with_lists(derivative: Derivative, plan: list[tuple[Any, list[int]]]) -> Callable[[Node, Any], list[Any]]:
@@ -87,13 +109,14 @@ def _with_lists(derivative: Derivative, plan: list[tuple[Any, list[int]]]) -> Ca
         saved = unpack(self)
         out: list[Any] = []
         for (f, where), spread, count in zip(plan, is_list, self.counts):
-            edges = self.next[len(out):len(out) + count]
+            edges = self.next[len(out) : len(out) + count]
             if all(e is None for e in edges):
                 out.extend([None] * count)
                 continue
             grads = f(g, *[saved[i] for i in where])
             out.extend(grads if spread else [grads])
         return out
+
     return apply
 
 
@@ -103,10 +126,18 @@ def default_node_name(op: Op) -> str:
     return "".join(w[:1].upper() + w[1:] for w in words if w) + "Backward0"
 
 
-def derivative(name: str, *, node: str = "", joint: Callable[..., Any] | None = None, inputs: Sequence[str] = (),
-               constant: Sequence[int] = (), **rows: Callable[..., Any]) -> None:
-    """Declares how an op is differentiated; see docs/adding-an-op.md. The in-place twin shares the rows. `constant` numbers the
-    floating outputs that have no gradient."""
+def derivative(
+    name: str,
+    *,
+    node: str = "",
+    joint: Callable[..., Any] | None = None,
+    inputs: Sequence[str] = (),
+    constant: Sequence[int] = (),
+    **rows: Callable[..., Any],
+) -> None:
+    """Declares how an op is differentiated; see docs/adding-an-op.md. The in-place twin shares the rows. `constant`
+    numbers the floating outputs that have no gradient.
+    """
     op, space = table.find(name), sys._getframe(1).f_globals
     before = op.derivative
     if before is not None and not _is_imported_anew(_declared_in.get(name, space), space):

@@ -1,4 +1,5 @@
 """What devices did, as columns: how any backend tells the profiler."""
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -10,12 +11,13 @@ KERNEL, MEMCPY, MEMSET = range(3)
 
 
 class Work(NamedTuple):
-    """A row for each thing that a device did: arrays of int64, times in nanoseconds of the profiler's clock. `number` is that of
-    the launch, -1 if unknown."""
+    """A row for each thing that a device did: arrays of int64, times in nanoseconds of the profiler's clock.
+    `number` is that of the launch, -1 if unknown.
+    """
 
     names: list[str]
-    kind: np.ndarray         # of KINDS
-    name: np.ndarray         # of names
+    kind: np.ndarray  # of KINDS
+    name: np.ndarray  # of names
     start_ns: np.ndarray
     end_ns: np.ndarray
     device: np.ndarray
@@ -32,8 +34,8 @@ class Result(NamedTuple):
     """What happened on the devices of a backend, and how far its times can be trusted."""
 
     work: Work
-    notes: dict[str, Any]        # source of the times, bound of their error
-    properties: str              # JSON: a list of devices
+    notes: dict[str, Any]  # source of the times, bound of their error
+    properties: str  # JSON: a list of devices
 
 
 NOTHING = Work([], *(np.zeros(0, np.int64) for _ in range(8)))

@@ -1,4 +1,5 @@
 """Random number generators: `torch.Generator` and the default one, from which kernels draw."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -20,7 +21,7 @@ class Generator:
             raise RuntimeError(f"Device type {where.type.upper()} is not supported for torch.Generator() api.")
         self._stream = CPUGenerator()
         self._device = where
-        self._offset = 0        # numbers drawn since the seed, on a device
+        self._offset = 0  # numbers drawn since the seed, on a device
 
     @property
     def device(self) -> _device.device:

@@ -1,4 +1,5 @@
 """How a call travels."""
+
 from .namespace import aten
 
 __all__ = ["aten"]

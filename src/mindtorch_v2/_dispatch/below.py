@@ -1,8 +1,10 @@
 """`__torch_dispatch__`: modes and classes that run in the place of an operator, below autograd.
 
-A mode sets the bit SPECIAL; instances of classes carry the key SUBCLASS. Both take the general path, where the kernel of an operator that
-is not made of others is replaced by a call of Python, with gradients off. Autograd has then recorded what it needs, or will.
+A mode sets the bit SPECIAL; instances of classes carry the key SUBCLASS. Both take the general path, where the
+kernel of an operator that is not made of others is replaced by a call of Python, with gradients off. Autograd has
+then recorded what it needs, or will.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,9 +20,11 @@ from .registry import COMPOSITES
 
 
 class TorchDispatchMode:
-    """A block in which `__torch_dispatch__(func, types, args, kwargs)` of this object runs in the place of every operator.
+    """A block in which `__torch_dispatch__(func, types, args, kwargs)` of this object runs in the place of every
+    operator.
 
-    `func` is a `torch.ops.aten.<name>.<overload>`. While it runs, the mode itself is set aside, so that it may call the operator.
+    `func` is a `torch.ops.aten.<name>.<overload>`. While it runs, the mode itself is set aside, so that it may call
+    the operator.
     """
 
     supports_higher_order_operators = False
@@ -74,12 +78,15 @@ def takes_over(args: tuple[Any, ...]) -> bool:
 
 
 def kernel_of(op: Op) -> Any:
-    """What stands for the op's kernel: a call of Python, or the steps of an op that is made of others, which come here one by one."""
+    """What stands for the op's kernel: a call of Python, or the steps of an op that is made of others, which come
+    here one by one.
+    """
     if op.name in COMPOSITES and op.derivative is None and not op.is_factory:
         return COMPOSITES[op.name]
 
     def run(*args: Any) -> Any:
         from .packets import aten
+
         func = getattr(getattr(aten, op.base), op.overload or "default")
         positional, keywords = overrides._as_given(op, args)
         if state.dispatch_modes:
@@ -89,7 +96,12 @@ def kernel_of(op: Op) -> Any:
                 answer = mode.__torch_dispatch__(func, types, positional, keywords)
         else:
             answer = _ask_classes(func, args, positional, keywords)
-        return args[0] if op.inplace_of is not None and answer is not None and not isinstance(answer, (tuple, list)) else answer
+        return (
+            args[0]
+            if op.inplace_of is not None and answer is not None and not isinstance(answer, (tuple, list))
+            else answer
+        )
+
     return run
 
 
@@ -101,18 +113,34 @@ def _ask_classes(func: Any, args: tuple[Any, ...], positional: tuple[Any, ...], 
             answer = kind.__torch_dispatch__(func, types, positional, keywords)
             if answer is not NotImplemented:
                 return answer
-    raise TypeError(f"Multiple dispatch failed for '{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
-                    + "".join(f"  - tensor subclass {kind}\n" for kind in types))
+    raise TypeError(
+        f"Multiple dispatch failed for '{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+        + "".join(f"  - tensor subclass {kind}\n" for kind in types)
+    )
 
 
-def _make_wrapper_subclass(cls: Any, size: Any, strides: Any = None, storage_offset: int | None = None, memory_format: Any = None,
-                           dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-                           requires_grad: bool = False, dispatch_sizes_strides_policy: Any = None, dispatch_device: bool = False,
-                           dispatch_layout: bool = False) -> Any:
-    """An instance of the class with a shape, a type and a device, but without memory: what it does, its `__torch_dispatch__` says."""
+def _make_wrapper_subclass(
+    cls: Any,
+    size: Any,
+    strides: Any = None,
+    storage_offset: int | None = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: Any = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+) -> Any:
+    """An instance of the class with a shape, a type and a device, but without memory: what it does, its
+    `__torch_dispatch__` says.
+    """
     from .. import _device
     from .. import _dtype as dt
     from .namespace import aten
+
     if not cls._dispatches:
         raise RuntimeError(f"_make_wrapper_subclass: {cls.__name__} must define __torch_dispatch__")
     shape = tuple(size)
@@ -127,4 +155,5 @@ def _make_wrapper_subclass(cls: Any, size: Any, strides: Any = None, storage_off
 
 SPACE["_dispatching"] = False
 Tensor._make_wrapper_subclass = classmethod(  # type: ignore[attr-defined]
-    lambda own, cls, *args, **kwargs: _make_wrapper_subclass(cls, *args, **kwargs))
+    lambda own, cls, *args, **kwargs: _make_wrapper_subclass(cls, *args, **kwargs)
+)

@@ -1,9 +1,11 @@
 """Call functions: one Python function per op, whose signature is written from the op's declaration.
 
-Python itself binds the arguments. What is written here brings them into form (`axis` for `dim`, one number for a pair, sizes given one
-by one), serves `out=`, `requires_grad=` and `pin_memory=`, and hands the arguments in the order of the schema to the function that
+Python itself binds the arguments. What is written here brings them into form (`axis` for `dim`, one number for a
+pair, sizes given one by one), serves `out=`, `requires_grad=` and `pin_memory=`, and hands the arguments in the
+order of the schema to the function that
 `call.py` makes of the op's plan.
 """
+
 from __future__ import annotations
 
 import keyword
@@ -23,7 +25,7 @@ from .resolve import prepare
 
 _PY_TYPES = {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128}
 _REQUIRED = type("Missing", (), {"__repr__": lambda self: "<required>"})()
-_PUBLISHED_AS = {"log_sigmoid": "logsigmoid"}   # in nn.functional
+_PUBLISHED_AS = {"log_sigmoid": "logsigmoid"}  # in nn.functional
 
 
 def as_dtype(value: Any) -> dt.dtype:
@@ -38,7 +40,7 @@ def as_dtype(value: Any) -> dt.dtype:
 
 def _missing_argument(op: Op, name: str) -> TypeError:
     """The error for a required argument that was left out."""
-    return TypeError(f"{op.base}() missing 1 required positional arguments: \"{name}\"")
+    return TypeError(f'{op.base}() missing 1 required positional arguments: "{name}"')
 
 
 def _want_grad(t: Tensor) -> None:
@@ -51,19 +53,30 @@ def _want_grad(t: Tensor) -> None:
 def _call_pinned(call: Any, requires_grad: bool, **args: Any) -> Tensor:
     """What `pin_memory=True` does: the same call, its result in host memory that an accelerator reaches directly."""
     from .._python.tensor_methods import pinned_result
+
     made = pinned_result(call(**args))
     if requires_grad:
         _want_grad(made)
     return made
 
 
-_SPACE: dict[str, Any] = {"_DT": dt.dtype, "_as_dtype": as_dtype, "_missing": _missing_argument, "_want_grad": _want_grad,
-                          "_call_pinned": _call_pinned, "_resolve": _device.resolve, "_with_out": call_with_out, "_into": make_into,
-                          "_Tensor": Tensor, "_REQUIRED": _REQUIRED}
+_SPACE: dict[str, Any] = {
+    "_DT": dt.dtype,
+    "_as_dtype": as_dtype,
+    "_missing": _missing_argument,
+    "_want_grad": _want_grad,
+    "_call_pinned": _call_pinned,
+    "_resolve": _device.resolve,
+    "_with_out": call_with_out,
+    "_into": make_into,
+    "_Tensor": Tensor,
+    "_REQUIRED": _REQUIRED,
+}
 
 
 class Signature:
-    """The source of one op's call function. `form` is "method", "function" or "operator": what the first tensor is called, whether
+    """The source of one op's call function. `form` is "method", "function" or "operator": what the first tensor is
+    called, whether
     `out=` is taken, and how misuse is told."""
 
     def __init__(self, plan: CallPlan, form: str) -> None:
@@ -80,7 +93,8 @@ class Signature:
             return "input"
         return f"{p.name}_" if keyword.iskeyword(p.name) else p.name
 
-    # --- the head -------------------------------------------------------------------------------------------------------
+    # --- the head
+    # -------------------------------------------------------------------------------------------------------
     def head(self) -> str:
         parts, star = [], False
         for i, (p, name) in enumerate(zip(self.params, self.names)):
@@ -100,9 +114,9 @@ class Signature:
     def _parameter(self, i: int, p: Param, name: str) -> str:
         if p.default is not NO_DEFAULT:
             return f"{name}={_constant(p.default)}"
-        rest = [q for q in self.params[i + 1:] if not q.keyword_only]
+        rest = [q for q in self.params[i + 1 :] if not q.keyword_only]
         if p.name == "dim" and not p.keyword_only and all(q.default is not NO_DEFAULT for q in rest):
-            return f"{name}=_REQUIRED"      # it may be given as `axis`
+            return f"{name}=_REQUIRED"  # it may be given as `axis`
         return name
 
     def _further_names(self) -> list[str]:
@@ -116,7 +130,8 @@ class Signature:
                 extra.append("out=None")
         return [*extra, *(f"{alias}=None" for _, alias in self.aliases)]
 
-    # --- the body -------------------------------------------------------------------------------------------------------
+    # --- the body
+    # -------------------------------------------------------------------------------------------------------
     def body(self) -> list[str]:
         lines = [f"    if {alias} is not None: {word} = {alias}" for word, alias in self.aliases]
         if self.spread is not None:
@@ -137,9 +152,12 @@ class Signature:
 
     def _gathered(self, n: str, word: str) -> list[str]:
         """Sizes that were given one by one, or as one list."""
-        return [f"    if {n} is None:",
-                f"        if not _{n}: raise _missing(_OP, '{word}')",
-                f"        {n} = _{n}[0] if len(_{n}) == 1 and hasattr(_{n}[0], '__len__') and _{n}[0].__class__ is not _Tensor else _{n}"]
+        return [
+            f"    if {n} is None:",
+            f"        if not _{n}: raise _missing(_OP, '{word}')",
+            f"        {n} = _{n}[0] if len(_{n}) == 1 and hasattr(_{n}[0], '__len__') and _{n}[0].__class__ is not "
+            f"_Tensor else _{n}",
+        ]
 
     def _formed(self, p: Param, n: str) -> list[str]:
         lines = []
@@ -157,15 +175,24 @@ class Signature:
         """The compiled function."""
         base = self.op.base
         name = base if base.isidentifier() and not keyword.iskeyword(base) else "call"
-        lines = ["def _make(_OP, _RUN):", f"    def {name}({self.head()}):", *("    " + line for line in self.body()),
-                 f"    _SELF = {name}", f"    return {name}"]
+        lines = [
+            "def _make(_OP, _RUN):",
+            f"    def {name}({self.head()}):",
+            *("    " + line for line in self.body()),
+            f"    _SELF = {name}",
+            f"    return {name}",
+        ]
         local: dict[str, Any] = {}
         exec(compile("\n".join(lines), f"<mindtorch_v2 op {self.op.name}>", "exec"), _SPACE, local)
         return local["_make"](self.op, runner(self.plan, self.form))
 
 
 def _constant(value: Any) -> str:
-    return repr(value) if not isinstance(value, float) or value == value and abs(value) != float("inf") else f"float('{value}')"
+    return (
+        repr(value)
+        if not isinstance(value, float) or value == value and abs(value) != float("inf")
+        else f"float('{value}')"
+    )
 
 
 def publish(call: Any, op: Op, form: str) -> None:

@@ -1,7 +1,9 @@
 """The Python executor of call plans: from arguments in the schema's order to the dispatcher.
 
-With a native core this runs for what C hands on: special modes, instances of subclasses, wrong arguments, the first call of an op.
+With a native core this runs for what C hands on: special modes, instances of subclasses, wrong arguments, the first
+call of an op.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -35,7 +37,10 @@ def runner(plan: CallPlan, form: str) -> Runner:
 
 
 def _entry(op: Op, form: str) -> Callable[..., Any]:
-    """How a call enters the dispatcher. Public names of factories enter below autograd, as PyTorch's Python functions do."""
+    """How a call enters the dispatcher.
+
+    Public names of factories enter below autograd, as PyTorch's Python functions do.
+    """
     below = form == "function" and op.is_factory and op.family in ("creation", "random")
     return dispatch_below_autograd if below else dispatch_with_keyset
 
@@ -53,6 +58,7 @@ def _factory(plan: CallPlan, form: str) -> Runner:
             return function(*args)
         key = CPU if place < 0 or args[place].type == "cpu" else key_of_device(args[place])
         return (entry if mode & OBSERVED else dispatch_with_keyset)(op, key | mode, args)
+
     return run
 
 
@@ -78,6 +84,7 @@ def _composite(plan: CallPlan, form: str) -> Runner:
         except AttributeError:
             return _refuse(op, args, form)
         return entry(op, keys | mode, args)
+
     return run
 
 
@@ -95,7 +102,7 @@ def _leaf(plan: CallPlan, form: str) -> Runner:
         except AttributeError:
             return _refuse(op, args, form)
         if keys == CPU and not _SPACE["_mode"] and CPU in kernels:
-            return kernels[CPU](*args)      # what the dispatcher would do
+            return kernels[CPU](*args)  # what the dispatcher would do
         if keys & SUBCLASS:
             if overrides.asks(args):
                 return overrides.override(op, form, args)
@@ -103,6 +110,7 @@ def _leaf(plan: CallPlan, form: str) -> Runner:
         if first_may_be_number and not keys & DEVICES:
             keys |= CPU
         return entry(op, keys | _SPACE["_mode"], args)
+
     return run
 
 
@@ -111,11 +119,18 @@ def _key_reader(plan: CallPlan) -> Callable[[tuple[Any, ...]], int]:
     """A function that unites the keys of the tensors among the arguments; AttributeError where one is none."""
     params = plan.op.schema.params
     required = tuple(i for i, p in enumerate(params) if p.is_tensor and not _is_special(plan.op, p))
-    others = tuple((i, _reader(plan.op, p)) for i, p in enumerate(params) if p.is_tensor and not p.is_list and _is_special(plan.op, p))
-    lists = tuple((i, _keys_with_holes if p.holes else _list_keys) for i, p in enumerate(params) if p.is_tensor and p.is_list)
+    others = tuple(
+        (i, _reader(plan.op, p))
+        for i, p in enumerate(params)
+        if p.is_tensor and not p.is_list and _is_special(plan.op, p)
+    )
+    lists = tuple(
+        (i, _keys_with_holes if p.holes else _list_keys) for i, p in enumerate(params) if p.is_tensor and p.is_list
+    )
     if len(required) == 1 and not others and not lists:
-        only, = required
+        (only,) = required
         return lambda args: args[only]._keys
+
     def keys_of(args: tuple[Any, ...]) -> int:
         keys = 0
         for i in required:
@@ -126,6 +141,7 @@ def _key_reader(plan: CallPlan) -> Callable[[tuple[Any, ...]], int]:
         for i, read in lists:
             keys |= read(args[i])
         return keys
+
     return keys_of
 
 
@@ -155,7 +171,7 @@ def _keys_with_holes(tensors: Any) -> int:
 def _number_key(x: Any) -> int:
     if isinstance(x, Tensor):
         return x._keys
-    return 0 if isinstance(x, _NUMBERS) else x._keys    # what is neither raises AttributeError
+    return 0 if isinstance(x, _NUMBERS) else x._keys  # what is neither raises AttributeError
 
 
 # --- misuse -----------------------------------------------------------------------------------------------------------
@@ -194,4 +210,8 @@ def _misused(op: Op, args: tuple[Any, ...], form: str) -> TypeError | None:
 def _fits(op: Op, p: Param, x: Any) -> bool:
     if p.is_list:
         return isinstance(x, (list, tuple)) and all(isinstance(t, Tensor) or (t is None and p.holes) for t in x)
-    return isinstance(x, Tensor) or (x is None and p.optional) or (p.name in op.numbers and isinstance(x, (int, float, complex)))
+    return (
+        isinstance(x, Tensor)
+        or (x is None and p.optional)
+        or (p.name in op.numbers and isinstance(x, (int, float, complex)))
+    )

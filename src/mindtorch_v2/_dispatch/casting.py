@@ -1,4 +1,5 @@
 """How arguments become arrays of one type, as an op's rule says."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -43,14 +44,19 @@ def unwrapper(op: Op) -> Callable[[tuple[Any, ...]], list[Any]]:
         for i in lists:
             out[i] = [x._array if isinstance(x, Tensor) else x for x in out[i]]
         return out
+
     return unwrap
 
 
 def casting_positions(op: Op) -> list[int]:
     """Where the arguments stand that decide the common type: tensors, and numbers that the rule names."""
     names = op.rule.names if op.rule is not None else None
-    return [i for i, p in enumerate(op.schema.params)
-            if (p.is_tensor and (names is None or p.name in names)) or (p.type == "Scalar" and names is not None and p.name in names)]
+    return [
+        i
+        for i, p in enumerate(op.schema.params)
+        if (p.is_tensor and (names is None or p.name in names))
+        or (p.type == "Scalar" and names is not None and p.name in names)
+    ]
 
 
 def caster(op: Op) -> Callable[[tuple[Any, ...]], tuple[list[Any], dt.dtype | None]]:
@@ -71,4 +77,5 @@ def caster(op: Op) -> Callable[[tuple[Any, ...]], tuple[list[Any], dt.dtype | No
         for i, a in zip(where, arrays):
             out[i] = a
         return out, common
+
     return cast

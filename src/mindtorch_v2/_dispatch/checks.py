@@ -1,4 +1,5 @@
 """What arguments and results must be, and PyTorch's words where they are not."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -30,8 +31,10 @@ def check_writable(t: Tensor) -> None:
     if not a.flags.writeable or (0 in a.strides and any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape))):
         if not a.flags.writeable and 0 not in a.strides:
             raise RuntimeError("the tensor is backed by read-only memory and cannot be written")
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                           "location. Please clone() the tensor before performing the operation.")
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
 
 
 def type_word(d: dt.dtype) -> str:
@@ -41,11 +44,15 @@ def type_word(d: dt.dtype) -> str:
 
 def check_result_type(made: dt.dtype, target: dt.dtype) -> None:
     if not dt.can_cast(made, target):
-        raise RuntimeError(f"result type {type_word(made)} can't be cast to the desired output type {type_word(target)}")
+        raise RuntimeError(
+            f"result type {type_word(made)} can't be cast to the desired output type {type_word(target)}"
+        )
 
 
 def check_broadcast(args: tuple[Any, ...], shape: tuple[int, ...]) -> None:
-    """RuntimeError unless all tensors broadcast to the shape of what is written; PyTorch looks at that before it looks at types."""
+    """RuntimeError unless all tensors broadcast to the shape of what is written; PyTorch looks at that before it
+    looks at types.
+    """
     if any(isinstance(x, Tensor) and x._array.shape != shape for x in args):
         whole = broadcast_shapes(shape, *(x._array.shape for x in args if isinstance(x, Tensor)))
         if whole != shape:

@@ -2,6 +2,7 @@
 
 The Python executor (call.py) comes here with every call, the native one with what it does not do itself.
 """
+
 from __future__ import annotations
 
 from functools import partial
@@ -29,18 +30,28 @@ def dispatch_with_keyset(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     observer = _observer.active
     if observer is None:
         return _run_kernel(op, keyset, args)
-    # Calls that cannot need a node carry no sequence number. The thread's own state is slow to read, so the mode word comes first.
-    without = SPACE["_mode"] & NO_GRAD and not state.grad or not op.is_numbered or keyset & INFERENCE and _are_inference(op, args)
+    # Calls that cannot need a node carry no sequence number. The thread's own state is slow to read, so the mode word
+    # comes first.
+    without = (
+        SPACE["_mode"] & NO_GRAD
+        and not state.grad
+        or not op.is_numbered
+        or keyset & INFERENCE
+        and _are_inference(op, args)
+    )
     number = -1 if without else sequence[0]
     place = op.generator_place
     if place < 0 or args[place] is not None:
         return modes.call_in_event(observer, op, args, number, _run_kernel, op, keyset, args)
-    return modes.call_in_event(observer, op.unseeded, args[:place] + args[place + 1:], number, _run_kernel, op, keyset, args)
+    return modes.call_in_event(
+        observer, op.unseeded, args[:place] + args[place + 1 :], number, _run_kernel, op, keyset, args
+    )
 
 
 def dispatch_below_autograd(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
-    """Runs a factory that a program calls by its public name. PyTorch's Python functions enter those below autograd, so neither the
-    call nor its steps carry a sequence number; called from within other operators they do."""
+    """Runs a factory that a program calls by its public name. PyTorch's Python functions enter those below autograd,
+    so neither the call nor its steps carry a sequence number; called from within other operators they do.
+    """
     return modes.call_with_grad(False, dispatch_with_keyset, op, keyset | NO_GRAD, args)
 
 

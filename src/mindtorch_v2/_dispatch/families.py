@@ -1,9 +1,10 @@
 """What implements and differentiates a family of operators is imported when one of them is first used.
 
-The import runs on a thread of its own, while the caller waits. Signals (Ctrl-C, SIGALRM) and what their handlers raise reach the main
-thread only: so an import is never cut short, and a handler that uses an operator whose family is just being imported waits for it
-like everybody else.
+The import runs on a thread of its own, while the caller waits. Signals (Ctrl-C, SIGALRM) and what their handlers
+raise reach the main thread only: so an import is never cut short, and a handler that uses an operator whose family
+is just being imported waits for it like everybody else.
 """
+
 from __future__ import annotations
 
 import _thread
@@ -18,7 +19,7 @@ from .loading import shown_as_loading
 _LAYERS = ("_backends.cpu", "_backends.composite", "_autograd.derivatives")
 _loaded: set[str] = set()
 _under_way: dict[str, _Load] = {}
-_inside: set[tuple[int, str]] = set()       # (thread, family) of imports that are running
+_inside: set[tuple[int, str]] = set()  # (thread, family) of imports that are running
 
 
 def load_family(family: str) -> None:
@@ -45,11 +46,13 @@ class _Load:
         self.error: BaseException | None = None
 
     def wait(self) -> None:
-        """Waits for the import, and begins it if nobody has: several that try do no harm, the first thread to run does it."""
+        """Waits for the import, and begins it if nobody has: several that try do no harm, the first thread to run
+        does it.
+        """
         if not self._first.locked():
             try:
                 _thread.start_new_thread(self.run, ())
-            except RuntimeError:            # no more threads, or the interpreter is about to end
+            except RuntimeError:  # no more threads, or the interpreter is about to end
                 _import_here(self.family)
                 return
         self.is_done.wait()
@@ -63,7 +66,7 @@ class _Load:
             _import_here(self.family)
         except BaseException as error:  # noqa: BLE001 - it is raised where the family was asked for
             self.error = error
-        _under_way.pop(self.family, None)   # after a failure the next one who asks tries again
+        _under_way.pop(self.family, None)  # after a failure the next one who asks tries again
         self.is_done.set()
 
 
@@ -81,8 +84,9 @@ def _import_here(family: str) -> None:
 
 
 def _is_importing() -> bool:
-    """Whether the calling thread is in the midst of an import. What another thread imports meanwhile might wait for that one, so it
-    must not be waited for."""
+    """Whether the calling thread is in the midst of an import. What another thread imports meanwhile might wait for
+    that one, so it must not be waited for.
+    """
     frame: Any = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "_find_and_load" and frame.f_code.co_filename.startswith("<frozen importlib"):

@@ -1,4 +1,7 @@
-"""Work that is done once, when something is first used: a profile shows it as an event of its own, not as the operator's time."""
+"""Work that is done once, when something is first used: a profile shows it as an event of its own, not as the
+operator's time.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,4 +1,5 @@
 """In which order the elements of an elementwise result lie in memory."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,9 +17,17 @@ _ROW_MAJOR = {"masked_fill", "rrelu_with_noise"}
 
 def joins_layouts(op: Op) -> bool:
     """Whether an op makes one elementwise result of several tensors, whose memory may be ordered differently."""
-    elementwise = (op.rule is not None and op.rule.elementwise and op.base not in _ROW_MAJOR) or op.base in ELEMENTWISE_TOO
-    return (elementwise and not op.writes and op.inplace_of is None and not op.is_view
-            and len(op.schema.returns) == 1 and len(op.schema.tensor_params) > 1)
+    elementwise = (
+        op.rule is not None and op.rule.elementwise and op.base not in _ROW_MAJOR
+    ) or op.base in ELEMENTWISE_TOO
+    return (
+        elementwise
+        and not op.writes
+        and op.inplace_of is None
+        and not op.is_view
+        and len(op.schema.returns) == 1
+        and len(op.schema.tensor_params) > 1
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -26,13 +35,19 @@ def _joint_strides(shape: tuple[int, ...], *operands: tuple[tuple[int, ...], tup
     aligned = []
     for sizes, strides in operands:
         lead = len(shape) - len(sizes)
-        aligned.append((*(0,) * lead, *(0 if n == 1 and shape[lead + i] != 1 else s for i, (n, s) in enumerate(zip(sizes, strides)))))
+        aligned.append(
+            (
+                *(0,) * lead,
+                *(0 if n == 1 and shape[lead + i] != 1 else s for i, (n, s) in enumerate(zip(sizes, strides))),
+            )
+        )
     return dense_strides(shape, *aligned)
 
 
 def settle(made: Any, operands: Sequence[Any]) -> Any:
-    """An elementwise result in the memory order of its operands, of which the first decides before those after it. Numpy's own
-    choice differs where they do not agree."""
+    """An elementwise result in the memory order of its operands, of which the first decides before those after it.
+    Numpy's own choice differs where they do not agree.
+    """
     arrays = [a for a in operands if a.__class__ is np.ndarray]
     if made.ndim < 2 or len(arrays) < 2 or all(a.flags.c_contiguous for a in arrays):
         return made

@@ -1,8 +1,10 @@
 """State that changes how calls travel: gradient mode, observer, special modes.
 
-All of it is summed up in one integer, `SPACE["_mode"]`, which every call reads. While it is zero, an operation on plain tensors does
-nothing but run its kernel. Per-thread state is asked for only when a bit says that some thread deviates from the default.
+All of it is summed up in one integer, `SPACE["_mode"]`, which every call reads. While it is zero, an operation on
+plain tensors does nothing but run its kernel. Per-thread state is asked for only when a bit says that some thread
+deviates from the default.
 """
+
 from __future__ import annotations
 
 import os
@@ -20,19 +22,20 @@ _lock = threading.RLock()  # a finaliser may change modes while its thread does
 
 
 class _ThreadState(threading.local):
-    grad = True                     # gradients are recorded
+    grad = True  # gradients are recorded
     inference = False
     anomaly = False
     check_nan = True
-    saved_hooks: tuple[Any, ...] = ()   # stack of (pack, unpack)
-    autocast: Any = None            # an autocast.Setting while the thread is in an autocast region
-    batching: Any = None            # under vmap: runs random operators whose arguments are not batched
-    autocast_depth = 0              # how many regions it is in
-    autocast_casts: Any = {}        # casts of weights that are kept until the outermost one ends; replaced, never changed where empty
-    autocast_raised: Any = None     # holds SPECIAL while casting is switched on outside of any region
-    subclasses_are_plain = False    # subclasses of Tensor are not asked: see overrides.py
-    function_modes: tuple[Any, ...] = ()    # stack of TorchFunctionMode: see overrides.py
-    dispatch_modes: tuple[Any, ...] = ()    # stack of TorchDispatchMode: see below.py
+    saved_hooks: tuple[Any, ...] = ()  # stack of (pack, unpack)
+    autocast: Any = None  # an autocast.Setting while the thread is in an autocast region
+    batching: Any = None  # under vmap: runs random operators whose arguments are not batched
+    autocast_depth = 0  # how many regions it is in
+    # casts of weights that are kept until the outermost one ends; replaced, never changed where empty
+    autocast_casts: Any = {}
+    autocast_raised: Any = None  # holds SPECIAL while casting is switched on outside of any region
+    subclasses_are_plain = False  # subclasses of Tensor are not asked: see overrides.py
+    function_modes: tuple[Any, ...] = ()  # stack of TorchFunctionMode: see overrides.py
+    dispatch_modes: tuple[Any, ...] = ()  # stack of TorchDispatchMode: see below.py
 
 
 state = _ThreadState()
@@ -47,11 +50,13 @@ def grad_enabled() -> bool:
     return state.grad
 
 
-# --- changes that last for a call or a block -----------------------------------------------------------------------------
-# An interrupt may come anywhere, also between the lines that put things back. In C nothing comes between; here, everything can be done
-# twice, and is: whatever one interrupt prevents is done by the second attempt.
+# --- changes that last for a call or a block
+# ----------------------------------------------------------------------------- An interrupt may come anywhere, also
+# between the lines that put things back. In C nothing comes between; here, everything can be done twice, and is:
+# whatever one interrupt prevents is done by the second attempt.
 _threads_without_grad: set[int] = set()
-_special_users: list[object] = []       # whoever is in a special mode (inference mode, anomaly mode, saved-tensor hooks)
+# whoever is in a special mode (inference mode, anomaly mode, saved-tensor hooks)
+_special_users: list[object] = []
 
 
 def _settle() -> None:
@@ -84,7 +89,9 @@ def _set_state(values: Mapping[str, Any]) -> None:
 
 
 def call_with_grad(enabled: bool, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls a function while the thread records gradients or does not; afterwards it is as before, whatever happened."""
+    """Calls a function while the thread records gradients or does not; afterwards it is as before, whatever
+    happened.
+    """
     before = state.grad
     if before is enabled:
         return function(*args, **kwargs)
@@ -98,7 +105,9 @@ def call_with_grad(enabled: bool, function: Callable[..., Any], *args: Any, **kw
         _set_state({"grad": before})
 
 
-def call_in_scope(observer: _observer.Observer, name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def call_in_scope(
+    observer: _observer.Observer, name: str, function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
     """Calls a function inside a scope that the observer sees."""
     observer.enter_scope(name, None)
     try:
@@ -107,8 +116,15 @@ def call_in_scope(observer: _observer.Observer, name: str, function: Callable[..
         observer.leave()
 
 
-def call_in_event(observer: _observer.Observer, op: Any, args: tuple[Any, ...], number: int, function: Callable[..., Any],
-                  *arguments: Any, **keywords: Any) -> Any:
+def call_in_event(
+    observer: _observer.Observer,
+    op: Any,
+    args: tuple[Any, ...],
+    number: int,
+    function: Callable[..., Any],
+    *arguments: Any,
+    **keywords: Any,
+) -> Any:
     """Calls a function inside the event of an operator. `args` are what the observer is told of its arguments."""
     observer.enter_op(op, args, number)
     try:
@@ -128,14 +144,17 @@ def call_locked(lock: Any, function: Callable[..., Any], *args: Any, **kwargs: A
             held.append(lock.acquire())
             return function(*args, **kwargs)
         finally:
-            if held: held.pop(), lock.release()     # noqa: E701, B018 - on one line, so that no interrupt comes between
+            if held:
+                held.pop(), lock.release()  # noqa: E701, B018 - on one line, so that no interrupt comes between
     finally:
-        if held: held.pop(), lock.release()         # noqa: E701, B018
+        if held:
+            held.pop(), lock.release()  # noqa: E701, B018
 
 
 class _Switch:
-    """A block in which attributes of the thread's state differ: `_changes` says which, `_special` whether calls take the general path
-    meanwhile. Hooks for saved tensors are added to those in force, unless the change is to none."""
+    """A block in which attributes of the thread's state differ: `_changes` says which, `_special` whether calls take
+    the general path meanwhile. Hooks for saved tensors are added to those in force, unless the change is to none.
+    """
 
     _changes: Mapping[str, Any]
     _special: bool
@@ -183,16 +202,20 @@ class _Switch:
 
 if TYPE_CHECKING or native is None:
     Switch = _Switch
-else:                               # the same, but nothing can interrupt it
+else:  # the same, but nothing can interrupt it
     native.keep_modes(SPACE, state)
     _set_bit, set_grad = native.set_bit, native.swap_grad
     call_with_grad, call_in_scope, call_locked = native.call_with_grad, native.call_in_scope, native.call_locked
     Switch = native.Switch
 
 
-# --- the observer --------------------------------------------------------------------------------------------------------
+# --- the observer
+# --------------------------------------------------------------------------------------------------------
 def install_observer(observer: _observer.Observer) -> None:
-    """Puts an observer into the slot; from now on every call reports to it. Called again when what it watches changes."""
+    """Puts an observer into the slot; from now on every call reports to it.
+
+    Called again when what it watches changes.
+    """
     call_locked(_lock, _observe_locked, observer)
 
 

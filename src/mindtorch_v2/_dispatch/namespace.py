@@ -1,4 +1,5 @@
 """`aten`: every op by name, its call function made when first used."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -16,7 +17,7 @@ fronts: dict[str, Any] = {}  # hand-written Python functions that stand in front
 def function_of(name: str, form: str) -> Any:
     """The Python function for a base name; AttributeError if no op has it."""
     if form == "function" and name in _functions:
-        return _functions[name]     # the same object wherever a program finds it
+        return _functions[name]  # the same object wherever a program finds it
     if name in fronts and form != "operator":
         return fronts[name] if form != "function" else _functions.setdefault(name, _asked(name, fronts[name]))
     overloads = table.OVERLOADS.get(name)
@@ -70,10 +71,11 @@ class LazyMethod:
 
     def __get__(self, instance: Any, owner: type) -> Any:
         from .._tensor import Tensor
+
         function = function_of(self.name, self.form)
         setattr(Tensor, self.attribute, function)
         return function if instance is None else function.__get__(instance, owner)
 
 
 aten: Any = Aten()
-public: Any = Aten("function")   # as programs call them: factories then run below autograd
+public: Any = Aten("function")  # as programs call them: factories then run below autograd

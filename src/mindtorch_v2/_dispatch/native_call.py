@@ -1,7 +1,9 @@
-"""Call plans as the native core executes them: `native_call` translates a plan for `_native/core/call_type.c`, and nothing else.
+"""Call plans as the native core executes them: `native_call` translates a plan for `_native/core/call_type.c`, and
+nothing else.
 
 The Python function stays behind the native call for what C hands on, and takes its place where there is no native core.
 """
+
 from __future__ import annotations
 
 from importlib import import_module
@@ -20,7 +22,7 @@ from .memory_order import settle
 from .plan import CallPlan, GradientPlan, Saved
 from .steps import Steps
 
-_MOST = 16     # arguments and saved values of a native call: MAX_PARAMS in _native/core/call.h
+_MOST = 16  # arguments and saved values of a native call: MAX_PARAMS in _native/core/call.h
 
 
 def samples() -> list[tuple[Any, ...]]:
@@ -29,8 +31,17 @@ def samples() -> list[tuple[Any, ...]]:
     for dtype in dt.OF_NUMPY:
         whole = np.zeros((2, 3, 5), dtype.np)
         for array in (whole, whole[1:, ::2].T):
-            found.append((array, array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.num,
-                          array.itemsize, array.base))
+            found.append(
+                (
+                    array,
+                    array.__array_interface__["data"][0],
+                    array.shape,
+                    array.strides,
+                    array.dtype.num,
+                    array.itemsize,
+                    array.base,
+                )
+            )
     longlong = np.zeros(4, np.longlong)
     found.append((longlong, longlong.__array_interface__["data"][0], (4,), (8,), longlong.dtype.num, 8, None))
     return found
@@ -42,8 +53,23 @@ def _set_up() -> bool:
     reads_arrays = native.setup(Tensor, np.ndarray, samples())
     native.setup_values(_device.device, dt.dtype, layout, memory_format)
     inexact = tuple(dtype for dtype in dt.ALL if dtype.inexact)
-    native.setup_calls(Tensor, Parameter, np.ndarray, reads_arrays, explain, np.asarray, check_writable, dt.BY_NUM, dt.bool_, inexact,
-                       modes.sequence, dt.float32, settle, _device.CPU, _device.resolve)
+    native.setup_calls(
+        Tensor,
+        Parameter,
+        np.ndarray,
+        reads_arrays,
+        explain,
+        np.asarray,
+        check_writable,
+        dt.BY_NUM,
+        dt.bool_,
+        inexact,
+        modes.sequence,
+        dt.float32,
+        settle,
+        _device.CPU,
+        _device.resolve,
+    )
     return bool(reads_arrays)
 
 
@@ -56,46 +82,92 @@ def _loops() -> dict[str, int]:
     return found
 
 
-READS_ARRAYS = _set_up()    # whether the native part knows how this numpy lays out its arrays
+READS_ARRAYS = _set_up()  # whether the native part knows how this numpy lays out its arrays
 _LOOPS = _loops()
-_LOOP_OF_OP = {**{f"{word}.Tensor": word for word in ("add", "sub", "mul", "div")}, "neg": "neg", "relu": "relu", "sum": "sum",
-               **{f"{word}.{form}": word for word in ("eq", "ne", "lt", "le", "gt", "ge") for form in ("Tensor", "Scalar")}}
+_LOOP_OF_OP = {
+    **{f"{word}.Tensor": word for word in ("add", "sub", "mul", "div")},
+    "neg": "neg",
+    "relu": "relu",
+    "sum": "sum",
+    **{f"{word}.{form}": word for word in ("eq", "ne", "lt", "le", "gt", "ge") for form in ("Tensor", "Scalar")},
+}
 
 
 def native_call(plan: CallPlan, names: list[str], form: str, function: Any) -> Any:
-    """The native call of an op in front of its Python function, or that function where there is no native core. `names` are those of
-    the arguments in Python."""
+    """The native call of an op in front of its Python function, or that function where there is no native core.
+    `names` are those of the arguments in Python.
+    """
     op = plan.op
     saved = () if plan.gradient is None else plan.gradient.saved
     if native is None or len(plan.arguments) > _MOST or len(saved) > _MOST:
         return function
     unseeded = op.generator_place >= 0
     return native.Call(
-        function=function, op=op, unseeded=op.unseeded if unseeded else None, generator=op.generator_place,
-        kernel=plan.kernel, direct=plan.direct, composite=plan.function,
-        params=tuple((n, int(a.kind), a.length) if a.default is NO_DEFAULT else (n, int(a.kind), a.length, a.default)
-                     for n, a in zip(names, plan.arguments)),
-        positional=plan.positional, lead=plan.lead, casting=sum(1 << i for i in plan.casting), wants_inexact=plan.wants_inexact,
-        makes=int(plan.makes), result_type=int(plan.result_type), tuple_type=plan.tuple_type, joins=plan.joins, is_view=plan.is_view,
-        is_graph_view=plan.is_graph_view, writes=plan.writes, has_steps=plan.has_steps,
-        steps=None if plan.steps is None else _steps(plan.steps), below_autograd=plan.below_autograd,
-        enters_below=form == "function" and op.is_factory and op.family in ("creation", "random"), is_numbered=op.is_numbered,
+        function=function,
+        op=op,
+        unseeded=op.unseeded if unseeded else None,
+        generator=op.generator_place,
+        kernel=plan.kernel,
+        direct=plan.direct,
+        composite=plan.function,
+        params=tuple(
+            (n, int(a.kind), a.length) if a.default is NO_DEFAULT else (n, int(a.kind), a.length, a.default)
+            for n, a in zip(names, plan.arguments)
+        ),
+        positional=plan.positional,
+        lead=plan.lead,
+        casting=sum(1 << i for i in plan.casting),
+        wants_inexact=plan.wants_inexact,
+        makes=int(plan.makes),
+        result_type=int(plan.result_type),
+        tuple_type=plan.tuple_type,
+        joins=plan.joins,
+        is_view=plan.is_view,
+        is_graph_view=plan.is_graph_view,
+        writes=plan.writes,
+        has_steps=plan.has_steps,
+        steps=None if plan.steps is None else _steps(plan.steps),
+        below_autograd=plan.below_autograd,
+        enters_below=form == "function" and op.is_factory and op.family in ("creation", "random"),
+        is_numbered=op.is_numbered,
         gradient=None if plan.gradient is None else _gradient(plan.gradient, op.derivative),
-        loop=_LOOPS.get(_LOOP_OF_OP.get(op.name, ""), 0))
+        loop=_LOOPS.get(_LOOP_OF_OP.get(op.name, ""), 0),
+    )
 
 
 def _steps(steps: Steps) -> tuple[Any, ...]:
-    return (int(steps.kind), steps.op, steps.name, steps.constants, steps.dimensions, steps.fewer, steps.first, steps.rank,
-            steps.shows_result, steps.expand)
+    return (
+        int(steps.kind),
+        steps.op,
+        steps.name,
+        steps.constants,
+        steps.dimensions,
+        steps.fewer,
+        steps.first,
+        steps.rank,
+        steps.shows_result,
+        steps.expand,
+    )
 
 
 def _gradient(gradient: GradientPlan, derivative: Any) -> tuple[Any, ...]:
     constant = sum(1 << i for i in gradient.constant)
-    return (gradient.node_class, derivative.view_edge, derivative.versions_of, derivative.slot, gradient.inputs, gradient.takes_lists,
-            tuple(_saved(value, gradient) for value in gradient.saved), gradient.only_inexact, constant)
+    return (
+        gradient.node_class,
+        derivative.view_edge,
+        derivative.versions_of,
+        derivative.slot,
+        gradient.inputs,
+        gradient.takes_lists,
+        tuple(_saved(value, gradient) for value in gradient.saved),
+        gradient.only_inexact,
+        constant,
+    )
 
 
 def _saved(value: Saved, gradient: GradientPlan) -> tuple[Any, ...]:
-    """(what, position, the inputs of which one must have an edge, as bits, how a tensor is asked, what stands for no tensor)"""
+    """(what, position, the inputs of which one must have an edge, as bits, how a tensor is asked, what stands for no
+    tensor)
+    """
     always = not value.is_tensor or len(value.users) == len(gradient.inputs) or gradient.takes_lists
     return int(value.kind), value.position, 0 if always else sum(1 << i for i in value.users), value.fact, value.absent

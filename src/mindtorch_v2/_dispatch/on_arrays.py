@@ -1,8 +1,9 @@
 """The CPU kernel of an op on the tensors' arrays as they are, where nothing is to be cast and no step is to be shown.
 
-This is what the native executor does in `_native/core/call.c` (`takes_arrays`, `run_on_arrays`); everything else is left to the general
-kernel on tensors.
+This is what the native executor does in `_native/core/call.c` (`takes_arrays`, `run_on_arrays`); everything else is
+left to the general kernel on tensors.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -29,7 +30,12 @@ def on_arrays(plan: CallPlan, general: Boxed) -> Boxed:
     if any(p.is_list for p in op.schema.params if p.is_tensor):
         return general
     fits, steps, run = _fitting(plan), plan.has_steps, _running(plan)
-    of_lead, is_bool, lead, joins = plan.result_type == ResultType.OF_LEAD, plan.result_type == ResultType.BOOL, plan.lead, plan.joins
+    of_lead, is_bool, lead, joins = (
+        plan.result_type == ResultType.OF_LEAD,
+        plan.result_type == ResultType.BOOL,
+        plan.lead,
+        plan.joins,
+    )
 
     def boxed(*args: Any) -> Any:
         if (steps and _observer.active is not None) or not fits(args):
@@ -42,6 +48,7 @@ def on_arrays(plan: CallPlan, general: Boxed) -> Boxed:
         if joins and made.strides != arrays[0].strides:
             made = settle(made, arrays)
         return wrap(made, args[lead].dtype if of_lead else dt.bool_ if is_bool else None)
+
     return boxed
 
 
@@ -57,9 +64,10 @@ def _running(plan: CallPlan) -> Callable[[list[Any]], Any]:
 
     def run(arrays: list[Any]) -> Any:
         for i, default in unset:
-            if arrays[i] is not default:    # True equals 1, but is another object
+            if arrays[i] is not default:  # True equals 1, but is another object
                 return kernel(*arrays)
         return direct(*arrays[:tensors])
+
     return run if unset else lambda arrays: direct(*arrays)
 
 
@@ -68,8 +76,12 @@ def _fitting(plan: CallPlan) -> Callable[[tuple[Any, ...]], bool]:
     kinds = [a.kind for a in plan.arguments]
     numbers = tuple((i, i in plan.casting) for i, kind in enumerate(kinds) if kind == ArgumentKind.NUMBER)
     reals = tuple(i for i, kind in enumerate(kinds) if kind == ArgumentKind.REAL)
-    others, lead, wants_inexact = tuple(i for i in plan.casting if kinds[i] != ArgumentKind.NUMBER), plan.lead, plan.wants_inexact
-    through = plan.function is not None and plan.gradient is None     # differentiated through its steps
+    others, lead, wants_inexact = (
+        tuple(i for i in plan.casting if kinds[i] != ArgumentKind.NUMBER),
+        plan.lead,
+        plan.wants_inexact,
+    )
+    through = plan.function is not None and plan.gradient is None  # differentiated through its steps
 
     def fits(args: tuple[Any, ...]) -> bool:
         first = args[lead]
@@ -91,4 +103,5 @@ def _fitting(plan: CallPlan) -> Callable[[tuple[Any, ...]], bool]:
             if args[i].__class__ not in _REAL and args[i] is not None:
                 return False
         return not through or not modes.state.grad or not any(isinstance(a, Tensor) and a._keys & GRAD for a in args)
+
     return fits

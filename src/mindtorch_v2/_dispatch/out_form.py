@@ -1,4 +1,5 @@
 """`out=`: the result is written into tensors that the caller gives."""
+
 from __future__ import annotations
 
 import warnings
@@ -19,26 +20,67 @@ from .outputs import flat_tensors
 from .resolve import box
 from .specs import meta_array
 
-READ_WHILE_WRITING = {"cat", "gather", "index_select", "kthvalue", "masked_select", "take"}   # their out must not be an input
+# their out must not be an input
+READ_WHILE_WRITING = {"cat", "gather", "index_select", "kthvalue", "masked_select", "take"}
 # Ops that compute in the type of `out` if no argument dtype is given.
 COMPUTE_IN_OUT = {"cumsum", "cumprod", "nansum", "nanmean", "sum", "prod"}
 
 # Overloads with `out` are called after the ones without, except for these.
 _OUT_OVERLOADS = {
-    **dict.fromkeys(("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "subtract.Tensor", "multiply.Tensor", "divide.Tensor",
-                     "true_divide.Tensor", "copysign.Tensor", "ldexp.Tensor", "mean.dim", "max.other", "min.other", "all.dim", "any.dim",
-                     "std.dim", "var.dim"), "out"),
-    "div.Tensor_mode": "out_mode", "divide.Tensor_mode": "out_mode", "xlogy.Tensor": "OutTensor",
-    "xlogy.Scalar_Other": "OutScalar_Other", "xlogy.Scalar_Self": "OutScalar_Self", "linalg_pinv.rcond_tensor": "out_rcond_tensor",
-    "linalg_matrix_rank.tol_tensor": "out_tol_tensor", "sum.dim_IntList": "IntList_out", "mean": "dtype_out", "prod.dim_int": "int_out",
-    "max": "unary_out", "min": "unary_out", "all": "all_out", "any": "all_out", "max.dim": "dim_max", "min.dim": "dim_min",
-    "median.dim": "dim_values", "nanmedian.dim": "dim_values", "sort.stable": "values_stable",
+    **dict.fromkeys(
+        (
+            "add.Tensor",
+            "sub.Tensor",
+            "mul.Tensor",
+            "div.Tensor",
+            "subtract.Tensor",
+            "multiply.Tensor",
+            "divide.Tensor",
+            "true_divide.Tensor",
+            "copysign.Tensor",
+            "ldexp.Tensor",
+            "mean.dim",
+            "max.other",
+            "min.other",
+            "all.dim",
+            "any.dim",
+            "std.dim",
+            "var.dim",
+        ),
+        "out",
+    ),
+    "div.Tensor_mode": "out_mode",
+    "divide.Tensor_mode": "out_mode",
+    "xlogy.Tensor": "OutTensor",
+    "xlogy.Scalar_Other": "OutScalar_Other",
+    "xlogy.Scalar_Self": "OutScalar_Self",
+    "linalg_pinv.rcond_tensor": "out_rcond_tensor",
+    "linalg_matrix_rank.tol_tensor": "out_tol_tensor",
+    "sum.dim_IntList": "IntList_out",
+    "mean": "dtype_out",
+    "prod.dim_int": "int_out",
+    "max": "unary_out",
+    "min": "unary_out",
+    "all": "all_out",
+    "any": "all_out",
+    "max.dim": "dim_max",
+    "min.dim": "dim_min",
+    "median.dim": "dim_values",
+    "nanmedian.dim": "dim_values",
+    "sort.stable": "values_stable",
     **dict.fromkeys(("mode", "sort", "topk", "kthvalue"), "values"),
 }
-_OUT_OVERLOADS |= {"empty.memory_format": "out", "arange.start_step": "start_out", "rand.generator": "out", "randn.generator": "out",
-                   "randint.generator": "out", "randint.low_generator": "low_out", "randperm.generator": "out",
-                   "normal.float_float": "float_float_out"}
-_OPTIONS = ("dtype", "layout", "device", "pin_memory")      # a factory takes these from `out`
+_OUT_OVERLOADS |= {
+    "empty.memory_format": "out",
+    "arange.start_step": "start_out",
+    "rand.generator": "out",
+    "randn.generator": "out",
+    "randint.generator": "out",
+    "randint.low_generator": "low_out",
+    "randperm.generator": "out",
+    "normal.float_float": "float_float_out",
+}
+_OPTIONS = ("dtype", "layout", "device", "pin_memory")  # a factory takes these from `out`
 _shown_ops: dict[str, Op] = {}
 
 
@@ -47,9 +89,11 @@ def _shown_op(op: Op, count: int) -> Op:
     made = _shown_ops.get(op.name)
     if made is None:
         overload = _OUT_OVERLOADS.get(op.name, f"{op.overload}_out" if op.overload else "out")
-        arguments = op.text[op.text.index("(") + 1:op.text.index(") -> ")]
+        arguments = op.text[op.text.index("(") + 1 : op.text.index(") -> ")]
         if op.is_factory:
-            arguments = ", ".join(part for part in arguments.split(", ") if part.split("=")[0].rpartition(" ")[2] not in _OPTIONS)
+            arguments = ", ".join(
+                part for part in arguments.split(", ") if part.split("=")[0].rpartition(" ")[2] not in _OPTIONS
+            )
             arguments = arguments.removesuffix(", *").removesuffix("*")
         star = "" if "*, " in arguments else "*, "
         outs = ", ".join(f"Tensor(a!) out{i}" for i in range(count)) if count > 1 else "Tensor(a!) out"
@@ -58,13 +102,17 @@ def _shown_op(op: Op, count: int) -> Op:
     return made
 
 
-def _told(op: Op, call: Any, args: tuple[Any, ...], positional: list[Any], keywords: dict[str, Any], targets: list[Tensor]) -> Any:
+def _told(
+    op: Op, call: Any, args: tuple[Any, ...], positional: list[Any], keywords: dict[str, Any], targets: list[Tensor]
+) -> Any:
     """Calls the op, inside the event of its overload with `out` where there is an observer."""
     observer = _observer.active
     if observer is None:
         return call(*positional, **keywords)
     number = modes.sequence[0] if modes.grad_enabled() else -1
-    return modes.call_in_event(observer, _shown_op(op, len(targets)), (*args, *targets), number, call, *positional, **keywords)
+    return modes.call_in_event(
+        observer, _shown_op(op, len(targets)), (*args, *targets), number, call, *positional, **keywords
+    )
 
 
 def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
@@ -74,10 +122,13 @@ def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
     for target in targets:
         _check_memory(op, target, args)
     if op.base in COMPUTE_IN_OUT:
-        args = tuple([targets[0].dtype if a is None and p.name == "dtype" else a for a, p in zip(args, op.schema.params)])
+        args = tuple(
+            [targets[0].dtype if a is None and p.name == "dtype" else a for a, p in zip(args, op.schema.params)]
+        )
     positional = [a for a, p in zip(args, op.schema.params) if not p.keyword_only]
     keywords = {p.name: a for a, p in zip(args, op.schema.params) if p.keyword_only}
-    result = autocast.paused(_told, op, call, args, positional, keywords, targets)     # what is given to write into decides the type
+    # what is given to write into decides the type
+    result = autocast.paused(_told, op, call, args, positional, keywords, targets)
     made = [result] if isinstance(result, Tensor) else list(result)
     check_types(op, made, targets)
     for r, t in zip(made, targets):
@@ -94,17 +145,25 @@ def _check_memory(op: Op, target: Tensor, args: tuple[Any, ...]) -> None:
     if not (elementwise or op.base in READ_WHILE_WRITING) or not target._array.flags.forc:
         return
     for source in flat_tensors(args):
-        same = elementwise and source._array.strides == target._array.strides and source._array.shape == target._array.shape and \
-            source._array.__array_interface__["data"] == target._array.__array_interface__["data"]
+        same = (
+            elementwise
+            and source._array.strides == target._array.strides
+            and source._array.shape == target._array.shape
+            and source._array.__array_interface__["data"] == target._array.__array_interface__["data"]
+        )
         if not same and source._array.flags.forc and np.may_share_memory(source._array, target._array):
-            raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                               "memory location. Please clone() the tensor before performing the operation.")
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                "memory location. Please clone() the tensor before performing the operation."
+            )
 
 
 def _refuse_graphs(op: Op, tensors: Any) -> None:
     if modes.grad_enabled() and any(t.requires_grad for t in flat_tensors(tensors)):
-        raise RuntimeError(f"{op.base}(): functions with out=... arguments don't support automatic differentiation, but one of "
-                           "the arguments requires grad.")
+        raise RuntimeError(
+            f"{op.base}(): functions with out=... arguments don't support automatic differentiation, but one of "
+            "the arguments requires grad."
+        )
 
 
 def deliver(name: str, result: Any, out: Any, *inputs: Any) -> Any:
@@ -128,24 +187,35 @@ def make_into(op: Op, call: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
     shown = tuple(given[p.name] for p in op.schema.params if p.name not in _OPTIONS)
     made = _told(op, call, shown, positional, keywords, [out])
     if op.base == "arange" and out.numel() not in (0, made.numel()):
-        warnings.warn(f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not match the "
-                      f"computed number of elements {made.numel()}. Note that this may occur as a result of rounding error. The out tensor "
-                      f"will be resized to a tensor of shape ({made.numel()},).", stacklevel=4)
+        warnings.warn(
+            f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
+            "match the "
+            f"computed number of elements {made.numel()}. Note that this may occur as a result of rounding error. "
+            "The out tensor "
+            f"will be resized to a tensor of shape ({made.numel()},).",
+            stacklevel=4,
+        )
     write_into(out, made, warns=False)
     return out
 
 
 def write_into(target: Tensor, result: Tensor, warns: bool = True) -> None:
-    """Copies a result into a tensor, giving it memory of the right shape if it has another one, laid out as the result is."""
+    """Copies a result into a tensor, giving it memory of the right shape if it has another one, laid out as the
+    result is.
+    """
     array = result._array
     if target._keys & DEVICES != result._keys & DEVICES:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {target.device} instead")
     if target._array.shape != array.shape:
         if target._array.size and warns:
-            warnings.warn(f"An output with one or more elements was resized since it had shape {list(target._array.shape)}, which does "
-                          f"not match the required output shape {list(array.shape)}. This behavior is deprecated, and in a "
-                          "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
-                          "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=4)
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(target._array.shape)}, "
+                "which does "
+                f"not match the required output shape {list(array.shape)}. This behavior is deprecated, and in a "
+                "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
+                "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+                stacklevel=4,
+            )
         target._array = _memory(target, array, result.device)
     if target._keys & ACCELERATORS:
         target._device = result._device
@@ -161,5 +231,7 @@ def _memory(target: Tensor, array: np.ndarray, device: Any) -> np.ndarray:
     if target._keys & META:
         return meta_array(Spec(array.shape, target.dtype))
     if target._keys & ACCELERATORS:
-        return box(find("empty.memory_format"), target._keys & DEVICES)(array.shape, target.dtype, None, device, None, None)._array
+        return box(find("empty.memory_format"), target._keys & DEVICES)(
+            array.shape, target.dtype, None, device, None, None
+        )._array
     return np.empty_like(array, target.dtype.np, order="K")

@@ -1,9 +1,11 @@
 """Which element types `out=` may have, op by op, and PyTorch's words for the others.
 
-An op's declaration decides. Elementwise ops that compute in a common type write into whatever that type casts to; elementwise ops
-that keep self's type want that type; all others want the exact type of their result. `out="cast"` and `out="same"` in a declaration
-mean an op without such a rule that behaves so. What is worded differently, or has a rule of its own, stands in OTHERS.
+An op's declaration decides. Elementwise ops that compute in a common type write into whatever that type casts to;
+elementwise ops that keep self's type want that type; all others want the exact type of their result. `out="cast"`
+and `out="same"` in a declaration mean an op without such a rule that behaves so. What is worded differently, or has
+a rule of its own, stands in OTHERS.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,7 +15,7 @@ from .. import _dtype as dt
 from .._ops.table import Op
 from .checks import check_result_type, type_word
 
-Check = Callable[[dt.dtype, dt.dtype], Exception | None]   # (type of the result, type of out) -> what is wrong
+Check = Callable[[dt.dtype, dt.dtype], Exception | None]  # (type of the result, type of out) -> what is wrong
 
 
 def _cast(made: dt.dtype, out: dt.dtype) -> None:
@@ -21,7 +23,11 @@ def _cast(made: dt.dtype, out: dt.dtype) -> None:
 
 
 def _exact(made: dt.dtype, out: dt.dtype) -> Exception | None:
-    return None if made is out else RuntimeError(f"Expected out tensor to have dtype {made.cpp_name}, but got {out.cpp_name} instead")
+    return (
+        None
+        if made is out
+        else RuntimeError(f"Expected out tensor to have dtype {made.cpp_name}, but got {out.cpp_name} instead")
+    )
 
 
 def _same(made: dt.dtype, out: dt.dtype) -> Exception | None:
@@ -32,29 +38,42 @@ def _is(made: dt.dtype, out: dt.dtype) -> bool:
     return made is out
 
 
-def _worded(text: str, fits: Callable[[dt.dtype, dt.dtype], bool] = _is, error: type[Exception] = RuntimeError) -> Check:
-    """A check that fails with this text, in which {made} and {out} are types as in "Float", {made_cpp} and {out_cpp} as in C++."""
+def _worded(
+    text: str, fits: Callable[[dt.dtype, dt.dtype], bool] = _is, error: type[Exception] = RuntimeError
+) -> Check:
+    """A check that fails with this text, in which {made} and {out} are types as in "Float", {made_cpp} and {out_cpp}
+    as in C++.
+    """
+
     def check(made: dt.dtype, out: dt.dtype) -> Exception | None:
         if fits(made, out):
             return None
-        return error(text.format(made=type_word(made), out=type_word(out), made_cpp=made.cpp_name, out_cpp=out.cpp_name))
+        return error(
+            text.format(made=type_word(made), out=type_word(out), made_cpp=made.cpp_name, out_cpp=out.cpp_name)
+        )
+
     return check
 
 
 def _linalg(name: str, what: str = "result") -> Check:
-    return _worded(f"{name}: Expected {what} to be safely castable from {{made}} dtype, but got {what} with dtype {{out}}", dt.can_cast)
+    return _worded(
+        f"{name}: Expected {what} to be safely castable from {{made}} dtype, but got {what} with dtype {{out}}",
+        dt.can_cast,
+    )
 
 
 def _first(*checks: Check) -> Check:
     """Several checks; the first that finds something speaks."""
+
     def check(made: dt.dtype, out: dt.dtype) -> Exception | None:
         return next((error for c in checks if (error := c(made, out)) is not None), None)
+
     return check
 
 
 def _lacks(kernel: str, has: Callable[[dt.dtype], bool]) -> Check:
     """For ops that compute in the type of `out`, whose kernel exists for some types only."""
-    return _worded(f'"{kernel}" not implemented for \'{{out}}\'', lambda made, out: has(out), NotImplementedError)
+    return _worded(f"\"{kernel}\" not implemented for '{{out}}'", lambda made, out: has(out), NotImplementedError)
 
 
 def _not_bool(out: dt.dtype) -> bool:
@@ -70,43 +89,60 @@ def _floating(out: dt.dtype) -> bool:
 
 
 def _truth(name: str) -> Check:
-    return _worded(f"{name} only supports bool tensor for result, got: {{out}}", lambda made, out: out in (dt.bool_, dt.uint8))
+    return _worded(
+        f"{name} only supports bool tensor for result, got: {{out}}", lambda made, out: out in (dt.bool_, dt.uint8)
+    )
 
 
 def _positions(made: dt.dtype, out: dt.dtype) -> Exception | None:
-    return _worded("torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
-                   "whether out_int32 flag is True, but we got output tensor's dtype {out} and out_int32 flag is "
-                   f"{made is dt.int32}")(made, out)
+    return _worded(
+        "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
+        "whether out_int32 flag is True, but we got output tensor's dtype {out} and out_int32 flag is "
+        f"{made is dt.int32}"
+    )(made, out)
 
 
-_TENSORDOT = _worded("tensordot: Expected the output tensor to have dtype {made}, but got an output tensor with dtype {out}")
+_TENSORDOT = _worded(
+    "tensordot: Expected the output tensor to have dtype {made}, but got an output tensor with dtype {out}"
+)
 _DOT = _worded("result dtype {out} does not match input dtype {made}")
 _SCALAR_TYPE = _worded("expected scalar_type {made} but found {out}")
 _SCALAR_TYPE_2 = _worded("expected scalar type {made} but found {out}")
 _ARGUMENT = _worded("Expected object of scalar type {made} but got scalar type {out} for argument 'out'")
-_REDUCED = _worded("Expected the dtype for input and out to match, but got {made} for input's dtype and {out} for out's dtype.")
+_REDUCED = _worded(
+    "Expected the dtype for input and out to match, but got {made} for input's dtype and {out} for out's dtype."
+)
 _QUANTILE = _worded("quantile() out tensor must be same dtype as the input tensor")
 _JOINED = _worded("torch.cat(): input types can't be cast to the desired output type {out}", dt.can_cast, TypeError)
 _POWER = _first(_linalg("matrix_power"), _exact)
 _SPREAD = _first(_lacks("std_cpu", _not_complex), _cast)
 _IMPROVE = "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
-_EXTREME = _worded("Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but got "
-                   f"false.  {_IMPROVE}", dt.can_cast)
+_EXTREME = _worded(
+    "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but got "
+    f"false.  {_IMPROVE}",
+    dt.can_cast,
+)
 
-OTHERS: dict[str, Check | tuple[Check, ...]] = {   # by full name or base name; a tuple has one check for each output
+OTHERS: dict[str, Check | tuple[Check, ...]] = {  # by full name or base name; a tuple has one check for each output
     # elementwise
     "signbit": _worded("signbit does not support non-boolean outputs."),
     "isposinf": _worded("isposinf does not support non-boolean outputs."),
     "isneginf": _worded("isneginf does not support non-boolean outputs."),
     "nan_to_num": _worded("nan_to_num: dtype of out: {out} should be same as input: {made}"),
     "heaviside": _worded("heaviside is not yet implemented for tensors with different dtypes."),
-    "float_power": _worded("the output given to float_power has dtype {out} but the operation's result requires dtype {made}"),
+    "float_power": _worded(
+        "the output given to float_power has dtype {out} but the operation's result requires dtype {made}"
+    ),
     "ldexp": _worded("ldexp can't be cast to the desired output type {out}", dt.can_cast),
-    "complex": _ARGUMENT, "polar": _ARGUMENT,
+    "complex": _ARGUMENT,
+    "polar": _ARGUMENT,
     "where": _worded("Expected out type to be {made} but got {out}"),
     "log_sigmoid": _SCALAR_TYPE_2,
     # products
-    "dot": _DOT, "vdot": _DOT, "inner": _TENSORDOT, "tensordot": _TENSORDOT,
+    "dot": _DOT,
+    "vdot": _DOT,
+    "inner": _TENSORDOT,
+    "tensordot": _TENSORDOT,
     "mv": _worded("addmv input tensors must have the same dtype, but got {out}, {made}, and {made}"),
     "addbmm": _worded("self and mat2 must have the same dtype, but got {out} and {made}"),
     "linalg_multi_dot": _worded("multi_dot(): expected out tensor to have dtype {made_cpp} but got {out_cpp}"),
@@ -117,48 +153,94 @@ OTHERS: dict[str, Check | tuple[Check, ...]] = {   # by full name or base name; 
     "linalg_solve_triangular": _SCALAR_TYPE_2,
     "linalg_eigvals": _linalg("torch.linalg.eigvals", "eigenvalues"),
     "linalg_eig": (_linalg("torch.linalg.eig", "eigenvalues"), _linalg("torch.linalg.eig", "eigenvectors")),
-    "linalg_lstsq": tuple(_linalg("torch.linalg.lstsq", what) for what in ("solution", "residuals", "rank", "singular_values")),
-    "linalg_matrix_power": _POWER, "matrix_power": _POWER,
-    "cholesky": _linalg("cholesky"), "cholesky_inverse": _linalg("cholesky_inverse"), "cholesky_solve": _linalg("cholesky_solve"),
-    "linalg_cond": _linalg("linalg.cond"), "linalg_matrix_rank": _linalg("torch.linalg.matrix_rank"),
-    "linalg_pinv": _linalg("linalg.pinv"), "linalg_tensorinv": _linalg("tensorinv"), "linalg_tensorsolve": _linalg("tensorsolve"),
+    "linalg_lstsq": tuple(
+        _linalg("torch.linalg.lstsq", what) for what in ("solution", "residuals", "rank", "singular_values")
+    ),
+    "linalg_matrix_power": _POWER,
+    "matrix_power": _POWER,
+    "cholesky": _linalg("cholesky"),
+    "cholesky_inverse": _linalg("cholesky_inverse"),
+    "cholesky_solve": _linalg("cholesky_solve"),
+    "linalg_cond": _linalg("linalg.cond"),
+    "linalg_matrix_rank": _linalg("torch.linalg.matrix_rank"),
+    "linalg_pinv": _linalg("linalg.pinv"),
+    "linalg_tensorinv": _linalg("tensorinv"),
+    "linalg_tensorsolve": _linalg("tensorsolve"),
     # reductions and scans
-    "amax": _REDUCED, "amin": _REDUCED, "all": _truth("all"), "any": _truth("any"), "std": _SPREAD, "var": _SPREAD,
-    "max": _EXTREME, "max.dim": _exact, "max.other": _cast, "min": _EXTREME, "min.dim": _exact, "min.other": _cast,
-    "cummax": _SCALAR_TYPE, "cummin": _SCALAR_TYPE, "logcumsumexp": _SCALAR_TYPE, "diff": _cast,
-    "cumsum": _lacks("cumsum_out_cpu", _not_bool), "cumprod": _lacks("cumprod_out_cpu", _not_bool),
-    "nansum": _lacks("nansum_cpu", _floating), "nanmean": _lacks("nansum_cpu", _floating),
-    "mean": _worded("mean.dtype_out(): input types can't be cast to the desired output type {out}", dt.can_cast), "mean.dim": _cast,
-    "logsumexp": _worded("logsumexp(): Expected floating point type for result tensor, but got: {out}", lambda made, out: out.inexact),
-    "quantile": _QUANTILE, "nanquantile": _QUANTILE,
-    "kthvalue": (_worded("output values must be of same type as input"), _worded("output indices must be of scalar type Long")),
-    "mode": (_worded("expected scalar type '{made}' but got '{out}' for values output"),
-             _worded("expected scalar type '{made}' but got '{out}' for indices output")),
-    "histc": _worded("torch.histogram: input tensor and hist tensor should have the same dtype, but got input {made_cpp} and hist "
-                     "{out_cpp}"),
+    "amax": _REDUCED,
+    "amin": _REDUCED,
+    "all": _truth("all"),
+    "any": _truth("any"),
+    "std": _SPREAD,
+    "var": _SPREAD,
+    "max": _EXTREME,
+    "max.dim": _exact,
+    "max.other": _cast,
+    "min": _EXTREME,
+    "min.dim": _exact,
+    "min.other": _cast,
+    "cummax": _SCALAR_TYPE,
+    "cummin": _SCALAR_TYPE,
+    "logcumsumexp": _SCALAR_TYPE,
+    "diff": _cast,
+    "cumsum": _lacks("cumsum_out_cpu", _not_bool),
+    "cumprod": _lacks("cumprod_out_cpu", _not_bool),
+    "nansum": _lacks("nansum_cpu", _floating),
+    "nanmean": _lacks("nansum_cpu", _floating),
+    "mean": _worded("mean.dtype_out(): input types can't be cast to the desired output type {out}", dt.can_cast),
+    "mean.dim": _cast,
+    "logsumexp": _worded(
+        "logsumexp(): Expected floating point type for result tensor, but got: {out}", lambda made, out: out.inexact
+    ),
+    "quantile": _QUANTILE,
+    "nanquantile": _QUANTILE,
+    "kthvalue": (
+        _worded("output values must be of same type as input"),
+        _worded("output indices must be of scalar type Long"),
+    ),
+    "mode": (
+        _worded("expected scalar type '{made}' but got '{out}' for values output"),
+        _worded("expected scalar type '{made}' but got '{out}' for indices output"),
+    ),
+    "histc": _worded(
+        "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {made_cpp} and hist "
+        "{out_cpp}"
+    ),
     "native_batch_norm": _SCALAR_TYPE_2,
     # elements by position
     "masked_select": _worded("masked_select(): self and result must have the same scalar type"),
     "index_select": _worded("index_select(): self and result must have the same scalar type"),
-    "take": _worded("take(): self and out expected to have the same dtype, but got self.dtype = {made} and out.dtype = {out}"),
+    "take": _worded(
+        "take(): self and out expected to have the same dtype, but got self.dtype = {made} and out.dtype = {out}"
+    ),
     "nonzero": _worded("nonzero: Expected out tensor to have scalar type Long but got scalar type{out}"),
     "narrow_copy": _worded(f"Expected self.dtype() == output.dtype() to be true, but got false.  {_IMPROVE}"),
-    "diag": _first(_worded("diag: result type {made} can't be cast to the desired out= type {out}", dt.can_cast), _exact),
-    "searchsorted": _positions, "bucketize": _positions,
+    "diag": _first(
+        _worded("diag: result type {made} can't be cast to the desired out= type {out}", dt.can_cast), _exact
+    ),
+    "searchsorted": _positions,
+    "bucketize": _positions,
     # draws
     "multinomial": _worded("multinomial expects Long tensor out, got: {out}"),
     "normal": _lacks("normal_kernel_cpu", lambda out: out.inexact),
     "bernoulli": _lacks("bernoulli_tensor_cpu_self_", _not_complex),
 }
-OTHERS.update(dict.fromkeys(("cat", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack", "concat", "concatenate"), _JOINED))
+OTHERS.update(
+    dict.fromkeys(
+        ("cat", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack", "concat", "concatenate"), _JOINED
+    )
+)
 for _name in ("fft", "ifft", "rfft", "ihfft"):
     for _suffix in ("", "2", "n"):
-        OTHERS[f"fft_{_name}{_suffix}"] = _worded(f"{_name}{_suffix} expects a complex output tensor, but got {{out}}",
-                                                  lambda made, out: out.is_complex)
+        OTHERS[f"fft_{_name}{_suffix}"] = _worded(
+            f"{_name}{_suffix} expects a complex output tensor, but got {{out}}", lambda made, out: out.is_complex
+        )
 for _name in ("irfft", "hfft"):
     for _suffix in ("", "2", "n"):
-        OTHERS[f"fft_{_name}{_suffix}"] = _worded(f"{_name}{_suffix} expects a floating point output tensor, but got {{out}}",
-                                                  lambda made, out: out.is_floating_point)
+        OTHERS[f"fft_{_name}{_suffix}"] = _worded(
+            f"{_name}{_suffix} expects a floating point output tensor, but got {{out}}",
+            lambda made, out: out.is_floating_point,
+        )
 # Ops whose `out` takes their shape without a warning; so do factories.
 SILENT = {"bernoulli", "kthvalue", "log_sigmoid", "mode", "multinomial", "narrow_copy", "native_batch_norm"}
 

@@ -1,4 +1,5 @@
 """What happens to the outputs of a call: their memory is reported, or they are marked."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

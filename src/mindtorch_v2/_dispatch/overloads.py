@@ -1,4 +1,5 @@
 """Which overload a Python call means: by the types of its arguments, remembered per combination of types."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -45,7 +46,13 @@ def accepts(op: Op, p: Param, value: Any, lenient: bool = False) -> bool:
     check = _CHECKS.get(p.type)
     if check is None:
         return True
-    if lenient and isinstance(value, Tensor) and value.dim() == 0 and p.type in ("Scalar", "int", "float") and not p.is_list:
+    if (
+        lenient
+        and isinstance(value, Tensor)
+        and value.dim() == 0
+        and p.type in ("Scalar", "int", "float")
+        and not p.is_list
+    ):
         return True
     if p.is_list:
         if isinstance(value, (list, tuple)):
@@ -62,7 +69,7 @@ def fits(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], lenient: bool = 
     gathered = _gathered(positional, args)
     if gathered is None or not all(accepts(op, p, x, lenient) for p, x in zip(positional, gathered)):
         return False
-    given = {p.name for p in positional[:len(gathered)]}
+    given = {p.name for p in positional[: len(gathered)]}
     by_name = {p.name: p for p in op.schema.params}
     for name, value in kwargs.items():
         word = name if name in by_name else _ALIASES.get(name, name)
@@ -77,7 +84,9 @@ def fits(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], lenient: bool = 
 def _gathered(positional: list[Param], args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Arguments by position, sizes that were given one by one as one; None where there are too many."""
     last = len(positional) - 1
-    may_spread = 0 <= last < 2 and positional[last].type == "int" and positional[last].is_list and positional[last].length == 0
+    may_spread = (
+        0 <= last < 2 and positional[last].type == "int" and positional[last].is_list and positional[last].length == 0
+    )
     rest = args[last:] if last >= 0 else args
     if len(args) > len(positional):
         return (*args[:last], rest) if may_spread and all(_is_int(x) for x in rest) else None
@@ -94,8 +103,9 @@ def _key(x: Any) -> Any:
 
 
 class _Choice:
-    """The overloads of one name, and which of them fits. That depends on the classes of the arguments only, so it is decided once for
-    each combination of them."""
+    """The overloads of one name, and which of them fits. That depends on the classes of the arguments only, so it is
+    decided once for each combination of them.
+    """
 
     def __init__(self, name: str, overloads: list[Op], form: str) -> None:
         self.name, self.overloads, self.form = name, overloads, form
@@ -121,8 +131,10 @@ class _Choice:
             return self._ask
         given = args[1:] if self.form == "method" else args
         got = ", ".join([type(a).__name__ for a in given] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
-        known = "\n".join(f" * {op.text[op.text.index('('):op.text.index(' -> ')]}" for op in self.overloads)
-        raise TypeError(f"{self.name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{known}")
+        known = "\n".join(f" * {op.text[op.text.index('(') : op.text.index(' -> ')]}" for op in self.overloads)
+        raise TypeError(
+            f"{self.name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{known}"
+        )
 
     def _ask(self, *args: Any, **kwargs: Any) -> Any:
         """Asks the classes of the arguments: no overload takes them."""
@@ -136,7 +148,9 @@ def resolver(name: str, overloads: list[Op], form: str) -> Any:
 
 
 def _remembering(choice: _Choice, function: Any) -> tuple[Any, Any]:
-    """The function with calls by position that are known before it, and what makes them known: `remember(classes, target)`."""
+    """The function with calls by position that are known before it, and what makes them known: `remember(classes,
+    target)`.
+    """
     known: dict[tuple[type, ...], Any] = {}
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -157,22 +171,25 @@ def _function(choice: _Choice) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         target = choice.choose(args, kwargs)
         classes = tuple(map(type, args))
-        if not kwargs and list not in classes and tuple not in classes:     # what a list holds decides, too
+        if not kwargs and list not in classes and tuple not in classes:  # what a list holds decides, too
             remember(classes, target)
         if choice.form == "function" and "self" in kwargs:
             kwargs["input"] = kwargs.pop("self")
         return target(*args, **kwargs)
+
     made, remember = _remembering(choice, call)
     return made
 
 
 def _operator(choice: _Choice) -> Any:
     """For `x < y` and the like: other operands are left to the other operand's class."""
+
     def operator(self: Any, other: Any) -> Any:
         if not isinstance(other, (Tensor, int, float, complex, np.number, np.bool_)) and not overrides.asks((other,)):
             return NotImplemented
         target = choice.choose((self, other), {})
         remember((self.__class__, other.__class__), target)
         return target(self, other)
+
     made, remember = _remembering(choice, operator)
     return made

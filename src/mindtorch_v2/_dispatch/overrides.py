@@ -1,10 +1,12 @@
 """`__torch_function__`: classes and modes that are asked before an operator runs.
 
-An instance of a subclass of Tensor carries the key SUBCLASS, which no fast path knows, so that calls on plain tensors and parameters cost
-nothing more. Operators that are nothing but steps do not look at keys; they look for such instances once a class exists. Objects of
-other classes that have a `__torch_function__` are found where a tensor was expected and something else stands. A mode (TorchFunctionMode)
-sets the bit SPECIAL, with which calls take the general path.
+An instance of a subclass of Tensor carries the key SUBCLASS, which no fast path knows, so that calls on plain
+tensors and parameters cost nothing more. Operators that are nothing but steps do not look at keys; they look for
+such instances once a class exists. Objects of other classes that have a `__torch_function__` are found where a
+tensor was expected and something else stands. A mode (TorchFunctionMode) sets the bit SPECIAL, with which calls take
+the general path.
 """
+
 from __future__ import annotations
 
 import functools
@@ -34,7 +36,8 @@ def disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: 
         return func(*args, **(kwargs or {}))
 
 
-# --- which classes ------------------------------------------------------------------------------------------------------------
+# --- which classes
+# ------------------------------------------------------------------------------------------------------------
 def _announce(cls: Any) -> None:
     """Called for every new class of tensors."""
     cls._overrides = cls.__torch_function__ is not disabled_torch_function_impl
@@ -57,14 +60,19 @@ def become(t: Any, cls: Any) -> Any:
 def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same memory and place in the graph, as an instance of the class."""
     from .namespace import aten
+
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
-        raise TypeError(f"cls must be a type (got {type(cls).__name__})" if not isinstance(cls, type) else
-                        f"cls must be a subclass of Tensor (got {cls.__name__})")
+        raise TypeError(
+            f"cls must be a type (got {type(cls).__name__})"
+            if not isinstance(cls, type)
+            else f"cls must be a subclass of Tensor (got {cls.__name__})"
+        )
     with DisableTorchFunctionSubclass():
         return become(aten.alias(self), cls)
 
 
-# --- asking -------------------------------------------------------------------------------------------------------------------
+# --- asking
+# -------------------------------------------------------------------------------------------------------------------
 def _instances(values: Any) -> Iterator[Any]:
     """The instances of asked classes among arguments, also those in lists."""
     for v in values:
@@ -77,7 +85,7 @@ def _instances(values: Any) -> Iterator[Any]:
             yield v
 
 
-_foreign: dict[type, bool] = {}    # classes that are no tensors -> whether they have a __torch_function__
+_foreign: dict[type, bool] = {}  # classes that are no tensors -> whether they have a __torch_function__
 
 
 def is_foreign(cls: type) -> bool:
@@ -85,8 +93,10 @@ def is_foreign(cls: type) -> bool:
     found = _foreign.get(cls)
     if found is None:
         asked = getattr(cls, "__torch_function__", None)
-        found = asked is not None and asked is not disabled_torch_function_impl and not issubclass(cls, TorchFunctionMode)
-        if len(_foreign) < 4096:     # classes made at run time are not kept without end
+        found = (
+            asked is not None and asked is not disabled_torch_function_impl and not issubclass(cls, TorchFunctionMode)
+        )
+        if len(_foreign) < 4096:  # classes made at run time are not kept without end
             _foreign[cls] = found
     return found
 
@@ -97,7 +107,9 @@ def asks(args: tuple[Any, ...]) -> bool:
 
 
 def _in_order(args: Any) -> list[Any]:
-    """One instance of every class, in the order of asking: as they stand, but a subclass before what it derives from."""
+    """One instance of every class, in the order of asking: as they stand, but a subclass before what it derives
+    from.
+    """
     found: list[Any] = []
     for t in _instances(args):
         if any(type(t) is type(f) for f in found):
@@ -120,7 +132,8 @@ def ask(func: Any, relevant: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     return NotImplemented
 
 
-# --- modes --------------------------------------------------------------------------------------------------------------------
+# --- modes
+# --------------------------------------------------------------------------------------------------------------------
 class Stack(Switch):
     """A block in which the thread's stack of modes is another one."""
 
@@ -131,7 +144,8 @@ class Stack(Switch):
 
 
 class TorchFunctionMode:
-    """A block in which `__torch_function__(func, types, args, kwargs)` of this object is called in the place of every function of torch.
+    """A block in which `__torch_function__(func, types, args, kwargs)` of this object is called in the place of
+    every function of torch.
 
     While it runs, the mode itself is set aside, so that it may call the function.
     """
@@ -163,6 +177,7 @@ def ask_mode(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def overridable(function: Any) -> Any:
     """A Python function in front of operators, before which modes and classes are asked as before operators."""
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         for value in args:
@@ -172,12 +187,15 @@ def overridable(function: Any) -> Any:
             if not kwargs and not state.function_modes:
                 return function(*args)
         given = (*args, *kwargs.values())
-        if state.function_modes or (asks(given) and all(getattr(t, "_takes_ops", None) is None for t in _instances(given))):
+        if state.function_modes or (
+            asks(given) and all(getattr(t, "_takes_ops", None) is None for t in _instances(given))
+        ):
             answer = ask(call, given, args, kwargs)
             if answer is NotImplemented:
                 raise no_answer(f"torch.{function.__name__}", given)
             return answer
         return function(*args, **kwargs)
+
     return call
 
 
@@ -185,14 +203,19 @@ _PLAIN = {Tensor, Parameter, int, float, bool, str, type(None)}
 
 
 def override(op: Op, form: str, args: tuple[Any, ...]) -> Any:
-    """What a call of an op gives whose arguments (in the schema's order) hold instances of asked classes, or that a mode sees."""
+    """What a call of an op gives whose arguments (in the schema's order) hold instances of asked classes, or that a
+    mode sees.
+    """
     for t in _instances(args):
         if isinstance(t, Tensor) and t._takes_ops is not None:
             return t._takes_ops(op, args)
     positional, keywords = _as_given(op, args)
     answer = ask(_public(op, form), args, positional, keywords)
     if answer is NotImplemented and form != "operator":
-        raise no_answer(f"{'torch.Tensor' if form == 'method' else f'torch.{op.namespace}' if op.namespace else 'torch'}.{op.base}", args)
+        raise no_answer(
+            f"{'torch.Tensor' if form == 'method' else f'torch.{op.namespace}' if op.namespace else 'torch'}.{op.base}",
+            args,
+        )
     return answer
 
 
@@ -208,12 +231,15 @@ def override_name(op: Op, form: str, args: tuple[Any, ...], kwargs: dict[str, An
 def no_answer(name: str, args: Any) -> TypeError:
     """The error for a call that no class wanted to answer."""
     classes = "".join(f"  - tensor subclass {type(t)}\n" for t in _in_order(args))
-    return TypeError(f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n{classes}")
+    return TypeError(
+        f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n{classes}"
+    )
 
 
 def _public(op: Op, form: str) -> Any:
     """The function that a program sees: `torch.add` or `torch.Tensor.add`."""
     from .namespace import aten
+
     if form != "function":
         found = getattr(Tensor, op.base, None)
         return found if callable(found) else getattr(aten, op.base)
@@ -240,7 +266,8 @@ def _as_given(op: Op, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str,
     return tuple(positional), keywords
 
 
-# --- the default answer -------------------------------------------------------------------------------------------------------
+# --- the default answer
+# -------------------------------------------------------------------------------------------------------
 def converted(value: Any, cls: Any) -> Any:
     """Plain tensors in a result as instances of the class."""
     if isinstance(value, Tensor):
@@ -252,7 +279,10 @@ def converted(value: Any, cls: Any) -> Any:
 
 
 def _torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Runs the function as on plain tensors; its results are instances of the class. A subclass may call it for the rest."""
+    """Runs the function as on plain tensors; its results are instances of the class.
+
+    A subclass may call it for the rest.
+    """
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():

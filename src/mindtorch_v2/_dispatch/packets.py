@@ -1,4 +1,5 @@
 """Operators by PyTorch's names, as objects: `torch.ops.aten.add(x, y)`, `torch.ops.aten.add.Tensor(x, y)`."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -58,7 +59,9 @@ class OpOverloadPacket:
                 made = OpOverload(op)
                 setattr(self, overload, made)
                 return made
-        raise AttributeError(f"The underlying op of 'aten.{self.__dict__['__name__']}' has no overload name '{overload}'")
+        raise AttributeError(
+            f"The underlying op of 'aten.{self.__dict__['__name__']}' has no overload name '{overload}'"
+        )
 
     def __str__(self) -> str:
         return f"aten.{self.__name__}"
@@ -67,7 +70,8 @@ class OpOverloadPacket:
         return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
 
 
-# Operators that libraries name when they are imported, to say what their own classes do with them, and that are not here.
+# Operators that libraries name when they are imported, to say what their own classes do with them, and that are not
+# here.
 _NAMED = frozenset({"_pin_memory", "_sparse_addmm", "_sparse_mm_reduce_impl"})
 
 

@@ -1,9 +1,11 @@
 """How a call of one op goes, as data.
 
-A `CallPlan` is made once per op, from its declaration and from what its family registers: how arguments bind, which of them are
-tensors, what the result is made of, what is saved for which derivative, and the steps that a profile shows. Both executors read it:
+A `CallPlan` is made once per op, from its declaration and from what its family registers: how arguments bind, which
+of them are tensors, what the result is made of, what is saved for which derivative, and the steps that a profile
+shows. Both executors read it:
 `call.py` with `dispatcher.py` in Python, and `_native/core/call*.c`, for which `native_call.py` translates it.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -25,44 +27,44 @@ from .widening import Widened
 class ArgumentKind(IntEnum):
     """What an argument is, and how it is brought into form."""
 
-    VALUE = 0               # taken as it is
+    VALUE = 0  # taken as it is
     TENSOR = 1
-    OPTIONAL_TENSOR = 2     # a tensor or None
-    NUMBER = 3              # a tensor or a Python number
+    OPTIONAL_TENSOR = 2  # a tensor or None
+    NUMBER = 3  # a tensor or a Python number
     TENSOR_LIST = 4
-    LIST_WITH_HOLES = 5     # a list of tensors, in which None may stand
-    REPEATED = 6            # int[2]: one number stands for several
-    ELEMENT_TYPE = 7        # a dtype or a Python type
-    REAL = 8                # a number that takes part in the common type
-    SPREAD = 9              # int[]: may be given as separate numbers, the rest of the positions
-    DEVICE = 10             # the device of a factory: None stands for the default one
-    UNSET = 11              # only its default is for the executors; see `bind.py` for others
+    LIST_WITH_HOLES = 5  # a list of tensors, in which None may stand
+    REPEATED = 6  # int[2]: one number stands for several
+    ELEMENT_TYPE = 7  # a dtype or a Python type
+    REAL = 8  # a number that takes part in the common type
+    SPREAD = 9  # int[]: may be given as separate numbers, the rest of the positions
+    DEVICE = 10  # the device of a factory: None stands for the default one
+    UNSET = 11  # only its default is for the executors; see `bind.py` for others
 
 
 class Makes(IntEnum):
     """What becomes of the kernel's answer."""
 
-    TENSOR = 0              # a new tensor over the array
-    VIEW = 1                # a tensor over memory of the first argument
-    WRITTEN = 2             # the first argument, whose array the kernel has written
-    SEVERAL = 3             # a tuple of new tensors; None for outputs that were not asked for
-    VALUE = 4               # a number, returned as it is
+    TENSOR = 0  # a new tensor over the array
+    VIEW = 1  # a tensor over memory of the first argument
+    WRITTEN = 2  # the first argument, whose array the kernel has written
+    SEVERAL = 3  # a tuple of new tensors; None for outputs that were not asked for
+    VALUE = 4  # a number, returned as it is
 
 
 class ResultType(IntEnum):
     """Where the element type of a new tensor comes from."""
 
-    OF_LEAD = 0             # the leading tensor's
+    OF_LEAD = 0  # the leading tensor's
     BOOL = 1
-    OF_ARRAY = 2            # the array's
+    OF_ARRAY = 2  # the array's
 
 
 class SavedKind(IntEnum):
     """What a node keeps."""
 
     ARGUMENT = 0
-    RESULT = 1              # an output, without its place in the graph
-    SHAPE = 2               # facts about an argument, so that the tensor need not be kept
+    RESULT = 1  # an output, without its place in the graph
+    SHAPE = 2  # facts about an argument, so that the tensor need not be kept
     DTYPE = 3
     FACT = 4
 
@@ -73,8 +75,8 @@ class Argument:
 
     name: str
     kind: ArgumentKind
-    length: int             # of REPEATED
-    default: Any            # NO_DEFAULT where it must be given
+    length: int  # of REPEATED
+    default: Any  # NO_DEFAULT where it must be given
     keyword_only: bool
 
 
@@ -84,11 +86,11 @@ class Saved:
 
     name: str
     kind: SavedKind
-    position: int           # of the argument, or the number of the output
+    position: int  # of the argument, or the number of the output
     users: tuple[int, ...]  # numbers of the inputs that need it; a tensor that none of those present needs is not kept
     is_tensor: bool
-    fact: Callable[[Any], Any] | None = None    # how a tensor is asked
-    absent: Any = None      # what stands for the fact where the argument is no tensor
+    fact: Callable[[Any], Any] | None = None  # how a tensor is asked
+    absent: Any = None  # what stands for the fact where the argument is no tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,40 +98,45 @@ class GradientPlan:
     """What the node of a call is made of."""
 
     node_class: Any
-    inputs: tuple[int, ...]         # positions of the differentiable arguments; one edge each, or one per tensor of a list
-    takes_lists: bool               # whether one of them is a list
+    # positions of the differentiable arguments; one edge each, or one per tensor of a list
+    inputs: tuple[int, ...]
+    takes_lists: bool  # whether one of them is a list
     saved: tuple[Saved, ...]
-    only_inexact: bool              # whether the result may have a type without gradients, and is a constant then
-    constant: frozenset[int]        # numbers of the outputs that have no gradient
+    only_inexact: bool  # whether the result may have a type without gradients, and is a constant then
+    constant: frozenset[int]  # numbers of the outputs that have no gradient
 
 
 @dataclass(frozen=True, slots=True)
 class CallPlan:
     """The plan of one op's calls.
 
-    `kernel` computes on arrays where every tensor lives on the CPU and has the type that the op's rule casts to (`casting`,
-    `wants_inexact`); everything else takes the boxed kernel of the device. A composite's `function` works on tensors. Where a composite
-    has a kernel as well, the kernel serves calls that nobody observes.
+    `kernel` computes on arrays where every tensor lives on the CPU and has the type that the op's rule casts to
+    (`casting`,
+    `wants_inexact`); everything else takes the boxed kernel of the device. A composite's `function` works on
+    tensors. Where a composite has a kernel as well, the kernel serves calls that nobody observes.
     """
 
     op: Op
     arguments: tuple[Argument, ...]
     kernel: Callable[..., Any] | None
-    direct: Callable[..., Any] | None       # the kernel of the tensors alone, where all other arguments have their defaults
-    function: Callable[..., Any] | None     # of a composite: tensors in, tensors out
-    lead: int                               # position of the tensor whose type leads; -1 where there is none
-    casting: tuple[int, ...]                # positions of the tensors that must be of one type for `kernel`
-    wants_inexact: bool                     # whether that type must be floating or complex
+    # the kernel of the tensors alone, where all other arguments have their defaults
+    direct: Callable[..., Any] | None
+    function: Callable[..., Any] | None  # of a composite: tensors in, tensors out
+    lead: int  # position of the tensor whose type leads; -1 where there is none
+    casting: tuple[int, ...]  # positions of the tensors that must be of one type for `kernel`
+    wants_inexact: bool  # whether that type must be floating or complex
     makes: Makes
     result_type: ResultType
-    tuple_type: Any                         # of several outputs; None for a plain tuple
-    joins: bool                             # several tensors are joined elementwise: the order of their memory decides the result's
-    is_view: bool                           # the result shares memory with the first argument
-    is_graph_view: bool                     # ... and autograd knows it as a view
-    writes: bool                            # the first argument is changed
-    has_steps: bool                         # an observer sees steps inside the call
-    steps: Steps | None                     # those steps as data, where they go around the one kernel
-    below_autograd: bool                    # a composite whose steps record nothing: it has a derivative, or none and says so
+    tuple_type: Any  # of several outputs; None for a plain tuple
+    # several tensors are joined elementwise: the order of their memory decides the result's
+    joins: bool
+    is_view: bool  # the result shares memory with the first argument
+    is_graph_view: bool  # ... and autograd knows it as a view
+    writes: bool  # the first argument is changed
+    has_steps: bool  # an observer sees steps inside the call
+    steps: Steps | None  # those steps as data, where they go around the one kernel
+    # a composite whose steps record nothing: it has a derivative, or none and says so
+    below_autograd: bool
     gradient: GradientPlan | None
 
     @property
@@ -174,8 +181,12 @@ def inplace_kernel(op: Op) -> Callable[..., Any] | None:
 
 _RETYPING_VIEWS = ("view_as_real", "view_as_complex", "real", "imag")  # views whose elements have another type
 _FACTS: dict[str, Callable[[Any], Any]] = {
-    "shape": lambda t: t._array.shape, "strides": lambda t: t._array.strides, "dtype": lambda t: t.dtype, "device": lambda t: t.device,
-    "offset": lambda t: t.storage_offset()}
+    "shape": lambda t: t._array.shape,
+    "strides": lambda t: t._array.strides,
+    "dtype": lambda t: t.dtype,
+    "device": lambda t: t.device,
+    "offset": lambda t: t.storage_offset(),
+}
 
 
 def _of_each(fact: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
@@ -197,20 +208,37 @@ class _Maker:
         casting = self._casting() if self.kernel is not None else ()
         tuple_type = return_type(op)
         return CallPlan(
-            op, self._arguments(), self.kernel, DIRECT.get(op.name) if op.inplace_of is None else None, self.function,
-            lead=casting[0] if casting else self.tensors[0][0] if self.tensors else -1, casting=casting,
-            wants_inexact=bool(casting) and self.rule is not None and (self.rule.cast == "float" or bool(self._real_numbers())),
-            makes=self._makes(), result_type=self._result_type(casting), joins=joins_layouts(op),
+            op,
+            self._arguments(),
+            self.kernel,
+            DIRECT.get(op.name) if op.inplace_of is None else None,
+            self.function,
+            lead=casting[0] if casting else self.tensors[0][0] if self.tensors else -1,
+            casting=casting,
+            wants_inexact=bool(casting)
+            and self.rule is not None
+            and (self.rule.cast == "float" or bool(self._real_numbers())),
+            makes=self._makes(),
+            result_type=self._result_type(casting),
+            joins=joins_layouts(op),
             tuple_type=None if tuple_type is Unnamed else tuple_type,
-            is_view=op.is_view, is_graph_view=op.is_view and op.no_grad is None, writes=op.writes,
-            has_steps=op.name in STEPWISE or op.name in STEPS or self.function is not None, steps=STEPS.get(op.name),
-            below_autograd=op.name in COMPOSITES and (op.derivative is not None or op.is_opaque), gradient=self._gradient())
+            is_view=op.is_view,
+            is_graph_view=op.is_view and op.no_grad is None,
+            writes=op.writes,
+            has_steps=op.name in STEPWISE or op.name in STEPS or self.function is not None,
+            steps=STEPS.get(op.name),
+            below_autograd=op.name in COMPOSITES and (op.derivative is not None or op.is_opaque),
+            gradient=self._gradient(),
+        )
 
-    # --- arguments ------------------------------------------------------------------------------------------------------
+    # --- arguments
+    # ------------------------------------------------------------------------------------------------------
     def _arguments(self) -> tuple[Argument, ...]:
         spread, real = spread_position(self.op), self._real_numbers()
-        return tuple(Argument(p.name, self._kind(i, p, i == spread, i in real), p.length, p.default, p.keyword_only)
-                     for i, p in enumerate(self.params))
+        return tuple(
+            Argument(p.name, self._kind(i, p, i == spread, i in real), p.length, p.default, p.keyword_only)
+            for i, p in enumerate(self.params)
+        )
 
     def _kind(self, i: int, p: Param, is_spread: bool, is_real: bool) -> ArgumentKind:
         if p.is_tensor:
@@ -229,7 +257,7 @@ class _Maker:
 
     def _tensor_kind(self, i: int, p: Param) -> ArgumentKind:
         if self.function is not None and self.op.derivative is None and self.kernel is None:
-            return ArgumentKind.VALUE       # the steps look at their tensors themselves
+            return ArgumentKind.VALUE  # the steps look at their tensors themselves
         if p.is_list:
             return ArgumentKind.LIST_WITH_HOLES if p.holes else ArgumentKind.TENSOR_LIST
         if self.numbers and i == self.numbers[-1]:
@@ -250,7 +278,8 @@ class _Maker:
             return ()
         return tuple(i for i, p in enumerate(self.params) if p.type == "Scalar" and p.name in rule.names)
 
-    # --- kernel and result ----------------------------------------------------------------------------------------------
+    # --- kernel and result
+    # ----------------------------------------------------------------------------------------------
     def _array_kernel(self) -> Callable[..., Any] | None:
         """The kernel that takes the tensors' arrays as they are; None where the general path must look at each call."""
         op = self.op
@@ -291,15 +320,21 @@ class _Maker:
             return ResultType.OF_LEAD if op.is_view and not retypes else ResultType.OF_ARRAY
         return ResultType.BOOL if rule.out == "bool" else ResultType.OF_LEAD
 
-    # --- gradient -------------------------------------------------------------------------------------------------------
+    # --- gradient
+    # -------------------------------------------------------------------------------------------------------
     def _gradient(self) -> GradientPlan | None:
         d = self.op.derivative
         if d is None:
             return None
         places = {p.name: i for i, p in enumerate(self.params)}
-        return GradientPlan(d.node_class, tuple(places[n] for n in d.inputs), bool(d.list_inputs & set(d.inputs)),
-                            tuple(self._saved(name, places) for name in d.saved_names),
-                            any(p.type == "ScalarType" for p in self.params), d.constant)
+        return GradientPlan(
+            d.node_class,
+            tuple(places[n] for n in d.inputs),
+            bool(d.list_inputs & set(d.inputs)),
+            tuple(self._saved(name, places) for name in d.saved_names),
+            any(p.type == "ScalarType" for p in self.params),
+            d.constant,
+        )
 
     def _saved(self, name: str, places: dict[str, int]) -> Saved:
         d = self.op.derivative
@@ -324,4 +359,5 @@ def _inplace_function(op: Op) -> Callable[..., Any] | None:
 
     def function(target: Any, *rest: Any) -> Any:
         return target.copy_(composite(target, *rest))
+
     return function

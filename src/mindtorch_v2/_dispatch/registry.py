@@ -1,8 +1,9 @@
 """Who implements what: kernels, composites and derivatives, registered by the families that hold them.
 
-A family's modules are imported when one of its ops is first resolved (families.py), so that importing the package does not
-pay for kernels nobody calls.
+A family's modules are imported when one of its ops is first resolved (families.py), so that importing the package
+does not pay for kernels nobody calls.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,30 +17,35 @@ from .widening import AS_STORED, Widened
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-KERNELS: dict[str, Callable[..., Any]] = {}                 # op name -> kernel on arrays of the CPU
-UFUNCS: dict[str, Any] = {}                                 # op name -> numpy ufunc that may write with out=
-DIRECT: dict[str, Callable[..., Any]] = {}                  # op name -> function of the tensors alone, for the fast path
-INPLACE: dict[str, Callable[..., Any]] = {}                 # op name -> kernel that writes into its first array
-COMPOSITES: dict[str, Callable[..., Any]] = {}              # op name -> function on tensors
-CHECKS: dict[str, Callable[..., Any]] = {}                  # op name -> test of the tensors as they were given
-STEPWISE: dict[str, Callable[..., Any]] = {}                # op name -> function on (boxed kernel, *tensors)
-STEPS: dict[str, Steps] = {}                                # op name -> steps around its kernel, as data
+KERNELS: dict[str, Callable[..., Any]] = {}  # op name -> kernel on arrays of the CPU
+UFUNCS: dict[str, Any] = {}  # op name -> numpy ufunc that may write with out=
+# op name -> function of the tensors alone, for the fast path
+DIRECT: dict[str, Callable[..., Any]] = {}
+INPLACE: dict[str, Callable[..., Any]] = {}  # op name -> kernel that writes into its first array
+COMPOSITES: dict[str, Callable[..., Any]] = {}  # op name -> function on tensors
+CHECKS: dict[str, Callable[..., Any]] = {}  # op name -> test of the tensors as they were given
+STEPWISE: dict[str, Callable[..., Any]] = {}  # op name -> function on (boxed kernel, *tensors)
+STEPS: dict[str, Steps] = {}  # op name -> steps around its kernel, as data
 
 
 def kernel(*names: str, ufunc: Any = None, direct: Any = None) -> Callable[[F], F]:
-    """Registers a kernel: arrays in, arrays out, arguments in schema order; numpy does not warn about what it computes. With `ufunc`,
-    the in-place and `out=` forms of a plain elementwise op write through that numpy ufunc. What has a native form (see `_native.OPS`)
-    tries that first. `direct` is a function of the tensor arguments alone that does the same where the types agree and all other
-    arguments have their defaults; the fast path calls it instead."""
+    """Registers a kernel: arrays in, arrays out, arguments in schema order; numpy does not warn about what it
+    computes. With `ufunc`, the in-place and `out=` forms of a plain elementwise op write through that numpy ufunc.
+    What has a native form (see `_native.OPS`) tries that first. `direct` is a function of the tensor arguments alone
+    that does the same where the types agree and all other arguments have their defaults; the fast path calls it
+    instead.
+    """
+
     def register(function: F) -> F:
         for name in names:
-            is_view = name in OPS and OPS[name].is_view     # which computes nothing
+            is_view = name in OPS and OPS[name].is_view  # which computes nothing
             KERNELS[name] = function if is_view else _widening(name, function, _written(name))
             if ufunc is not None:
                 UFUNCS[name] = ufunc
             if direct is not None:
                 DIRECT[name] = quiet(direct, Widened(name, direct))
         return function
+
     return register
 
 
@@ -49,7 +55,9 @@ def _written(name: str) -> tuple[int, ...]:
 
 
 def _widening(name: str, function: Any, written: tuple[int, ...]) -> Any:
-    """A kernel with its native form before it, and its way of taking narrow element types (see widening.py) beside it."""
+    """A kernel with its native form before it, and its way of taking narrow element types (see widening.py) beside
+    it.
+    """
     if name in AS_STORED or (name in OPS and not OPS[name].schema.tensor_params):
         return accelerate(name, quiet(function))
     narrow = Widened(name, function, written)
@@ -58,32 +66,41 @@ def _widening(name: str, function: Any, written: tuple[int, ...]) -> Any:
 
 
 def inplace_kernel(*names: str) -> Callable[[F], F]:
-    """Registers the in-place form of a functional op (`"add.Tensor"`): it writes into its first array and returns None."""
+    """Registers the in-place form of a functional op (`"add.Tensor"`): it writes into its first array and returns
+    None.
+    """
+
     def register(function: F) -> F:
         for name in names:
             base, dot, overload = name.partition(".")
             INPLACE[name] = _widening(f"{base}_{dot}{overload}", function, (0,))
         return function
+
     return register
 
 
 def composite(*names: str) -> Callable[[F], F]:
     """Registers a function on tensors that implements the op with other ops, on any device. If the op also has a
     derivative, the function runs below autograd and the derivative is used; else it is differentiated through."""
+
     def register(function: F) -> F:
         for name in names:
             COMPOSITES[name] = function
         return function
+
     return register
 
 
 def check(*names: str) -> Callable[[F], F]:
-    """Registers a test of an elementwise op's arguments (tensors, in schema order) that raises what the kernel no longer
-    could: it runs before they are brought to a common type, and only if they are not of one type already."""
+    """Registers a test of an elementwise op's arguments (tensors, in schema order) that raises what the kernel no
+    longer could: it runs before they are brought to a common type, and only if they are not of one type already.
+    """
+
     def register(function: F) -> F:
         for name in names:
             CHECKS[name] = function
         return function
+
     return register
 
 
@@ -91,10 +108,12 @@ def stepwise(*names: str) -> Callable[[F], F]:
     """Registers how a leaf op goes in steps that PyTorch would show as events of their own. The function gets the op's
     kernel (tensors in, tensors out, no event) and the arguments, and runs below autograd. The generated call functions
     run the kernel alone while nobody watches; an observed call goes through the steps. Both give the same result."""
+
     def register(function: F) -> F:
         for name in names:
             STEPWISE[name] = function
         return function
+
     return register
 
 

@@ -1,4 +1,5 @@
 """From an op and a device to the function that runs it: a composite, or what the device's backend makes of the op."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -19,8 +20,9 @@ from .steps import with_steps
 
 Boxed = Callable[..., Any]
 Boxer = Callable[[Op], Boxed]
-device_boxers: dict[int, Boxer] = {}  # key of a device -> its backend's way of boxing an op; backends put themselves here
-_HOST_OPERANDS = ("_pack_padded_sequence", "_pack_padded_sequence_backward")   # lengths are read by the host
+# key of a device -> its backend's way of boxing an op; backends put themselves here
+device_boxers: dict[int, Boxer] = {}
+_HOST_OPERANDS = ("_pack_padded_sequence", "_pack_padded_sequence_backward")  # lengths are read by the host
 
 
 def box(op: Op, key: int) -> Boxed:
@@ -66,22 +68,32 @@ def _find_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
 
 
 def _in_steps(steps: Boxed, kernel: Boxed, always: bool) -> Boxed:
-    """The kernel as the middle of a function that calls other ops, which record no gradients; the kernel alone while nobody watches,
-    unless the steps are wanted always."""
+    """The kernel as the middle of a function that calls other ops, which record no gradients; the kernel alone while
+    nobody watches, unless the steps are wanted always.
+    """
+
     def boxed(*args: Any) -> Any:
         if _observer.active is None and not always:
             return kernel(*args)
         return modes.call_with_grad(False, steps, kernel, *args)
+
     return boxed
 
 
-# --- several devices ------------------------------------------------------------------------------------------------------
+# --- several devices
+# ------------------------------------------------------------------------------------------------------
 def _mixed_devices(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     """Numbers wrapped as 0-dim CPU tensors travel to the other device; any other mixture is an error."""
     tensors = flat_tensors(args)
     others = key & ~CPU
     movable = all(t._array.ndim == 0 for t in tensors if t._keys & CPU)
-    if key & CPU and others in device_boxers and movable and not (op.writes and tensors[0]._keys & CPU) and op.base != "copy_":
+    if (
+        key & CPU
+        and others in device_boxers
+        and movable
+        and not (op.writes and tensors[0]._keys & CPU)
+        and op.base != "copy_"
+    ):
         target = next(t.device for t in tensors if t._keys & others)
         inner = op.backends.get(others) or backend_kernel(op, others, args)
         return lambda *given: inner(*[x.to(target) if isinstance(x, Tensor) and x._keys & CPU else x for x in given])
@@ -91,7 +103,9 @@ def _mixed_devices(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     if op.base == "copy_" or (key == CPU | device and op.name in _HOST_OPERANDS):
         return box(op, device or META)
     names = list(dict.fromkeys(str(t.device) for t in tensors))
-    raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {names[0]} and {names[1]}!")
+    raise RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, {names[0]} and {names[1]}!"
+    )
 
 
 def _copy_over_the_host(target: Tensor, source: Tensor, non_blocking: bool) -> Tensor:

@@ -1,4 +1,5 @@
 """Named tuples for ops with several outputs, as `torch.return_types`."""
+
 from __future__ import annotations
 
 from collections import namedtuple
@@ -28,6 +29,7 @@ def named(op: Any) -> Any:
         def show(self: Any) -> str:
             body = ",\n".join(f"{n}={v!r}" for n, v in zip(self._fields, self))
             return f"torch.return_types.{base}(\n{body})"
+
         made.__repr__ = show  # type: ignore[method-assign]
         _made[key] = made
     return _made[key]

@@ -1,4 +1,5 @@
 """What an op's outputs look like, before or without computing them: shapes, strides and types."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,10 +17,15 @@ from .casting import casting_positions
 
 
 def meta_array(spec: Spec) -> np.ndarray:
-    """An array of the right shape, strides and type over a dummy buffer. It must never be read, and refuses to be written."""
+    """An array of the right shape, strides and type over a dummy buffer.
+
+    It must never be read, and refuses to be written.
+    """
     item = spec.dtype.itemsize
     strides = tuple(s * item for s in spec.strides or contiguous_strides(spec.shape))
-    plain = np.lib.stride_tricks.as_strided(np.zeros(1, _dummy_type(spec.dtype)), tuple(spec.shape), strides, writeable=False)
+    plain = np.lib.stride_tricks.as_strided(
+        np.zeros(1, _dummy_type(spec.dtype)), tuple(spec.shape), strides, writeable=False
+    )
     return plain if spec.dtype in dt.OF_NUMPY else plain.view(spec.dtype.np)
 
 

@@ -1,8 +1,10 @@
-"""The steps that a profile shows inside a call, where they go around the one kernel that does them all: data, and how they run.
+"""The steps that a profile shows inside a call, where they go around the one kernel that does them all: data, and
+how they run.
 
-PyTorch's `mm` calls `resolve_conj` on its operands, its `relu` is a `clamp_min`: a profile shows those as events of their own. Ops whose
-steps really run one by one are composites, or register a function with `registry.stepwise`.
+PyTorch's `mm` calls `resolve_conj` on its operands, its `relu` is a `clamp_min`: a profile shows those as events of
+their own. Ops whose steps really run one by one are composites, or register a function with `registry.stepwise`.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,9 +20,9 @@ from . import modes
 class StepsKind(IntEnum):
     """How the steps lie around the kernel."""
 
-    INSIDE = 1      # the kernel runs inside the event of `op(first argument, *constants)`
-    NODE = 2        # the kernel runs inside an event of this name that is no operator
-    PRODUCT = 3     # operands of a matrix product are resolved before it, its result after it
+    INSIDE = 1  # the kernel runs inside the event of `op(first argument, *constants)`
+    NODE = 2  # the kernel runs inside an event of this name that is no operator
+    PRODUCT = 3  # operands of a matrix product are resolved before it, its result after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +30,16 @@ class Steps:
     """The steps of one op, for both executors (`run_steps` here, `_native/core/call_steps.c`)."""
 
     kind: StepsKind
-    op: Op | None = None            # the step; of a product what resolves operands, if that is shown
+    op: Op | None = None  # the step; of a product what resolves operands, if that is shown
     name: str = ""
     constants: tuple[Any, ...] = ()
-    dimensions: int = -1            # INSIDE: of a first argument with `constants`; with more there is no step. -1: any number
-    fewer: tuple[Any, ...] = ()     # the constants for a first argument with fewer dimensions
-    first: int = 0                  # PRODUCT: position of the first operand
-    rank: int = 2                   # PRODUCT: dimensions of the operands
-    shows_result: bool = False      # PRODUCT: a result of contiguous operands is resolved as well
-    expand: Op | None = None        # PRODUCT: what brings the added tensor to the result's shape
+    # INSIDE: of a first argument with `constants`; with more there is no step. -1: any number
+    dimensions: int = -1
+    fewer: tuple[Any, ...] = ()  # the constants for a first argument with fewer dimensions
+    first: int = 0  # PRODUCT: position of the first operand
+    rank: int = 2  # PRODUCT: dimensions of the operands
+    shows_result: bool = False  # PRODUCT: a result of contiguous operands is resolved as well
+    expand: Op | None = None  # PRODUCT: what brings the added tensor to the result's shape
 
 
 def step_inside(op: Op, *constants: Any, dimensions: int = -1, fewer: tuple[Any, ...] = ()) -> Steps:
@@ -49,13 +52,20 @@ def node_inside(name: str) -> Steps:
     return Steps(StepsKind.NODE, name=name)
 
 
-def product_steps(resolve: Op | None, first: int = 0, rank: int = 2, shows_result: bool = False, expand: Op | None = None) -> Steps:
-    """Of a matrix product: its operands (from argument `first` on) are resolved before it; what is added is expanded."""
+def product_steps(
+    resolve: Op | None, first: int = 0, rank: int = 2, shows_result: bool = False, expand: Op | None = None
+) -> Steps:
+    """Of a matrix product: its operands (from argument `first` on) are resolved before it; what is added is
+    expanded.
+    """
     return Steps(StepsKind.PRODUCT, resolve, first=first, rank=rank, shows_result=shows_result, expand=expand)
 
 
 def with_steps(steps: Steps, kernel: Callable[..., Any], allocates: bool) -> Callable[..., Any]:
-    """A boxed kernel that shows its steps while somebody observes. `allocates`: its result is new memory, which the step claims."""
+    """A boxed kernel that shows its steps while somebody observes.
+
+    `allocates`: its result is new memory, which the step claims.
+    """
     run = {StepsKind.INSIDE: _run_inside, StepsKind.NODE: _run_in_node, StepsKind.PRODUCT: _run_product}[steps.kind]
 
     def boxed(*args: Any) -> Any:
@@ -63,6 +73,7 @@ def with_steps(steps: Steps, kernel: Callable[..., Any], allocates: bool) -> Cal
         if observer is None:
             return kernel(*args)
         return modes.call_with_grad(False, run, steps, kernel, args, observer, allocates)
+
     return boxed
 
 
@@ -71,7 +82,9 @@ def _run_inside(steps: Steps, kernel: Callable[..., Any], args: tuple[Any, ...],
     if 0 <= wanted < have:
         return kernel(*args)
     constants = steps.constants if wanted in (-1, have) else steps.fewer
-    return modes.call_in_event(observer, steps.op, (args[0], *constants), -1, _claimed, kernel, args, observer, allocates)
+    return modes.call_in_event(
+        observer, steps.op, (args[0], *constants), -1, _claimed, kernel, args, observer, allocates
+    )
 
 
 def _claimed(kernel: Callable[..., Any], args: tuple[Any, ...], observer: Any, allocates: bool) -> Any:
@@ -82,7 +95,9 @@ def _claimed(kernel: Callable[..., Any], args: tuple[Any, ...], observer: Any, a
     return out
 
 
-def _run_in_node(steps: Steps, kernel: Callable[..., Any], args: tuple[Any, ...], observer: Any, allocates: bool) -> Any:
+def _run_in_node(
+    steps: Steps, kernel: Callable[..., Any], args: tuple[Any, ...], observer: Any, allocates: bool
+) -> Any:
     observer.enter_node(steps.name, -1, 0, (), False)
     try:
         return kernel(*args)
@@ -90,8 +105,11 @@ def _run_in_node(steps: Steps, kernel: Callable[..., Any], args: tuple[Any, ...]
         observer.leave()
 
 
-def _run_product(steps: Steps, kernel: Callable[..., Any], args: tuple[Any, ...], observer: Any, allocates: bool) -> Any:
+def _run_product(
+    steps: Steps, kernel: Callable[..., Any], args: tuple[Any, ...], observer: Any, allocates: bool
+) -> Any:
     from .namespace import aten
+
     given, first = list(args), steps.first
     a, b = args[first], args[first + 1]
     if steps.expand is not None and a.dim() == steps.rank == b.dim() and a.shape[-1] == b.shape[-2]:

@@ -1,4 +1,5 @@
 """Views: tensors that share the storage of another, on any device."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -38,4 +39,5 @@ def box_view(op: Op, kernel: Boxed) -> Boxed:
         if result.__class__ is list or result.__class__ is tuple:
             return tuple([share_storage(wrap(r, None, key), source, tracked) for r in result])
         return share_storage(wrap(result, None, key), source, tracked)
+
     return boxed

@@ -1,10 +1,12 @@
 """Element types that are computed in a wider one.
 
-float16, bfloat16 and complex32 are types to store numbers in. As in PyTorch, a kernel computes with them in single precision,
-accumulates there, and rounds its results once, to nearest even. So a kernel never sees such arrays: `Widened` stands beside it and is
-called instead where one of its arguments is of such a type (`quiet` tells). Kernels that only move elements, and those that draw numbers
-or refuse narrow types, take every type as it is; they are named in `AS_STORED`. float8 types have no arithmetic at all, as in PyTorch.
+float16, bfloat16 and complex32 are types to store numbers in. As in PyTorch, a kernel computes with them in single
+precision, accumulates there, and rounds its results once, to nearest even. So a kernel never sees such arrays:
+`Widened` stands beside it and is called instead where one of its arguments is of such a type (`quiet` tells).
+Kernels that only move elements, and those that draw numbers or refuse narrow types, take every type as it is; they
+are named in `AS_STORED`. float8 types have no arithmetic at all, as in PyTorch.
 """
+
 from __future__ import annotations
 
 import re
@@ -27,23 +29,21 @@ def _names(text: str) -> frozenset[str]:
 
 # Operators whose kernels take arrays of every type as they are: nothing is computed.
 AS_STORED = _names("""
-    _local_scalar_dense cat clone constant_pad_nd copy_ diag_embed embedding empty.memory_format empty_strided equal eye eye.m fill_.Scalar
-    fill_.Tensor flip gather index.Tensor index_fill.int_Scalar index_fill.int_Tensor index_select masked_fill.Scalar masked_fill.Tensor
-    masked_scatter masked_select nan_to_num nonzero pixel_shuffle pixel_unshuffle repeat repeat_interleave.self_int roll rot90
-    linalg_cholesky_ex linalg_cross linalg_det linalg_eig linalg_inv linalg_inv_ex
-    linalg_lstsq linalg_lu_factor_ex linalg_lu_solve linalg_qr
-    linalg_solve linalg_solve_triangular lu_unpack _linalg_det _linalg_eigh
-    _linalg_eigvals _linalg_slogdet _linalg_solve_ex _linalg_svd cholesky_inverse
-    cholesky_solve scatter.src set_ stack take tril triu where.self zero_ zeros
-    bernoulli_.Tensor bernoulli_.float cauchy_ exponential_ geometric_ log_normal_ multinomial normal.Tensor_Tensor normal.Tensor_float
-    normal.float_Tensor normal_ random_ random_.from random_.to randperm.generator uniform_
-    """)
+    _local_scalar_dense cat clone constant_pad_nd copy_ diag_embed embedding empty.memory_format empty_strided equal eye
+    eye.m fill_.Scalar fill_.Tensor flip gather index.Tensor index_fill.int_Scalar index_fill.int_Tensor index_select
+    masked_fill.Scalar masked_fill.Tensor masked_scatter masked_select nan_to_num nonzero pixel_shuffle pixel_unshuffle
+    repeat repeat_interleave.self_int roll rot90 linalg_cholesky_ex linalg_cross linalg_det linalg_eig linalg_inv
+    linalg_inv_ex linalg_lstsq linalg_lu_factor_ex linalg_lu_solve linalg_qr linalg_solve linalg_solve_triangular
+    lu_unpack _linalg_det _linalg_eigh _linalg_eigvals _linalg_slogdet _linalg_solve_ex _linalg_svd cholesky_inverse
+    cholesky_solve scatter.src set_ stack take tril triu where.self zero_ zeros bernoulli_.Tensor bernoulli_.float
+    cauchy_ exponential_ geometric_ log_normal_ multinomial normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor
+    normal_ random_ random_.from random_.to randperm.generator uniform_ """)
 # Operators that take parameters of a wider type beside a narrow input.
 _MIXES = _names("""
-    native_batch_norm native_batch_norm_backward native_layer_norm native_layer_norm_backward native_group_norm native_group_norm_backward
-    batch_norm _native_batch_norm_legit rms_norm _fused_rms_norm _scaled_dot_product_flash_attention_for_cpu
-    _scaled_dot_product_flash_attention_for_cpu_backward grid_sampler_2d_backward
-    """)
+    native_batch_norm native_batch_norm_backward native_layer_norm native_layer_norm_backward native_group_norm
+    native_group_norm_backward batch_norm _native_batch_norm_legit rms_norm _fused_rms_norm
+    _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward
+    grid_sampler_2d_backward """)
 # Operators that PyTorch has for wide types only, and what it calls them.
 _REFUSES = {"_cdist_forward": "cdist", "_cdist_backward": "cdist_backward"}
 # Operators that round after every step in float16, though not in bfloat16.
@@ -68,15 +68,17 @@ _HALF = np.dtype(np.float16).num
 
 
 class _Call:
-    """One call: its arguments as the kernel sees them, the narrow type it is about, and whether wider floating types take part."""
+    """One call: its arguments as the kernel sees them, the narrow type it is about, and whether wider floating types
+    take part.
+    """
 
     __slots__ = ("kind", "asked", "is_mixed", "copies")
 
     def __init__(self) -> None:
         self.kind: dt.dtype | None = None
-        self.asked: dt.dtype | None = None                        # given as the argument dtype
+        self.asked: dt.dtype | None = None  # given as the argument dtype
         self.is_mixed = False
-        self.copies: list[tuple[np.ndarray, np.ndarray]] = []     # (as given, as widened)
+        self.copies: list[tuple[np.ndarray, np.ndarray]] = []  # (as given, as widened)
 
     def arguments(self, args: tuple[Any, ...]) -> list[Any]:
         """Narrow arrays and types replaced by wide ones. What is asked for in a narrow type is rounded to it first."""
@@ -103,9 +105,12 @@ class _Call:
 
 
 class Widened:
-    """Calls a kernel for narrow types: its arguments are widened, what it wrote is written back, its results are rounded.
+    """Calls a kernel for narrow types: its arguments are widened, what it wrote is written back, its results are
+    rounded.
 
-    `kernel` takes arrays of wide types, `function` is its form in Python; `written` are the positions of arguments that it writes into."""
+    `kernel` takes arrays of wide types, `function` is its form in Python; `written` are the positions of arguments
+    that it writes into.
+    """
 
     __slots__ = ("name", "kernel", "function", "written")
 
@@ -118,22 +123,30 @@ class Widened:
         if call.kind is None:
             return self.function(*args) if out is None else self.function(*args, out=out)
         if (call.is_mixed and self.name not in _MIXES) or (call.kind is dt.float16 and self.name in _HALF_IN_STEPS):
-            return self.function(*args)      # which refuses operands of several types in its own words, or rounds every step
+            # which refuses operands of several types in its own words, or rounds every step
+            return self.function(*args)
         result = self._run(wide, call.kind)
         if self.written:
             self._write_back(args, call.copies)
         if out is not None:
             out[...] = result
             return out
-        if result is None or result.__class__ in (bool, int, float) or (call.asked is not None and call.asked.wide is None):
+        if (
+            result is None
+            or result.__class__ in (bool, int, float)
+            or (call.asked is not None and call.asked.wide is None)
+        ):
             return result
         return self._by_rule(result, args) if call.is_mixed else self._rounded(result, call.kind)
 
     def _run(self, wide: list[Any], kind: dt.dtype) -> Any:
         if kind in dt.FLOAT8 or self.name in _REFUSES:
-            raise NotImplementedError(f"\"{_REFUSES.get(self.name, self.name.partition('.')[0])}\" not implemented for '{kind.word}'")
+            raise NotImplementedError(
+                f"\"{_REFUSES.get(self.name, self.name.partition('.')[0])}\" not implemented for '{kind.word}'"
+            )
         try:
-            if self.name == "div.Tensor_mode" and wide[2] == "trunc":      # of the quotient as it is stored, as in PyTorch
+            # of the quotient as it is stored, as in PyTorch
+            if self.name == "div.Tensor_mode" and wide[2] == "trunc":
                 return np.trunc(narrowed(np.asarray(self.kernel(wide[0], wide[1], None)), kind).astype(_FLOAT32))
             return self.kernel(*wide)
         except (NotImplementedError, RuntimeError) as error:
@@ -156,7 +169,10 @@ class Widened:
     def _by_rule(self, result: Any, args: Sequence[Any]) -> Any:
         """Results of operands of several types, in the types that the op's declaration gives them."""
         from .specs import output_specs
-        tensors = [wrap(x) if x.__class__ is np.ndarray else [wrap(y) for y in x] if _is_list_of_arrays(x) else x for x in args]
+
+        tensors = [
+            wrap(x) if x.__class__ is np.ndarray else [wrap(y) for y in x] if _is_list_of_arrays(x) else x for x in args
+        ]
         specs = output_specs(OPS[self.name], tuple(tensors))
         if isinstance(result, (tuple, list)):
             return result.__class__([r if r is None else _as(r, s.dtype) for r, s in zip(result, specs)])
@@ -172,7 +188,9 @@ def _as(array: Any, kind: dt.dtype) -> Any:
 
 
 def narrowed(array: Any, kind: dt.dtype) -> Any:
-    """A result that was computed in a wider type, in the narrow type or its complex or real counterpart; others as they are."""
+    """A result that was computed in a wider type, in the narrow type or its complex or real counterpart; others as
+    they are.
+    """
     if isinstance(array, Tensor):
         return array
     letter = array.dtype.kind

@@ -1,5 +1,7 @@
-"""`torch._dynamo`: the compiler behind `torch.compile`. Programs run eagerly here, so marks are accepted and do nothing; what would
-need a graph raises."""
+"""`torch._dynamo`: the compiler behind `torch.compile`. Programs run eagerly here, so marks are accepted and do
+nothing; what would need a graph raises.
+"""
+
 from __future__ import annotations
 
 from importlib import import_module
@@ -8,9 +10,32 @@ from typing import Any, NoReturn
 from . import config, eval_frame, exc
 from .eval_frame import BACKENDS, OptimizedModule, check_backend, innermost_fn, optimized
 
-__all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "eval_frame", "exc",
-           "explain", "export", "forbid_in_graph", "graph_break", "innermost_fn", "is_compiling", "is_dynamo_supported", "list_backends",
-           "lookup_backend", "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "optimize", "reset", "run"]
+__all__ = [
+    "OptimizedModule",
+    "allow_in_graph",
+    "assume_constant_result",
+    "config",
+    "disable",
+    "disallow_in_graph",
+    "eval_frame",
+    "exc",
+    "explain",
+    "export",
+    "forbid_in_graph",
+    "graph_break",
+    "innermost_fn",
+    "is_compiling",
+    "is_dynamo_supported",
+    "list_backends",
+    "lookup_backend",
+    "mark_dynamic",
+    "mark_static",
+    "mark_static_address",
+    "maybe_mark_dynamic",
+    "optimize",
+    "reset",
+    "run",
+]
 _NO_GRAPHS = "programs run eagerly here: no graph is made of them"
 
 
@@ -69,14 +94,18 @@ def _same(fn: Any) -> Any:
     return fn
 
 
-allow_in_graph = disallow_in_graph = forbid_in_graph = assume_constant_result = nonstrict_trace = dont_skip_tracing = _same
+allow_in_graph = disallow_in_graph = forbid_in_graph = assume_constant_result = nonstrict_trace = dont_skip_tracing = (
+    _same
+)
 
 
 def graph_break(msg: str = "") -> None:
     """Nothing: there is no graph to end."""
 
 
-def mark_dynamic(t: Any, index: Any, *, hint_override: int | None = None, min: int | None = None, max: int | None = None) -> None:
+def mark_dynamic(
+    t: Any, index: Any, *, hint_override: int | None = None, min: int | None = None, max: int | None = None
+) -> None:
     """Nothing: sizes are never fixed."""
 
 

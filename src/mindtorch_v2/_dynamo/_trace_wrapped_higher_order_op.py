@@ -1,4 +1,5 @@
 """A mode for mask functions that index tensors with tensors."""
+
 from __future__ import annotations
 
 from typing import Any

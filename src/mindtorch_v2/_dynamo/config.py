@@ -1,4 +1,5 @@
 """Settings of PyTorch's compiler: kept for programs that set and read them; nothing is compiled here."""
+
 from __future__ import annotations
 
 import sys

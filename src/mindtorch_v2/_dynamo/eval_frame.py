@@ -1,4 +1,7 @@
-"""`torch.compile` without a compiler: programs run eagerly; what it makes is shaped as in PyTorch, because programs look at it."""
+"""`torch.compile` without a compiler: programs run eagerly; what it makes is shaped as in PyTorch, because programs
+look at it.
+"""
+
 from __future__ import annotations
 
 import functools
@@ -10,11 +13,14 @@ from ..nn.modules.module import Module
 from . import exc
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
-BACKENDS = ("eager", "aot_eager", "inductor", "cudagraphs")    # names that are accepted; all of them run the program eagerly
+# names that are accepted; all of them run the program eagerly
+BACKENDS = ("eager", "aot_eager", "inductor", "cudagraphs")
 
 
 class OptimizedModule(Module):
-    """What `torch.compile(module)` makes: it holds the module as `_orig_mod`, so parameters are called `_orig_mod.weight`."""
+    """What `torch.compile(module)` makes: it holds the module as `_orig_mod`, so parameters are called
+    `_orig_mod.weight`.
+    """
 
     _orig_mod: Module
     _opt_mod_attributes = frozenset({"_orig_mod", "training", "_forward", "_parameters", "_buffers", "_modules"})
@@ -37,7 +43,11 @@ class OptimizedModule(Module):
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Whatever a program sets belongs to the module itself."""
-        if name in self._opt_mod_attributes or "_orig_mod" not in self.__dict__.get("_modules", {}) or name in self.__dict__:
+        if (
+            name in self._opt_mod_attributes
+            or "_orig_mod" not in self.__dict__.get("_modules", {})
+            or name in self.__dict__
+        ):
             super().__setattr__(name, value)
         else:
             setattr(self._orig_mod, name, value)
@@ -55,13 +65,19 @@ class OptimizedModule(Module):
 
 
 def check_backend(backend: Any) -> None:
-    """Raises for a backend that is not known, or that is a function: it would have to be given a graph, and none is made."""
+    """Raises for a backend that is not known, or that is a function: it would have to be given a graph, and none is
+    made.
+    """
     if backend is None or backend in BACKENDS:
         return
     if callable(backend):
-        raise NotImplementedError(f"torch.compile runs programs eagerly here and makes no graphs, so the backend {backend!r} cannot be "
-                                  "called with one. Use backend='eager', or disable=True.")
-    raise exc.InvalidBackend(f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available backends.")
+        raise NotImplementedError(
+            f"torch.compile runs programs eagerly here and makes no graphs, so the backend {backend!r} cannot be "
+            "called with one. Use backend='eager', or disable=True."
+        )
+    raise exc.InvalidBackend(
+        f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for available backends."
+    )
 
 
 def check_mode(mode: str | None, options: dict[str, Any] | None) -> None:
@@ -72,16 +88,28 @@ def check_mode(mode: str | None, options: dict[str, Any] | None) -> None:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
 
 
-def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = None,
-            mode: str | None = None, options: dict[str, Any] | None = None, name: str | None = None, disable: bool = False,
-            recompile_limit: int | None = None, isolate_recompiles: bool = False) -> Any:
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+) -> Any:
     """Gives a function or module that runs eagerly; arguments are checked and have no other effect.
 
-    A module comes wrapped in an `OptimizedModule`, a function in a function of the same name; without `model`, a decorator.
+    A module comes wrapped in an `OptimizedModule`, a function in a function of the same name; without `model`, a
+    decorator.
     """
     if model is None:
-        return lambda target: compile(target, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
-                                      disable=disable)
+        return lambda target: compile(
+            target, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
+        )
     check_mode(mode, options)
     if dynamic is not None and not isinstance(dynamic, bool):
         raise AssertionError(f"Expected enable to be a bool, got {type(dynamic)}")
@@ -107,6 +135,7 @@ def _wrapped(function: Callable[..., Any]) -> Any:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
+
     made: Any = call
     made._torchdynamo_orig_callable = innermost_fn(function)
     return made

@@ -1,4 +1,5 @@
 """Errors of PyTorch's compiler, by the names that programs catch."""
+
 from __future__ import annotations
 
 

@@ -1,4 +1,5 @@
 """What code outside of the compiler asks it."""
+
 from __future__ import annotations
 
 from . import is_compiling

@@ -1,4 +1,5 @@
 """Counters of PyTorch's compiler: nothing is compiled, so they stay empty."""
+
 from __future__ import annotations
 
 from collections import Counter, defaultdict

@@ -1,4 +1,5 @@
 """`torch._inductor`: PyTorch's code generator. Nothing is generated here; settings are kept."""
+
 from __future__ import annotations
 
 from typing import Any, NoReturn

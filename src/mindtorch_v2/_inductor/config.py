@@ -1,4 +1,5 @@
 """Settings of PyTorch's code generator: kept; nothing is generated here."""
+
 from __future__ import annotations
 
 import sys

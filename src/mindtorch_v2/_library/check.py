@@ -1,4 +1,5 @@
 """Checks of operators that programs define: `torch.library.opcheck`."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -21,18 +22,24 @@ def check_schema(op: CustomOp, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def check_fake(op: CustomOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """On the meta device the operator gives the shapes and types that it gives on others."""
+
     def to_meta(v: Any) -> Any:
         return v.to("meta") if isinstance(v, Tensor) else [to_meta(x) for x in v] if isinstance(v, (list, tuple)) else v
+
     real = _flat(op(*args, **kwargs))
     fake = _flat(op(*[to_meta(a) for a in args], **{k: to_meta(v) for k, v in kwargs.items()}))
     if len(real) != len(fake) or any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(real, fake)):
-        raise AssertionError(f"{op.qualified}: the fake gives {[(tuple(t.shape), t.dtype) for t in fake]}, the operator "
-                             f"{[(tuple(t.shape), t.dtype) for t in real]}")
+        raise AssertionError(
+            f"{op.qualified}: the fake gives {[(tuple(t.shape), t.dtype) for t in fake]}, the operator "
+            f"{[(tuple(t.shape), t.dtype) for t in real]}"
+        )
 
 
 def _flat(made: Any) -> list[Any]:
     return [t for t in (made if isinstance(made, (tuple, list)) else (made,)) if isinstance(t, Tensor)]
 
 
-CHECKS: dict[str, Callable[[CustomOp, tuple[Any, ...], dict[str, Any]], None]] = {"test_schema": check_schema,
-                                                                                  "test_faketensor": check_fake}
+CHECKS: dict[str, Callable[[CustomOp, tuple[Any, ...], dict[str, Any]], None]] = {
+    "test_schema": check_schema,
+    "test_faketensor": check_fake,
+}

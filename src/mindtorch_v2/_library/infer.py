@@ -1,4 +1,5 @@
 """A schema from the annotations of a Python function."""
+
 from __future__ import annotations
 
 import inspect
@@ -11,8 +12,15 @@ from .. import _dtype as dt
 from .._device import device
 from .._tensor import Tensor
 
-_WORDS: dict[Any, str] = {Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", dt.dtype: "ScalarType",
-                          device: "Device"}
+_WORDS: dict[Any, str] = {
+    Tensor: "Tensor",
+    int: "SymInt",
+    float: "float",
+    bool: "bool",
+    str: "str",
+    dt.dtype: "ScalarType",
+    device: "Device",
+}
 _SCALARS = {int, float, bool}
 
 
@@ -54,11 +62,15 @@ def _returns(annotation: Any, shown: str) -> str:
             return f"({', '.join(w for w in words if w)})"
     found = _word(annotation)
     if found is None or found.endswith("?"):
-        raise ValueError(f"infer_schema(func): Return has unsupported type {annotation}. Got func with signature {shown})")
+        raise ValueError(
+            f"infer_schema(func): Return has unsupported type {annotation}. Got func with signature {shown})"
+        )
     return found
 
 
-def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None) -> str:
+def infer_schema(
+    prototype_function: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None
+) -> str:
     """`(Tensor x, float k=2.) -> Tensor` for `def f(x: Tensor, k: float = 2.0) -> Tensor`.
 
     `mutates_args` names the arguments that the function writes to, or is "unknown".
@@ -68,22 +80,33 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: str
     parts: list[str] = []
     for i, p in enumerate(signature.parameters.values()):
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.POSITIONAL_ONLY):
-            raise ValueError("infer_schema(func): We do not support positional-only args, varargs, or varkwargs. Got func with signature "
-                             f"{signature})")
+            raise ValueError(
+                "infer_schema(func): We do not support positional-only args, varargs, or varkwargs. Got func with "
+                "signature "
+                f"{signature})"
+            )
         if p.kind is p.KEYWORD_ONLY and "*" not in parts:
             parts.append("*")
         if p.name not in hints:
-            raise ValueError(f"infer_schema(func): Parameter {p.name} must have a type annotation. Got func with signature {signature})")
+            raise ValueError(
+                f"infer_schema(func): Parameter {p.name} must have a type annotation. Got func with signature "
+                f"{signature})"
+            )
         word = _word(hints[p.name])
         if word is None:
-            raise ValueError(f"infer_schema(func): Parameter {p.name} has unsupported type {hints[p.name]}. The valid types are tensors, "
-                             f"numbers, strings, types, devices, lists and optionals of them. Got func with signature {signature})")
+            raise ValueError(
+                f"infer_schema(func): Parameter {p.name} has unsupported type {hints[p.name]}. The valid types are "
+                "tensors, "
+                f"numbers, strings, types, devices, lists and optionals of them. Got func with signature {signature})"
+            )
         if word.startswith("Tensor") and (mutates_args == "unknown" or p.name in mutates_args):
             word = word.replace("Tensor", f"Tensor(a{i}!)", 1)
         parts.append(f"{word} {p.name}" + ("" if p.default is p.empty else f"={_default(p.default)}"))
     if "return" not in hints:
-        raise ValueError("infer_schema(func): No return type annotation was provided. Please add one. Got func with signature "
-                         f"{signature})")
+        raise ValueError(
+            "infer_schema(func): No return type annotation was provided. Please add one. Got func with signature "
+            f"{signature})"
+        )
     return f"{op_name or ''}({', '.join(parts)}) -> {_returns(hints['return'], str(signature))}"
 
 

@@ -1,4 +1,5 @@
 """Operators that programs define: their schemas, kernels by device, and how they are differentiated."""
+
 from __future__ import annotations
 
 import re
@@ -9,17 +10,27 @@ from .. import _accelerators
 from .._ops.schema import NO_DEFAULT, Schema, parse
 from .._tensor import Tensor
 
-OPERATORS: dict[str, CustomOp] = {}      # "mylib::mine" or "mylib::mine.overload" -> operator
-# PyTorch's dispatch keys -> where a kernel registered for them runs: a device's type, "" for all devices, or above autograd.
-_DEVICES = {"CPU": "cpu", "CUDA": "cuda", "XPU": "xpu", "MPS": "mps", "Meta": "meta",
-            "CompositeExplicitAutograd": "", "CompositeImplicitAutograd": "composite", "Autograd": "autograd", "AutogradCPU": "autograd"}
+OPERATORS: dict[str, CustomOp] = {}  # "mylib::mine" or "mylib::mine.overload" -> operator
+# PyTorch's dispatch keys -> where a kernel registered for them runs: a device's type, "" for all devices, or above
+# autograd.
+_DEVICES = {
+    "CPU": "cpu",
+    "CUDA": "cuda",
+    "XPU": "xpu",
+    "MPS": "mps",
+    "Meta": "meta",
+    "CompositeExplicitAutograd": "",
+    "CompositeImplicitAutograd": "composite",
+    "Autograd": "autograd",
+    "AutogradCPU": "autograd",
+}
 
 
 def place_of(key: str) -> str:
     """Where a kernel for a dispatch key, or a device's type, runs."""
     if key in _DEVICES:
         return _DEVICES[key]
-    if key == "PrivateUse1":        # the accelerator that is no device of PyTorch's own
+    if key == "PrivateUse1":  # the accelerator that is no device of PyTorch's own
         return _accelerators.preferred()
     if key.isupper() and key.lower() in _accelerators.names():
         return key.lower()
@@ -38,6 +49,7 @@ def read_schema(text: str) -> Schema:
     def letter(found: re.Match[str]) -> str:
         word = found[1]
         return f"({known.setdefault(word, next(letters))}{found[2]}"
+
     return parse(re.sub(r"\(([a-z]\d+)(!?\s*\))", letter, text))
 
 
@@ -53,13 +65,16 @@ class CustomOp:
         self.fake: Callable[..., Any] | None = None
         self.backward: Callable[..., Any] | None = None
         self.setup_context: Callable[..., Any] | None = None
-        self.wants_formula = False          # made by custom_op: gradients need a formula, they do not flow through the kernel
+        # made by custom_op: gradients need a formula, they do not flow through the kernel
+        self.wants_formula = False
         self.__name__ = f"{name}.{self._overloadname}"
 
     @property
     def qualified(self) -> str:
         """`mylib::mine`, with the overload where it has a name."""
-        return f"{self.namespace}::{self._opname}" + ("" if self._overloadname == "default" else f".{self._overloadname}")
+        return f"{self.namespace}::{self._opname}" + (
+            "" if self._overloadname == "default" else f".{self._overloadname}"
+        )
 
     def name(self) -> str:
         return self.qualified
@@ -75,33 +90,44 @@ class CustomOp:
     def __repr__(self) -> str:
         return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
 
-    # --- calls ------------------------------------------------------------------------------------------------------------
+    # --- calls
+    # ------------------------------------------------------------------------------------------------------------
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """All arguments in the schema's order; TypeError where they do not fit."""
         positional = [p for p in self.schema.params if not p.keyword_only]
         if len(args) > len(positional):
-            raise TypeError(f"{self.qualified}() expected at most {len(positional)} argument(s) but received {len(args)} argument(s). "
-                            f"Declaration: {self._schema}")
+            raise TypeError(
+                f"{self.qualified}() expected at most {len(positional)} argument(s) but received {len(args)} "
+                "argument(s). "
+                f"Declaration: {self._schema}"
+            )
         given = {p.name: value for p, value in zip(positional, args)}
         for word, value in kwargs.items():
             if word in given or all(p.name != word for p in self.schema.params):
-                raise TypeError(f"{self.qualified}() got an unexpected keyword argument '{word}'. Declaration: {self._schema}")
+                raise TypeError(
+                    f"{self.qualified}() got an unexpected keyword argument '{word}'. Declaration: {self._schema}"
+                )
             given[word] = value
         missing = [p.name for p in self.schema.params if p.name not in given and p.default is NO_DEFAULT]
         if missing:
-            raise TypeError(f"{self.qualified}() is missing value for argument '{missing[0]}'. Declaration: {self._schema}")
+            raise TypeError(
+                f"{self.qualified}() is missing value for argument '{missing[0]}'. Declaration: {self._schema}"
+            )
         return tuple(given.get(p.name, p.default) for p in self.schema.params)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         from .. import _observer
+
         values = self.bind(args, kwargs)
         if _observer.active is None:
             return self._run(values)
         from .._dispatch.modes import call_in_scope
+
         return call_in_scope(_observer.active, self.qualified, self._run, values)
 
     def _run(self, values: tuple[Any, ...]) -> Any:
         from .calls import run
+
         return run(self, values)
 
     def as_call(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -187,8 +213,10 @@ def define(space: str, declaration: str) -> CustomOp:
     """Adds an operator; RuntimeError if it exists."""
     made = CustomOp(space, declaration)
     if made.qualified in OPERATORS:
-        raise RuntimeError(f"Tried to register an operator ({made._schema}) with the same name and overload name multiple times. Each "
-                           "overload's schema should only be registered with a single call to def().")
+        raise RuntimeError(
+            f"Tried to register an operator ({made._schema}) with the same name and overload name multiple times. Each "
+            "overload's schema should only be registered with a single call to def()."
+        )
     OPERATORS[made.qualified] = made
     return made
 
@@ -203,5 +231,7 @@ def find(name: str) -> CustomOp:
     """The operator of a qualified name; RuntimeError if there is none."""
     found = OPERATORS.get(name.removesuffix(".default"))
     if found is None:
-        raise RuntimeError(f"operator {name} does not exist: define it with torch.library.custom_op or torch.library.define")
+        raise RuntimeError(
+            f"operator {name} does not exist: define it with torch.library.custom_op or torch.library.define"
+        )
     return found

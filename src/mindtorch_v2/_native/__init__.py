@@ -1,27 +1,30 @@
 """The native part: kernels in C for what numpy does far more slowly than PyTorch, and the core of calls and recording.
 
-It is built by the normal install where there is a C compiler (GCC or clang, on a POSIX system) and left out where there is
-none, which the first import in a process says once. `available()` tells, MINDTORCH_NATIVE=0 in the environment switches it off
-(and the message with it), and everything works without it.
+It is built by the normal install where there is a C compiler (GCC or clang, on a POSIX system) and left out where
+there is none, which the first import in a process says once. `available()` tells, MINDTORCH_NATIVE=0 in the
+environment switches it off (and the message with it), and everything works without it.
 
-A native kernel stands before a numpy kernel and takes the same arguments. It does the common case (contiguous float32 and
-float64) and declines everything else, errors included, which the numpy kernel then does. `OPS` says which operators have one;
-helpers that several operators use carry `@accelerated(name)` where they are defined. Results follow IEEE 754 and do not depend
-on the number of threads.
+A native kernel stands before a numpy kernel and takes the same arguments. It does the common case (contiguous
+float32 and float64) and declines everything else, errors included, which the numpy kernel then does. `OPS` says
+which operators have one; helpers that several operators use carry `@accelerated(name)` where they are defined.
+Results follow IEEE 754 and do not depend on the number of threads.
 
 The C files lie in a folder per part; they include each other's headers as "core/tensor.h".
 
-    core/       the fields of tensors and nodes, calls of operators (binding, kernel, result, gradient, steps), the loop of a
+    core/       the fields of tensors and nodes, calls of operators (binding, kernel, result, gradient, steps), the
+    loop of a
                 backward pass, modes; each with a twin in Python (`_core`)
     recorder/   events, shapes, memory, stacks, tracing, with a twin in Python (`_core` as well)
-    kernels/    one file a family, their module (module.c), numpy arrays through the buffer protocol (arrays.c), the threads that
-                share long loops (threads.c); each_type.h compiles the .inc files for float and double, and again for machines
-                with AVX2 (`_kernels`)
+    kernels/    one file a family, their module (module.c), numpy arrays through the buffer protocol (arrays.c), the
+    threads that
+                share long loops (threads.c); each_type.h compiles the .inc files for float and double, and again for
+                machines with AVX2 (`_kernels`)
     trace/      trace files: the reader and the writer (`_trace_reader`, `_trace_writer`)
     common/     what several of these use
 
 A backend that has a part in C has a folder beside these, and an extension of its own.
 """
+
 from __future__ import annotations
 
 import os
@@ -37,12 +40,37 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # operator -> native kernel. In-place operators are named as such ("relu_", "add_.Tensor").
 OPS: dict[str, str] = {
-    **{name: name for name in (
-        "exp", "relu", "relu_", "sigmoid", "sigmoid_", "silu", "silu_", "gelu",
-        "threshold_backward", "sigmoid_backward", "tanh_backward", "silu_backward", "gelu_backward",
-        "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data",
-        "native_layer_norm", "native_layer_norm_backward", "cumsum", "embedding_dense_backward", "copy_",
-        "addcmul_", "addcdiv_", "nll_loss_forward", "nll_loss_backward")},
+    **{
+        name: name
+        for name in (
+            "exp",
+            "relu",
+            "relu_",
+            "sigmoid",
+            "sigmoid_",
+            "silu",
+            "silu_",
+            "gelu",
+            "threshold_backward",
+            "sigmoid_backward",
+            "tanh_backward",
+            "silu_backward",
+            "gelu_backward",
+            "_softmax",
+            "_log_softmax",
+            "_softmax_backward_data",
+            "_log_softmax_backward_data",
+            "native_layer_norm",
+            "native_layer_norm_backward",
+            "cumsum",
+            "embedding_dense_backward",
+            "copy_",
+            "addcmul_",
+            "addcdiv_",
+            "nll_loss_forward",
+            "nll_loss_backward",
+        )
+    },
     "add_.Tensor": "add_",
     "sub_.Tensor": "sub_",
     "lerp_.Scalar": "lerp_",
@@ -57,15 +85,21 @@ else:
         _kernels = import_module(f"{__name__}._kernels")
     except ImportError as error:
         _missing = str(error)
-        warnings.warn(f"mindtorch_v2 runs without its native part: {_missing}. Results are the same, more slowly. Reinstall it where "
-                      "there is a C compiler to have it built; set MINDTORCH_NATIVE=0 to use the Python implementation without this "
-                      "warning.", stacklevel=2)
+        warnings.warn(
+            f"mindtorch_v2 runs without its native part: {_missing}. Results are the same, more slowly. Reinstall it "
+            "where "
+            "there is a C compiler to have it built; set MINDTORCH_NATIVE=0 to use the Python implementation without "
+            "this "
+            "warning.",
+            stacklevel=2,
+        )
 
 
 def native_module(name: str) -> Any:
-    """A further native module of this package, or None where the native part was not built, is switched off, or refuses this
-    interpreter: it works in the main one only."""
-    if _kernels is None:       # switched off, not built, or refused: then none of them is used
+    """A further native module of this package, or None where the native part was not built, is switched off, or
+    refuses this interpreter: it works in the main one only.
+    """
+    if _kernels is None:  # switched off, not built, or refused: then none of them is used
         return None
     try:
         return import_module(f"{__name__}.{name}")
@@ -86,21 +120,27 @@ def accelerate(op: str, numpy_kernel: F) -> F:
 
 def accelerated(name: str) -> Callable[[F], F]:
     """Puts the native kernel `name` before a function of the same arguments."""
+
     def wrap(function: F) -> F:
         return function if _kernels is None else _kernels.Kernel(name, function)
+
     return wrap
 
 
 @cache
 def load_blas() -> bool:
-    """Lets native kernels use the matrix products of numpy's BLAS; False where there is none that is known (see `blas_threads`)."""
+    """Lets native kernels use the matrix products of numpy's BLAS; False where there is none that is known (see
+    `blas_threads`).
+    """
     if _kernels is None:
         return False
     from .blas_threads import loaded_files
+
     return any(_kernels.load_blas(path) for path in loaded_files())
 
 
-# --- threads ------------------------------------------------------------------------------------------------------------
+# --- threads
+# ------------------------------------------------------------------------------------------------------------
 def _default_threads() -> int:
     """The processors this process may use, or what the variables of other libraries ask for."""
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):

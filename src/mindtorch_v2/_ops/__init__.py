@@ -1,4 +1,5 @@
 """What exists: the declarations of all operators, by family."""
+
 from . import (  # noqa: F401  - importing a family declares its ops
     activation,
     convolution,

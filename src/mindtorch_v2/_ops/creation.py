@@ -1,4 +1,5 @@
 """Declarations of the ops that make tensors out of sizes and numbers."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -15,8 +16,11 @@ _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
 _LIKE_OPTIONS = f"{_OPTIONS}, MemoryFormat? memory_format=None"
 
 
-# --- output rules: arguments in schema order ------------------------------------------------------------------------------
-def _empty_spec(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin: Any, memory_format: Any) -> Spec:
+# --- output rules: arguments in schema order
+# ------------------------------------------------------------------------------
+def _empty_spec(
+    size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin: Any, memory_format: Any
+) -> Spec:
     shape = counted_sizes(size)
     return Spec(shape, dtype or dt.get_default_dtype(), ordered_strides(memory_format, shape))
 
@@ -54,7 +58,9 @@ def _inclusive(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *rest: A
 
 def _evenly(start: Any, end: Any, steps: int, dtype: dt.dtype | None, *rest: Any) -> Spec:
     kind = dt.get_default_dtype()
-    return Spec((steps,), dtype or (kind.to_complex() if isinstance(start, complex) or isinstance(end, complex) else kind))
+    return Spec(
+        (steps,), dtype or (kind.to_complex() if isinstance(start, complex) or isinstance(end, complex) else kind)
+    )
 
 
 def _log_evenly(start: Any, end: Any, steps: int, base: float, dtype: dt.dtype | None, *rest: Any) -> Spec:
@@ -65,17 +71,28 @@ def _scalar(s: Any, dtype: dt.dtype | None, *rest: Any) -> Spec:
     return Spec((), dtype or dt.get_default_dtype())
 
 
-# --- from sizes -------------------------------------------------------------------------------------------------------------
-op(f"empty.memory_format(SymInt[] size, *, {_LIKE_OPTIONS}) -> Tensor", meta=_empty_spec, method=False, no_grad=NO_INPUT)
-op(f"empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor", meta=_empty_strided_spec, method=False,
-   no_grad=NO_INPUT)
+# --- from sizes
+# -------------------------------------------------------------------------------------------------------------
+op(
+    f"empty.memory_format(SymInt[] size, *, {_LIKE_OPTIONS}) -> Tensor",
+    meta=_empty_spec,
+    method=False,
+    no_grad=NO_INPUT,
+)
+op(
+    f"empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor",
+    meta=_empty_strided_spec,
+    method=False,
+    no_grad=NO_INPUT,
+)
 op(f"zeros(SymInt[] size, *, {_OPTIONS}) -> Tensor", method=False)
 op(f"ones(SymInt[] size, *, {_OPTIONS}) -> Tensor", method=False)
 op(f"full(SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", method=False)
 op(f"eye(SymInt n, *, {_OPTIONS}) -> Tensor", meta=_square, method=False, no_grad=NO_INPUT)
 op(f"eye.m(SymInt n, SymInt m, *, {_OPTIONS}) -> Tensor", meta=_rectangle, method=False, no_grad=NO_INPUT)
 
-# --- from the sizes of a tensor ---------------------------------------------------------------------------------------------
+# --- from the sizes of a tensor
+# ---------------------------------------------------------------------------------------------
 op(f"empty_like(Tensor self, *, {_LIKE_OPTIONS}) -> Tensor", method=False)
 op(f"zeros_like(Tensor self, *, {_LIKE_OPTIONS}) -> Tensor", method=False)
 op(f"ones_like(Tensor self, *, {_LIKE_OPTIONS}) -> Tensor", method=False)
@@ -86,14 +103,32 @@ op(f"new_zeros(Tensor self, SymInt[] size, *, {_OPTIONS}) -> Tensor", function=F
 op(f"new_ones(Tensor self, SymInt[] size, *, {_OPTIONS}) -> Tensor", function=False)
 op(f"new_full(Tensor self, SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", function=False)
 
-# --- from numbers -----------------------------------------------------------------------------------------------------------
+# --- from numbers
+# -----------------------------------------------------------------------------------------------------------
 op(f"arange(Scalar end, *, {_OPTIONS}) -> Tensor", meta=_to_end, method=False, no_grad=NO_INPUT)
 op(f"arange.start(Scalar start, Scalar end, *, {_OPTIONS}) -> Tensor", meta=_start_end, method=False, no_grad=NO_INPUT)
-op(f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor", meta=_start_step, method=False,
-   no_grad=NO_INPUT)
-op(f"range.step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor", meta=_inclusive, method=False,
-   no_grad=NO_INPUT)
-op(f"linspace(Scalar start, Scalar end, int steps, *, {_OPTIONS}) -> Tensor", meta=_evenly, method=False, no_grad=NO_INPUT)
-op(f"logspace(Scalar start, Scalar end, int steps, float base=10., *, {_OPTIONS}) -> Tensor", meta=_log_evenly, method=False,
-   no_grad=NO_INPUT)
+op(
+    f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor",
+    meta=_start_step,
+    method=False,
+    no_grad=NO_INPUT,
+)
+op(
+    f"range.step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor",
+    meta=_inclusive,
+    method=False,
+    no_grad=NO_INPUT,
+)
+op(
+    f"linspace(Scalar start, Scalar end, int steps, *, {_OPTIONS}) -> Tensor",
+    meta=_evenly,
+    method=False,
+    no_grad=NO_INPUT,
+)
+op(
+    f"logspace(Scalar start, Scalar end, int steps, float base=10., *, {_OPTIONS}) -> Tensor",
+    meta=_log_evenly,
+    method=False,
+    no_grad=NO_INPUT,
+)
 op(f"scalar_tensor(Scalar s, *, {_OPTIONS}) -> Tensor", meta=_scalar, method=False, no_grad=NO_INPUT)

@@ -1,4 +1,5 @@
 """Sizes and types of the ops that make tensors out of numbers, shared by their output rules and kernels."""
+
 from __future__ import annotations
 
 import math
@@ -26,7 +27,9 @@ def explain_sizes(name: str, size: Sequence[Any]) -> None:
     """TypeError, worded as PyTorch does, if a size is no integer."""
     for n in size:
         if isinstance(n, (float, str, complex)) or n is None:
-            raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(n).__name__}") from None
+            raise TypeError(
+                f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(n).__name__}"
+            ) from None
 
 
 def arange_type(*bounds: Any) -> dt.dtype:
@@ -44,8 +47,9 @@ def _check_range(start: Any, end: Any, step: Any) -> None:
 
 
 def count_steps(start: Any, end: Any, step: Any, kind: dt.dtype) -> int:
-    """How many values arange(start, end, step) has. int64 counts with truncated bounds, as its values do; every other type with
-    the bounds as given."""
+    """How many values arange(start, end, step) has. int64 counts with truncated bounds, as its values do; every
+    other type with the bounds as given.
+    """
     _check_range(start, end, step)
     if kind is dt.int64:
         start, end, step = int(start), int(end), int(step)
@@ -71,7 +75,11 @@ def range_bounds(start: Any, end: Any, step: Any, kind: dt.dtype) -> tuple[Any, 
 
 
 def refuse_sparse(name: str, layout: Any) -> None:
-    """NotImplementedError for a layout that is not `torch.strided`: a factory that ignored it would give another kind of tensor."""
+    """NotImplementedError for a layout that is not `torch.strided`: a factory that ignored it would give another
+    kind of tensor.
+    """
     if layout is not None and layout.name != "strided":
-        raise NotImplementedError(f"{name}(layout={layout!r}): factories make strided tensors only; make a sparse one of indices and "
-                                  "values (torch.sparse_coo_tensor, torch.sparse_csr_tensor) or with to_sparse()")
+        raise NotImplementedError(
+            f"{name}(layout={layout!r}): factories make strided tensors only; make a sparse one of indices and "
+            "values (torch.sparse_coo_tensor, torch.sparse_csr_tensor) or with to_sparse()"
+        )

@@ -1,8 +1,9 @@
 """Docstrings of operators: the text in `docs/<family>.md`, with signatures and facts read off the declaration.
 
-A file holds one section per operator, `## add`, or `## absolute = abs` for another name of one. A section is a summary in one
-sentence, then what else a caller has to know, then examples in doctest's form.
+A file holds one section per operator, `## add`, or `## absolute = abs` for another name of one. A section is a
+summary in one sentence, then what else a caller has to know, then examples in doctest's form.
 """
+
 from __future__ import annotations
 
 import pathlib
@@ -57,11 +58,19 @@ def text_of(base: str) -> str | None:
     text = sections(overloads[0].family).get(base)
     if text is None and base.endswith("_") and base[:-1] in OVERLOADS:
         origin = text_of(base[:-1])
-        return origin and f"Writes the result of `{base[:-1]}` into the tensor itself, and returns it.\n\n{_without_examples(origin)}"
+        return (
+            origin
+            and f"Writes the result of `{base[:-1]}` into the tensor itself, and returns "
+            f"it.\n\n{_without_examples(origin)}"
+        )
     if text is not None and text.startswith("= "):
         target = text[2:]
         origin = text_of(target)
-        return origin and f"Another name of `{public_name(target)}`: {origin[0].lower() if origin[1:2].islower() else origin[0]}{origin[1:]}"
+        return (
+            origin
+            and f"Another name of `{public_name(target)}`: "
+            f"{origin[0].lower() if origin[1:2].islower() else origin[0]}{origin[1:]}"
+        )
     return text
 
 
@@ -83,7 +92,9 @@ def facts(base: str, text: str) -> list[str]:
     rule, first = overloads[0].rule, overloads[0]
     names = {p.name for op in overloads for p in op.schema.params}
     if "Shapes:" not in text:
-        if (rule is not None and rule.elementwise) or (first.family in _ELEMENTWISE and first.schema.returns == ("Tensor",)):
+        if (rule is not None and rule.elementwise) or (
+            first.family in _ELEMENTWISE and first.schema.returns == ("Tensor",)
+        ):
             found.append(_SHAPES["several" if len(first.schema.tensor_params) > 1 else "one"])
         elif {"dim", "keepdim"} <= names:
             found.append("Shapes: the dimensions in `dim` are removed, or have size one with `keepdim=True`.")
@@ -107,7 +118,14 @@ def calls(base: str, form: str) -> list[str]:
 def _wrapped(call: str) -> str:
     """A signature in lines of `_WIDTH` columns, broken between parameters only."""
     words = call.replace(" ", "\0").replace(",\0", ", ")
-    lines = textwrap.fill(words, _WIDTH, initial_indent="    ", subsequent_indent="        ", break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.fill(
+        words,
+        _WIDTH,
+        initial_indent="    ",
+        subsequent_indent="        ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     return lines.replace("\0", " ")
 
 
@@ -119,7 +137,11 @@ def docstring(base: str, form: str) -> str:
     head, marker, examples = text.partition(">>> ")
     summary, _, details = head.strip().partition("\n\n")
     more = " ".join([*details.split(), *facts(base, text)])
-    parts = [textwrap.fill(summary, _WIDTH), "\n".join(_wrapped(call) for call in calls(base, form)), textwrap.fill(more, _WIDTH)]
+    parts = [
+        textwrap.fill(summary, _WIDTH),
+        "\n".join(_wrapped(call) for call in calls(base, form)),
+        textwrap.fill(more, _WIDTH),
+    ]
     if marker:
         parts.append("Example:\n\n" + textwrap.indent(marker + examples, "    "))
     return "\n\n".join(filter(None, parts))

@@ -1,4 +1,5 @@
 """Declarations of draws from families of distributions, element by element, and of the gradients of such draws."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -10,7 +11,10 @@ from .table import op
 
 
 def _binomial(count: Any, prob: Any, generator: Any = None) -> Spec:
-    return Spec(broadcast_shapes(tuple(count.shape), tuple(prob.shape)), count.dtype if isinstance(count.dtype, dt.dtype) else dt.float32)
+    return Spec(
+        broadcast_shapes(tuple(count.shape), tuple(prob.shape)),
+        count.dtype if isinstance(count.dtype, dt.dtype) else dt.float32,
+    )
 
 
 op("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", meta=like(), method=False)

@@ -1,4 +1,5 @@
 """Matrix products, decompositions, solvers and attention."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,9 +12,12 @@ from .table import op
 
 # --- products -------------------------------------------------------------------------------------------------------
 
+
 def cannot_multiply(first: tuple[int, ...], second: tuple[int, ...]) -> RuntimeError:
     """The error for two matrices that do not fit."""
-    return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({first[0]}x{first[1]} and {second[0]}x{second[1]})")
+    return RuntimeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({first[0]}x{first[1]} and {second[0]}x{second[1]})"
+    )
 
 
 def check_bmm(first: tuple[int, ...], second: tuple[int, ...]) -> None:
@@ -22,8 +26,10 @@ def check_bmm(first: tuple[int, ...], second: tuple[int, ...]) -> None:
         if len(shape) != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
     if second[0] != first[0] or second[1] != first[2]:
-        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{first[0]}, {first[2]}] but got: "
-                           f"[{second[0]}, {second[1]}].")
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{first[0]}, {first[2]}] but got: "
+            f"[{second[0]}, {second[1]}]."
+        )
 
 
 def _mm(self: Any, mat2: Any) -> Spec:
@@ -69,7 +75,9 @@ def _cross(self: Any, other: Any, dim: int = -1) -> Spec:
     return Spec(broadcast_shapes(self.shape, other.shape), result_type(self, other))
 
 
-def _trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int = 1) -> Spec:
+def _trilinear(
+    i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int = 1
+) -> Spec:
     sizes: dict[int, int] = {}
     rank = i1.dim() + len(expand1)
     for t, gone in ((i1, expand1), (i2, expand2), (i3, expand3)):
@@ -86,30 +94,59 @@ op("vdot(Tensor self, Tensor other) -> Tensor", meta=lambda self, other: Spec(()
 op("inner(Tensor self, Tensor other) -> Tensor", out=True)
 op("outer(Tensor self, Tensor vec2) -> Tensor", out="cast")
 op("ger(Tensor self, Tensor vec2) -> Tensor", out="cast")
-op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_addmm,
-   inplace=True, out=True)
-op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_addmv,
-   inplace=True, out=True)
-op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_addbmm,
-   inplace=True, out=True)
-op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_baddbmm,
-   inplace=True, out=True)
-op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meta=_addr,
-   inplace=True, out="cast")
+op(
+    "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    meta=_addmm,
+    inplace=True,
+    out=True,
+)
+op(
+    "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    meta=_addmv,
+    inplace=True,
+    out=True,
+)
+op(
+    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    meta=_addbmm,
+    inplace=True,
+    out=True,
+)
+op(
+    "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    meta=_baddbmm,
+    inplace=True,
+    out=True,
+)
+op(
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    meta=_addr,
+    inplace=True,
+    out="cast",
+)
 op("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", function=False, method=False)
 op("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", function=False, method=False)
 op("kron(Tensor self, Tensor other) -> Tensor", out="cast")
 op("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True)
-op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", meta=_cross, namespace="linalg", method=False,
-   out=True)
+op(
+    "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    meta=_cross,
+    namespace="linalg",
+    method=False,
+    out=True,
+)
 op("linalg_matmul(Tensor self, Tensor other) -> Tensor", namespace="linalg", method=False, out=True)
 op("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", namespace="linalg", method=False, out=True)
 op("linalg_multi_dot(Tensor[] tensors) -> Tensor", namespace="linalg", method=False, out=True)
 op("chain_matmul(Tensor[] matrices) -> Tensor", function=False, method=False)
 op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", namespace="nn", method=False, out=True)
 op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", method=False)
-op("_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
-   "int unroll_dim=1) -> Tensor", meta=_trilinear, method=False)
+op(
+    "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
+    "int unroll_dim=1) -> Tensor",
+    meta=_trilinear,
+    method=False,
+)
 op("matrix_power(Tensor self, int n) -> Tensor", out=True)
 op("linalg_matrix_power(Tensor self, int n) -> Tensor", namespace="linalg", method=False, out=True)
 op("matrix_exp(Tensor self) -> Tensor")
@@ -118,6 +155,7 @@ op("linalg_vander(Tensor x, *, int? N=None) -> Tensor", namespace="linalg", meth
 
 
 # --- distances ------------------------------------------------------------------------------------------------------
+
 
 def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: int | None = None) -> Spec:
     batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
@@ -130,22 +168,38 @@ def _pdist(self: Any, p: float = 2.0) -> Spec:
 
 
 op("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False)
-op("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", meta=_cdist, function=False, method=False)
-op("_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", function=False, method=False,
-   meta=lambda grad, x1, *rest: Spec((*grad.shape[:-2], *x1.shape[-2:]), x1.dtype))
+op(
+    "_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
+    meta=_cdist,
+    function=False,
+    method=False,
+)
+op(
+    "_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor",
+    function=False,
+    method=False,
+    meta=lambda grad, x1, *rest: Spec((*grad.shape[:-2], *x1.shape[-2:]), x1.dtype),
+)
 op("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", function=False, method=False)
 op("pdist(Tensor self, float p=2) -> Tensor", method=False)
 op("_pdist_forward(Tensor self, float p=2) -> Tensor", meta=_pdist, function=False, method=False)
-op("_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor", meta=like(1), function=False,
-   method=False)
+op(
+    "_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor",
+    meta=like(1),
+    function=False,
+    method=False,
+)
 
 
 # --- norms ----------------------------------------------------------------------------------------------------------
 
 for _text in (
-    "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
+    "Tensor",
+    "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
+    "Tensor",
+    "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) "
+    "-> Tensor",
     "linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, "
     "ScalarType? dtype=None) -> Tensor",
     "linalg_cond(Tensor self, Scalar? p=None) -> Tensor",
@@ -158,6 +212,7 @@ op("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", 
 
 
 # --- decompositions and solvers -------------------------------------------------------------------------------------
+
 
 def _batch(t: Any) -> tuple[int, ...]:
     return tuple(t.shape[:-2])
@@ -199,7 +254,7 @@ def _svd(A: Any, full_matrices: bool = False, compute_uv: bool = True, driver: s
     values = Spec((*_batch(A), k), A.dtype.to_real())
     if not compute_uv:
         return Spec((0,), A.dtype), values, Spec((0,), A.dtype)
-    left, right = ((m, n) if full_matrices else (k, k))
+    left, right = (m, n) if full_matrices else (k, k)
     return Spec((*_batch(A), m, left), A.dtype), values, Spec((*_batch(A), right, n), A.dtype)
 
 
@@ -229,18 +284,25 @@ def _lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = N
     batch = broadcast_shapes(_batch(self), b.shape[:-1] if vector else _batch(b))
     tail: tuple[int, ...] = () if vector else (b.shape[-1],)
     has_residuals = m > n and driver != "gelsy"
-    rows, columns = max(m, n), 1 if vector else b.shape[-1]   # the solution stands in the first rows of the right-hand side
+    # the solution stands in the first rows of the right-hand side
+    rows, columns = max(m, n), 1 if vector else b.shape[-1]
     strides = (*(rows * columns * s for s in contiguous_strides(batch)), *((1,) if vector else (1, rows)))
-    return (Spec((*batch, n, *tail), self.dtype, strides),
-            Spec((*batch, *(tail or (1,))) if has_residuals else (0,), self.dtype.to_real()),
-            Spec((0,) if driver == "gels" else _batch(self), dt.int64),
-            Spec((*_batch(self), min(m, n)) if driver in ("gelsd", "gelss") else (0,), self.dtype.to_real()))
+    return (
+        Spec((*batch, n, *tail), self.dtype, strides),
+        Spec((*batch, *(tail or (1,))) if has_residuals else (0,), self.dtype.to_real()),
+        Spec((0,) if driver == "gels" else _batch(self), dt.int64),
+        Spec((*_batch(self), min(m, n)) if driver in ("gelsd", "gelss") else (0,), self.dtype.to_real()),
+    )
 
 
 def _lu(A: Any, pivot: bool = True) -> tuple[Spec, ...]:
     m, n = A.shape[-2:]
     k, batch = min(m, n), _batch(A)
-    return Spec((*batch, m, m) if pivot else (0,), A.dtype), Spec((*batch, m, k), A.dtype), Spec((*batch, k, n), A.dtype)
+    return (
+        Spec((*batch, m, m) if pivot else (0,), A.dtype),
+        Spec((*batch, m, k), A.dtype),
+        Spec((*batch, k, n), A.dtype),
+    )
 
 
 def _lu_factor_ex(A: Any, pivot: bool = True, check_errors: bool = False) -> tuple[Spec, ...]:
@@ -262,22 +324,39 @@ def _internal(text: str, meta: Callable[..., Any] | None = None) -> None:
 _internal("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()")
 _internal("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", _det)
 _internal("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", _slogdet)
-_internal("_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> "
-          "(Tensor result, Tensor LU, Tensor pivots, Tensor info)", _solve_ex)
-_internal("_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> "
-          "(Tensor U, Tensor S, Tensor Vh)", _svd)
-_internal("_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", _eigh)
-op("_linalg_eigvals(Tensor self) -> Tensor", meta=lambda self: _eig(self)[0], function=False, method=False,
-   no_grad="linalg_eigvals takes the differentiable linalg_eig where a gradient is needed")
+_internal(
+    "_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> "
+    "(Tensor result, Tensor LU, Tensor pivots, Tensor info)",
+    _solve_ex,
+)
+_internal(
+    "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> "
+    "(Tensor U, Tensor S, Tensor Vh)",
+    _svd,
+)
+_internal(
+    "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)", _eigh
+)
+op(
+    "_linalg_eigvals(Tensor self) -> Tensor",
+    meta=lambda self: _eig(self)[0],
+    function=False,
+    method=False,
+    no_grad="linalg_eigvals takes the differentiable linalg_eig where a gradient is needed",
+)
 
 _linalg("linalg_det(Tensor A) -> Tensor")
 _linalg("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)")
 _linalg("linalg_inv(Tensor A) -> Tensor")
 _linalg("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", _square_and_info)
 _linalg("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor")
-_linalg("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)")
-_linalg("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
-        _solve_triangular)
+_linalg(
+    "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)"
+)
+_linalg(
+    "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    _solve_triangular,
+)
 _linalg("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)")
 _linalg("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor")
 _linalg("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", _qr)
@@ -286,25 +365,43 @@ _linalg("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor")
 _linalg("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", _eig)
 _linalg("linalg_eigvals(Tensor self) -> Tensor")
 _linalg("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor")
-_linalg("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
-        _square_and_info)
-_linalg("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> "
-        "(Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", _lstsq)
+_linalg(
+    "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
+    _square_and_info,
+)
+_linalg(
+    "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> "
+    "(Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+    _lstsq,
+)
 _linalg("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)")
 _linalg("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)")
-_linalg("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> "
-        "(Tensor LU, Tensor pivots, Tensor info)", _lu_factor_ex)
-_linalg("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", _lu_solve)
+_linalg(
+    "linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> "
+    "(Tensor LU, Tensor pivots, Tensor info)",
+    _lu_factor_ex,
+)
+_linalg(
+    "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", _lu_solve
+)
 _linalg("linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor")
 _linalg("linalg_tensorinv(Tensor self, int ind=2) -> Tensor")
-_linalg("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor")
-_linalg("linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor")
+_linalg(
+    "linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor"
+)
+_linalg(
+    "linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor"
+)
 _linalg("linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor")
 _linalg("linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor")
-_linalg("linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) "
-        "-> Tensor")
-_linalg("linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) "
-        "-> Tensor")
+_linalg(
+    "linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) "
+    "-> Tensor"
+)
+_linalg(
+    "linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) "
+    "-> Tensor"
+)
 _linalg("linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor")
 _linalg("linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor")
 
@@ -314,18 +411,30 @@ op("logdet(Tensor self) -> Tensor")
 op("inverse(Tensor self) -> Tensor", out=True)
 op("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
 op("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
-op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
-   meta=lambda self, input2, upper=False: _lu_solve(input2, None, self), out=True)
+op(
+    "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+    meta=lambda self, input2, upper=False: _lu_solve(input2, None, self),
+    out=True,
+)
 op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", meta=like(), out=True)
 op("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=True)
 op("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=True)
-op("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
-   "(Tensor solution, Tensor cloned_coefficient)", out=True)
-op("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> "
-   "(Tensor P, Tensor L, Tensor U)", meta=lambda LU, pivots, data=True, pivot=True: _lu(LU), method=False, out=True)
+op(
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
+    "(Tensor solution, Tensor cloned_coefficient)",
+    out=True,
+)
+op(
+    "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> "
+    "(Tensor P, Tensor L, Tensor U)",
+    meta=lambda LU, pivots, data=True, pivot=True: _lu(LU),
+    method=False,
+    out=True,
+)
 
 
 # --- attention ------------------------------------------------------------------------------------------------------
+
 
 def _flash(query: Any, key: Any, value: Any, *rest: Any) -> tuple[Spec, Spec]:
     b, h, n, _ = query.shape
@@ -337,15 +446,31 @@ def _flash_backward(grad_out: Any, query: Any, key: Any, value: Any, *rest: Any)
     return tuple(Spec(tuple(t.shape), t.dtype) for t in (query, key, value))
 
 
-op("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
-   "bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", namespace="nn", method=False)
-op("_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
-   "float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) "
-   "-> (Tensor, Tensor)", method=False)
-op("_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
-   "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
-   meta=_flash, method=False)
-op("_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, "
-   "Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> "
-   "(Tensor grad_query, Tensor grad_key, Tensor grad_value)", meta=_flash_backward, function=False, method=False)
+op(
+    "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
+    "bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+    namespace="nn",
+    method=False,
+)
+op(
+    "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+    "float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool "
+    "enable_gqa=False) "
+    "-> (Tensor, Tensor)",
+    method=False,
+)
+op(
+    "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
+    "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+    meta=_flash,
+    method=False,
+)
+op(
+    "_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, "
+    "Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> "
+    "(Tensor grad_query, Tensor grad_key, Tensor grad_value)",
+    meta=_flash_backward,
+    function=False,
+    method=False,
+)
 op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", method=False)

@@ -1,4 +1,5 @@
 """Shape arithmetic of the movement ops, shared by the output rules, the kernels and the composites."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -31,8 +32,10 @@ def check_cat(shapes: Sequence[Shape], dim: int) -> tuple[int, list[int]]:
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
         for d, (n, want) in enumerate(zip(shape, first)):
             if n != want and d != axis:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Expected size {want} but got "
-                                   f"size {n} for tensor number {i} in the list.")
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {want} but got "
+                    f"size {n} for tensor number {i} in the list."
+                )
     return axis, used
 
 
@@ -44,15 +47,18 @@ def check_stack(shapes: Sequence[Shape], dim: int) -> tuple[int, Shape]:
     at = normalize_dim(dim, len(first) + 1)
     for i, shape in enumerate(shapes):
         if shape != first:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(shape)} at "
-                               f"entry {i}")
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(shape)} at "
+                f"entry {i}"
+            )
     return at, first
 
 
 @lru_cache(maxsize=1024)
 def expand_geometry(shape: Shape, strides: Shape, size: Shape) -> tuple[Shape, Shape]:
-    """The shape and strides (any unit) of `expand(size)`, which has no fewer dimensions; -1 keeps a size, repeated dimensions
-    get stride 0."""
+    """The shape and strides (any unit) of `expand(size)`, which has no fewer dimensions; -1 keeps a size, repeated
+    dimensions get stride 0.
+    """
     lead = len(size) - len(shape)
     out_shape, out_strides = list(size), [0] * len(size)
     for i in range(len(size) - 1, -1, -1):
@@ -63,12 +69,16 @@ def expand_geometry(shape: Shape, strides: Shape, size: Shape) -> tuple[Shape, S
             n, step = 1, out_shape[i + 1] * out_strides[i + 1] if i + 1 < len(size) else 1
         if target == -1:
             if i < lead:
-                raise RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}")
+                raise RuntimeError(
+                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
+                )
             target = out_shape[i] = n
         if n != target:
             if n != 1:
-                raise RuntimeError(f"The expanded size of the tensor ({target}) must match the existing size ({n}) at "
-                                   f"non-singleton dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({target}) must match the existing size ({n}) at "
+                    f"non-singleton dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+                )
             step = 0
         out_strides[i] = step
     return tuple(out_shape), tuple(out_strides)
@@ -97,14 +107,15 @@ def _stands_after(a: int, b: int, shape: Shape, operands: Sequence[Shape]) -> in
 
 
 def dense_strides(shape: Shape, *operands: Shape) -> Shape:
-    """The strides in elements of a fresh tensor of this shape that keeps the memory order of its operands, whose strides are
-    given; an operand that comes first decides before those after it."""
+    """The strides in elements of a fresh tensor of this shape that keeps the memory order of its operands, whose
+    strides are given; an operand that comes first decides before those after it.
+    """
     if 0 in shape or not operands:
         return contiguous_strides(shape)
     if all(strides == operands[0] for strides in operands) and _is_dense(shape, operands[0]):
         return operands[0]
     order = list(range(len(shape) - 1, -1, -1))  # innermost first
-    for i in range(1, len(order)):               # insertion sort: ambiguous neighbours keep their order
+    for i in range(1, len(order)):  # insertion sort: ambiguous neighbours keep their order
         moving = i
         for j in range(i - 1, -1, -1):
             verdict = _stands_after(order[j], order[moving], shape, operands)
@@ -124,7 +135,9 @@ _RANKS = {"channels_last": 4, "channels_last_3d": 5}
 
 
 def ordered_strides(memory_format: Any, shape: Shape) -> Shape | None:
-    """Strides in elements of a format with channels innermost, None for any other; RuntimeError unless the rank fits."""
+    """Strides in elements of a format with channels innermost, None for any other; RuntimeError unless the rank
+    fits.
+    """
     rank = _RANKS.get(memory_format.name) if memory_format is not None else None
     if rank is None:
         return None
@@ -134,8 +147,9 @@ def ordered_strides(memory_format: Any, shape: Shape) -> Shape | None:
 
 
 def is_channels_last(shape: Shape, strides: Shape) -> bool:
-    """Whether an image or a volume lies in memory with its channels innermost. Strides may be in any unit; they decide also for
-    dimensions of one element, but never where the channels lie as in row-major order."""
+    """Whether an image or a volume lies in memory with its channels innermost. Strides may be in any unit; they
+    decide also for dimensions of one element, but never where the channels lie as in row-major order.
+    """
     if len(shape) not in (4, 5) or strides[-1] < strides[1] or strides[1] == 0 or 0 in shape:
         return False
     least = 0

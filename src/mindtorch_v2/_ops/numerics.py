@@ -1,4 +1,5 @@
 """Declarations of numerical tools: histograms, integrals, segments, Householder and LDL factors, parts of numbers."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -21,7 +22,11 @@ def _geqrf(self: Any) -> tuple[Spec, Spec]:
 
 
 def _ldl(self: Any, *rest: Any) -> tuple[Spec, ...]:
-    return (Spec(tuple(self.shape), self.dtype), Spec(tuple(self.shape[:-1]), dt.int32), Spec(tuple(self.shape[:-2]), dt.int32))
+    return (
+        Spec(tuple(self.shape), self.dtype),
+        Spec(tuple(self.shape[:-1]), dt.int32),
+        Spec(tuple(self.shape[:-2]), dt.int32),
+    )
 
 
 def _histogram_by_count(self: Any, bins: int, *rest: Any) -> tuple[Spec, Spec]:
@@ -48,35 +53,84 @@ op("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", meta=_frex
 op("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False)
 op("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", method=False)
 op("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", method=False)
-op("nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", meta=_fixed_count, out=True, no_grad="positions have none")
+op(
+    "nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
+    meta=_fixed_count,
+    out=True,
+    no_grad="positions have none",
+)
 op(f"empty_permuted(SymInt[] size, int[] physical_layout, *, {_OPTIONS}) -> Tensor", method=False)
 op("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", method=False)
 op("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", method=False)
 op("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", method=False)
-op("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", Rule(None, "numpy"), no_grad=COUNTED,
-   meta=lambda self, dim, keepdim, mode: Spec(_reduced(self, dim, keepdim), dt.BY_NAME["uint64"]))
-op("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "
-   "bool unsafe=False, Scalar? initial=None) -> Tensor", method=False)
+op(
+    "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
+    Rule(None, "numpy"),
+    no_grad=COUNTED,
+    meta=lambda self, dim, keepdim, mode: Spec(_reduced(self, dim, keepdim), dt.BY_NAME["uint64"]),
+)
+op(
+    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, "
+    "int axis=0, "
+    "bool unsafe=False, Scalar? initial=None) -> Tensor",
+    method=False,
+)
 
-# --- histograms -------------------------------------------------------------------------------------------------------------
-op("histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> "
-   "(Tensor hist, Tensor bin_edges)", meta=_histogram_by_count, out=True, no_grad=COUNTED)
-op("histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-   meta=_histogram_by_edges, out=True, no_grad=COUNTED)
-op("_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor", meta=_histogramdd,
-   method=False, no_grad=COUNTED)
+# --- histograms
+# -------------------------------------------------------------------------------------------------------------
+op(
+    "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> "
+    "(Tensor hist, Tensor bin_edges)",
+    meta=_histogram_by_count,
+    out=True,
+    no_grad=COUNTED,
+)
+op(
+    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, "
+    "Tensor bin_edges)",
+    meta=_histogram_by_edges,
+    out=True,
+    no_grad=COUNTED,
+)
+op(
+    "_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor",
+    meta=_histogramdd,
+    method=False,
+    no_grad=COUNTED,
+)
 
-# --- matrices ---------------------------------------------------------------------------------------------------------------
-op("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", method=False, namespace="linalg")
+# --- matrices
+# ---------------------------------------------------------------------------------------------------------------
+op(
+    "linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
+    method=False,
+    namespace="linalg",
+)
 op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", meta=_geqrf, out=True)
 op("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", method=False, out=True, namespace="linalg")
 op("orgqr(Tensor self, Tensor input2) -> Tensor", out=True)
 op("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", out=True)
-op("linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)",
-   meta=_ldl, method=False, out=True, namespace="linalg")
-op("linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", method=False, out=True, namespace="linalg")
-op("linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", method=False, out=True, namespace="linalg",
-   meta=like(2))
+op(
+    "linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor "
+    "pivots, Tensor info)",
+    meta=_ldl,
+    method=False,
+    out=True,
+    namespace="linalg",
+)
+op(
+    "linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
+    method=False,
+    out=True,
+    namespace="linalg",
+)
+op(
+    "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
+    method=False,
+    out=True,
+    namespace="linalg",
+    meta=like(2),
+)
 op("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)
 
 

@@ -1,4 +1,5 @@
 """Declarations of the ops that draw random numbers."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -28,24 +29,46 @@ def _normal_of(mean: Any, std: Any, *rest: Any) -> Spec:
     return Spec(broadcast_shapes(*(tuple(x.shape) for x in tensors)), tensors[0].dtype)
 
 
-
-# --- fresh tensors ----------------------------------------------------------------------------------------------------------
+# --- fresh tensors
+# ----------------------------------------------------------------------------------------------------------
 op(f"rand.generator(SymInt[] size, *, {_GENERATOR}, {_OPTIONS}) -> Tensor", method=False)
 op(f"randn.generator(SymInt[] size, *, {_GENERATOR}, {_OPTIONS}) -> Tensor", method=False)
 op(f"randint.generator(SymInt high, SymInt[] size, *, {_GENERATOR}, {_OPTIONS}) -> Tensor", method=False)
-op(f"randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, {_GENERATOR}, {_OPTIONS}) -> Tensor", method=False)
-op(f"randperm.generator(SymInt n, *, {_GENERATOR}, {_OPTIONS}) -> Tensor", meta=_permutation, method=False, no_grad=NO_INPUT)
+op(
+    f"randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, {_GENERATOR}, {_OPTIONS}) -> Tensor",
+    method=False,
+)
+op(
+    f"randperm.generator(SymInt n, *, {_GENERATOR}, {_OPTIONS}) -> Tensor",
+    meta=_permutation,
+    method=False,
+    no_grad=NO_INPUT,
+)
 op(f"rand_like.generator(Tensor self, *, {_GENERATOR}, {_LIKE_OPTIONS}) -> Tensor", method=False)
 op(f"randn_like.generator(Tensor self, *, {_GENERATOR}, {_LIKE_OPTIONS}) -> Tensor", method=False)
 op(f"randint_like.generator(Tensor self, SymInt high, *, {_GENERATOR}, {_LIKE_OPTIONS}) -> Tensor", method=False)
-op(f"randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, {_GENERATOR}, {_LIKE_OPTIONS}) -> Tensor",
-   method=False)
-op(f"normal.Tensor_float(Tensor mean, float std=1, *, {_GENERATOR}) -> Tensor", meta=_normal_of, method=False, out="cast")
+op(
+    f"randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, {_GENERATOR}, {_LIKE_OPTIONS}) -> "
+    "Tensor",
+    method=False,
+)
+op(
+    f"normal.Tensor_float(Tensor mean, float std=1, *, {_GENERATOR}) -> Tensor",
+    meta=_normal_of,
+    method=False,
+    out="cast",
+)
 op(f"normal.float_Tensor(float mean, Tensor std, *, {_GENERATOR}) -> Tensor", meta=_normal_of, method=False, out="cast")
-op(f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {_GENERATOR}) -> Tensor", meta=_normal_of, method=False, out="cast")
+op(
+    f"normal.Tensor_Tensor(Tensor mean, Tensor std, *, {_GENERATOR}) -> Tensor",
+    meta=_normal_of,
+    method=False,
+    out="cast",
+)
 op(f"normal.float_float(float mean, float std, SymInt[] size, *, {_GENERATOR}, {_OPTIONS}) -> Tensor", method=False)
 
-# --- draws into a tensor ----------------------------------------------------------------------------------------------------
+# --- draws into a tensor
+# ----------------------------------------------------------------------------------------------------
 op(f"uniform_(Tensor(a!) self, float from=0, float to=1, *, {_GENERATOR}) -> Tensor(a!)", function=False)
 op(f"normal_(Tensor(a!) self, float mean=0, float std=1, *, {_GENERATOR}) -> Tensor(a!)", function=False)
 op(f"random_.from(Tensor(a!) self, int from, int? to, *, {_GENERATOR}) -> Tensor(a!)", function=False)
@@ -58,14 +81,20 @@ op(f"log_normal_(Tensor(a!) self, float mean=1, float std=2, *, {_GENERATOR}) ->
 op(f"bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, {_GENERATOR}) -> Tensor(a!)", function=False)
 op(f"bernoulli_.float(Tensor(a!) self, float p=0.5, *, {_GENERATOR}) -> Tensor(a!)", function=False)
 
-# --- draws that depend on a tensor ------------------------------------------------------------------------------------------
+# --- draws that depend on a tensor
+# ------------------------------------------------------------------------------------------
 op(f"bernoulli(Tensor self, *, {_GENERATOR}) -> Tensor", out="cast")
 op(f"bernoulli.p(Tensor self, float p, *, {_GENERATOR}) -> Tensor", no_grad=DRAWN)
-op(f"multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, {_GENERATOR}) -> Tensor", meta=_samples, out=True,
-   no_grad="the result is made of positions")
+op(
+    f"multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, {_GENERATOR}) -> Tensor",
+    meta=_samples,
+    out=True,
+    no_grad="the result is made of positions",
+)
 op("poisson(Tensor self, Generator? generator=None) -> Tensor", meta=like(), method=False)
 
-# --- dropout ----------------------------------------------------------------------------------------------------------------
+# --- dropout
+# ----------------------------------------------------------------------------------------------------------------
 for _name in ("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"):
     op(f"{_name}(Tensor input, float p, bool train) -> Tensor", method=False)
     op(f"{_name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", method=False)

@@ -3,6 +3,7 @@
 A rule serves two callers. The CPU adapter asks it which tensor arguments to bring to a common type; the
 meta device asks it for the shapes and types of the outputs.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -40,11 +41,11 @@ class Rule:
         return replace(self, names=names)
 
 
-PROMOTE = Rule("promote", "cast", elementwise=True)      # add, mul, where, ...
-FLOAT = Rule("float", "cast", elementwise=True)          # exp, div, sigmoid: integers become floating
-COMPARE = Rule("promote", "bool", elementwise=True)      # eq, lt, ...
-SAME = Rule(None, "self", elementwise=True)              # neg, abs, floor: the type of self, unchanged
-PREDICATE = Rule(None, "bool", elementwise=True)         # isnan, logical_not
+PROMOTE = Rule("promote", "cast", elementwise=True)  # add, mul, where, ...
+FLOAT = Rule("float", "cast", elementwise=True)  # exp, div, sigmoid: integers become floating
+COMPARE = Rule("promote", "bool", elementwise=True)  # eq, lt, ...
+SAME = Rule(None, "self", elementwise=True)  # neg, abs, floor: the type of self, unchanged
+PREDICATE = Rule(None, "bool", elementwise=True)  # isnan, logical_not
 
 
 def check_factor(alpha: Any, kind: str) -> None:
@@ -105,18 +106,27 @@ def alike(t: Any, dtype: dt.dtype | None = None) -> Spec:
 
 def like(position: int = 0) -> MetaRule:
     """The output looks like the tensor argument at `position`."""
+
     def rule(*args: Any) -> Spec:
         return Spec(tuple(args[position].shape), args[position].dtype)
+
     return rule
 
 
 def reduction(dtype: str = "self") -> MetaRule:
     """For (self, dim, keepdim, ...): reduced shape; the type is self's, "bool", "int64", "float" or "sum"
     (integers become int64, and an argument called dtype, last, wins)."""
+
     def rule(self: Any, dim: Any = None, keepdim: bool = False, *rest: Any) -> Spec:
         shape = reduced_shape(self.shape, normalize_dims(dim, self.dim()), bool(keepdim))
         asked = next((r for r in rest if isinstance(r, dt.dtype)), None)
-        kind = {"self": self.dtype, "bool": dt.bool_, "int64": dt.int64, "float": as_float(self.dtype),
-                "sum": dt.int64 if self.dtype.category < 2 else self.dtype}[dtype]
+        kind = {
+            "self": self.dtype,
+            "bool": dt.bool_,
+            "int64": dt.int64,
+            "float": as_float(self.dtype),
+            "sum": dt.int64 if self.dtype.category < 2 else self.dtype,
+        }[dtype]
         return Spec(shape, asked or kind)
+
     return rule

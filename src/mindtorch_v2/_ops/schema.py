@@ -1,4 +1,5 @@
 """Torch's schema notation, parsed: `add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`."""
+
 from __future__ import annotations
 
 import ast
@@ -7,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 NO_DEFAULT: Any = type("NoDefault", (), {"__repr__": lambda self: "<required>"})()
-_PARAM = re.compile(r"^(?P<type>[A-Za-z]+(?:\([a-z]!?\))?(?:\[\d*\])?\??(?:\[\d*\])?\??)\s+(?P<name>\w+)(?:=(?P<default>.+))?$")
+_PARAM = re.compile(
+    r"^(?P<type>[A-Za-z]+(?:\([a-z]!?\))?(?:\[\d*\])?\??(?:\[\d*\])?\??)\s+(?P<name>\w+)(?:=(?P<default>.+))?$"
+)
 _CONSTANTS = {"Mean": 1, "Sum": 2, "contiguous_format": None, "long": "long", "strided": None}
 
 
@@ -16,14 +19,14 @@ class Param:
     """One argument: its type word without annotations, its default, and how it may be passed."""
 
     name: str
-    type: str        # Tensor, Scalar, int, float, bool, str, ScalarType, Device, Layout, MemoryFormat, Generator
+    type: str  # Tensor, Scalar, int, float, bool, str, ScalarType, Device, Layout, MemoryFormat, Generator
     default: Any
     keyword_only: bool
-    optional: bool   # None is a value
+    optional: bool  # None is a value
     is_list: bool
-    length: int      # int[2]: a single number stands for this many; 0 when unknown
-    alias: str       # "a" for a view source, "a!" for one that is written, "" otherwise
-    holes: bool      # Tensor?[]: elements of the list may be None
+    length: int  # int[2]: a single number stands for this many; 0 when unknown
+    alias: str  # "a" for a view source, "a!" for one that is written, "" otherwise
+    holes: bool  # Tensor?[]: elements of the list may be None
 
     @property
     def is_tensor(self) -> bool:
@@ -36,8 +39,8 @@ class Schema:
 
     text: str
     params: tuple[Param, ...]
-    returns: tuple[str, ...]        # type words with annotations
-    return_names: tuple[str, ...]   # "" where unnamed
+    returns: tuple[str, ...]  # type words with annotations
+    return_names: tuple[str, ...]  # "" where unnamed
 
     @property
     def returns_list(self) -> bool:
@@ -71,9 +74,17 @@ def _parse_param(text: str, keyword_only: bool) -> Param:
     base = re.match(r"[A-Za-z]+", word)
     assert base is not None
     type_word = {"SymInt": "int"}.get(base[0], base[0])
-    return Param(match["name"], type_word, _default_value(match["default"]), keyword_only,
-                 word.endswith("?") and not (size and word.endswith("?[]")), size is not None,
-                 int(size[1]) if size and size[1] else 0, alias[1] if alias else "", "?[" in word)
+    return Param(
+        match["name"],
+        type_word,
+        _default_value(match["default"]),
+        keyword_only,
+        word.endswith("?") and not (size and word.endswith("?[]")),
+        size is not None,
+        int(size[1]) if size and size[1] else 0,
+        alias[1] if alias else "",
+        "?[" in word,
+    )
 
 
 def _split(text: str) -> list[str]:
@@ -93,7 +104,7 @@ def parse(text: str) -> Schema:
     head, arrow, tail = text.partition(" -> ")
     if not arrow:
         raise ValueError(f"the schema {text!r} has no '->'")
-    inside = head[head.index("(") + 1:head.rindex(")")]
+    inside = head[head.index("(") + 1 : head.rindex(")")]
     params, keyword_only = [], False
     for part in _split(inside):
         if part == "*":

@@ -1,8 +1,9 @@
 """How an op is called from Python: its parameters with types and defaults, read off its declaration.
 
-Docstrings, the stubs for type checkers and the API reference are written from these. Types are written with Python's own
-words; `_WORDS` is the only table of them.
+Docstrings, the stubs for type checkers and the API reference are written from these. Types are written with Python's
+own words; `_WORDS` is the only table of them.
 """
+
 from __future__ import annotations
 
 import keyword
@@ -11,8 +12,19 @@ from dataclasses import dataclass, replace
 from .schema import NO_DEFAULT, Param
 from .table import Op
 
-_WORDS = {"Tensor": "Tensor", "Scalar": "Number", "int": "int", "float": "float", "bool": "bool", "str": "str", "ScalarType": "dtype",
-          "Device": "DeviceLike", "Layout": "layout", "MemoryFormat": "memory_format", "Generator": "Generator"}
+_WORDS = {
+    "Tensor": "Tensor",
+    "Scalar": "Number",
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+    "str": "str",
+    "ScalarType": "dtype",
+    "Device": "DeviceLike",
+    "Layout": "layout",
+    "MemoryFormat": "memory_format",
+    "Generator": "Generator",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +127,20 @@ def _spread(op: Op) -> int | None:
 
 
 def signatures(op: Op, form: str) -> list[Signature]:
-    """How an overload is called; two ways where sizes may be given as a sequence or one by one. `form` is "function" or "method"."""
+    """How an overload is called; two ways where sizes may be given as a sequence or one by one.
+
+    `form` is "function" or "method".
+    """
     returns, fields = _returns(op)
     made = [Parameter(_name(op, p, form), _type(op, p), _default(p), p.keyword_only) for p in op.schema.params]
     whole = Signature((*made, *_extra(op, form)), returns, fields)
     spread = _spread(op)
     if spread is None:
         return [whole]
-    rest = [replace(p, keyword_only=True) for p in whole.parameters[spread + 1:]]
-    return [whole, Signature((*whole.parameters[:spread], Parameter(made[spread].name, "int", None, False, True), *rest), returns, fields)]
+    rest = [replace(p, keyword_only=True) for p in whole.parameters[spread + 1 :]]
+    return [
+        whole,
+        Signature(
+            (*whole.parameters[:spread], Parameter(made[spread].name, "int", None, False, True), *rest), returns, fields
+        ),
+    ]

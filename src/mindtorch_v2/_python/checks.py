@@ -1,4 +1,5 @@
 """Conditions that PyTorch's compiler also reads: `torch._assert`, `torch._check` and its relatives."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -6,8 +7,11 @@ from typing import Any
 
 from .._tensor import Tensor
 
-_DEFAULT = ("Expected cond to be True, but got False. (Could this error message be improved? If so, please report an enhancement request "
-            "to PyTorch.)")
+_DEFAULT = (
+    "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
+    "enhancement request "
+    "to PyTorch.)"
+)
 
 
 def _assert(condition: Any, message: str) -> None:

@@ -1,4 +1,5 @@
 """Calling a tensor class: `torch.Tensor(2, 3)`, `torch.FloatTensor([1, 2])`, `nn.Parameter(data)`."""
+
 from __future__ import annotations
 
 from typing import Any, Union
@@ -51,9 +52,12 @@ def make_legacy(dtype: dt.dtype, *args: Any, **kwargs: Any) -> Tensor:
         if isinstance(args[0], (bool, float, complex)) or args[0] is None:
             raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
         from .creation import tensor
+
         return tensor(args[0], dtype=dtype)
-    raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)}), but "
-                    "expected one of:\n * (tuple of ints size)\n * (Tensor other)\n * (object data)")
+    raise TypeError(
+        f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)}), but "
+        "expected one of:\n * (tuple of ints size)\n * (Tensor other)\n * (object data)"
+    )
 
 
 class TypedConstructor:

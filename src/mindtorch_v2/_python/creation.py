@@ -1,4 +1,5 @@
 """Tensors from Python values, numpy arrays and buffers: `torch.tensor` and its relatives."""
+
 from __future__ import annotations
 
 import warnings
@@ -22,7 +23,8 @@ from .movement import to as _to
 _NUMBERS = (float, int, bool, complex)
 
 
-# --- Python values ----------------------------------------------------------------------------------------------------------
+# --- Python values
+# ----------------------------------------------------------------------------------------------------------
 def _first_leaf(data: Any) -> Any:
     """The first value of nested lists and tuples; an empty list if there is none."""
     while data.__class__ is list or data.__class__ is tuple:
@@ -66,7 +68,11 @@ def _cast(array: np.ndarray, dtype: dt.dtype) -> np.ndarray:
 
 
 def _is_sequence(value: Any) -> bool:
-    return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) > 0
+    return (
+        isinstance(value, (Sequence, np.ndarray))
+        and not isinstance(value, (str, bytes))
+        and getattr(value, "ndim", 1) > 0
+    )
 
 
 def _sizes(data: Any) -> list[int]:
@@ -113,7 +119,7 @@ def _number(value: Any, kind: dt.dtype) -> Any:
         if kind.category == 2:
             raise TypeError(f"must be real number, not {type(value).__name__}")
         raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
-    if isinstance(value, int) and not -2 ** 63 <= value < 2 ** 63 and kind.category < 2:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63 and kind.category < 2:
         raise ValueError("Overflow when unpacking long long")
     return value
 
@@ -155,6 +161,7 @@ def _finish(t: Tensor, device: Any, requires_grad: bool, pin_memory: bool = Fals
         t = _to(t, device)
     if pin_memory:
         from .tensor_methods import pinned_result
+
         t = pinned_result(t)
     if requires_grad:
         if not t.dtype.inexact:
@@ -164,8 +171,9 @@ def _finish(t: Tensor, device: Any, requires_grad: bool, pin_memory: bool = Fals
 
 
 def _observed_copy(array: np.ndarray, keep: bool) -> Tensor:
-    """Makes the tensor in the steps that PyTorch shows: empty, to, lift_fresh, and detach_ unless `keep`. Only the last of them
-    is a call that autograd could record."""
+    """Makes the tensor in the steps that PyTorch shows: empty, to, lift_fresh, and detach_ unless `keep`. Only the
+    last of them is a call that autograd could record.
+    """
     made = modes.call_with_grad(False, _copied_in_steps, array)
     return made if keep else aten.detach_(made)
 
@@ -178,25 +186,36 @@ def _copied_in_steps(array: np.ndarray) -> Tensor:
     return made
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """A tensor with a copy of the data: numbers, nested sequences, arrays."""
     if dtype is not None and dtype.__class__ is not dt.dtype:
         dtype = as_dtype(dtype)
     device = _place(device)
     if isinstance(data, Tensor):
-        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-                      UserWarning, stacklevel=2)
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
         copied = _to(data.detach(), device=device, dtype=dtype, copy=True)
         return _finish(copied.detach(), None, requires_grad, pin_memory)
     if isinstance(data, np.ndarray):
         kind = dtype or dt.from_numpy(data.dtype)
         array = make_array(data, kind.np, copy=True)
-        made = wrap(array, kind) if _observer.active is None else _to(from_numpy(array), copy=True, dtype=kind).detach_()
+        made = (
+            wrap(array, kind) if _observer.active is None else _to(from_numpy(array), copy=True, dtype=kind).detach_()
+        )
     else:
         array = _array_of(data, dtype)
         made = wrap(array) if _observer.active is None else _observed_copy(array, keep=False)
-    return made if device is None and not requires_grad and not pin_memory else _finish(made, device, requires_grad, pin_memory)
+    return (
+        made
+        if device is None and not requires_grad and not pin_memory
+        else _finish(made, device, requires_grad, pin_memory)
+    )
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -210,33 +229,51 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         return _to(data, dtype=dtype, device=None if device is None else where)
     if isinstance(data, np.ndarray):
         made = from_numpy(data)
-        return made if where is None and dtype in (None, made.dtype) and _observer.active is None \
+        return (
+            made
+            if where is None and dtype in (None, made.dtype) and _observer.active is None
             else _to(made, dtype=dtype, device=where)
+        )
     array = _array_of(data, dtype)
     made = wrap(array) if _observer.active is None else _observed_copy(array, keep=True)
     return _finish(made, where, False)
 
 
-# --- memory that others own -------------------------------------------------------------------------------------------------
+# --- memory that others own
+# -------------------------------------------------------------------------------------------------
 def from_numpy(array: Any) -> Tensor:
     """A tensor over the memory of a numpy array."""
     if not isinstance(array, np.ndarray):
-        name = type(array).__name__ if type(array).__module__ == "builtins" else f"{type(array).__module__}.{type(array).__name__}"
+        name = (
+            type(array).__name__
+            if type(array).__module__ == "builtins"
+            else f"{type(array).__module__}.{type(array).__name__}"
+        )
         raise TypeError(f"expected np.ndarray (got {name})")
     if not array.dtype.isnative:
-        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders "
-                         "is currently not supported.")
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders "
+            "is currently not supported."
+        )
     if any(s < 0 for s in array.strides):
-        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-                         "currently supported. (You can probably work around this by making a copy of your array  with "
-                         "array.copy().) ")
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
+        )
     kind = dt.from_numpy(array.dtype)
     if any(s % array.itemsize for s in array.strides):
-        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
-                         "memory.")
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+            "memory."
+        )
     if not array.flags.writeable:
-        warnings.warn("The given NumPy array is not writable: writing to the tensor raises an error. You may want to copy the "
-                      "array before converting it to a tensor.", UserWarning, stacklevel=2)
+        warnings.warn(
+            "The given NumPy array is not writable: writing to the tensor raises an error. You may want to copy the "
+            "array before converting it to a tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
     made = wrap(np.asarray(array) if array.base is None else _own_storage(array), kind)
     if _observer.active is not None:
         taken(made)
@@ -245,8 +282,9 @@ def from_numpy(array: Any) -> Tensor:
 
 
 def _own_storage(array: np.ndarray) -> np.ndarray:
-    """The same elements, over memory that begins with the first and ends with the last of them: what the array is a view of
-    does not belong to the tensor's storage."""
+    """The same elements, over memory that begins with the first and ends with the last of them: what the array is a
+    view of does not belong to the tensor's storage.
+    """
     item = array.itemsize
     extent = storage_extent(array.shape, [s // item for s in array.strides])
     memory = np.lib.stride_tricks.as_strided(array, (extent,), (item,), writeable=array.flags.writeable)
@@ -260,20 +298,28 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     if length == 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1")
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
+        )
     if count < 0:
         if (length - offset) % item:
-            raise ValueError(f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element "
-                             f"size ({item})")
+            raise ValueError(
+                f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element "
+                f"size ({item})"
+            )
         count = (length - offset) // item
     elif offset + count * item > length:
-        raise ValueError(f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater than "
-                         f"actual buffer length ({length} bytes)")
+        raise ValueError(
+            f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({length} bytes)"
+        )
     made = taken(wrap(np.frombuffer(buffer, kind.np, count, offset), kind))
     return _finish(made, None, requires_grad)
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
     """The object as a tensor. `copy` True always copies, False never does, None copies where it must."""
     if dtype is not None:
         dtype = as_dtype(dtype)
@@ -290,7 +336,11 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
     if copy is False and dtype not in (None, shared.dtype):
         raise ValueError(f"can't alias tensor with dtype '{type_word(shared.dtype)}' into dtype '{type_word(dtype)}'.")
-    made = _to(shared, dtype=dtype, device=device, copy=bool(copy)) if copy or dtype is not None or device is not None else shared
+    made = (
+        _to(shared, dtype=dtype, device=device, copy=bool(copy))
+        if copy or dtype is not None or device is not None
+        else shared
+    )
     if requires_grad and not made.requires_grad:
         made = _finish(made.detach(), None, True)
     elif not requires_grad and made.requires_grad:
@@ -298,12 +348,24 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     return made
 
 
-def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-                pin_memory: bool = False) -> Tensor:
+def _new_tensor(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """A copy of the data with this tensor's type and device unless others are given."""
     kind = self.dtype if dtype is None else as_dtype(dtype)
-    return tensor(data, dtype=kind, device=self.device if device is None else device, requires_grad=requires_grad,
-                  pin_memory=pin_memory)
+    return tensor(
+        data,
+        dtype=kind,
+        device=self.device if device is None else device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
+    )
 
 
 def arange(start: Any = None, end: Any = None, step: Any = 1, **options: Any) -> Tensor:

@@ -1,4 +1,5 @@
 """Settings of the process that are neither operators nor modes."""
+
 from __future__ import annotations
 
 import warnings
@@ -21,7 +22,9 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def set_num_interop_threads(n: int) -> None:
-    """Operators are not run in parallel with each other, so only 1 changes nothing; other numbers are accepted as an upper bound."""
+    """Operators are not run in parallel with each other, so only 1 changes nothing; other numbers are accepted as an
+    upper bound.
+    """
     if n <= 0:
         raise RuntimeError("Expected positive number of threads")
 
@@ -29,10 +32,15 @@ def set_num_interop_threads(n: int) -> None:
 def set_default_tensor_type(t: Any) -> None:
     """Sets the default dtype by the type of a tensor (`torch.DoubleTensor` or its name)."""
     from .. import _dtype
-    warnings.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
-                  "torch.set_default_device() as alternatives.", stacklevel=2)
+
+    warnings.warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives.",
+        stacklevel=2,
+    )
     if isinstance(t, str):
         from importlib import import_module
+
         place, _, word = t.removeprefix("torch.").rpartition(".")
         package = OWN
         module = import_module(f"{package}.{place}" if place else package)

@@ -1,4 +1,8 @@
-"""`torch.use_deterministic_algorithms` and its relatives. Results do not depend on the order of threads here, whatever is set."""
+"""`torch.use_deterministic_algorithms` and its relatives.
+
+Results do not depend on the order of threads here, whatever is set.
+"""
+
 from __future__ import annotations
 
 _enabled = False
@@ -7,12 +11,17 @@ _WORDS = {"default": 0, "warn": 1, "error": 2}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Asks that operators give the same result every time. They do; the setting is kept for `are_deterministic_algorithms_enabled`."""
+    """Asks that operators give the same result every time.
+
+    They do; the setting is kept for `are_deterministic_algorithms_enabled`.
+    """
     global _enabled, _warn_only
     for name, value, place in (("mode", mode, 1), ("warn_only", warn_only, 2)):
         if not isinstance(value, bool):
-            raise TypeError(f"_set_deterministic_algorithms(): argument '{name}' (position {place}) must be bool, not "
-                            f"{type(value).__name__}")
+            raise TypeError(
+                f"_set_deterministic_algorithms(): argument '{name}' (position {place}) must be bool, not "
+                f"{type(value).__name__}"
+            )
     _enabled, _warn_only = mode, warn_only
 
 
@@ -32,7 +41,9 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     if isinstance(debug_mode, str):
         if debug_mode not in _WORDS:
-            raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}")
+            raise RuntimeError(
+                f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+            )
         debug_mode = _WORDS[debug_mode]
     if debug_mode not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")

@@ -1,4 +1,7 @@
-"""What accelerators add to tensors, storages and modules: `x.name()`, `x.is_name`, `torch.name`, for every accelerator."""
+"""What accelerators add to tensors, storages and modules: `x.name()`, `x.is_name`, `torch.name`, for every
+accelerator.
+"""
+
 from __future__ import annotations
 
 import sys
@@ -14,29 +17,41 @@ _ROOT = __name__.partition(".")[0]
 
 def place(name: str, device: Any) -> _device.device:
     """The device that `x.name(device)` means: an index, a device, or the calling thread's."""
-    return _device.device(name, device) if isinstance(device, int) else _device.device(device if device is not None else name)
+    return (
+        _device.device(name, device)
+        if isinstance(device, int)
+        else _device.device(device if device is not None else name)
+    )
 
 
 def _mover(name: str) -> Any:
     def move(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
         moved: Tensor = self.to(place(name, device), non_blocking=non_blocking, memory_format=memory_format)
         return moved
-    move.__name__, move.__qualname__, move.__doc__ = name, f"Tensor.{name}", f"The tensor on a device '{name}', the current one by default."
+
+    move.__name__, move.__qualname__, move.__doc__ = (
+        name,
+        f"Tensor.{name}",
+        f"The tensor on a device '{name}', the current one by default.",
+    )
     return move
 
 
 def _storage_mover(name: str) -> Any:
     def move(self: UntypedStorage, device: Any = None) -> UntypedStorage:
         return self.to(place(name, device))
+
     move.__name__, move.__qualname__, move.__doc__ = name, f"UntypedStorage.{name}", f"The bytes on a device '{name}'."
     return move
 
 
 def module_mover(name: str) -> Any:
     """The method `Module.name`."""
+
     def move(self: Any, device: int | str | None = None) -> Any:
         where = place(name, device)
         return self._apply(lambda t: t.to(where))
+
     move.__name__, move.__qualname__, move.__doc__ = name, f"Module.{name}", f"Moves everything to a device '{name}'."
     return move
 

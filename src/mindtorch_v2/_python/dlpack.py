@@ -1,4 +1,5 @@
 """The DLPack protocol. numpy packs and unpacks; this module speaks for tensors and says what cannot be exchanged."""
+
 from __future__ import annotations
 
 from enum import IntEnum
@@ -54,21 +55,29 @@ def _unpacked(capsule: Any) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of an object that speaks DLPack, or of a capsule. `copy` True gives it memory of its own."""
+    """A tensor over the memory of an object that speaks DLPack, or of a capsule.
+
+    `copy` True gives it memory of its own.
+    """
     if not hasattr(ext_tensor, "__dlpack__"):
         if type(ext_tensor).__name__ != "PyCapsule":
-            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
-                               "might have already constructed a tensor from it once.")
+            raise RuntimeError(
+                "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
+                "you "
+                "might have already constructed a tensor from it once."
+            )
         made = _unpacked(ext_tensor)
     else:
         try:
             made = from_numpy(np.from_dlpack(ext_tensor))
-        except (BufferError, RuntimeError):         # a type that numpy lacks, or a device that it does not reach
+        except (BufferError, RuntimeError):  # a type that numpy lacks, or a device that it does not reach
             made = _unpacked(ext_tensor.__dlpack__())
     where = None if device is None else _device.resolve(device)
     if where is not None and where.type != "cpu":
         if copy is False:
-            raise ValueError(f"cannot move DLPack tensor from device cpu to {where} without copying. Set copy=None or copy=True.")
+            raise ValueError(
+                f"cannot move DLPack tensor from device cpu to {where} without copying. Set copy=None or copy=True."
+            )
         return made.to(where)
     return made.clone() if copy else made
 

@@ -1,8 +1,10 @@
-"""Element types in DLPack capsules that numpy does not exchange: it sees integers of their size, and the type is written over that.
+"""Element types in DLPack capsules that numpy does not exchange: it sees integers of their size, and the type is
+written over that.
 
-A capsule holds a DLManagedTensor, or a DLManagedTensorVersioned; both have a DLTensor inside, whose type is a code, the bits of an
-element and a number of lanes.
+A capsule holds a DLManagedTensor, or a DLManagedTensorVersioned; both have a DLTensor inside, whose type is a code,
+the bits of an element and a number of lanes.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -10,8 +12,15 @@ from typing import Any
 
 from .. import _dtype as dt
 
-_CODES = {dt.bfloat16: 4, dt.complex32: 5, dt.float8_e4m3fn: 10, dt.float8_e4m3fnuz: 11, dt.float8_e5m2: 12, dt.float8_e5m2fnuz: 13,
-          dt.float8_e8m0fnu: 14}
+_CODES = {
+    dt.bfloat16: 4,
+    dt.complex32: 5,
+    dt.float8_e4m3fn: 10,
+    dt.float8_e4m3fnuz: 11,
+    dt.float8_e5m2: 12,
+    dt.float8_e5m2fnuz: 13,
+    dt.float8_e8m0fnu: 14,
+}
 _TYPES = {(code, d.itemsize * 8): d for d, code in _CODES.items()}
 _UNSIGNED = 1
 
@@ -25,8 +34,13 @@ class _DLTensor(ctypes.Structure):
 
 
 class _Versioned(ctypes.Structure):
-    _fields_ = (("version", ctypes.c_uint32 * 2), ("manager", ctypes.c_void_p), ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64),
-                ("tensor", _DLTensor))
+    _fields_ = (
+        ("version", ctypes.c_uint32 * 2),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _DLTensor),
+    )
 
 
 _name_of = ctypes.pythonapi.PyCapsule_GetName
@@ -55,7 +69,9 @@ def pack(array: Any, kind: dt.dtype, **options: Any) -> Any:
 
 
 def as_integers(capsule: Any) -> dt.dtype | None:
-    """Makes a capsule that numpy can take of one with a type that numpy lacks, and tells the type; None for all others."""
+    """Makes a capsule that numpy can take of one with a type that numpy lacks, and tells the type; None for all
+    others.
+    """
     found = _type_in(capsule)
     kind = None if found is None else _TYPES.get((found.code, found.bits))
     if found is not None and kind is not None:

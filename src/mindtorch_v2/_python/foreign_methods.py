@@ -1,4 +1,7 @@
-"""Methods of tensors and modules that name devices which are not here: they ask for one, and are refused, as in PyTorch."""
+"""Methods of tensors and modules that name devices which are not here: they ask for one, and are refused, as in
+PyTorch.
+"""
+
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +14,9 @@ def _mover(kind: str) -> Any:
     def move(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
         where = _device.device(kind, device) if isinstance(device, int) else _device.device(device or kind)
         return self.to(where, non_blocking=non_blocking)
-    move.__name__, move.__qualname__, move.__module__ = kind, f"Tensor.{kind}", __name__.partition(".")[0]     # for pickles
+
+    # for pickles
+    move.__name__, move.__qualname__, move.__module__ = kind, f"Tensor.{kind}", __name__.partition(".")[0]
     move.__doc__ = f"The tensor on {kind}: refused, there is no such device."
     return move
 

@@ -1,5 +1,6 @@
 # ruff: noqa: F822 - some names are put here by a loop
 """Python-level functions of `torch` that are no operators."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -16,9 +17,30 @@ from .linalg import FUNCTIONS as _LINALG
 from .reduction import FUNCTIONS as _REDUCTIONS
 from .spectral import stft
 
-__all__ = ["stft", "cdist", "chain_matmul", "einsum", "tensordot", "nonzero", "norm", "unique", "unique_consecutive",
-           "broadcast_shapes", "can_cast", "compiled_with_cxx11_abi", "get_num_threads", "is_complex", "is_floating_point",
-           "is_storage", "is_tensor", "numel", "set_num_threads", "get_num_interop_threads", "typename", "set_warn_always"]
+__all__ = [
+    "stft",
+    "cdist",
+    "chain_matmul",
+    "einsum",
+    "tensordot",
+    "nonzero",
+    "norm",
+    "unique",
+    "unique_consecutive",
+    "broadcast_shapes",
+    "can_cast",
+    "compiled_with_cxx11_abi",
+    "get_num_threads",
+    "is_complex",
+    "is_floating_point",
+    "is_storage",
+    "is_tensor",
+    "numel",
+    "set_num_threads",
+    "get_num_interop_threads",
+    "typename",
+    "set_warn_always",
+]
 
 
 # Classes and modes are asked before these functions, as before operators. No operator is called unique.
@@ -35,6 +57,7 @@ def is_tensor(obj: Any) -> bool:
 def is_storage(obj: Any) -> bool:
     """Whether `obj` is a storage."""
     from .tensor_methods import UntypedStorage
+
     return isinstance(obj, UntypedStorage)
 
 
@@ -75,7 +98,10 @@ def typename(obj: Any) -> str:
 
 
 def get_num_threads() -> int:
-    """How many threads work on one operation. At first, as many as there are processors, or what OMP_NUM_THREADS says."""
+    """How many threads work on one operation.
+
+    At first, as many as there are processors, or what OMP_NUM_THREADS says.
+    """
     return _native.get_num_threads()
 
 
@@ -85,9 +111,10 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Sets how many threads work on one operation: this package's kernels, and the matrix products of numpy's BLAS where that is
-    an OpenBLAS, which may round differently with another number. Until it is called, BLAS has the number that it read from
-    OPENBLAS_NUM_THREADS when it was loaded."""
+    """Sets how many threads work on one operation: this package's kernels, and the matrix products of numpy's BLAS
+    where that is an OpenBLAS, which may round differently with another number. Until it is called, BLAS has the
+    number that it read from OPENBLAS_NUM_THREADS when it was loaded.
+    """
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     _native.set_num_threads(n)

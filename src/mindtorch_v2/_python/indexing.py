@@ -1,4 +1,5 @@
 """`x[...]`: an index expression becomes select, slice, unsqueeze and index calls, as PyTorch makes them."""
+
 from __future__ import annotations
 
 import warnings
@@ -60,22 +61,29 @@ def _source(value: Any, target: Tensor, indices: list[Any]) -> Tensor:
     """What is to be written, as a tensor of the target's type."""
     if not isinstance(value, Tensor):
         return aten.fill_(aten.new_empty(target, ()), value)
-    single_mask = sum(i is not None for i in indices) == 1 and any(i is not None and i.dtype.category == 0 for i in indices)
+    single_mask = sum(i is not None for i in indices) == 1 and any(
+        i is not None and i.dtype.category == 0 for i in indices
+    )
     if value.dtype is target.dtype:
         return value
     if value.numel() == 1 and single_mask:
         return value.to(target.dtype)
-    raise RuntimeError(f"Index put requires the source and destination dtypes match, got {_word(target)} for the destination and "
-                       f"{_word(value)} for the source.")
+    raise RuntimeError(
+        f"Index put requires the source and destination dtypes match, got {_word(target)} for the destination and "
+        f"{_word(value)} for the source."
+    )
 
 
 def _word(t: Tensor) -> str:
     from .._dispatch.checks import type_word
+
     return type_word(t.dtype)
 
 
 def _expand_value(value: Tensor, view: Tensor) -> Tensor:
-    """The value without leading dimensions of size 1 that the view does not have; RuntimeError if it cannot be expanded."""
+    """The value without leading dimensions of size 1 that the view does not have; RuntimeError if it cannot be
+    expanded.
+    """
     shape, wanted = value._array.shape, view._array.shape
     if shape == wanted:
         return value
@@ -89,8 +97,10 @@ def select(t: Tensor, dim: int, position: int) -> Tensor:
     """One slice along a dimension; IndexError as PyTorch words it."""
     shape = t._array.shape
     if not shape:
-        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
-                         "0-dim tensor to a number")
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+            "0-dim tensor to a number"
+        )
     n = shape[dim]
     if not -n <= position < n:
         raise IndexError(f"index {position} is out of bounds for dimension {dim} with size {n}")
@@ -100,11 +110,18 @@ def select(t: Tensor, dim: int, position: int) -> Tensor:
 def _as_tuple(key: Any) -> tuple[Any, ...]:
     if key.__class__ is tuple or isinstance(key, tuple):
         return key
-    if key.__class__ is list and len(key) < 32 and any(
-            x is None or x is Ellipsis or isinstance(x, (Tensor, slice, Sequence, np.ndarray)) for x in key):
-        warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-                      "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
-                      "x[torch.tensor(seq)], which will result either in an error or a different result", stacklevel=3)
+    if (
+        key.__class__ is list
+        and len(key) < 32
+        and any(x is None or x is Ellipsis or isinstance(x, (Tensor, slice, Sequence, np.ndarray)) for x in key)
+    ):
+        warnings.warn(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
+            "2.9; use "
+            "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+            "x[torch.tensor(seq)], which will result either in an error or a different result",
+            stacklevel=3,
+        )
         return tuple(key)
     return (key,)
 
@@ -136,7 +153,9 @@ def _consumes(item: Any) -> int:
 
 
 def _apply_basic(self: Tensor, key: tuple[Any, ...]) -> tuple[Tensor, list[Any], bool]:
-    """Applies the parts that are views; returns the view, the list of index tensors (empty if none) and whether it changed."""
+    """Applies the parts that are views; returns the view, the list of index tensors (empty if none) and whether it
+    changed.
+    """
     items = [_as_index(item) for item in key]
     used = sum(map(_consumes, items))
     if used > self.dim():
@@ -192,7 +211,10 @@ def _index_tensor(item: Any) -> Tensor:
     if not isinstance(item, (Tensor, Sequence, np.ndarray)):
         kind = type(item)
         name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-        raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {name})")
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            f"{name})"
+        )
     if isinstance(item, Tensor):
         found = item
     elif isinstance(item, np.ndarray):

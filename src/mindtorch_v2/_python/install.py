@@ -1,4 +1,5 @@
 """Puts the op table's methods and operators onto Tensor, and answers for names of the `torch` namespace."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -12,16 +13,66 @@ from .._tensor import Tensor
 from . import indexing
 
 _OPERATORS = {
-    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "rsub", "__mul__": "mul", "__rmul__": "mul",
-    "__truediv__": "div", "__floordiv__": "floor_divide", "__mod__": "remainder", "__pow__": "pow", "__matmul__": "matmul",
-    "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
-    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__ifloordiv__": "floor_divide_",
-    "__imod__": "remainder_", "__ipow__": "pow_", "__neg__": "neg", "__abs__": "abs", "__pos__": "positive",
-    "__and__": "__and__", "__or__": "__or__", "__xor__": "__xor__", "__iand__": "__iand__", "__ior__": "__ior__", "__ixor__": "__ixor__",
-    "__lshift__": "__lshift__", "__rshift__": "__rshift__", "__ilshift__": "__ilshift__", "__irshift__": "__irshift__",
+    "__add__": "add",
+    "__radd__": "add",
+    "__sub__": "sub",
+    "__rsub__": "rsub",
+    "__mul__": "mul",
+    "__rmul__": "mul",
+    "__truediv__": "div",
+    "__floordiv__": "floor_divide",
+    "__mod__": "remainder",
+    "__pow__": "pow",
+    "__matmul__": "matmul",
+    "__eq__": "eq",
+    "__ne__": "ne",
+    "__lt__": "lt",
+    "__le__": "le",
+    "__gt__": "gt",
+    "__ge__": "ge",
+    "__iadd__": "add_",
+    "__isub__": "sub_",
+    "__imul__": "mul_",
+    "__itruediv__": "div_",
+    "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_",
+    "__ipow__": "pow_",
+    "__neg__": "neg",
+    "__abs__": "abs",
+    "__pos__": "positive",
+    "__and__": "__and__",
+    "__or__": "__or__",
+    "__xor__": "__xor__",
+    "__iand__": "__iand__",
+    "__ior__": "__ior__",
+    "__ixor__": "__ixor__",
+    "__lshift__": "__lshift__",
+    "__rshift__": "__rshift__",
+    "__ilshift__": "__ilshift__",
+    "__irshift__": "__irshift__",
 }
-_NOT_METHODS = {"size", "stride", "numel", "dim", "real", "imag", "is_contiguous", "data", "grad", "requires_grad", "T", "mT", "H",
-                "mH", "is_floating_point", "is_complex", "is_signed", "storage_offset", "type", "is_inference"}
+_NOT_METHODS = {
+    "size",
+    "stride",
+    "numel",
+    "dim",
+    "real",
+    "imag",
+    "is_contiguous",
+    "data",
+    "grad",
+    "requires_grad",
+    "T",
+    "mT",
+    "H",
+    "mH",
+    "is_floating_point",
+    "is_complex",
+    "is_signed",
+    "storage_offset",
+    "type",
+    "is_inference",
+}
 
 
 def install() -> None:
@@ -89,8 +140,11 @@ class NamespaceModule:
         self.namespace, self.prefix = namespace, prefix
 
     def names(self) -> list[str]:
-        return [n.removeprefix(self.prefix) for n, overloads in table.OVERLOADS.items()
-                if any(o.namespace == self.namespace for o in overloads)]
+        return [
+            n.removeprefix(self.prefix)
+            for n, overloads in table.OVERLOADS.items()
+            if any(o.namespace == self.namespace for o in overloads)
+        ]
 
     def function(self, name: str) -> Any:
         for candidate in (self.prefix + name, name):

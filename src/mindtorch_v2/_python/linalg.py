@@ -1,5 +1,8 @@
-"""Python conventions of products and distances that no schema expresses: operands as separate arguments, one number for the
-dimensions of both tensors, modes by name. Importing this module puts them in front of the ops of the same names."""
+"""Python conventions of products and distances that no schema expresses: operands as separate arguments, one number
+for the dimensions of both tensors, modes by name. Importing this module puts them in front of the ops of the same
+names.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,7 +14,11 @@ from .._dispatch.out_form import deliver
 from .._tensor import Tensor
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_CDIST_MODES = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
+_CDIST_MODES = {
+    "use_mm_for_euclid_dist_if_necessary": None,
+    "use_mm_for_euclid_dist": 1,
+    "donot_use_mm_for_euclid_dist": 2,
+}
 
 
 def _subscript(labels: Sequence[Any]) -> str:
@@ -25,10 +32,14 @@ def _subscript(labels: Sequence[Any]) -> str:
 
 
 def einsum(*args: Any, path: Sequence[int] | None = None) -> Tensor:
-    """Sums of products of elements, by labels: `einsum("ij,jk->ik", a, b)` or `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
+    """Sums of products of elements, by labels: `einsum("ij,jk->ik", a, b)` or `einsum(a, [0, 1], b, [1, 2], [0,
+    2])`.
+    """
     if len(args) < 2:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-                         "subscripts list")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
     if isinstance(args[0], Tensor):
         equation = ",".join(_subscript(labels) for labels in args[1::2])
         if len(args) % 2 == 1:
@@ -43,7 +54,9 @@ def einsum(*args: Any, path: Sequence[int] | None = None) -> Tensor:
     return aten.overload("einsum")(equation, list(operands), path=path)
 
 
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, dims_other: Sequence[int] | None = None, out: Tensor | None = None) -> Tensor:
+def tensordot(
+    a: Tensor, b: Tensor, dims: Any = 2, dims_other: Sequence[int] | None = None, out: Tensor | None = None
+) -> Tensor:
     """Contracts the last `dims` dimensions of `a` with the first of `b`, or the dimensions in two lists."""
     if dims_other is not None:
         first, second = dims, dims_other
@@ -69,7 +82,9 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     return deliver("chain_matmul", aten.overload("chain_matmul")(list(given)), out, *given)
 
 
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | int | None = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+def cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | int | None = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
     """The p-norm distance between every row of `x1` and every row of `x2`."""
     if isinstance(compute_mode, str):
         if compute_mode not in _CDIST_MODES:

@@ -1,5 +1,6 @@
 """Python conventions of the movement ops that no schema expresses: `x.to(...)`, tensors as separate arguments, sizes or
 sections in one argument. Importing this module puts them in front of the ops of the same names."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -12,14 +13,33 @@ from .._dispatch.namespace import fronts
 from .._tensor import Tensor, contiguous_format, preserve_format
 
 _NOT_GIVEN: Any = object()
-_TYPE_METHODS = {"half": dt.float16, "float": dt.float32, "double": dt.float64, "char": dt.int8, "byte": dt.uint8,
-                 "short": dt.int16, "int": dt.int32, "long": dt.int64, "bool": dt.bool_, "cfloat": dt.complex64,
-                 "cdouble": dt.complex128, "bfloat16": dt.bfloat16, "chalf": dt.complex32}
+_TYPE_METHODS = {
+    "half": dt.float16,
+    "float": dt.float32,
+    "double": dt.float64,
+    "char": dt.int8,
+    "byte": dt.uint8,
+    "short": dt.int16,
+    "int": dt.int32,
+    "long": dt.int64,
+    "bool": dt.bool_,
+    "cfloat": dt.complex64,
+    "cdouble": dt.complex128,
+    "bfloat16": dt.bfloat16,
+    "chalf": dt.complex32,
+}
 
 
-# --- conversions ------------------------------------------------------------------------------------------------------------
-def _parse_to(args: tuple[Any, ...], device: Any = None, dtype: Any = None, non_blocking: bool = False, copy: bool = False,
-              **named: Any) -> tuple[Any, Any, bool, bool]:
+# --- conversions
+# ------------------------------------------------------------------------------------------------------------
+def _parse_to(
+    args: tuple[Any, ...],
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    **named: Any,
+) -> tuple[Any, Any, bool, bool]:
     """(device, dtype, non_blocking, copy) of `to(device, dtype)`, `to(dtype)` or `to(other)`."""
     rest = list(args)
     if "other" in named:
@@ -51,8 +71,14 @@ def to(self: Tensor, *args: Any, memory_format: Any = None, **kwargs: Any) -> Te
     device, dtype, non_blocking, copy = _parse_to(args, **kwargs)
     if device is None and dtype is not None:
         return _to_dtype(self, dtype, non_blocking, copy, memory_format)
-    return _to_layout(self, dtype=dtype, device=None if device is None else _device.resolve(device),
-                      non_blocking=non_blocking, copy=copy, memory_format=memory_format)
+    return _to_layout(
+        self,
+        dtype=dtype,
+        device=None if device is None else _device.resolve(device),
+        non_blocking=non_blocking,
+        copy=copy,
+        memory_format=memory_format,
+    )
 
 
 def _to_dtype(self: Tensor, *args: Any) -> Tensor:
@@ -70,6 +96,7 @@ def _to_layout(self: Tensor, **options: Any) -> Tensor:
 def _type_method(name: str, dtype: dt.dtype) -> Any:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
         return _to_dtype(self, dtype) if memory_format is None else _to_dtype(self, dtype, False, False, memory_format)
+
     convert.__name__, convert.__qualname__ = name, f"Tensor.{name}"
     convert.__doc__ = f"The tensor as {dtype!r}."
     return convert
@@ -93,7 +120,8 @@ def _contiguous(self: Tensor, **options: Any) -> Tensor:
     return aten.overload("contiguous")(self, **options)
 
 
-# --- one argument, several meanings -----------------------------------------------------------------------------------------
+# --- one argument, several meanings
+# -----------------------------------------------------------------------------------------
 def view(input: Tensor, *args: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """Another shape, or another type, over the same memory."""
     if not args:
@@ -106,8 +134,11 @@ def view(input: Tensor, *args: Any, size: Any = None, dtype: Any = None) -> Tens
 def _named_view(size: Any, dtype: Any) -> tuple[Any]:
     """The one argument of a view that was given by its name."""
     if size is None and dtype is None:
-        raise TypeError("view() received an invalid combination of arguments - got (), but expected one of:\n * (torch.dtype dtype)\n"
-                        " * (tuple of ints size)\n")
+        raise TypeError(
+            "view() received an invalid combination of arguments - got (), but expected one of:\n * (torch.dtype "
+            "dtype)\n"
+            " * (tuple of ints size)\n"
+        )
     return (dtype if size is None else size,)
 
 
@@ -123,10 +154,16 @@ def squeeze(input: Tensor, dim: Any = _NOT_GIVEN) -> Tensor:
         return aten.overload("squeeze.dim")(input, dim)
     if dim is _NOT_GIVEN:
         return aten.overload("squeeze")(input)
-    return aten.overload("squeeze.dims")(input, dim) if isinstance(dim, (list, tuple)) else aten.overload("squeeze.dim")(input, dim)
+    return (
+        aten.overload("squeeze.dims")(input, dim)
+        if isinstance(dim, (list, tuple))
+        else aten.overload("squeeze.dim")(input, dim)
+    )
 
 
-def split(tensor: Tensor, split_size_or_sections: Any = _NOT_GIVEN, dim: int = 0, *, split_size: Any = _NOT_GIVEN) -> Sequence[Tensor]:
+def split(
+    tensor: Tensor, split_size_or_sections: Any = _NOT_GIVEN, dim: int = 0, *, split_size: Any = _NOT_GIVEN
+) -> Sequence[Tensor]:
     """Pieces of a size, or of the sizes in a list, along `dim`."""
     sections = split_size if split_size_or_sections is _NOT_GIVEN else split_size_or_sections
     if isinstance(sections, (list, tuple)):
@@ -166,6 +203,7 @@ def _atleast(name: str) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return aten.overload(name)(tensors[0])
         return tuple(aten.overload(f"{name}.Sequence")(_as_list(tensors)))
+
     lift.__name__ = lift.__qualname__ = name
     lift.__module__ = "mindtorch_v2"
     lift.__doc__ = f"The tensors with at least {name[8]} dimensions."

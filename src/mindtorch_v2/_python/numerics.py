@@ -1,4 +1,5 @@
 """Numerical functions of `torch` that are written with operators: gradients of samples, low-rank factors, positions."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,45 +28,73 @@ def _slope(y: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
 
     def at(low: int, high: int) -> Tensor:
         return y.narrow(dim, low, high - low)
+
     if isinstance(spacing, Tensor):
         shape = [1] * y.dim()
         shape[dim] = -1
         steps = spacing.diff()
         before, after = steps[:-1].reshape(shape), steps[1:].reshape(shape)
-        inner = (at(0, n - 2) * -after / (before * (before + after)) + at(1, n - 1) * (after - before) / (before * after)
-                 + at(2, n) * before / (after * (before + after)))
-        first, second, beyond, last = steps[0], steps[1] if n > 2 else steps[0], steps[-2] if n > 2 else steps[-1], steps[-1]
+        inner = (
+            at(0, n - 2) * -after / (before * (before + after))
+            + at(1, n - 1) * (after - before) / (before * after)
+            + at(2, n) * before / (after * (before + after))
+        )
+        first, second, beyond, last = (
+            steps[0],
+            steps[1] if n > 2 else steps[0],
+            steps[-2] if n > 2 else steps[-1],
+            steps[-1],
+        )
     else:
         inner = (at(2, n) - at(0, n - 2)) / (2 * spacing)
         first = second = beyond = last = spacing
     if edge_order == 1:
         ends = (at(1, 2) - at(0, 1)) / first, (at(n - 1, n) - at(n - 2, n - 1)) / last
     else:
-        ends = (at(0, 1) * -(2 * first + second) / (first * (first + second)) + at(1, 2) * (first + second) / (first * second)
-                - at(2, 3) * first / (second * (first + second)),
-                at(n - 3, n - 2) * last / (beyond * (beyond + last)) - at(n - 2, n - 1) * (beyond + last) / (beyond * last)
-                + at(n - 1, n) * (beyond + 2 * last) / (last * (beyond + last)))
+        ends = (
+            at(0, 1) * -(2 * first + second) / (first * (first + second))
+            + at(1, 2) * (first + second) / (first * second)
+            - at(2, 3) * first / (second * (first + second)),
+            at(n - 3, n - 2) * last / (beyond * (beyond + last))
+            - at(n - 2, n - 1) * (beyond + last) / (beyond * last)
+            + at(n - 1, n) * (beyond + 2 * last) / (last * (beyond + last)),
+        )
     return public.cat([ends[0], inner, ends[1]], dim)
 
 
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """The derivatives along dimensions of a function that was sampled: one tensor, of the input's shape, for every dimension.
+    """The derivatives along dimensions of a function that was sampled: one tensor, of the input's shape, for every
+    dimension.
 
     spacing     the distance of neighbouring samples, for all or for each dimension, or the coordinates of the samples.
     edge_order  the order of the differences at the ends, 1 or 2.
     """
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
-    dims = list(range(input.dim())) if dim is None else [normalize_dim(d, input.dim()) for d in ([dim] if isinstance(dim, int) else dim)]
+    dims = (
+        list(range(input.dim()))
+        if dim is None
+        else [normalize_dim(d, input.dim()) for d in ([dim] if isinstance(dim, int) else dim)]
+    )
     if len(set(dims)) != len(dims):
-        raise RuntimeError("dim " + str(next(d for d in dims if dims.count(d) > 1)) + " appears multiple times in the list of dims")
+        raise RuntimeError(
+            "dim " + str(next(d for d in dims if dims.count(d) > 1)) + " appears multiple times in the list of dims"
+        )
     spacing = 1 if spacing is None else spacing
-    given = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * (1 if isinstance(spacing, Tensor) else len(dims))
+    given = (
+        list(spacing)
+        if isinstance(spacing, (list, tuple))
+        else [spacing] * (1 if isinstance(spacing, Tensor) else len(dims))
+    )
     if len(given) != len(dims):
-        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
-                           f"{input.dim()}', since dim argument was not given, but got a list of length {len(given)}" if dim is None else
-                           f"torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the "
-                           f"same length, but got a spacing argument of length {len(given)} and a dim argument of length {len(dims)}.")
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
+            f"{input.dim()}', since dim argument was not given, but got a list of length {len(given)}"
+            if dim is None
+            else "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to "
+            "have the "
+            f"same length, but got a spacing argument of length {len(given)} and a dim argument of length {len(dims)}."
+        )
     source = input if input.dtype.inexact else input.to(dt.get_default_dtype())
     return tuple([_slope(source, d, s, edge_order) for d, s in zip(dims, given)])
 
@@ -89,22 +118,31 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return tuple(reversed(out))
 
 
-def histogramdd(input: Tensor, bins: Any, range: Sequence[float] | None = None, weight: Tensor | None = None,
-                density: bool = False) -> Any:
+def histogramdd(
+    input: Tensor, bins: Any, range: Sequence[float] | None = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
     """How many points [..., n] fall into the boxes of a grid of n dimensions; returns (hist, bin_edges)."""
     n = input.shape[-1]
     if isinstance(bins, int):
         bins = [bins] * n
     if len(bins) != n:
-        raise RuntimeError(f"torch.histogramdd(): expected {n} sequences of bin edges for a {n}-dimensional histogram but got {len(bins)}")
+        raise RuntimeError(
+            f"torch.histogramdd(): expected {n} sequences of bin edges for a {n}-dimensional histogram but got "
+            f"{len(bins)}"
+        )
     edges = []
     flat = input.detach().reshape(-1, n)
     for i, count in enumerate(bins):
         if isinstance(count, Tensor):
             edges.append(count)
             continue
-        low, high = range[2 * i:2 * i + 2] if range is not None else \
-            (float(flat[:, i].min()), float(flat[:, i].max())) if flat.numel() else (0.0, 1.0)
+        low, high = (
+            range[2 * i : 2 * i + 2]
+            if range is not None
+            else (float(flat[:, i].min()), float(flat[:, i].max()))
+            if flat.numel()
+            else (0.0, 1.0)
+        )
         if low == high:
             low, high = low - 0.5, high + 0.5
         edges.append(public.linspace(low, high, count + 1, dtype=input.dtype, device=input.device))
@@ -141,7 +179,9 @@ def _product_adjoint(A: Any, M: Any, X: Tensor) -> Tensor:
     return public.matmul(A.mH, X) if M is None else public.matmul(A.mH, X) - public.matmul(M.mH, X)
 
 
-def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """(U, S, V) with U diag(S) V^H near A - M, of rank q."""
     q = 6 if q is None else q
     m, n = A.shape[-2:]
@@ -168,5 +208,3 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     if not center:
         return svd_lowrank(A, q, niter=niter)
     return svd_lowrank(A - A.mean(dim=(-2,), keepdim=True), q, niter=niter)
-
-

@@ -1,4 +1,5 @@
 """The functions that seed, save and restore the default generator."""
+
 from __future__ import annotations
 
 import contextlib
@@ -39,8 +40,13 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextlib.contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices",
-             device_type: str = "cpu") -> Iterator[None]:
+def fork_rng(
+    devices: Any = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cpu",
+) -> Iterator[None]:
     """Restores the default generator when the block ends, whatever was drawn in it."""
     if not enabled:
         yield

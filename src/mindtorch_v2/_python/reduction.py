@@ -1,5 +1,7 @@
-"""Python conventions of reductions and indexing that no schema expresses: norms by name, which outputs of unique a caller
-sees, `nonzero(as_tuple=True)`. Importing this module puts them in front of the ops of the same names."""
+"""Python conventions of reductions and indexing that no schema expresses: norms by name, which outputs of unique a
+caller sees, `nonzero(as_tuple=True)`. Importing this module puts them in front of the ops of the same names.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,9 +13,17 @@ from .._dispatch.out_form import deliver
 from .._tensor import Tensor
 
 
-def norm(input: Tensor, p: Any = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False, out: Tensor | None = None,
-         dtype: Any = None) -> Tensor:
-    """The p-norm of all elements, or along `dim`; "fro" is the 2-norm of the elements, "nuc" the nuclear norm of matrices."""
+def norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    out: Tensor | None = None,
+    dtype: Any = None,
+) -> Tensor:
+    """The p-norm of all elements, or along `dim`; "fro" is the 2-norm of the elements, "nuc" the nuclear norm of
+    matrices.
+    """
     dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if p == "nuc":
         result = aten.linalg_matrix_norm(input, p, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
@@ -33,10 +43,16 @@ def _requested_results(found: Sequence[Tensor], return_inverse: bool, return_cou
     return (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
 
 
-def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
-           dim: int | None = None) -> Any:
-    """The distinct values in order, or the distinct slices along `dim`; on request where each element went, and how often
-    each value occurs."""
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct values in order, or the distinct slices along `dim`; on request where each element went, and how
+    often each value occurs.
+    """
     if dim is None:
         found = aten._unique2(input, sorted, return_inverse, return_counts)
     else:
@@ -44,7 +60,9 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     return _requested_results(found, return_inverse, return_counts)
 
 
-def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
     """The values without immediate repetitions."""
     found = aten.overload("unique_consecutive")(input, return_inverse, return_counts, dim)
     return _requested_results(found, return_inverse, return_counts)

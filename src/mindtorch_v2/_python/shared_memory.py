@@ -1,4 +1,5 @@
 """Memory that several processes see: an anonymous file, mapped in each of them."""
+
 from __future__ import annotations
 
 import mmap
@@ -55,7 +56,10 @@ def block_of(array: np.ndarray) -> SharedBlock | None:
 
 
 def share(t: Tensor) -> SharedBlock:
-    """Moves the tensor into shared memory, if it is not there. Other tensors over the old memory stay where they are."""
+    """Moves the tensor into shared memory, if it is not there.
+
+    Other tensors over the old memory stay where they are.
+    """
     if not t.is_cpu:
         raise RuntimeError(f"only tensors in host memory can be shared between processes, got one on {t.device}")
     array = t._array
@@ -64,7 +68,7 @@ def share(t: Tensor) -> SharedBlock:
         return found
     root = root_array(array)
     made = new_block(root.nbytes)
-    copy = np.frombuffer(made, np.uint8)[:root.nbytes].view(root.dtype)
+    copy = np.frombuffer(made, np.uint8)[: root.nbytes].view(root.dtype)
     if root.size:
         copy[...] = root.reshape(-1, order="A") if root.flags.forc else root.ravel()
     t.data = _over(made, array.__array_interface__["data"][0] - root.__array_interface__["data"][0], array, t.dtype)

@@ -1,4 +1,5 @@
 """Methods of dense tensors that lead to sparse ones. What they need is imported when first called."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -8,11 +9,18 @@ from .._tensor import Tensor, sparse_csc, sparse_csr
 
 def _functions() -> Any:
     from .._backends.sparse import functions
+
     return functions
 
 
-def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None,
-              dense_dim: int | None = None) -> Tensor:
+def to_sparse(
+    self: Tensor,
+    sparse_dim: int | None = None,
+    *,
+    layout: Any = None,
+    blocksize: Any = None,
+    dense_dim: int | None = None,
+) -> Tensor:
     """The elements that are not zero, in coordinates or in the given sparse layout."""
     return _functions().to_sparse(self, sparse_dim, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
 
@@ -46,7 +54,7 @@ def install() -> None:
     for function in (to_sparse, to_sparse_coo, to_sparse_csr, to_sparse_csc, to_dense, sparse_mask):
         setattr(Tensor, function.__name__, function)
     if "is_sparse_csr" not in Tensor.__dict__:
-        Tensor.is_sparse_csr = False     # type: ignore[attr-defined]
+        Tensor.is_sparse_csr = False  # type: ignore[attr-defined]
 
 
 install()

@@ -1,5 +1,7 @@
-"""`torch.stft` as programs call it: the signal is padded so that frames are centered. Importing this module puts it in front of
-the op of that name."""
+"""`torch.stft` as programs call it: the signal is padded so that frames are centered. Importing this module puts it
+in front of the op of that name.
+"""
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,12 +11,23 @@ from .._dispatch.namespace import fronts
 from .._tensor import Tensor
 
 
-def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
-         center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
-         return_complex: bool | None = None, align_to_window: bool | None = None) -> Tensor:
+def stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
     """The short-time Fourier transform of signals [time] or [batch, time]: [batch, frequency, frame].
 
-    With `center`, frame t is centered at `t * hop_length`, for which the signal is padded on both sides by `n_fft // 2` points.
+    With `center`, frame t is centered at `t * hop_length`, for which the signal is padded on both sides by `n_fft //
+    2` points.
     """
     if center:
         if align_to_window:
@@ -23,7 +36,9 @@ def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: i
         sides = n_fft // 2
         padded = aten.pad(aten.view(input, [1] * lead + list(input.shape)), [sides, sides], pad_mode)
         input = aten.view(padded, list(padded.shape[lead:]))
-    return aten.overload("stft")(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
+    return aten.overload("stft")(
+        input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window
+    )
 
 
 FUNCTIONS: dict[str, Any] = {"stft": stft}

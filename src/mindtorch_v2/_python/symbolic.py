@@ -1,4 +1,8 @@
-"""Numbers that a compiler knows only by name. There are none here: functions work on Python's numbers, classes have no instances."""
+"""Numbers that a compiler knows only by name.
+
+There are none here: functions work on Python's numbers, classes have no instances.
+"""
+
 from __future__ import annotations
 
 import builtins
@@ -9,7 +13,9 @@ from typing import Any, NoReturn
 
 class _Symbolic:
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(f"{cls.__name__} stands for a number that a compiler knows only by name; programs run eagerly here")
+        raise RuntimeError(
+            f"{cls.__name__} stands for a number that a compiler knows only by name; programs run eagerly here"
+        )
 
 
 class SymInt(_Symbolic):

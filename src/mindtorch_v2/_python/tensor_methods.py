@@ -1,4 +1,5 @@
 """The parts of Tensor that stand above the dispatcher: autograd, conversion, Python protocols."""
+
 from __future__ import annotations
 
 import copy
@@ -24,10 +25,14 @@ from . import dlpack, sparse_methods  # noqa: F401 - which puts methods onto Ten
 from .constructors import TypedConstructor, make_legacy
 from .creation import from_numpy
 
-_NON_LEAF_GRAD = ("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
-                  "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
-                  ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-                  "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.")
+_NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated "
+    "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
+    ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the "
+    "leaf "
+    "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
+)
 
 
 def method(function: Any) -> Any:
@@ -42,7 +47,8 @@ def getter(function: Any) -> Any:
     return function
 
 
-# --- autograd -----------------------------------------------------------------------------------------------------------
+# --- autograd
+# -----------------------------------------------------------------------------------------------------------
 def _get_requires_grad(self: Tensor) -> bool:
     """Whether gradients are computed for this tensor; may be set on leaves."""
     return bool(self._keys & GRAD)
@@ -52,8 +58,10 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
     if value and not self.dtype.inexact:
         raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
     if not value and self._edge is not None:
-        raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                           "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+        raise RuntimeError(
+            "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+            "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+        )
     self._keys = self._keys | GRAD if value else self._keys & ~GRAD
 
 
@@ -110,12 +118,16 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
     if value._array.shape != self._array.shape:
-        raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. "
-                           "Please ensure that the gradient and the tensor are the same size")
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. "
+            "Please ensure that the gradient and the tensor are the same size"
+        )
     if value.dtype is not self.dtype:
-        raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype.cpp_name}' to a tensor with grad_dtype "
-                           f"'{type_word(self.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-                           "dtype).")
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{value.dtype.cpp_name}' to a tensor with grad_dtype "
+            f"'{type_word(self.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            "dtype)."
+        )
     self._grad = value
 
 
@@ -126,26 +138,41 @@ def _del_grad(self: Tensor) -> None:
 Tensor.grad = property(_get_grad, _set_grad, _del_grad)  # type: ignore[assignment, method-assign]
 
 
-_SEEDS = {d: np.ones((), d.np) for d in (dt.float16, dt.float32, dt.float64)}       # the others are rarer
+_SEEDS = {d: np.ones((), d.np) for d in (dt.float16, dt.float32, dt.float64)}  # the others are rarer
 for _one in _SEEDS.values():
     _one.flags.writeable = False  # shared by all passes; what would be written in place is copied first
 
 
 def _seed(t: Tensor) -> Tensor:
     """The gradient of a single number with respect to itself."""
-    return wrap(_SEEDS[t.dtype] if t._array.ndim == 0 and t.dtype in _SEEDS else np.ones(t._array.shape, t._array.dtype), t.dtype)
+    return wrap(
+        _SEEDS[t.dtype] if t._array.ndim == 0 and t.dtype in _SEEDS else np.ones(t._array.shape, t._array.dtype),
+        t.dtype,
+    )
 
 
 @method
-def backward(self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-             inputs: Any = None) -> None:
+def backward(
+    self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+) -> None:
     """Computes the gradients of the leaves that this tensor depends on, and adds them to their `grad`."""
-    if gradient is None and inputs is None and self._keys & (CPU | GRAD) == CPU | GRAD and self._array.size == 1 \
-            and self.dtype.is_floating_point and not modes.SPACE["_mode"] & SPECIAL:
-        run_backward((self,), [_seed(self) if _observer.active is None else public.ones_like(self)],
-                     create_graph if retain_graph is None else retain_graph, create_graph)
+    if (
+        gradient is None
+        and inputs is None
+        and self._keys & (CPU | GRAD) == CPU | GRAD
+        and self._array.size == 1
+        and self.dtype.is_floating_point
+        and not modes.SPACE["_mode"] & SPECIAL
+    ):
+        run_backward(
+            (self,),
+            [_seed(self) if _observer.active is None else public.ones_like(self)],
+            create_graph if retain_graph is None else retain_graph,
+            create_graph,
+        )
         return
     from ..autograd import backward as run
+
     run((self,), gradient, retain_graph, create_graph, inputs=inputs)
 
 
@@ -218,7 +245,8 @@ def _is_view(self: Tensor) -> bool:
     return self._base is not None
 
 
-# --- conversion ---------------------------------------------------------------------------------------------------------
+# --- conversion
+# ---------------------------------------------------------------------------------------------------------
 def _host_array(self: Tensor) -> np.ndarray:
     if self._keys & META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
@@ -233,8 +261,11 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     if self._keys & GRAD and modes.state.grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if not self._keys & CPU:
-        raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
-                        "first.")
+        raise TypeError(
+            f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+            "memory "
+            "first."
+        )
     return _as_numpy(self)
 
 
@@ -347,6 +378,7 @@ def __reversed__(self: Tensor) -> Tensor:
 @method
 def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
     from .tensor_str import tensor_repr
+
     return tensor_repr(self)
 
 
@@ -371,9 +403,12 @@ def _copied_array(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
 @method
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if self._edge is not None:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
-                           "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-                           "https://github.com/pytorch/pytorch/pull/103001")
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+            " If "
+            "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
     if id(self) in memo:
         return memo[id(self)]
     out = _new(type(self))
@@ -388,8 +423,21 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     return out
 
 
-_FIELDS = {"_array", "_keys", "dtype", "_edge", "_storage", "_base", "_view_version", "_grad", "_hooks", "_post_hooks", "_retain",
-           "_device", "_view_kind"}
+_FIELDS = {
+    "_array",
+    "_keys",
+    "dtype",
+    "_edge",
+    "_storage",
+    "_base",
+    "_view_version",
+    "_grad",
+    "_hooks",
+    "_post_hooks",
+    "_retain",
+    "_device",
+    "_view_kind",
+}
 
 
 def _rebuild_as(cls: type, attributes: dict[str, Any], *args: Any) -> Tensor:
@@ -414,7 +462,8 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
     return _rebuild_as, (type(self), {k: v for k, v in self.__dict__.items() if k not in _FIELDS}, *parts)
 
 
-# --- places and storages ------------------------------------------------------------------------------------------------
+# --- places and storages
+# ------------------------------------------------------------------------------------------------
 @method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """A copy in host memory that an accelerator can reach directly; the tensor itself if it lies there already."""
@@ -430,7 +479,10 @@ def _pinned(t: Tensor, name: str | None = None) -> Tensor:
     for backend in _accelerators.available():
         if name in (None, backend.name) and (array := backend.pinned_like(t._array)) is not None:
             return taken(wrap(array, t.dtype))
-    raise RuntimeError(f"no accelerator that is available here ({', '.join(b.name for b in _accelerators.available())}) has pinned memory")
+    raise RuntimeError(
+        f"no accelerator that is available here ({', '.join(b.name for b in _accelerators.available())}) has pinned "
+        "memory"
+    )
 
 
 def pinned_result(made: Tensor) -> Tensor:
@@ -440,8 +492,11 @@ def pinned_result(made: Tensor) -> Tensor:
     if not made._keys & CPU:
         raise RuntimeError("Only dense CPU tensors can be pinned")
     if not _accelerators.available():
-        raise RuntimeError("pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this "
-                           "system.")
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available "
+            "on this "
+            "system."
+        )
     return _pinned(made)
 
 
@@ -468,6 +523,7 @@ def record_stream(self: Tensor, stream: Any) -> None:
 def is_shared(self: Tensor) -> bool:
     """Whether the tensor lies in memory that other processes can see."""
     from .shared_memory import block_of
+
     return block_of(self._array) is not None
 
 
@@ -475,6 +531,7 @@ def is_shared(self: Tensor) -> bool:
 def share_memory_(self: Tensor) -> Tensor:
     """Moves the tensor into memory that other processes can see. Views that were made before stay where they are."""
     from .shared_memory import share
+
     if self.is_cpu:
         share(self)
     return self
@@ -547,7 +604,10 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 def storage(self: Tensor) -> Any:
     """The same, as elements of the tensor's type."""
     from importlib import import_module
-    return import_module(f"{__name__.partition('.')[0]}.storage").TypedStorage(wrap_storage=UntypedStorage(self), dtype=self.dtype)
+
+    return import_module(f"{__name__.partition('.')[0]}.storage").TypedStorage(
+        wrap_storage=UntypedStorage(self), dtype=self.dtype
+    )
 
 
 @getter

@@ -1,8 +1,9 @@
 """How tensors are shown: `repr(t)` gives the very text that PyTorch gives.
 
-A tensor is shown in one format per tensor: integers, fixed point, whole numbers with a point, or exponents. The format and the
-column width depend on all elements shown; large tensors are shown by their edges.
+A tensor is shown in one format per tensor: integers, fixed point, whole numbers with a point, or exponents. The
+format and the column width depend on all elements shown; large tensors are shown by their edges.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -31,20 +32,36 @@ class PrintOptions:
 
 
 _options = PrintOptions()
-_PROFILES = {"default": PrintOptions(), "short": PrintOptions(precision=2, edgeitems=2),
-             "full": PrintOptions(threshold=math.inf)}
+_PROFILES = {
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
+}
 
 
-def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
-                     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None) -> None:
-    """Sets digits after the point, the number of elements from which only edges are shown, how many elements an edge has, the
-    width of lines, one of the profiles "default", "short" and "full", and whether exponents are used (None: as needed)."""
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Sets digits after the point, the number of elements from which only edges are shown, how many elements an edge
+    has, the width of lines, one of the profiles "default", "short" and "full", and whether exponents are used (None:
+    as needed).
+    """
     global _options
     start = _options
     if profile is not None:
         named = _PROFILES[profile]
-        start = replace(start, precision=named.precision, threshold=named.threshold, edgeitems=named.edgeitems,
-                        linewidth=named.linewidth)
+        start = replace(
+            start,
+            precision=named.precision,
+            threshold=named.threshold,
+            edgeitems=named.edgeitems,
+            linewidth=named.linewidth,
+        )
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     _options = replace(start, sci_mode=sci_mode, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
 
@@ -66,13 +83,14 @@ def printoptions(**options: Any) -> Iterator[None]:
         _options = before
 
 
-# --- elements ---------------------------------------------------------------------------------------------------------------
+# --- elements
+# ---------------------------------------------------------------------------------------------------------------
 class _Format:
     """The common format of some real numbers: its kind and the width of a column."""
 
     def __init__(self, values: np.ndarray) -> None:
         self.width = 1
-        self.whole = True           # floating numbers without a fractional part
+        self.whole = True  # floating numbers without a fractional part
         self.exponents = False
         self.floating = values.dtype.kind == "f"
         if not self.floating:
@@ -122,7 +140,8 @@ class _ComplexFormat:
         return self.real.text(value.real) + (imag if imag[0] in "+-" else "+" + imag)
 
 
-# --- nesting ----------------------------------------------------------------------------------------------------------------
+# --- nesting
+# ----------------------------------------------------------------------------------------------------------------
 def _edges(array: np.ndarray) -> tuple[np.ndarray, list[bool]]:
     """The first and last elements along every dimension, and along which dimensions something was left out."""
     edge, cut = _options.edgeitems, []
@@ -139,7 +158,7 @@ def _row(array: np.ndarray, cut: bool, form: Any, indent: int) -> str:
     items = [form.text(v) for v in array.tolist()]
     if cut:
         items.insert(_options.edgeitems, " ..." if _options.edgeitems else "...")
-    lines = [", ".join(items[i:i + per_line]) for i in range(0, len(items), per_line)] or [""]
+    lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)] or [""]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
@@ -166,7 +185,8 @@ def _contents(array: np.ndarray, indent: int) -> str:
     return _format_nested(array, cut, form, indent)
 
 
-# --- the whole --------------------------------------------------------------------------------------------------------------
+# --- the whole
+# --------------------------------------------------------------------------------------------------------------
 def _speaks_for_itself(kind: dt.dtype) -> bool:
     """Whether the elements tell the type."""
     default = dt.get_default_dtype()

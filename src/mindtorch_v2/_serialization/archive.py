@@ -1,4 +1,5 @@
 """The zip archive of a checkpoint: `data.pkl`, one record per storage, version and byte order."""
+
 from __future__ import annotations
 
 import os
@@ -12,7 +13,8 @@ from typing import Any
 
 # What zipfile raises on damaged archives.
 _FAULTS = (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, struct.error, zlib.error, OverflowError)
-# Records are written uncompressed. One that was compressed later may grow so much on reading, so that a small file stays one.
+# Records are written uncompressed. One that was compressed later may grow so much on reading, so that a small file
+# stays one.
 _MAX_RATIO = 100
 _HARMLESS = 1 << 24
 ALIGNMENT = 64  # PyTorch maps storages from the file; they begin at multiples of this
@@ -46,13 +48,21 @@ class ArchiveReader:
         try:
             self.zip = zipfile.ZipFile(file)
         except _FAULTS as error:
-            raise RuntimeError(f"{shown} is not a PyTorch checkpoint: it is no zip archive, or it is damaged ({error}). Files of the "
-                               "format before PyTorch 1.6 are not read; load them with PyTorch and save them again.") from None
+            raise RuntimeError(
+                f"{shown} is not a PyTorch checkpoint: it is no zip archive, or it is damaged ({error}). Files of the "
+                "format before PyTorch 1.6 are not read; load them with PyTorch and save them again."
+            ) from None
         self._check_sizes()
         found = [n for n in self.zip.namelist() if n.endswith("/data.pkl")]
         if len(found) != 1:
-            raise RuntimeError(f"{shown} is not a PyTorch checkpoint: it holds no data.pkl" + (
-                "; it looks like a TorchScript archive" if any("constants.pkl" in n for n in self.zip.namelist()) else ""))
+            raise RuntimeError(
+                f"{shown} is not a PyTorch checkpoint: it holds no data.pkl"
+                + (
+                    "; it looks like a TorchScript archive"
+                    if any("constants.pkl" in n for n in self.zip.namelist())
+                    else ""
+                )
+            )
         self.folder = found[0].removesuffix("/data.pkl")
 
     def _check_sizes(self) -> None:
@@ -67,9 +77,12 @@ class ArchiveReader:
                 raise RuntimeError(f"{self.shown} is damaged: the sizes of the record {info.filename!r} differ")
             if not stored and info.file_size > max(_HARMLESS, _MAX_RATIO * info.compress_size):
                 raise RuntimeError(
-                    f"{self.shown}: the record {info.filename!r} would grow from {info.compress_size} bytes to {info.file_size}, more "
-                    f"than {_MAX_RATIO} times, and is not read. Checkpoints are written uncompressed; if this one is to be trusted, "
-                    "unpack the archive and pack it again without compression.")
+                    f"{self.shown}: the record {info.filename!r} would grow from {info.compress_size} bytes to "
+                    f"{info.file_size}, more "
+                    f"than {_MAX_RATIO} times, and is not read. Checkpoints are written uncompressed; if this one is "
+                    "to be trusted, "
+                    "unpack the archive and pack it again without compression."
+                )
 
     def has(self, name: str) -> bool:
         return f"{self.folder}/{name}" in self.zip.NameToInfo

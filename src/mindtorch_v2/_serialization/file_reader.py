@@ -1,4 +1,5 @@
 """The files inside a checkpoint, by name."""
+
 from __future__ import annotations
 
 import zipfile

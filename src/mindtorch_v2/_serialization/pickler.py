@@ -1,4 +1,5 @@
 """Writing: a pickle in which tensors, types and modules bear PyTorch's names."""
+
 from __future__ import annotations
 
 import io
@@ -18,7 +19,7 @@ from .._tensor import Parameter, Tensor, wrap
 from .names import STORAGE_NAMES, Name, foreign_module
 
 _REBUILD_TENSOR = Name("torch._utils", "_rebuild_tensor_v2")
-_REBUILD_TENSOR_OF_TYPE = Name("torch._utils", "_rebuild_tensor_v3")       # for types that have no storage class
+_REBUILD_TENSOR_OF_TYPE = Name("torch._utils", "_rebuild_tensor_v3")  # for types that have no storage class
 _REBUILD_PARAMETER = Name("torch._utils", "_rebuild_parameter")
 
 
@@ -33,7 +34,7 @@ class CheckpointPickler(_PythonPickler):
         self.storages: dict[str, np.ndarray] = {}
         self._keys: dict[int, str] = {}
         self._tensors_alive: list[Any] = []
-        self._copies: dict[int, np.ndarray] = {}      # of device memory, by the identity of its owner
+        self._copies: dict[int, np.ndarray] = {}  # of device memory, by the identity of its owner
 
     # --- names --------------------------------------------------------------------------------------------------------
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:
@@ -87,7 +88,7 @@ class CheckpointPickler(_PythonPickler):
             self._tensors_alive.append(data)
             return _REBUILD_PARAMETER, (data, t.requires_grad, OrderedDict())
         if not t._keys & (CPU | ACCELERATORS):
-            t = t.cpu()      # says why that cannot be
+            t = t.cpu()  # says why that cannot be
         root, offset = self._on_host(t) if t._keys & ACCELERATORS else (root_array(t._array), t.storage_offset())
         stored = t.dtype in STORAGE_NAMES
         storage = _StorageRef(root, t.dtype if stored else dt.uint8, str(t.device), stored)
@@ -95,7 +96,9 @@ class CheckpointPickler(_PythonPickler):
         return (_REBUILD_TENSOR, described) if stored else (_REBUILD_TENSOR_OF_TYPE, (*described, t.dtype))
 
     def _on_host(self, t: Tensor) -> tuple[np.ndarray, int]:
-        """A copy of all the device memory that a tensor shares with others, made once, and where in it the tensor begins."""
+        """A copy of all the device memory that a tensor shares with others, made once, and where in it the tensor
+        begins.
+        """
         backend = _accelerators.of_keys(t._keys)
         assert backend is not None
         memory = backend.memory_of(t._array)
@@ -104,7 +107,9 @@ class CheckpointPickler(_PythonPickler):
         if id(memory) not in self._copies:
             whole = wrap(np.ndarray((memory.nbytes,), np.uint8, memory), dt.uint8, t._keys & DEVICES, t.device)
             self._copies[id(memory)] = whole.cpu()._array
-        return self._copies[id(memory)], (t.data_ptr() - np.ndarray((1,), np.uint8, memory).ctypes.data) // t.element_size()
+        return self._copies[id(memory)], (
+            t.data_ptr() - np.ndarray((1,), np.uint8, memory).ctypes.data
+        ) // t.element_size()
 
     def _alive(self, array: np.ndarray) -> np.ndarray:
         self._tensors_alive.append(array)
@@ -124,8 +129,9 @@ class CheckpointPickler(_PythonPickler):
 
 
 class _StorageRef:
-    """A storage as a tensor refers to it: the array that owns the memory on the host, a type (uint8 where it is written as bare bytes,
-    not `is_typed`), and the device it belongs to."""
+    """A storage as a tensor refers to it: the array that owns the memory on the host, a type (uint8 where it is
+    written as bare bytes, not `is_typed`), and the device it belongs to.
+    """
 
     def __init__(self, root: np.ndarray, dtype: dt.dtype, location: str, is_typed: bool = True) -> None:
         self.root, self.dtype, self.location, self.is_typed = root, dtype, location, is_typed

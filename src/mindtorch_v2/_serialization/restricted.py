@@ -1,8 +1,10 @@
 """A pickle reader that builds plain values and calls only what it was told is safe.
 
-Python's own reader in C is not used for files that are not trusted: it calls whatever a name leads to, sets attributes of any
-object, and allocates what a file merely announces (a memo of four thousand million places, a bytearray of any length).
+Python's own reader in C is not used for files that are not trusted: it calls whatever a name leads to, sets
+attributes of any object, and allocates what a file merely announces (a memo of four thousand million places, a
+bytearray of any length).
 """
+
 from __future__ import annotations
 
 import io
@@ -15,7 +17,8 @@ from typing import Any, NoReturn
 _PythonUnpickler: Any = pickle._Unpickler  # type: ignore[attr-defined]  # the one whose steps can be overridden
 _SETS = (set, frozenset)
 _MAPPINGS = (OrderedDict, Counter, defaultdict)
-_MAX_KEY_PARTS = 10_000       # a key is hashed as a whole, part by part and without end if parts are shared often enough
+# a key is hashed as a whole, part by part and without end if parts are shared often enough
+_MAX_KEY_PARTS = 10_000
 _MAX_KEY_DEPTH = 100
 
 
@@ -63,13 +66,14 @@ def _check_keys(function: Any, args: Iterable[Any]) -> None:
 
 
 class RestrictedMachine(_PythonUnpickler):
-    """Reads the opcodes of all protocols. `find_class` says which names there are; only what it gave is called, and only on
-    objects of those classes (`builds`) a state is set."""
+    """Reads the opcodes of all protocols. `find_class` says which names there are; only what it gave is called, and
+    only on objects of those classes (`builds`) a state is set.
+    """
 
     def __init__(self, data: bytes, builds: Callable[[Any], bool]) -> None:
         super().__init__(io.BytesIO(data), encoding="utf-8")
         self._builds = builds
-        self._given: dict[int, Any] = {}       # what `find_class` gave, by identity
+        self._given: dict[int, Any] = {}  # what `find_class` gave, by identity
 
     def named(self, value: Any) -> Any:
         """To be called on what `find_class` returns."""
@@ -125,8 +129,10 @@ class RestrictedMachine(_PythonUnpickler):
         elif self._builds(type(made)):
             super().load_build()
         else:
-            refuse("Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, "
-                   f"but got {type(made)}")
+            refuse(
+                "Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, "
+                f"but got {type(made)}"
+            )
 
     def load_setitem(self) -> None:
         check_key(self.stack[-2])
@@ -169,16 +175,40 @@ class RestrictedMachine(_PythonUnpickler):
 
     def load_bytearray8(self) -> None:
         size = int.from_bytes(self.read(8), "little")
-        self.append(bytearray(self.read(size)))      # the reader has no more than the file
+        self.append(bytearray(self.read(size)))  # the reader has no more than the file
 
     def _unknown(self) -> None:
         refuse("Unsupported operand: old-style instances, extension codes and buffers outside the file are not read")
 
     dispatch = dict(_PythonUnpickler.dispatch)
-    dispatch.update({
-        pickle.REDUCE[0]: load_reduce, pickle.NEWOBJ[0]: load_newobj, pickle.NEWOBJ_EX[0]: load_newobj_ex, pickle.BUILD[0]: load_build,
-        pickle.SETITEM[0]: load_setitem, pickle.SETITEMS[0]: load_setitems, pickle.DICT[0]: load_dict, pickle.ADDITEMS[0]: load_additems,
-        pickle.FROZENSET[0]: load_frozenset, pickle.APPEND[0]: load_append, pickle.APPENDS[0]: load_appends,
-        pickle.BYTEARRAY8[0]: load_bytearray8,
-        **dict.fromkeys((code[0] for code in (pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.NEXT_BUFFER,
-                                              pickle.READONLY_BUFFER)), _unknown)})
+    dispatch.update(
+        {
+            pickle.REDUCE[0]: load_reduce,
+            pickle.NEWOBJ[0]: load_newobj,
+            pickle.NEWOBJ_EX[0]: load_newobj_ex,
+            pickle.BUILD[0]: load_build,
+            pickle.SETITEM[0]: load_setitem,
+            pickle.SETITEMS[0]: load_setitems,
+            pickle.DICT[0]: load_dict,
+            pickle.ADDITEMS[0]: load_additems,
+            pickle.FROZENSET[0]: load_frozenset,
+            pickle.APPEND[0]: load_append,
+            pickle.APPENDS[0]: load_appends,
+            pickle.BYTEARRAY8[0]: load_bytearray8,
+            **dict.fromkeys(
+                (
+                    code[0]
+                    for code in (
+                        pickle.INST,
+                        pickle.OBJ,
+                        pickle.EXT1,
+                        pickle.EXT2,
+                        pickle.EXT4,
+                        pickle.NEXT_BUFFER,
+                        pickle.READONLY_BUFFER,
+                    )
+                ),
+                _unknown,
+            ),
+        }
+    )

@@ -1,4 +1,5 @@
 """Reading: an unpickler that knows only what a checkpoint of tensors needs. Nothing else is imported or called."""
+
 from __future__ import annotations
 
 import io
@@ -19,8 +20,8 @@ from .archive import ArchiveReader
 from .names import FOREIGN_TYPES, STORAGE_DTYPES, StorageType, foreign_module, own_module
 from .restricted import RestrictedMachine, bytes_like, shown
 
-_MAX_DIMENSIONS = 64      # of numpy
-_WIDEST = 16              # bytes of the widest type: a storage that is seen in several types may have so many left over
+_MAX_DIMENSIONS = 64  # of numpy
+_WIDEST = 16  # bytes of the widest type: a storage that is seen in several types may have so many left over
 user_safe_globals: dict[str, Any] = {}
 
 
@@ -30,10 +31,13 @@ def _encode_latin1(text: str, encoding: str = "latin1") -> bytes:
 
 
 class LoadedStorage:
-    """The bytes of a storage, in the type that its reference names. `on_device` holds copies on devices, one per storage and
-    device, so that tensors which shared memory share it again."""
+    """The bytes of a storage, in the type that its reference names. `on_device` holds copies on devices, one per
+    storage and device, so that tensors which shared memory share it again.
+    """
 
-    def __init__(self, array: np.ndarray, dtype: dt.dtype, location: Any, key: str, on_device: dict[Any, Tensor]) -> None:
+    def __init__(
+        self, array: np.ndarray, dtype: dt.dtype, location: Any, key: str, on_device: dict[Any, Tensor]
+    ) -> None:
         self.array, self.dtype, self.location = array, dtype, location
         self._key, self._on_device = key, on_device
 
@@ -46,8 +50,15 @@ class LoadedStorage:
         return found
 
 
-def rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any, requires_grad: Any = False, backward_hooks: Any = None,
-                   metadata: Any = None) -> Tensor:
+def rebuild_tensor(
+    storage: Any,
+    storage_offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any = False,
+    backward_hooks: Any = None,
+    metadata: Any = None,
+) -> Tensor:
     """A tensor over a loaded storage; RuntimeError if its shape reaches outside it."""
     if not isinstance(storage, LoadedStorage):
         raise pickle.UnpicklingError("a tensor refers to something that is no storage")
@@ -55,17 +66,23 @@ def rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any, re
         raise pickle.UnpicklingError(f"a tensor has the impossible geometry size={shown(size)}, stride={shown(stride)}")
     numbers = (storage_offset, *size, *stride)
     if len(size) != len(stride) or not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers):
-        raise pickle.UnpicklingError(f"a tensor has the impossible geometry size={shown(size)}, stride={shown(stride)}, "
-                                     f"offset={shown(storage_offset)}")
+        raise pickle.UnpicklingError(
+            f"a tensor has the impossible geometry size={shown(size)}, stride={shown(stride)}, "
+            f"offset={shown(storage_offset)}"
+        )
     flat = storage.array
     last = storage_offset + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else storage_offset - 1
     if last >= flat.size:
-        raise pickle.UnpicklingError(f"a tensor of size {list(size)} needs element {last} of a storage with {flat.size}")
+        raise pickle.UnpicklingError(
+            f"a tensor of size {list(size)} needs element {last} of a storage with {flat.size}"
+        )
     item = flat.itemsize
     if 0 in size:
         array = np.empty(size, flat.dtype)
     else:
-        array = np.ndarray(tuple(size), flat.dtype, flat.view(np.uint8).data, storage_offset * item, tuple(s * item for s in stride))
+        array = np.ndarray(
+            tuple(size), flat.dtype, flat.view(np.uint8).data, storage_offset * item, tuple(s * item for s in stride)
+        )
     made = taken(wrap(array, storage.dtype))
     if isinstance(storage.location, _device.device) and storage.location.type != "cpu":
         made = _on_device(storage, storage_offset * item, size, tuple(s * item for s in stride), made)
@@ -81,10 +98,22 @@ def _on_device(storage: LoadedStorage, offset: int, size: Any, strides: Any, hos
     return wrap(array, storage.dtype, whole._keys & DEVICES, whole.device)
 
 
-def rebuild_tensor_of_type(storage: Any, storage_offset: Any, size: Any, stride: Any, requires_grad: Any, backward_hooks: Any,
-                           dtype: Any, metadata: Any = None) -> Tensor:
+def rebuild_tensor_of_type(
+    storage: Any,
+    storage_offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any,
+    backward_hooks: Any,
+    dtype: Any,
+    metadata: Any = None,
+) -> Tensor:
     """A tensor over the bytes of a loaded storage: PyTorch writes types so that have no storage class of their own."""
-    if not isinstance(storage, LoadedStorage) or not isinstance(dtype, dt.dtype) or storage.array.nbytes % dtype.itemsize:
+    if (
+        not isinstance(storage, LoadedStorage)
+        or not isinstance(dtype, dt.dtype)
+        or storage.array.nbytes % dtype.itemsize
+    ):
         raise pickle.UnpicklingError("a tensor refers to something that is no storage of its type")
     typed = LoadedStorage(storage.array.view(dtype.np), dtype, storage.location, storage._key, storage._on_device)
     return rebuild_tensor(typed, storage_offset, size, stride, requires_grad)
@@ -98,15 +127,30 @@ def rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any = None)
 
 def _allowed() -> dict[str, Any]:
     known: dict[str, Any] = {
-        "collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "collections.defaultdict": defaultdict,
-        "builtins.set": set, "builtins.frozenset": frozenset, "builtins.complex": complex, "builtins.bytearray": bytes_like,
-        "builtins.slice": slice, "_codecs.encode": _encode_latin1,
-        "torch._utils._rebuild_tensor_v2": rebuild_tensor, "torch._utils._rebuild_tensor_v3": rebuild_tensor_of_type,
+        "collections.OrderedDict": OrderedDict,
+        "collections.Counter": Counter,
+        "collections.defaultdict": defaultdict,
+        "builtins.set": set,
+        "builtins.frozenset": frozenset,
+        "builtins.complex": complex,
+        "builtins.bytearray": bytes_like,
+        "builtins.slice": slice,
+        "_codecs.encode": _encode_latin1,
+        "torch._utils._rebuild_tensor_v2": rebuild_tensor,
+        "torch._utils._rebuild_tensor_v3": rebuild_tensor_of_type,
         "torch._utils._rebuild_parameter": rebuild_parameter,
-        "torch.Size": Size, "torch.device": _device.device, "torch.serialization._get_layout": lambda name: None,
+        "torch.Size": Size,
+        "torch.device": _device.device,
+        "torch.serialization._get_layout": lambda name: None,
         "torch.nn.parameter.Parameter": Parameter,
     }
-    known.update({name.replace("builtins", "__builtin__"): value for name, value in known.items() if name.startswith("builtins.")})
+    known.update(
+        {
+            name.replace("builtins", "__builtin__"): value
+            for name, value in known.items()
+            if name.startswith("builtins.")
+        }
+    )
     known.update({f"torch.{d.name}": d for d in dt.ALL})
     known.update({f"torch.{name}": StorageType(name) for name in STORAGE_DTYPES})
     known["torch.storage.UntypedStorage"] = known["torch.UntypedStorage"]
@@ -119,9 +163,12 @@ ALLOWED = _allowed()
 def foreign_type(name: str, file: str, place: str) -> NotImplementedError:
     """The error for one of PyTorch's types that do not exist here; `place` is where in the checkpoint it was met."""
     return NotImplementedError(
-        f"{file}: {shown(place) if place else 'a value'} has the type torch.{FOREIGN_TYPES[name]}, which does not exist here (those that "
-        f"do: {', '.join(sorted(d.name for d in dt.ALL))}). Convert the checkpoint with PyTorch first, for instance its tensors by "
-        ".dequantize() or .to(torch.float32).")
+        f"{file}: {shown(place) if place else 'a value'} has the type torch.{FOREIGN_TYPES[name]}, which does not "
+        "exist here (those that "
+        f"do: {', '.join(sorted(d.name for d in dt.ALL))}). Convert the checkpoint with PyTorch first, for instance "
+        "its tensors by "
+        ".dequantize() or .to(torch.float32)."
+    )
 
 
 class _Storages:
@@ -130,11 +177,16 @@ class _Storages:
     def __init__(self, archive: ArchiveReader, place: Any) -> None:
         self._archive, self._place = archive, place
         self._storages: dict[str, np.ndarray] = {}
-        self._places: dict[str, Any] = {}     # key -> the device of the storage
+        self._places: dict[str, Any] = {}  # key -> the device of the storage
         self._on_device: dict[Any, Tensor] = {}
 
     def load(self, saved_id: Any) -> LoadedStorage:
-        if not isinstance(saved_id, tuple) or len(saved_id) != 5 or saved_id[0] != "storage" or not isinstance(saved_id[1], StorageType):
+        if (
+            not isinstance(saved_id, tuple)
+            or len(saved_id) != 5
+            or saved_id[0] != "storage"
+            or not isinstance(saved_id[1], StorageType)
+        ):
             raise pickle.UnpicklingError(f"unknown reference {shown(saved_id)} in the checkpoint")
         _, kind, key, location, numel = saved_id
         if not isinstance(key, str) or not isinstance(numel, int) or numel < 0:
@@ -144,14 +196,20 @@ class _Storages:
         raw = self._storages.get(key)
         size = self._archive.size(f"data/{key}") if raw is None else raw.size
         if not needed <= size < needed + (_WIDEST if raw is None else size + 1):
-            raise RuntimeError(f"{self._archive.shown} is damaged: storage {shown(key)} holds {size} bytes, {needed} are needed")
+            raise RuntimeError(
+                f"{self._archive.shown} is damaged: storage {shown(key)} holds {size} bytes, {needed} are needed"
+            )
         if raw is None:
             raw = np.frombuffer(bytearray(self._archive.read(f"data/{key}")), np.uint8)
             self._places[key], raw = self._place(location, raw)
             self._storages[key] = raw
         array = raw[:needed].view(kind.dtype.np)
         if self._archive.byteorder == "big" and itemsize > 1:
-            array = array.byteswap() if kind.dtype in dt.OF_NUMPY else array.view(f"u{itemsize}").byteswap().view(kind.dtype.np)
+            array = (
+                array.byteswap()
+                if kind.dtype in dt.OF_NUMPY
+                else array.view(f"u{itemsize}").byteswap().view(kind.dtype.np)
+            )
         return LoadedStorage(array, kind.dtype, self._places[key], key, self._on_device)
 
 
@@ -180,10 +238,14 @@ class RestrictedUnpickler(RestrictedMachine):
             if candidate in user_safe_globals:
                 return user_safe_globals[candidate]
         raise pickle.UnpicklingError(
-            f"Weights only load failed. WeightsUnpickler error: Unsupported global: GLOBAL {full} was not an allowed global by default. "
-            f"Please use `torch.serialization.add_safe_globals([{name}])` or the `torch.serialization.safe_globals([{name}])` context "
-            "manager to allowlist this global if you trust this class/function. Loading with weights_only=False runs code from the file: "
-            "do it only if you trust its source.")
+            f"Weights only load failed. WeightsUnpickler error: Unsupported global: GLOBAL {full} was not an allowed "
+            "global by default. "
+            f"Please use `torch.serialization.add_safe_globals([{name}])` or the "
+            f"`torch.serialization.safe_globals([{name}])` context "
+            "manager to allowlist this global if you trust this class/function. Loading with weights_only=False runs "
+            "code from the file: "
+            "do it only if you trust its source."
+        )
 
 
 class FullUnpickler(pickle.Unpickler):

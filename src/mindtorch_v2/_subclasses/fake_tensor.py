@@ -1,4 +1,8 @@
-"""PyTorch's tensors without data that know their device. None are made here; `device="meta"` gives tensors without data."""
+"""PyTorch's tensors without data that know their device.
+
+None are made here; `device="meta"` gives tensors without data.
+"""
+
 from __future__ import annotations
 
 from typing import Any, NoReturn

@@ -1,4 +1,7 @@
-"""`torch.autocast`: a region in which operators of PyTorch's lists compute in a shorter type (`_dispatch/autocast.py` has the lists)."""
+"""`torch.autocast`: a region in which operators of PyTorch's lists compute in a shorter type
+(`_dispatch/autocast.py` has the lists).
+"""
+
 from __future__ import annotations
 
 import functools
@@ -34,7 +37,9 @@ class autocast(modes.Switch):
     cache_enabled  whether the cast of a weight serves all its uses until the outermost region ends
     """
 
-    def __init__(self, device_type: str, dtype: dt.dtype | None = None, enabled: bool = True, cache_enabled: bool | None = None) -> None:
+    def __init__(
+        self, device_type: str, dtype: dt.dtype | None = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
@@ -47,13 +52,21 @@ class autocast(modes.Switch):
 
     def _is_usable(self) -> bool:
         if self.device != "cpu" and self.device not in _accelerators.names():
-            why = "CUDA is not available or torch_xla is imported" if self.device == "cuda" else f"there are no {self.device} devices"
+            why = (
+                "CUDA is not available or torch_xla is imported"
+                if self.device == "cuda"
+                else f"there are no {self.device} devices"
+            )
             warnings.warn(f"{why}. Disabling autocast.", stacklevel=4)
             return False
         if self.fast_dtype not in _SUPPORTED:
             word = self.device.upper()
-            warnings.warn(f"In {word} autocast, but the target dtype is not supported. Disabling autocast.\n{word} Autocast only supports "
-                          f"dtypes of {', '.join(map(repr, _SUPPORTED))} currently.", stacklevel=4)
+            warnings.warn(
+                f"In {word} autocast, but the target dtype is not supported. Disabling autocast.\n{word} Autocast "
+                "only supports "
+                f"dtypes of {', '.join(map(repr, _SUPPORTED))} currently.",
+                stacklevel=4,
+            )
             return False
         return True
 
@@ -65,8 +78,10 @@ class autocast(modes.Switch):
     def _changes(self) -> Mapping[str, Any]:  # type: ignore[override]
         now = casting.setting()
         enabled = now.enabled | {self.device} if self._enabled else now.enabled - {self.device}
-        return {"autocast": casting.Setting(enabled, {**now.types, self.device: self.fast_dtype}, self._cache_enabled),
-                "autocast_depth": modes.state.autocast_depth + 1}
+        return {
+            "autocast": casting.Setting(enabled, {**now.types, self.device: self.fast_dtype}, self._cache_enabled),
+            "autocast_depth": modes.state.autocast_depth + 1,
+        }
 
     def __enter__(self) -> autocast:  # type: ignore[override]
         super().__enter__()
@@ -83,10 +98,12 @@ class autocast(modes.Switch):
 
 def autocast_decorator(region: autocast, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, run inside a region like the given one each time it is called."""
+
     @functools.wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Any:
         with _like(region):
             return function(*args, **kwargs)
+
     return inside
 
 
@@ -108,9 +125,12 @@ def _exit_autocast(region: autocast) -> None:
     region.__exit__(None, None, None)
 
 
-# --- custom functions ---------------------------------------------------------------------------------------------------------
+# --- custom functions
+# ---------------------------------------------------------------------------------------------------------
 def _cast(value: Any, device_type: str, dtype: dt.dtype) -> Any:
-    """Floating tensors on the device (float64 left out) in another type, wherever they stand in lists, tuples and mappings."""
+    """Floating tensors on the device (float64 left out) in another type, wherever they stand in lists, tuples and
+    mappings.
+    """
     if isinstance(value, Tensor):
         fits = value.is_floating_point() and value.device.type == device_type and value.dtype is not dt.float64
         return value.to(dtype) if fits else value
@@ -130,8 +150,10 @@ def _checked(device_type: Any) -> str:
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: dt.dtype | None = None) -> Any:
-    """Decorates `forward` of an autograd Function. With `cast_inputs`, floating inputs are cast to that type where the caller is in a
-    region, and the function runs outside of it; else it runs as its caller does. `custom_bwd` lets `backward` do the same."""
+    """Decorates `forward` of an autograd Function. With `cast_inputs`, floating inputs are cast to that type where
+    the caller is in a region, and the function runs outside of it; else it runs as its caller does. `custom_bwd`
+    lets `backward` do the same.
+    """
     where = _checked(device_type)
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
@@ -145,11 +167,14 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_
         args[0]._fwd_used_autocast = False
         with autocast(where, enabled=False):
             return fwd(*_cast(args, where, cast_inputs), **_cast(kwargs, where, cast_inputs))
+
     return forward
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Any:
-    """Decorates `backward` of an autograd Function whose `forward` has `custom_fwd`: it runs in the region that forward ran in."""
+    """Decorates `backward` of an autograd Function whose `forward` has `custom_fwd`: it runs in the region that
+    forward ran in.
+    """
     where = _checked(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
@@ -158,4 +183,5 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> An
     def backward(*args: Any, **kwargs: Any) -> Any:
         with autocast(where, enabled=args[0]._fwd_used_autocast, dtype=args[0]._dtype):
             return bwd(*args, **kwargs)
+
     return backward

@@ -1,4 +1,5 @@
 """Scaling of the loss, so that small gradients do not vanish in float16."""
+
 from __future__ import annotations
 
 import inspect
@@ -43,16 +44,24 @@ class _PerDevice:
 
 
 class GradScaler:
-    """Multiplies losses by a scale, divides gradients by it, skips steps whose gradients are not finite, and adapts the scale: after such a
-    step it is multiplied by `backoff_factor`, after `growth_interval` good steps in a row by `growth_factor`.
+    """Multiplies losses by a scale, divides gradients by it, skips steps whose gradients are not finite, and adapts
+    the scale: after such a step it is multiplied by `backoff_factor`, after `growth_interval` good steps in a row by
+    `growth_factor`.
 
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
     """
 
-    def __init__(self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
-                 growth_interval: int = 2000, enabled: bool = True) -> None:
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         self._device = device
         self._enabled = enabled and self._is_usable(device)
         if not self._enabled:
@@ -62,8 +71,12 @@ class GradScaler:
         if backoff_factor >= 1.0:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._init_scale = init_scale
-        self._scale: Tensor | None = None          # made when the first loss tells the device
-        self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
+        self._scale: Tensor | None = None  # made when the first loss tells the device
+        self._growth_factor, self._backoff_factor, self._growth_interval = (
+            growth_factor,
+            backoff_factor,
+            growth_interval,
+        )
         self._init_growth_tracker = 0
         self._growth_tracker: Tensor | None = None
         self._per_optimizer_states: defaultdict[int, dict[str, Any]] = defaultdict(_refresh_per_optimizer_state)
@@ -89,7 +102,8 @@ class GradScaler:
         self._scale = aten.full((), self._init_scale, dtype=dt.float32, device=where)
         self._growth_tracker = aten.full((), self._init_growth_tracker, dtype=dt.int32, device=where)
 
-    # --- the loss -------------------------------------------------------------------------------------------------------------
+    # --- the loss
+    # -------------------------------------------------------------------------------------------------------------
     def scale(self, outputs: Any) -> Any:
         """A tensor, or tensors in lists and tuples, multiplied by the scale."""
         if not self._enabled:
@@ -117,11 +131,18 @@ class GradScaler:
             return (self._scaled_all(v, shared) for v in value)
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
-    # --- gradients ------------------------------------------------------------------------------------------------------------
-    def _unscale_grads_(self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool) -> dict[_device.device, Tensor]:
-        """Multiplies an optimizer's gradients by `inv_scale`; per device a number that is not 0 where one was not finite."""
+    # --- gradients
+    # ------------------------------------------------------------------------------------------------------------
+    def _unscale_grads_(
+        self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
+    ) -> dict[_device.device, Tensor]:
+        """Multiplies an optimizer's gradients by `inv_scale`; per device a number that is not 0 where one was not
+        finite.
+        """
         inverse, infinite = _PerDevice(inv_scale), _PerDevice(found_inf)
-        groups: defaultdict[_device.device, defaultdict[dt.dtype, list[Tensor]]] = defaultdict(lambda: defaultdict(list))
+        groups: defaultdict[_device.device, defaultdict[dt.dtype, list[Tensor]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 if not isinstance(parameter, Tensor):
@@ -133,11 +154,19 @@ class GradScaler:
                 groups[parameter.grad.device][parameter.grad.dtype].append(parameter.grad)
         for where, by_type in groups.items():
             for grads in by_type.values():
-                modes.call_with_grad(False, aten._amp_foreach_non_finite_check_and_unscale_, grads, infinite.get(where), inverse.get(where))
+                modes.call_with_grad(
+                    False,
+                    aten._amp_foreach_non_finite_check_and_unscale_,
+                    grads,
+                    infinite.get(where),
+                    inverse.get(where),
+                )
         return infinite._copies
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divides the optimizer's gradients by the scale, once between two updates: to clip them, say, before `step`."""
+        """Divides the optimizer's gradients by the scale, once between two updates: to clip them, say, before
+        `step`.
+        """
         if not self._enabled:
             return
         self._check_scale_growth_tracker("unscale_")
@@ -159,8 +188,10 @@ class GradScaler:
         return made
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> float | None:
-        """Unscales the gradients unless that was done, and calls `optimizer.step(*args, **kwargs)` if all are finite; returns what that
-        returned. Optimizers that scale themselves (`_step_supports_amp_scaling`) are given the scale instead."""
+        """Unscales the gradients unless that was done, and calls `optimizer.step(*args, **kwargs)` if all are
+        finite; returns what that returned. Optimizers that scale themselves (`_step_supports_amp_scaling`) are given
+        the scale instead.
+        """
         if not self._enabled:
             made: float | None = optimizer.step(*args, **kwargs)
             return made
@@ -184,16 +215,24 @@ class GradScaler:
     def _step_that_scales(self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: Any) -> float | None:
         """A fused step divides the gradients itself and looks at `found_inf`."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            warnings.warn("GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near future "
-                          "GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and let the optimizer "
-                          "use them directly.", FutureWarning, stacklevel=4)
+            warnings.warn(
+                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the "
+                "near future "
+                "GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and let "
+                "the optimizer "
+                "use them directly.",
+                FutureWarning,
+                stacklevel=4,
+            )
             made: float | None = optimizer.step(*args, **kwargs, grad_scaler=self)
             return made
         assert self._scale is not None
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)
         founds = [v.to(self._scale.device, non_blocking=True) for v in state["found_inf_per_device"].values()]
-        optimizer.grad_scale = None if state["stage"] is OptState.UNSCALED else self._scale * getattr(optimizer, "grad_scale", 1)
+        optimizer.grad_scale = (
+            None if state["stage"] is OptState.UNSCALED else self._scale * getattr(optimizer, "grad_scale", 1)
+        )
         optimizer.found_inf = sum(founds) if founds else None
         try:
             stepped: float | None = optimizer.step(*args, **kwargs)
@@ -202,23 +241,32 @@ class GradScaler:
             del optimizer.found_inf
         return stepped
 
-    # --- the scale ------------------------------------------------------------------------------------------------------------
+    # --- the scale
+    # ------------------------------------------------------------------------------------------------------------
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Adapts the scale to what the steps since the last update found, or sets it. Called once at the end of an iteration."""
+        """Adapts the scale to what the steps since the last update found, or sets it.
+
+        Called once at the end of an iteration.
+        """
         if not self._enabled:
             return
         scale, tracker = self._check_scale_growth_tracker("update")
         if new_scale is not None:
             self._set_scale(scale, new_scale)
         else:
-            found = [v.to(scale.device, non_blocking=True) for s in self._per_optimizer_states.values()
-                     for v in s["found_inf_per_device"].values()]
+            found = [
+                v.to(scale.device, non_blocking=True)
+                for s in self._per_optimizer_states.values()
+                for v in s["found_inf_per_device"].values()
+            ]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
             total = found[0]
             for more in found[1:]:
                 total = total + more
-            aten._amp_update_scale_(scale, tracker, total, self._growth_factor, self._backoff_factor, self._growth_interval)
+            aten._amp_update_scale_(
+                scale, tracker, total, self._growth_factor, self._backoff_factor, self._growth_interval
+            )
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     @staticmethod
@@ -227,8 +275,10 @@ class GradScaler:
             scale.fill_(new_scale)
             return
         if not isinstance(new_scale, Tensor) or new_scale.numel() != 1 or new_scale.requires_grad:
-            raise AssertionError("new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
-                                 "requires_grad=False.")
+            raise AssertionError(
+                "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
+                "requires_grad=False."
+            )
         scale.copy_(new_scale)
 
     def get_scale(self) -> float:
@@ -263,20 +313,28 @@ class GradScaler:
     def is_enabled(self) -> bool:
         return self._enabled
 
-    # --- state ----------------------------------------------------------------------------------------------------------------
+    # --- state
+    # ----------------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
         """The scale and how it is adapted; empty where the scaler is disabled."""
         if not self._enabled:
             return {}
-        return {"scale": self.get_scale(), "growth_factor": self._growth_factor, "backoff_factor": self._backoff_factor,
-                "growth_interval": self._growth_interval, "_growth_tracker": self._get_growth_tracker()}
+        return {
+            "scale": self.get_scale(),
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._get_growth_tracker(),
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over what `state_dict` gave."""
         if not self._enabled:
             return
         if not state_dict:
-            raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler.")
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
+            )
         self._init_scale = state_dict["scale"]
         if self._scale is not None:
             self._scale.fill_(state_dict["scale"])
@@ -290,8 +348,10 @@ class GradScaler:
         state = self.__dict__.copy()
         if self._enabled:
             if self._per_optimizer_states:
-                raise AssertionError("A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after "
-                                     "scaler.update().")
+                raise AssertionError(
+                    "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after "
+                    "scaler.update()."
+                )
             state["_init_scale"], state["_init_growth_tracker"] = self.get_scale(), self._get_growth_tracker()
             state["_scale"] = state["_growth_tracker"] = None
         return state

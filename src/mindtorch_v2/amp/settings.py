@@ -1,4 +1,7 @@
-"""The functions of `torch` that ask about or change a thread's autocast setting: `is_autocast_enabled`, `set_autocast_dtype`, ..."""
+"""The functions of `torch` that ask about or change a thread's autocast setting: `is_autocast_enabled`,
+`set_autocast_dtype`, ...
+"""
+
 from __future__ import annotations
 
 from typing import Any
@@ -8,19 +11,54 @@ from .. import _dtype as dt
 from .._dispatch import autocast as casting
 from .._dispatch import modes
 
-__all__ = ["autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype",
-           "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled",
-           "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
-           "set_autocast_gpu_dtype"]
+__all__ = [
+    "autocast_decrement_nesting",
+    "autocast_increment_nesting",
+    "clear_autocast_cache",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
+    "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "is_autocast_enabled",
+    "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
+]
 
-_DEVICE_WORDS = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
-                 "mps", "meta", "hpu", "mtia", "privateuseone")
+_DEVICE_WORDS = (
+    "cpu",
+    "cuda",
+    "ipu",
+    "xpu",
+    "mkldnn",
+    "opengl",
+    "opencl",
+    "ideep",
+    "hip",
+    "ve",
+    "fpga",
+    "maia",
+    "xla",
+    "lazy",
+    "vulkan",
+    "mps",
+    "meta",
+    "hpu",
+    "mtia",
+    "privateuseone",
+)
 
 
 def checked_device(device_type: str) -> str:
     """The device type itself; RuntimeError where there is none of this name."""
     if device_type not in _accelerators.names() and device_type not in _DEVICE_WORDS:
-        raise RuntimeError(f"Expected one of {', '.join(_DEVICE_WORDS)} device type at start of device string: {device_type}")
+        raise RuntimeError(
+            f"Expected one of {', '.join(_DEVICE_WORDS)} device type at start of device string: {device_type}"
+        )
     return device_type
 
 
@@ -31,11 +69,16 @@ class _Raised(modes.Switch):
     _special = True
 
 
-def _change(enabled: frozenset[str] | None = None, types: dict[str, dt.dtype] | None = None, keeps_casts: bool | None = None) -> None:
+def _change(
+    enabled: frozenset[str] | None = None, types: dict[str, dt.dtype] | None = None, keeps_casts: bool | None = None
+) -> None:
     """Changes the calling thread's setting until it is changed again."""
     now = casting.setting()
-    after = casting.Setting(now.enabled if enabled is None else enabled, now.types if types is None else types,
-                            now.keeps_casts if keeps_casts is None else keeps_casts)
+    after = casting.Setting(
+        now.enabled if enabled is None else enabled,
+        now.types if types is None else types,
+        now.keeps_casts if keeps_casts is None else keeps_casts,
+    )
     state = modes.state
     if after.enabled and state.autocast_raised is None:
         state.autocast_raised = _Raised()
@@ -71,7 +114,9 @@ def get_autocast_dtype(device_type: str) -> dt.dtype:
 def set_autocast_dtype(device_type: str, dtype: dt.dtype) -> None:
     """Sets the type that regions for this device type cast to in the calling thread."""
     if not isinstance(dtype, dt.dtype):
-        raise TypeError(f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {type(dtype).__name__}")
+        raise TypeError(
+            f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {type(dtype).__name__}"
+        )
     _change(types={**casting.setting().types, checked_device(device_type): dtype})
 
 

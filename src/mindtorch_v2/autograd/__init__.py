@@ -1,4 +1,5 @@
 """Differentiation: `torch.autograd`."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -33,8 +34,24 @@ from .gradcheck import gradgradcheck as gradgradcheck
 
 Variable = Tensor
 
-__all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "grad_mode", "gradcheck", "gradgradcheck",
-           "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled", "functional", "GradcheckError"]
+__all__ = [
+    "Function",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "functional",
+    "GradcheckError",
+]
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -58,17 +75,27 @@ def _gradients(outputs: Sequence[Tensor], given: Sequence[Any]) -> list[Tensor]:
         elif not isinstance(grad, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
         elif grad.shape != out.shape:
-            raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of "
-                               f"{out.shape}.")
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and output[{i}] has a shape of "
+                f"{out.shape}."
+            )
         elif grad.is_complex() != out.is_complex():
-            raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
-                               f"dtype: grad_output[{i}] has a dtype of {grad.dtype} and output[{i}] has a dtype of {out.dtype}.")
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+                f"dtype: grad_output[{i}] has a dtype of {grad.dtype} and output[{i}] has a dtype of {out.dtype}."
+            )
         made.append(grad)
     return made
 
 
-def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-             grad_variables: Any = None, inputs: Any = None) -> None:
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
     """Adds to the leaves' `grad` the gradients of `tensors`, weighted by `grad_tensors` (ones for scalars).
 
     retain_graph  keep what was saved, so that a second pass is possible; defaults to create_graph.
@@ -87,23 +114,52 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
 def _batch_size(grad_outputs: Any) -> int:
     sizes = {len(g) for g in _as_tuple(grad_outputs) if g is not None}
     if len(sizes) != 1:
-        raise ValueError("is_grads_batched=True needs grad_outputs whose first dimensions are the batch, all of one size; got sizes "
-                         f"{sorted(sizes)}")
+        raise ValueError(
+            "is_grads_batched=True needs grad_outputs whose first dimensions are the batch, all of one size; got sizes "
+            f"{sorted(sizes)}"
+        )
     return sizes.pop()
 
 
-def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-         only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
-         materialize_grads: bool = False) -> tuple[Tensor, ...]:
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]:
     """The gradients of `outputs` with respect to `inputs`, as a tuple; nothing is accumulated."""
     if _SPACE["_overridden"] and _asks((outputs, inputs)):
-        options = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph, "only_inputs": only_inputs,
-                   "allow_unused": allow_unused, "is_grads_batched": is_grads_batched, "materialize_grads": materialize_grads}
+        options = {
+            "grad_outputs": grad_outputs,
+            "retain_graph": retain_graph,
+            "create_graph": create_graph,
+            "only_inputs": only_inputs,
+            "allow_unused": allow_unused,
+            "is_grads_batched": is_grads_batched,
+            "materialize_grads": materialize_grads,
+        }
         return _ask(grad, (outputs, inputs), (outputs, inputs), options)
     if is_grads_batched:
-        rows = [grad(outputs, inputs, [None if g is None else g[i] for g in _as_tuple(grad_outputs)], True, create_graph, only_inputs,
-                     allow_unused, False, materialize_grads) for i in range(_batch_size(grad_outputs))]
-        return tuple(None if column[0] is None else _public.stack(column) for column in zip(*rows))     # type: ignore[misc]
+        rows = [
+            grad(
+                outputs,
+                inputs,
+                [None if g is None else g[i] for g in _as_tuple(grad_outputs)],
+                True,
+                create_graph,
+                only_inputs,
+                allow_unused,
+                False,
+                materialize_grads,
+            )
+            for i in range(_batch_size(grad_outputs))
+        ]
+        return tuple(None if column[0] is None else _public.stack(column) for column in zip(*rows))  # type: ignore[misc]
     wanted = _as_tuple(inputs)
     for t in wanted:
         if not t.requires_grad:
@@ -115,26 +171,48 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     if materialize_grads:
         return tuple(_public.zeros_like(t) if g is None else g for t, g in zip(wanted, found))
     if not allow_unused and any(g is None for g in found):
-        raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
-                           "is the desired behavior.")
+        raise RuntimeError(
+            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
+            "this "
+            "is the desired behavior."
+        )
     return tuple(found)  # type: ignore[arg-type]
 
 
 _PROFILER_NAMES = {  # names of torch.autograd that belong to the profiler: where they are defined
     **dict.fromkeys(("kineto_available", "_supported_activities"), "profiler.record.config"),
     **dict.fromkeys(("ProfilerActivity", "ProfilerState", "DeviceType"), "profiler.record.enums"),
-    **dict.fromkeys(("ProfilerConfig", "_add_metadata_json", "_disable_profiler", "_disable_profiler_legacy", "_enable_profiler",
-                     "_enable_profiler_legacy", "_is_kineto_stopped", "_kineto_step", "_prepare_profiler",
-                     "_record_function_with_args_enter", "_record_function_with_args_exit", "_toggle_collection_dynamic"),
-                    "profiler.results.low_level"),
-    **dict.fromkeys(("_KinetoEvent", "_ProfilerResult"), "profiler.results.kineto"), "_profiler_enabled": "profiler.record.session",
+    **dict.fromkeys(
+        (
+            "ProfilerConfig",
+            "_add_metadata_json",
+            "_disable_profiler",
+            "_disable_profiler_legacy",
+            "_enable_profiler",
+            "_enable_profiler_legacy",
+            "_is_kineto_stopped",
+            "_kineto_step",
+            "_prepare_profiler",
+            "_record_function_with_args_enter",
+            "_record_function_with_args_exit",
+            "_toggle_collection_dynamic",
+        ),
+        "profiler.results.low_level",
+    ),
+    **dict.fromkeys(("_KinetoEvent", "_ProfilerResult"), "profiler.results.kineto"),
+    "_profiler_enabled": "profiler.record.session",
 }
-_RENAMED = {"_supported_activities": "supported_activities", "_profiler_enabled": "is_recording", "_KinetoEvent": "KinetoEvent",
-            "_ProfilerResult": "ProfilerResult"}
+_RENAMED = {
+    "_supported_activities": "supported_activities",
+    "_profiler_enabled": "is_recording",
+    "_KinetoEvent": "KinetoEvent",
+    "_ProfilerResult": "ProfilerResult",
+}
 
 
 def __getattr__(name: str) -> Any:
     import importlib
+
     if name in ("profiler", "profiler_util", "profiler_legacy"):
         return importlib.import_module(f"{__name__}.{name}")
     if name in _PROFILER_NAMES:

@@ -1,4 +1,5 @@
 """Finding the operation whose gradient fails."""
+
 from __future__ import annotations
 
 import warnings
@@ -27,6 +28,9 @@ class detect_anomaly(modes.Switch):
     _special = False
 
     def __init__(self, check_nan: bool = True) -> None:
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
-                      stacklevel=2)
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
+            stacklevel=2,
+        )
         self._changes = {"anomaly": True, "check_nan": check_nan}

@@ -1,8 +1,9 @@
 """Forward-mode differentiation: dual tensors carry a tangent, and so do the results of operators on them.
 
-A tangent is computed when it is asked for, by differentiating the backward pass twice. So operators on dual tensors must be recorded:
-inside `torch.no_grad()` tangents are lost.
+A tangent is computed when it is asked for, by differentiating the backward pass twice. So operators on dual tensors
+must be recorded: inside `torch.no_grad()` tangents are lost.
 """
+
 from __future__ import annotations
 
 import threading
@@ -49,7 +50,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
     if not _levels.stack:
         raise RuntimeError("Dual level must be a positive number.")
     if level is not None and level != len(_levels.stack) - 1:
-        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
     _levels.stack.pop()
 
 
@@ -71,15 +74,19 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """A tensor of the same values that carries a tangent of its shape and type."""
     found = _current(level)
     if found is None:
-        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
     if not tensor.dtype.inexact:
         raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
     if not tangent.dtype.inexact:
         raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
     if tensor.shape != tangent.shape:
-        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-                           f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
-                           f"{list(tangent.shape)}.")
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
     with enable_grad():
         dual = tensor.view_as(tensor) if tensor.requires_grad else tensor.detach().requires_grad_()
     found.duals.append((dual, tangent))
@@ -89,6 +96,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """A tensor's values and its tangent, None where it does not depend on a dual tensor of the level."""
     from ..func._transforms import _directional, _released
+
     found = _current(level)
     if found is None or not found.duals or not tensor.requires_grad:
         return UnpackedDualTensor(tensor, None)
@@ -106,5 +114,6 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 def _depends(tensor: Tensor, duals: list[Tensor]) -> bool:
     from . import grad
+
     found = grad([tensor], duals, [tensor.detach() * 0], retain_graph=True, allow_unused=True)
     return any(g is not None for g in found)

@@ -1,4 +1,5 @@
 """User-defined differentiable functions."""
+
 from .._autograd.function import Function, FunctionCtx, once_differentiable
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]

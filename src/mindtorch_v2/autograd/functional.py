@@ -1,4 +1,5 @@
 """Derivatives of functions: Jacobians, Hessians and products with them, by reverse mode."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,11 +14,14 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 def _prepare(inputs: Any) -> tuple[bool, tuple[Tensor, ...]]:
     single = isinstance(inputs, Tensor)
-    return single, tuple(t.detach().requires_grad_() if not t.requires_grad else t.view_as(t) for t in ((inputs,) if single else inputs))
+    return single, tuple(
+        t.detach().requires_grad_() if not t.requires_grad else t.view_as(t) for t in ((inputs,) if single else inputs)
+    )
 
 
 def _grad(outputs: Any, inputs: Any, grads: Any, create_graph: bool) -> tuple[Any, ...]:
     from . import grad
+
     found = grad(outputs, inputs, grads, allow_unused=True, retain_graph=True, create_graph=create_graph)
     return tuple(public.zeros_like(t) if g is None else g for t, g in zip(inputs, found))
 
@@ -26,10 +30,19 @@ def _pack(values: tuple[Any, ...], single: bool) -> Any:
     return values[0] if single else values
 
 
-def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
-             strategy: str = "reverse-mode") -> Any:
-    """The Jacobian of `func`: for one input and output a tensor of shape (*output, *input); tuples nest output first."""
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian of `func`: for one input and output a tensor of shape (*output, *input); tuples nest output
+    first.
+    """
     from . import enable_grad
+
     with enable_grad():
         single_in, xs = _prepare(inputs)
         out = func(*xs)
@@ -39,7 +52,11 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
             flat = aten.reshape(o, [-1])
             columns: list[list[Tensor]] = [[] for _ in xs]
             for j in range(o.numel()):
-                grads = _grad([flat[j]], xs, None, create_graph) if flat.requires_grad else tuple(map(public.zeros_like, xs))
+                grads = (
+                    _grad([flat[j]], xs, None, create_graph)
+                    if flat.requires_grad
+                    else tuple(map(public.zeros_like, xs))
+                )
                 for k, g in enumerate(grads):
                     columns[k].append(g)
             made = tuple(aten.reshape(aten.stack(c), [*o.shape, *x.shape]) for c, x in zip(columns, xs))
@@ -47,20 +64,30 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
     return _pack(tuple(rows), single_out)
 
 
-def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
-            outer_jacobian_strategy: str = "reverse-mode") -> Any:
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
     """The Hessian of a function with a scalar result."""
     single = isinstance(inputs, Tensor)
 
     def first(*xs: Tensor) -> Any:
         found = _grad([func(*xs)], xs, None, True)
         return found[0] if single else found
+
     return jacobian(first, inputs, create_graph=create_graph)
 
 
-def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vjp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The output of `func` and the product of `v` with its Jacobian."""
     from . import enable_grad
+
     with enable_grad():
         single, xs = _prepare(inputs)
         out = func(*xs)
@@ -70,9 +97,12 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return (out if create_graph else _detach(out)), _pack(grads, single)
 
 
-def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def jvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The output of `func` and the product of its Jacobian with `v`, by differentiating a vector-Jacobian product."""
     from . import enable_grad
+
     with enable_grad():
         single, xs = _prepare(inputs)
         out = func(*xs)
@@ -84,9 +114,12 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return (out if create_graph else _detach(out)), _pack(found, isinstance(out, Tensor))
 
 
-def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The output of a scalar `func` and the product of `v` with its Hessian."""
     from . import enable_grad
+
     with enable_grad():
         single, xs = _prepare(inputs)
         out = func(*xs)

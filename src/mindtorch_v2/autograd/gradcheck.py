@@ -1,9 +1,10 @@
 """Comparing derivatives with finite differences, in float64.
 
-A complex output counts as two real ones, its parts; a complex input as two real directions. The gradient of a real number L
-with respect to x + iy is dL/dx + i dL/dy, and a starting gradient v asks for the gradient of Re(conj(v) * output), so that v = 1
-tells of the real part and v = i of the imaginary one.
+A complex output counts as two real ones, its parts; a complex input as two real directions. The gradient of a real
+number L with respect to x + iy is dL/dx + i dL/dy, and a starting gradient v asks for the gradient of Re(conj(v) *
+output), so that v = 1 tells of the real part and v = i of the imaginary one.
 """
+
 from __future__ import annotations
 
 import warnings
@@ -87,6 +88,7 @@ def _numerical(check: _Check, which: int) -> list[np.ndarray]:
 def _analytical(output: Tensor, x: Tensor, seed: np.ndarray) -> Tensor | None:
     """The gradient with respect to x of the output weighted by `seed`."""
     from . import grad
+
     return grad([output], [x], [wrap(seed.astype(output.dtype.np))], retain_graph=True, allow_unused=True)[0]
 
 
@@ -112,8 +114,10 @@ def _compare_jacobians(check: _Check, which: int) -> None:
         columns = [_flat(_analytical(out, x, seed), x) for seed in _seeds(out)]
         have = np.stack(columns, 1) if columns else np.zeros_like(numerical[k])
         if not check.close(have, numerical[k]):
-            raise GradcheckError(f"Jacobian mismatch for output {k} with respect to input {which},\nnumerical:{numerical[k]}\n"
-                                 f"analytical:{have}\n")
+            raise GradcheckError(
+                f"Jacobian mismatch for output {k} with respect to input {which},\nnumerical:{numerical[k]}\n"
+                f"analytical:{have}\n"
+            )
 
 
 def _compare_projections(check: _Check, which: int) -> None:
@@ -132,8 +136,10 @@ def _compare_projections(check: _Check, which: int) -> None:
         want = float(slopes[k] @ _reals(seed))
         if not check.close(have, want, float(np.abs(direction).sum() * np.abs(seed).sum())):
             _compare_jacobians(check, which)  # says which elements differ
-            raise GradcheckError(f"Gradients failed to compare equal for output {k} with respect to input {which}, in fast mode: "
-                                 f"numerical {want}, analytical {have}")
+            raise GradcheckError(
+                f"Gradients failed to compare equal for output {k} with respect to input {which}, in fast mode: "
+                f"numerical {want}, analytical {have}"
+            )
 
 
 def _direction(rng: np.random.Generator, like: Tensor) -> np.ndarray:
@@ -159,40 +165,67 @@ def _check_repeatable(check: _Check, which: int) -> None:
             raise GradcheckError(f"Gradient has dtype mismatch: {first.dtype} for an input of {x.dtype}")
         apart = np.abs(first.detach()._array - second.detach()._array)
         if np.nan_to_num(apart).max(initial=0) > check.nondet_tol:
-            raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
-                                 "gives different values, although analytical gradient matches numerical gradient.The tolerance for "
-                                 f"nondeterminism was {check.nondet_tol}.")
+            raise GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                "gives different values, although analytical gradient matches numerical gradient.The tolerance for "
+                f"nondeterminism was {check.nondet_tol}."
+            )
 
 
 def _wanted(args: tuple[Any, ...]) -> list[int]:
     """The numbers of the inputs to differentiate by."""
     found = [i for i, t in enumerate(args) if isinstance(t, Tensor) and t.requires_grad]
     if not found:
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have "
+            "requires_grad=True."
+        )
     for i in found:
         t = args[i]
         if t.dtype.itemsize != (16 if t.is_complex() else 8):
-            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
-                          "likely fail if all the inputs are not of double precision floating point or complex. ", stacklevel=3)
+            warnings.warn(
+                f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
+                "will "
+                "likely fail if all the inputs are not of double precision floating point or complex. ",
+                stacklevel=3,
+            )
         if t._array.size and any(s == 0 and n > 1 for s, n in zip(t._array.strides, t._array.shape)):
-            raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
-                               "to be able to compute the numerical gradients correctly. You should call .contiguous on the input "
-                               "before passing it to gradcheck.")
+            raise RuntimeError(
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                "non-overlapping "
+                "to be able to compute the numerical gradients correctly. You should call .contiguous on the input "
+                "before passing it to gradcheck."
+            )
     return found
 
 
-def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-              raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
-              check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_forward_ad: bool = False,
-              check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None) -> bool:
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
     """Whether `func`'s gradients agree with central differences, for every floating input that requires one.
 
-    Inputs should be float64 or complex128; narrower types are too coarse for the default tolerances. `fast_mode` compares one
-    random projection of each Jacobian instead of all its elements. Outputs are always differentiated one at a time, so that
-    the gradients of the others are undefined, which is what `check_undefined_grad` asks for.
+    Inputs should be float64 or complex128; narrower types are too coarse for the default tolerances. `fast_mode`
+    compares one random projection of each Jacobian instead of all its elements. Outputs are always differentiated
+    one at a time, so that the gradients of the others are undefined, which is what `check_undefined_grad` asks for.
     """
     if check_forward_ad or check_batched_grad:
-        raise NotImplementedError("gradcheck compares backward passes one at a time; forward-mode and batched gradients do not exist")
+        raise NotImplementedError(
+            "gradcheck compares backward passes one at a time; forward-mode and batched gradients do not exist"
+        )
     args = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     wanted = _wanted(args)
     check = _Check(func, args, eps, atol, rtol, nondet_tol, check_grad_dtypes)
@@ -209,21 +242,39 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
 
 
 def _random_gradients(outputs: Sequence[Tensor], apart: bool) -> tuple[Tensor, ...]:
-    """Gradients to start from, that require gradients themselves; `apart` leaves gaps between their elements in memory."""
+    """Gradients to start from, that require gradients themselves; `apart` leaves gaps between their elements in
+    memory.
+    """
     rng, made = np.random.default_rng(0), []
     for o in outputs:
-        values = np.asarray(rng.standard_normal(o.shape) + (1j * rng.standard_normal(o.shape) if o.is_complex() else 0), o.dtype.np)
+        values = np.asarray(
+            rng.standard_normal(o.shape) + (1j * rng.standard_normal(o.shape) if o.is_complex() else 0), o.dtype.np
+        )
         if apart and values.ndim:
             values = np.repeat(values, 2, -1)[..., ::2]
         made.append(wrap(values).requires_grad_())
     return tuple(made)
 
 
-def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
-                  rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True,
-                  nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
-                  check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
-                  fast_mode: bool = False, masked: bool = False) -> bool:
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
     """Whether the gradients of `func`'s gradients agree with central differences, with respect to its inputs and to the
     gradients that the first pass starts from (random ones unless `grad_outputs` gives them)."""
     args = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
@@ -236,10 +287,26 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
 
     def first(*values: Any) -> Any:
         from . import grad
-        xs, gs = values[:len(args)], values[len(args):]
-        made = [o for o in _Check(func, xs, eps, atol, rtol, nondet_tol, check_grad_dtypes).outputs() if o.requires_grad]
+
+        xs, gs = values[: len(args)], values[len(args) :]
+        made = [
+            o for o in _Check(func, xs, eps, atol, rtol, nondet_tol, check_grad_dtypes).outputs() if o.requires_grad
+        ]
         found = grad(made, [xs[i] for i in wanted], gs, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
-    return gradcheck(first, (*args, *given), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
-                     check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
-                     check_batched_grad=check_batched_grad, check_forward_ad=check_fwd_over_rev, fast_mode=fast_mode, masked=masked)
+
+    return gradcheck(
+        first,
+        (*args, *given),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
+    )

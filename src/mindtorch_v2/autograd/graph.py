@@ -1,4 +1,5 @@
 """The recorded graph: nodes, and hooks on what they save."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +12,9 @@ __all__ = ["Node", "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_
 
 
 class saved_tensors_hooks(modes.Switch):
-    """While active, every tensor saved for the backward pass goes through `pack_hook`, and comes back through `unpack_hook`."""
+    """While active, every tensor saved for the backward pass goes through `pack_hook`, and comes back through
+    `unpack_hook`.
+    """
 
     _special = True
 
@@ -30,6 +33,7 @@ class save_on_cpu(saved_tensors_hooks):
         def unpack(packed: Any) -> Tensor:
             device, t = packed
             return t.to(device)
+
         super().__init__(pack, unpack)
 
 

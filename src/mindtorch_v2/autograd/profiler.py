@@ -1,4 +1,5 @@
 """`torch.autograd.profiler`: a single recorded window, and annotations for other profilers."""
+
 from __future__ import annotations
 
 import sqlite3
@@ -17,11 +18,28 @@ from ..profiler.record_function import record_function
 from ..profiler.results.autograd_profile import profile
 from ..profiler.results.event_list import EventList
 from ..profiler.results.function_event import FunctionEvent
-from ..profiler.results.low_level import ProfilerConfig, _disable_profiler, _enable_profiler, _kineto_step, _prepare_profiler  # noqa: F401
+from ..profiler.results.low_level import (  # noqa: F401
+    ProfilerConfig,
+    _disable_profiler,
+    _enable_profiler,
+    _kineto_step,
+    _prepare_profiler,
+)
 from .profiler_util import MEMORY_EVENT_NAME, OUT_OF_MEMORY_EVENT_NAME, _filter_name, _filter_stack_entry, _rewrite_name  # noqa: F401
 
-__all__ = ["profile", "record_function", "emit_itt", "emit_nvtx", "load_nvprof", "EnforceUnique", "parse_nvprof_trace",
-           "KinetoStepTracker", "EventList", "FunctionEvent", "MemRecordsAcc"]
+__all__ = [
+    "profile",
+    "record_function",
+    "emit_itt",
+    "emit_nvtx",
+    "load_nvprof",
+    "EnforceUnique",
+    "parse_nvprof_trace",
+    "KinetoStepTracker",
+    "EventList",
+    "FunctionEvent",
+    "MemRecordsAcc",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -43,8 +61,9 @@ class emit_nvtx:
             raise RuntimeError("NVTX annotation context manager is not reentrant")
         raise AssertionError("Torch not compiled with CUDA enabled")
 
-    def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None,
-                 exc_tb: TracebackType | None) -> None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
         """Nothing was begun, so nothing ends."""
 
 
@@ -62,8 +81,9 @@ class emit_itt:
         self.entered = True
         return self
 
-    def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None,
-                 exc_tb: TracebackType | None) -> None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
         """Nothing is sent, so nothing ends."""
 
 

@@ -1,4 +1,5 @@
 """`torch.autograd.profiler_legacy`: the oldest form of the profiler, kept for programs that name it."""
+
 from __future__ import annotations
 
 from os import PathLike
@@ -15,14 +16,27 @@ __all__ = ["profile"]
 class profile:
     """Records what runs inside a `with` block. Use `torch.profiler.profile` instead."""
 
-    def __init__(self, enabled: bool = True, *, use_cuda: bool = False, record_shapes: bool = False,
-                 with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False,
-                 with_modules: bool = False) -> None:
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+    ) -> None:
         self.enabled = enabled
         if enabled:
             self._inner = autograd_profile.profile(
-                use_cuda=use_cuda, record_shapes=record_shapes, with_flops=with_flops, profile_memory=profile_memory,
-                with_stack=with_stack, with_modules=with_modules)
+                use_cuda=use_cuda,
+                record_shapes=record_shapes,
+                with_flops=with_flops,
+                profile_memory=profile_memory,
+                with_stack=with_stack,
+                with_modules=with_modules,
+            )
 
     def config(self) -> Any:
         return self._inner.config()
@@ -34,8 +48,9 @@ class profile:
         mark_legacy(True)
         return self
 
-    def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None,
-                 exc_tb: TracebackType | None) -> None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
         if self.enabled:
             mark_legacy(False)
             self._inner.__exit__(exc_type, exc_val, exc_tb)
@@ -48,7 +63,9 @@ class profile:
         return None if self._inner.store is None else self._inner.function_events
 
     def __repr__(self) -> str:
-        return "<unfinished profile.profiler_legacy.profile>" if self._inner.store is None else repr(self.function_events)
+        return (
+            "<unfinished profile.profiler_legacy.profile>" if self._inner.store is None else repr(self.function_events)
+        )
 
     def __str__(self) -> str:
         return "<unfinished profile.profiler_legacy.profile>" if self._inner.store is None else self._inner.table()
@@ -58,12 +75,25 @@ class profile:
             raise RuntimeError("Profiler didn't finish running")
         return self._inner
 
-    def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75, max_name_column_width: int = 55,
-              max_shapes_column_width: int = 80, header: str | None = None, top_level_events_only: bool = False) -> str:
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+    ) -> str:
         return self._finished().function_events.table(
-            sort_by=sort_by, row_limit=row_limit, max_src_column_width=max_src_column_width,
-            max_name_column_width=max_name_column_width, max_shapes_column_width=max_shapes_column_width, header=header,
-            top_level_events_only=top_level_events_only)
+            sort_by=sort_by,
+            row_limit=row_limit,
+            max_src_column_width=max_src_column_width,
+            max_name_column_width=max_name_column_width,
+            max_shapes_column_width=max_shapes_column_width,
+            header=header,
+            top_level_events_only=top_level_events_only,
+        )
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
         return self._finished().key_averages(group_by_input_shape, group_by_stack_n)

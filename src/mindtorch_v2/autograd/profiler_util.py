@@ -1,4 +1,5 @@
 """`torch.autograd.profiler_util`: events, their averages and what they are made of."""
+
 from __future__ import annotations
 
 from ..profiler.analysis.collapse import UNLISTED_NAMES
@@ -10,14 +11,31 @@ from ..profiler.results.event_list import EventList
 from ..profiler.results.function_event import FunctionEvent
 from ..profiler.results.function_event_avg import FunctionEventAvg
 
-__all__ = ["EventList", "EventMetadata", "FormattedTimesMixin", "Interval", "Kernel", "FunctionEvent", "FunctionEventAvg",
-           "StringTable", "MemRecordsAcc"]
+__all__ = [
+    "EventList",
+    "EventMetadata",
+    "FormattedTimesMixin",
+    "Interval",
+    "Kernel",
+    "FunctionEvent",
+    "FunctionEventAvg",
+    "StringTable",
+    "MemRecordsAcc",
+]
 
 MEMORY_EVENT_NAME = MEMORY_NAME
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
 _readable_names = StringTable()
-_BOOKKEEPING = (MEMORY_EVENT_NAME, OUT_OF_MEMORY_EVENT_NAME, "profiler::_record_function_enter", "profiler::_record_function_enter_new",
-                "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version")
+_BOOKKEEPING = (
+    MEMORY_EVENT_NAME,
+    OUT_OF_MEMORY_EVENT_NAME,
+    "profiler::_record_function_enter",
+    "profiler::_record_function_enter_new",
+    "profiler::_record_function_exit",
+    "aten::is_leaf",
+    "aten::output_nr",
+    "aten::_version",
+)
 
 
 def _filter_name(name: str) -> bool:
@@ -27,10 +45,17 @@ def _filter_name(name: str) -> bool:
 
 def _filter_stack_entry(entry: str) -> bool:
     """Whether a frame belongs to the program; the functions that start a backward pass do not."""
-    return not any(file in entry and function in entry
-                   for file, function in (("autograd/__init__", "_make_grads"), ("autograd/__init__", "backward"),
-                                          ("torch/tensor", "backward"), ("_internal/common_utils", "prof_callable"),
-                                          ("_internal/common_utils", "prof_func_call"), ("_internal/common_utils", "prof_meth_call")))
+    return not any(
+        file in entry and function in entry
+        for file, function in (
+            ("autograd/__init__", "_make_grads"),
+            ("autograd/__init__", "backward"),
+            ("torch/tensor", "backward"),
+            ("_internal/common_utils", "prof_callable"),
+            ("_internal/common_utils", "prof_func_call"),
+            ("_internal/common_utils", "prof_meth_call"),
+        )
+    )
 
 
 def _rewrite_name(name: str, with_wildcard: bool = False) -> str:

@@ -1,4 +1,8 @@
-"""`torch.backends`: the libraries behind PyTorch's kernels. Those of devices that are not here say so and keep their settings."""
+"""`torch.backends`: the libraries behind PyTorch's kernels.
+
+Those of devices that are not here say so and keep their settings.
+"""
+
 from __future__ import annotations
 
 import sys
@@ -9,8 +13,23 @@ from typing import Any
 from . import _settings
 from ._settings import disable_global_flags, flags_frozen
 
-_SUBMODULES = ("cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mha", "miopen", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum",
-               "quantized", "xnnpack")
+_SUBMODULES = (
+    "cpu",
+    "cuda",
+    "cudnn",
+    "cusparselt",
+    "kleidiai",
+    "mha",
+    "miopen",
+    "mkl",
+    "mkldnn",
+    "mps",
+    "nnpack",
+    "openmp",
+    "opt_einsum",
+    "quantized",
+    "xnnpack",
+)
 __all__ = ["disable_global_flags", "flags_frozen", *_SUBMODULES]
 
 

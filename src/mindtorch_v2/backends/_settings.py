@@ -1,7 +1,9 @@
-"""Settings of libraries that compute on devices which are not here: kept, checked as PyTorch checks them, and without effect.
+"""Settings of libraries that compute on devices which are not here: kept, checked as PyTorch checks them, and
+without effect.
 
 Programs set them without asking (`torch.backends.cudnn.benchmark = True`) and read them back.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -11,9 +13,19 @@ from typing import Any
 
 PRECISIONS = ("none", "ieee", "tf32", "bf16")
 _frozen = False
-# How float32 numbers may be rounded before they are multiplied, by library and operation. This package never rounds them.
-precision: dict[str, str] = {"": "none", "cudnn": "none", "cudnn.conv": "tf32", "cudnn.rnn": "tf32", "cuda.matmul": "none",
-                             "mkldnn": "none", "mkldnn.conv": "none", "mkldnn.rnn": "none", "mkldnn.matmul": "none"}
+# How float32 numbers may be rounded before they are multiplied, by library and operation. This package never rounds
+# them.
+precision: dict[str, str] = {
+    "": "none",
+    "cudnn": "none",
+    "cudnn.conv": "tf32",
+    "cudnn.rnn": "tf32",
+    "cuda.matmul": "none",
+    "mkldnn": "none",
+    "mkldnn.conv": "none",
+    "mkldnn.rnn": "none",
+    "mkldnn.matmul": "none",
+}
 _matmul = "highest"
 _WORDS = {"highest": ("ieee", "ieee"), "high": ("tf32", "tf32"), "medium": ("tf32", "bf16")}
 
@@ -42,8 +54,10 @@ def allowed() -> Iterator[None]:
 
 def check_not_frozen(where: str) -> None:
     if _frozen:
-        raise RuntimeError(f"not allowed to set torch.backends.{where} flags after disable_global_flags; please use flags() "
-                           "context manager instead")
+        raise RuntimeError(
+            f"not allowed to set torch.backends.{where} flags after disable_global_flags; please use flags() "
+            "context manager instead"
+        )
 
 
 def get_precision(name: str) -> str:
@@ -59,17 +73,27 @@ def set_precision(name: str, value: Any) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was told, "highest" at first. Products are always computed in full float32 here."""
+    """What `set_float32_matmul_precision` was told, "highest" at first.
+
+    Products are always computed in full float32 here.
+    """
     return _matmul
 
 
 def set_float32_matmul_precision(value: str) -> None:
-    """"highest", "high" or "medium": how much precision a device may give up. Kept; products are always computed in full float32."""
+    """ "highest", "high" or "medium": how much precision a device may give up.
+
+    Kept; products are always computed in full float32.
+    """
     global _matmul
     if value not in _WORDS:
         import warnings
-        warnings.warn(f"{value} is not one of 'highest', 'high', or 'medium'; the current"
-                      "setFloat32MatmulPrecision call has no effect.", stacklevel=2)
+
+        warnings.warn(
+            f"{value} is not one of 'highest', 'high', or 'medium'; the current"
+            "setFloat32MatmulPrecision call has no effect.",
+            stacklevel=2,
+        )
         return
     _matmul = value
     precision["cuda.matmul"], precision["mkldnn.matmul"] = _WORDS[value]

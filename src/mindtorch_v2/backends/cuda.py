@@ -1,4 +1,8 @@
-"""NVIDIA's libraries for matrices and attention: not built in. Settings are kept; those of attention are shared by all devices."""
+"""NVIDIA's libraries for matrices and attention: not built in.
+
+Settings are kept; those of attention are shared by all devices.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -9,10 +13,26 @@ from typing import Any, NoReturn
 
 from . import _settings
 
-__all__ = ["can_use_cudnn_attention", "can_use_efficient_attention", "can_use_flash_attention", "cudnn_sdp_enabled", "cufft_plan_cache",
-           "enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp", "flash_sdp_enabled", "is_built",
-           "is_flash_attention_available", "math_sdp_enabled", "matmul", "mem_efficient_sdp_enabled", "preferred_blas_library",
-           "preferred_linalg_library", "sdp_kernel"]
+__all__ = [
+    "can_use_cudnn_attention",
+    "can_use_efficient_attention",
+    "can_use_flash_attention",
+    "cudnn_sdp_enabled",
+    "cufft_plan_cache",
+    "enable_cudnn_sdp",
+    "enable_flash_sdp",
+    "enable_math_sdp",
+    "enable_mem_efficient_sdp",
+    "flash_sdp_enabled",
+    "is_built",
+    "is_flash_attention_available",
+    "math_sdp_enabled",
+    "matmul",
+    "mem_efficient_sdp_enabled",
+    "preferred_blas_library",
+    "preferred_linalg_library",
+    "sdp_kernel",
+]
 
 
 def is_built() -> bool:
@@ -23,8 +43,11 @@ def is_built() -> bool:
 class cuBLASModule:
     """Settings of matrix products."""
 
-    _flags = {"allow_fp16_reduced_precision_reduction": True, "allow_bf16_reduced_precision_reduction": True,  # noqa: RUF012
-              "allow_fp16_accumulation": False}
+    _flags = {
+        "allow_fp16_reduced_precision_reduction": True,
+        "allow_bf16_reduced_precision_reduction": True,  # noqa: RUF012
+        "allow_fp16_accumulation": False,
+    }
 
     def __getattr__(self, name: str) -> Any:
         if name == "allow_tf32":
@@ -53,7 +76,11 @@ class cuFFTPlanCacheManager:
 
     def __getitem__(self, device: Any) -> NoReturn:
         from .._absent import device_index
-        raise RuntimeError(f"cufft_plan_cache: expected 0 <= device index < 0, but got device with index {device_index('cuda', device)}")
+
+        raise RuntimeError(
+            "cufft_plan_cache: expected 0 <= device index < 0, but got device with index "
+            f"{device_index('cuda', device)}"
+        )
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in ("size", "max_size", "clear"):
@@ -81,29 +108,49 @@ class _BlasBackend(enum.Enum):
 def _preferred(backend: Any, choices: dict[str, tuple[str, enum.Enum]], now: enum.Enum) -> Any:
     if backend is None:
         return now
-    found = next((c for c in choices.values() if c[1] is backend), choices.get(backend) if isinstance(backend, str) else None)
+    found = next(
+        (c for c in choices.values() if c[1] is backend), choices.get(backend) if isinstance(backend, str) else None
+    )
     if found is None:
         if not isinstance(backend, str):
             raise RuntimeError(f"Unknown input value type: {type(backend).__name__}.")
         raise RuntimeError(f"Unknown input value. Choose from: {', '.join(choices)}.")
     if found[1] is not now:
-        raise RuntimeError(f"Cannot set preferred backend to {found[0]} if PyTorch has not been compiled with {found[0]}.")
+        raise RuntimeError(
+            f"Cannot set preferred backend to {found[0]} if PyTorch has not been compiled with {found[0]}."
+        )
     return now
 
 
 def preferred_linalg_library(backend: Any = None) -> _LinalgBackend:
     """The library for decompositions on CUDA devices: the default one; others are refused."""
-    return _preferred(backend, {"default": ("default", _LinalgBackend.Default), "cusolver": ("cuSOLVER", _LinalgBackend.Cusolver),
-                                "magma": ("MAGMA", _LinalgBackend.Magma)}, _LinalgBackend.Default)
+    return _preferred(
+        backend,
+        {
+            "default": ("default", _LinalgBackend.Default),
+            "cusolver": ("cuSOLVER", _LinalgBackend.Cusolver),
+            "magma": ("MAGMA", _LinalgBackend.Magma),
+        },
+        _LinalgBackend.Default,
+    )
 
 
 def preferred_blas_library(backend: Any = None) -> _BlasBackend:
     """The library for products on CUDA devices: the default one; others are refused."""
-    return _preferred(backend, {"default": ("default", _BlasBackend.Cublas), "cublas": ("cuBLAS", _BlasBackend.Cublas),
-                                "cublaslt": ("cuBLASLt", _BlasBackend.Cublaslt), "ck": ("CK", _BlasBackend.Ck)}, _BlasBackend.Cublas)
+    return _preferred(
+        backend,
+        {
+            "default": ("default", _BlasBackend.Cublas),
+            "cublas": ("cuBLAS", _BlasBackend.Cublas),
+            "cublaslt": ("cuBLASLt", _BlasBackend.Cublaslt),
+            "ck": ("CK", _BlasBackend.Ck),
+        },
+        _BlasBackend.Cublas,
+    )
 
 
-# --- attention: which ways of computing it a program allows ------------------------------------------------------------------
+# --- attention: which ways of computing it a program allows
+# ------------------------------------------------------------------
 _sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "fp16_bf16_reduction_math": False}
 
 
@@ -181,9 +228,17 @@ def _sdp_block(**allowed: bool) -> Iterator[None]:
         _sdp.update(before)
 
 
-def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True,
-               enable_cudnn: bool = True) -> contextlib.AbstractContextManager[None]:
-    """A block in which these ways of computing attention are allowed; `torch.nn.attention.sdpa_kernel` is its successor."""
-    warnings.warn("`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
-                  "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.", FutureWarning, stacklevel=2)
+def sdp_kernel(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+) -> contextlib.AbstractContextManager[None]:
+    """A block in which these ways of computing attention are allowed; `torch.nn.attention.sdpa_kernel` is its
+    successor.
+    """
+    warnings.warn(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. "
+        "Please see "
+        "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
+        FutureWarning,
+        stacklevel=2,
+    )
     return _sdp_block(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)

@@ -1,4 +1,5 @@
 """NVIDIA's library for layers: not available. Settings are kept."""
+
 from __future__ import annotations
 
 import contextlib
@@ -30,13 +31,26 @@ def is_acceptable(tensor: Any) -> bool:
     return False
 
 
-def set_flags(_enabled: bool | None = None, _benchmark: bool | None = None, _benchmark_limit: int | None = None,
-              _deterministic: bool | None = None, _allow_tf32: bool | None = None, _fp32_precision: str = "none",
-              _depthwise_kernel: str | None = None) -> tuple[Any, ...]:
+def set_flags(
+    _enabled: bool | None = None,
+    _benchmark: bool | None = None,
+    _benchmark_limit: int | None = None,
+    _deterministic: bool | None = None,
+    _allow_tf32: bool | None = None,
+    _fp32_precision: str = "none",
+    _depthwise_kernel: str | None = None,
+) -> tuple[Any, ...]:
     """Changes the settings that are given; returns all of them as they were before."""
     module = sys.modules[__name__]
-    values = {"enabled": _enabled, "benchmark": _benchmark, "benchmark_limit": _benchmark_limit, "deterministic": _deterministic,
-              "allow_tf32": _allow_tf32, "fp32_precision": _fp32_precision, "depthwise_kernel": _depthwise_kernel}
+    values = {
+        "enabled": _enabled,
+        "benchmark": _benchmark,
+        "benchmark_limit": _benchmark_limit,
+        "deterministic": _deterministic,
+        "allow_tf32": _allow_tf32,
+        "fp32_precision": _fp32_precision,
+        "depthwise_kernel": _depthwise_kernel,
+    }
     before = tuple(getattr(module, name) for name in values)
     for name, value in values.items():
         if value is not None and (name != "fp32_precision" or value != "none"):
@@ -45,11 +59,20 @@ def set_flags(_enabled: bool | None = None, _benchmark: bool | None = None, _ben
 
 
 @contextlib.contextmanager
-def flags(enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10, deterministic: bool = False, allow_tf32: bool = True,
-          fp32_precision: str = "none", depthwise_kernel: str = "auto") -> Iterator[None]:
+def flags(
+    enabled: bool = False,
+    benchmark: bool = False,
+    benchmark_limit: int = 10,
+    deterministic: bool = False,
+    allow_tf32: bool = True,
+    fp32_precision: str = "none",
+    depthwise_kernel: str = "auto",
+) -> Iterator[None]:
     """A block with these settings."""
     with _settings.allowed():
-        before = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision, depthwise_kernel)
+        before = set_flags(
+            enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision, depthwise_kernel
+        )
     try:
         yield
     finally:

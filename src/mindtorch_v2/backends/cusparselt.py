@@ -1,4 +1,5 @@
 """NVIDIA's library for products with structured zeros: not used here."""
+
 from __future__ import annotations
 
 

@@ -1,4 +1,5 @@
 """Arm's library for products: not used here."""
+
 from __future__ import annotations
 
 

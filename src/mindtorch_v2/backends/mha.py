@@ -1,4 +1,5 @@
 """Whether `nn.MultiheadAttention` and `nn.TransformerEncoder` may take their fast path in evaluation."""
+
 from __future__ import annotations
 
 _is_fastpath_enabled = True

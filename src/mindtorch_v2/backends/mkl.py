@@ -1,4 +1,5 @@
 """Intel's library for matrices: numpy's own BLAS multiplies here."""
+
 from __future__ import annotations
 
 VERBOSE_OFF, VERBOSE_ON = 0, 1
@@ -7,6 +8,7 @@ VERBOSE_OFF, VERBOSE_ON = 0, 1
 def is_available() -> bool:
     """Whether numpy was built with it."""
     import numpy as np
+
     return "mkl" in np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"].lower()
 
 

@@ -1,4 +1,5 @@
 """Intel's library for layers: not used here. Settings are kept."""
+
 from __future__ import annotations
 
 import contextlib
@@ -38,8 +39,12 @@ class verbose:
         return None
 
 
-def set_flags(_enabled: bool | None = None, _deterministic: bool | None = None, _allow_tf32: bool | None = None,
-              _fp32_precision: str = "none") -> tuple[Any, ...]:
+def set_flags(
+    _enabled: bool | None = None,
+    _deterministic: bool | None = None,
+    _allow_tf32: bool | None = None,
+    _fp32_precision: str = "none",
+) -> tuple[Any, ...]:
     """Changes the settings that are given; returns all of them as they were before."""
     module: Any = sys.modules[__name__]
     before = (module.enabled, module.deterministic, module.allow_tf32, module.fp32_precision)
@@ -53,7 +58,9 @@ def set_flags(_enabled: bool | None = None, _deterministic: bool | None = None, 
 
 
 @contextlib.contextmanager
-def flags(enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True, fp32_precision: str = "none") -> Iterator[None]:
+def flags(
+    enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True, fp32_precision: str = "none"
+) -> Iterator[None]:
     """A block with these settings."""
     with _settings.allowed():
         before = set_flags(enabled, deterministic, None, fp32_precision)
@@ -76,8 +83,12 @@ class _Mkldnn(ModuleType):
 
     @allow_tf32.setter
     def allow_tf32(self, value: bool) -> None:
-        warnings.warn("TF32 acceleration on top of oneDNN is available for Intel GPUs. The current Torch version does not have Intel GPU "
-                      "Support.", stacklevel=2)
+        warnings.warn(
+            "TF32 acceleration on top of oneDNN is available for Intel GPUs. The current Torch version does not have "
+            "Intel GPU "
+            "Support.",
+            stacklevel=2,
+        )
 
 
 _settings.become(sys.modules[__name__], _Mkldnn)

@@ -1,4 +1,5 @@
 """Apple's devices: not built in, not available."""
+
 from __future__ import annotations
 
 from .. import _absent

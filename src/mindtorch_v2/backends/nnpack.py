@@ -1,4 +1,5 @@
 """A library for convolutions on small processors: not used here."""
+
 from __future__ import annotations
 
 

@@ -1,4 +1,5 @@
 """OpenMP: kernels have threads of their own here."""
+
 from __future__ import annotations
 
 

@@ -1,4 +1,7 @@
-"""The package opt_einsum, which finds a good order for `torch.einsum` of more than two tensors, where it is installed."""
+"""The package opt_einsum, which finds a good order for `torch.einsum` of more than two tensors, where it is
+installed.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -15,6 +18,7 @@ from . import _settings
 def is_available() -> bool:
     """Whether the package can be imported."""
     from importlib.util import find_spec
+
     return find_spec("opt_einsum") is not None
 
 
@@ -23,11 +27,14 @@ def get_opt_einsum() -> Any:
     if not is_available():
         return None
     from importlib import import_module
+
     return import_module("opt_einsum")
 
 
 def path_of(equation: str, shapes: list[tuple[int, ...]]) -> Any:
-    """The order in which pairs of operands are contracted, or None for left to right: the package is missing or switched off."""
+    """The order in which pairs of operands are contracted, or None for left to right: the package is missing or
+    switched off.
+    """
     module: Any = sys.modules[__name__]
     if not (module.enabled and is_available()):
         return None
@@ -70,9 +77,13 @@ class _OptEinsum(ModuleType):
     def enabled(self, value: bool) -> None:
         _settings.check_not_frozen("opt_einsum")
         if value and not is_available():
-            raise ValueError(f"opt_einsum is not available, so setting `enabled` to {value} will not reap the benefits of calculating an "
-                             "optimal path for einsum. torch.einsum will fall back to contracting from left to right. To enable this "
-                             "optimal path calculation, please install opt-einsum.")
+            raise ValueError(
+                f"opt_einsum is not available, so setting `enabled` to {value} will not reap the benefits of "
+                "calculating an "
+                "optimal path for einsum. torch.einsum will fall back to contracting from left to right. To enable "
+                "this "
+                "optimal path calculation, please install opt-einsum."
+            )
         self._enabled = bool(value)
 
     @property
@@ -84,9 +95,12 @@ class _OptEinsum(ModuleType):
     def strategy(self, value: str | None) -> None:
         _settings.check_not_frozen("opt_einsum")
         if value is not None and not is_available():
-            raise ValueError(f"opt_einsum is not available, so setting `strategy` to {value} will not be meaningful. torch.einsum will "
-                             "bypass path calculation and simply contract from left to right. Please install opt_einsum or unset "
-                             "`strategy`.")
+            raise ValueError(
+                f"opt_einsum is not available, so setting `strategy` to {value} will not be meaningful. torch.einsum "
+                "will "
+                "bypass path calculation and simply contract from left to right. Please install opt_einsum or unset "
+                "`strategy`."
+            )
         if value not in (None, "auto", "greedy", "optimal"):
             raise ValueError(f"`strategy` must be one of the following: [auto, greedy, optimal] but is {value}")
         self._strategy = value

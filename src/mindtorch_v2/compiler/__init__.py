@@ -1,4 +1,5 @@
 """`torch.compiler`: what programs tell the compiler, and ask it. There is none here; programs run eagerly."""
+
 from __future__ import annotations
 
 import contextlib
@@ -8,9 +9,26 @@ from typing import Any, NoReturn
 from .._dynamo import assume_constant_result, disable, list_backends, reset
 from .._dynamo.eval_frame import check_backend, compile  # noqa: A004 - torch.compiler.compile
 
-__all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "get_default_backend",
-           "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "load_cache_artifacts", "nested_compile_region",
-           "reset", "save_cache_artifacts", "set_default_backend", "set_stance", "substitute_in_graph", "wrap_numpy"]
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "get_default_backend",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "load_cache_artifacts",
+    "nested_compile_region",
+    "reset",
+    "save_cache_artifacts",
+    "set_default_backend",
+    "set_stance",
+    "substitute_in_graph",
+    "wrap_numpy",
+]
 _default_backend: Any = "inductor"
 
 
@@ -34,7 +52,9 @@ def allow_in_graph(fn: Any) -> Any:
     return fn
 
 
-def substitute_in_graph(original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False) -> Any:
+def substitute_in_graph(
+    original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Any:
     """A decorator that gives the function itself: there is no graph in which it could stand for another."""
     return lambda traceable_fn: traceable_fn
 
@@ -63,7 +83,9 @@ def set_default_backend(backend: Any) -> None:
 class set_stance(contextlib.ContextDecorator):
     """How compiled functions run from now on, or in a block: always eagerly here, whatever is said."""
 
-    def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> None:
+    def __init__(
+        self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None
+    ) -> None:
         self.stance = stance
 
     def __enter__(self) -> None:
@@ -92,14 +114,19 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
         import numpy as np
+
         given, keywords = tree_map(lambda x: x.numpy() if isinstance(x, Tensor) else x, (args, kwargs))
-        return tree_map(lambda x: as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x, fn(*given, **keywords))
+        return tree_map(
+            lambda x: as_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x, fn(*given, **keywords)
+        )
+
     return call
 
 
 def _refused(name: str) -> Callable[..., NoReturn]:
     def call(*args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"torch.compiler.{name}: nothing is compiled here")
+
     call.__name__ = name
     return call
 

@@ -1,4 +1,5 @@
 """`torch.cpu`: the processor, seen as a device. Work on it is done when a call returns."""
+
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
@@ -43,6 +44,7 @@ def _is_avx512_supported() -> bool:
 def _features() -> set[str]:
     """The vector extensions that numpy found."""
     from numpy._core._multiarray_umath import __cpu_features__
+
     return {name for name, found in __cpu_features__.items() if found}
 
 

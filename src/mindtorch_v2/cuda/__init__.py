@@ -1,5 +1,8 @@
-"""NVIDIA's devices, of which there are none: `is_available()` is False, `device_count()` 0; what needs one raises as in PyTorch built
-without CUDA. Calls that PyTorch keeps for a device which may come later (seeds, random states) do nothing."""
+"""NVIDIA's devices, of which there are none: `is_available()` is False, `device_count()` 0; what needs one raises as
+in PyTorch built without CUDA. Calls that PyTorch keeps for a device which may come later (seeds, random states) do
+nothing.
+"""
+
 from __future__ import annotations
 
 from importlib import import_module as _import_module
@@ -8,24 +11,76 @@ from typing import Any
 from .. import _absent
 from .._errors import OutOfMemoryError
 
-__all__ = ["AcceleratorError", "CUDAGraph", "CudaError", "DeferredCudaCallError", "Event", "ExternalStream", "OutOfMemoryError", "Stream",
-           "StreamContext", "current_stream", "default_generators", "default_stream", "device", "device_count", "device_of",
-           "get_arch_list", "get_gencode_flags", "get_rng_state", "get_rng_state_all", "graph", "graph_pool_handle", "has_half",
-           "has_magma", "initial_seed", "is_available", "is_bf16_supported", "is_current_stream_capturing", "is_initialized",
-           "is_tf32_supported", "list_gpu_processes", "make_graphed_callables", "manual_seed", "manual_seed_all", "seed", "seed_all",
-           "set_device", "set_rng_state", "set_rng_state_all", "set_stream", "stream"]
+__all__ = [
+    "AcceleratorError",
+    "CUDAGraph",
+    "CudaError",
+    "DeferredCudaCallError",
+    "Event",
+    "ExternalStream",
+    "OutOfMemoryError",
+    "Stream",
+    "StreamContext",
+    "current_stream",
+    "default_generators",
+    "default_stream",
+    "device",
+    "device_count",
+    "device_of",
+    "get_arch_list",
+    "get_gencode_flags",
+    "get_rng_state",
+    "get_rng_state_all",
+    "graph",
+    "graph_pool_handle",
+    "has_half",
+    "has_magma",
+    "initial_seed",
+    "is_available",
+    "is_bf16_supported",
+    "is_current_stream_capturing",
+    "is_initialized",
+    "is_tf32_supported",
+    "list_gpu_processes",
+    "make_graphed_callables",
+    "manual_seed",
+    "manual_seed_all",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_rng_state",
+    "set_rng_state_all",
+    "set_stream",
+    "stream",
+]
 _MESSAGE = "Torch not compiled with CUDA enabled"
 _refuse = _absent.Refuser(__name__, AssertionError, _MESSAGE)
 has_half = True
 has_magma = False
 default_generators: tuple[Any, ...] = ()
 
-for _name in ("cudart", "current_blas_handle", "current_device", "current_solver_handle", "get_device_capability", "get_device_name",
-              "get_device_properties", "get_sync_debug_mode", "set_sync_debug_mode", "init", "ipc_collect", "synchronize",
-              "can_device_access_peer", "_lazy_init", "get_stream_from_external"):
+for _name in (
+    "cudart",
+    "current_blas_handle",
+    "current_device",
+    "current_solver_handle",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_sync_debug_mode",
+    "set_sync_debug_mode",
+    "init",
+    "ipc_collect",
+    "synchronize",
+    "can_device_access_peer",
+    "_lazy_init",
+    "get_stream_from_external",
+):
     globals()[_name] = _refuse(_name)
 for _name in ("clock_rate", "device_memory_used", "memory_usage", "power_draw", "temperature", "utilization"):
-    globals()[_name] = _refuse(_name, "nvidia-ml-py does not seem to be installed or it can't be imported.", ModuleNotFoundError)
+    globals()[_name] = _refuse(
+        _name, "nvidia-ml-py does not seem to be installed or it can't be imported.", ModuleNotFoundError
+    )
 _sleep = _refuse.missing("_sleep", "_cuda_sleep")
 
 
@@ -107,6 +162,7 @@ def set_device(device: Any) -> None:
 
 def _get_device(device: Any) -> Any:
     from .._device import device as make
+
     return make("cuda", device) if isinstance(device, int) else make(device)
 
 
@@ -148,7 +204,7 @@ from .random import (  # noqa: E402
 from .streams import Event, ExternalStream, Stream, StreamContext, current_stream, default_stream, set_stream, stream  # noqa: E402
 from .typed import TYPED as _TYPED  # noqa: E402
 
-globals().update(_TYPED)             # FloatTensor, LongTensor, ...
+globals().update(_TYPED)  # FloatTensor, LongTensor, ...
 _SUBMODULES = ("amp", "graphs", "memory", "nccl", "nvtx", "profiler", "random", "streams", "_utils")
 
 
@@ -160,5 +216,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_SUBMODULES})
-
-

@@ -1,4 +1,5 @@
 """Device arguments of `torch.cuda`."""
+
 from __future__ import annotations
 
 from typing import Any

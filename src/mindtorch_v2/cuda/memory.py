@@ -1,4 +1,5 @@
 """Memory of CUDA devices: none is allocated, and there is nothing to reset."""
+
 from __future__ import annotations
 
 import warnings
@@ -8,13 +9,37 @@ from typing import Any
 from .. import _absent
 
 _refuse = _absent.Refuser(__name__, AssertionError, "Torch not compiled with CUDA enabled")
-__all__ = ["caching_allocator_enable", "change_current_allocator", "empty_cache", "get_allocator_backend",
-           "get_per_process_memory_fraction",
-           "host_memory_stats", "host_memory_stats_as_nested_dict", "max_memory_allocated", "max_memory_cached", "max_memory_reserved",
-           "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved", "memory_snapshot", "memory_stats",
-           "memory_stats_as_nested_dict", "memory_summary", "reset_accumulated_host_memory_stats", "reset_accumulated_memory_stats",
-           "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_host_memory_stats", "reset_peak_memory_stats",
-           "set_per_process_memory_fraction", "caching_allocator_alloc", "caching_allocator_delete", "CUDAPluggableAllocator", "MemPool"]
+__all__ = [
+    "caching_allocator_enable",
+    "change_current_allocator",
+    "empty_cache",
+    "get_allocator_backend",
+    "get_per_process_memory_fraction",
+    "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
+    "max_memory_allocated",
+    "max_memory_cached",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_cached",
+    "memory_reserved",
+    "memory_snapshot",
+    "memory_stats",
+    "memory_stats_as_nested_dict",
+    "memory_summary",
+    "reset_accumulated_host_memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
+    "reset_peak_host_memory_stats",
+    "reset_peak_memory_stats",
+    "set_per_process_memory_fraction",
+    "caching_allocator_alloc",
+    "caching_allocator_delete",
+    "CUDAPluggableAllocator",
+    "MemPool",
+]
 
 get_per_process_memory_fraction = _refuse("get_per_process_memory_fraction")
 set_per_process_memory_fraction = _refuse("set_per_process_memory_fraction")
@@ -25,7 +50,9 @@ change_current_allocator = _refuse.missing("change_current_allocator", "_cuda_ch
 get_allocator_backend = _refuse.missing("get_allocator_backend", "_cuda_getAllocatorBackend")
 memory_snapshot = _refuse.missing("memory_snapshot", "_cuda_memorySnapshot")
 reset_accumulated_memory_stats = _refuse.missing("reset_accumulated_memory_stats", "_cuda_resetAccumulatedMemoryStats")
-reset_accumulated_host_memory_stats = _refuse.missing("reset_accumulated_host_memory_stats", "_cuda_resetAccumulatedHostMemoryStats")
+reset_accumulated_host_memory_stats = _refuse.missing(
+    "reset_accumulated_host_memory_stats", "_cuda_resetAccumulatedHostMemoryStats"
+)
 reset_peak_memory_stats = _refuse.missing("reset_peak_memory_stats", "_cuda_resetPeakMemoryStats")
 reset_peak_host_memory_stats = _refuse.missing("reset_peak_host_memory_stats", "_cuda_resetPeakHostMemoryStats")
 _record_memory_history = _refuse.missing("_record_memory_history", "_cuda_record_memory_history")
@@ -104,13 +131,23 @@ def max_memory_cached(device: Any = None) -> int:
 
 def reset_max_memory_allocated(device: Any = None) -> None:
     """The old name of `reset_peak_memory_stats`."""
-    warnings.warn("torch.cuda.reset_max_memory_allocated now calls torch.cuda.reset_peak_memory_stats, which resets /all/ peak memory "
-                  "stats.", FutureWarning, stacklevel=2)
+    warnings.warn(
+        "torch.cuda.reset_max_memory_allocated now calls torch.cuda.reset_peak_memory_stats, which resets /all/ peak "
+        "memory "
+        "stats.",
+        FutureWarning,
+        stacklevel=2,
+    )
     reset_peak_memory_stats(device)
 
 
 def reset_max_memory_cached(device: Any = None) -> None:
     """The old name of `reset_peak_memory_stats`."""
-    warnings.warn("torch.cuda.reset_max_memory_cached now calls torch.cuda.reset_peak_memory_stats, which resets /all/ peak memory "
-                  "stats.", FutureWarning, stacklevel=2)
+    warnings.warn(
+        "torch.cuda.reset_max_memory_cached now calls torch.cuda.reset_peak_memory_stats, which resets /all/ peak "
+        "memory "
+        "stats.",
+        FutureWarning,
+        stacklevel=2,
+    )
     reset_peak_memory_stats(device)

@@ -1,4 +1,5 @@
 """NVIDIA's collectives: not here."""
+
 from __future__ import annotations
 
 import warnings

@@ -1,4 +1,5 @@
 """Marks for NVIDIA's viewers: they need the CUDA build. `torch.profiler.record_function` marks ranges here."""
+
 from __future__ import annotations
 
 from .. import _absent

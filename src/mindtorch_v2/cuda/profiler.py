@@ -1,4 +1,5 @@
 """Switches of NVIDIA's profilers: they need the CUDA runtime. `torch.profiler` is this package's profiler."""
+
 from __future__ import annotations
 
 from .. import _absent

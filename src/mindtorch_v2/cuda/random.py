@@ -1,4 +1,5 @@
 """Random numbers of CUDA devices: seeds are taken and have nothing to act on; states cannot be read."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -6,8 +7,17 @@ from typing import Any
 
 from .. import _absent
 
-__all__ = ["get_rng_state", "get_rng_state_all", "set_rng_state", "set_rng_state_all", "manual_seed", "manual_seed_all", "seed", "seed_all",
-           "initial_seed"]
+__all__ = [
+    "get_rng_state",
+    "get_rng_state_all",
+    "set_rng_state",
+    "set_rng_state_all",
+    "manual_seed",
+    "manual_seed_all",
+    "seed",
+    "seed_all",
+    "initial_seed",
+]
 _refuse = _absent.Refuser(__name__, AssertionError, "Torch not compiled with CUDA enabled")
 get_rng_state = _refuse("get_rng_state")
 initial_seed = _refuse("initial_seed")

@@ -1,4 +1,5 @@
 """Streams and events of CUDA devices: they cannot be made."""
+
 from __future__ import annotations
 
 from typing import Any, NoReturn

@@ -2,7 +2,8 @@
 
     python -m mindtorch_v2.distributed.run --nproc-per-node 4 train.py
 
-`is_available()` says whether mpi4py is installed (`pip install 'mindtorch_v2[distributed]'`). The backends `mpi` and `gloo` both run on it.
+`is_available()` says whether mpi4py is installed (`pip install 'mindtorch_v2[distributed]'`). The backends `mpi` and
+`gloo` both run on it.
 """
 
 from __future__ import annotations

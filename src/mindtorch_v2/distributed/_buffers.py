@@ -14,7 +14,8 @@ def check_tensor(value: Any, name: str) -> Tensor:
     """The value, which must be a dense tensor."""
     if not isinstance(value, Tensor):
         raise TypeError(
-            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got {type(value)} instead."
+            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got "
+            f"{type(value)} instead."
         )
     return value
 
@@ -32,9 +33,9 @@ def check_tensors(values: Any, name: str) -> list[Tensor]:
 class Buffer:
     """Contiguous memory with the values of a tensor.
 
-    It is the tensor's own memory where that can be: on the CPU, contiguous and, if values are to be added (`arithmetic`), of a type
-    that MPI can add. Otherwise it is a copy: half precision types are added as float32, truth values as bytes. `finish()` puts what
-    arrived into the tensor and counts the write.
+    It is the tensor's own memory where that can be: on the CPU, contiguous and, if values are to be added
+    (`arithmetic`), of a type that MPI can add. Otherwise it is a copy: half precision types are added as float32,
+    truth values as bytes. `finish()` puts what arrived into the tensor and counts the write.
     """
 
     __slots__ = ("tensor", "array", "_is_copy")

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 HOW_TO_INSTALL = (
-    "pip install 'mindtorch_v2[distributed]' brings mpi4py and a complete MPI (MPICH); on a cluster build mpi4py against the "
+    "pip install 'mindtorch_v2[distributed]' brings mpi4py and a complete MPI (MPICH); on a cluster build mpi4py "
+    "against the "
     "MPI that is there"
 )
 # How launchers tell a process its place, by MPI: rank, size, rank on this machine, processes on this machine.

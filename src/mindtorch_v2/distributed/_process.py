@@ -1,8 +1,8 @@
 """One process of a job: `python -m mindtorch_v2.distributed._process script.py args`, as the launcher starts it.
 
-Runs the program as `python -m mindtorch_v2` does. An error ends the whole job: a process that fails while others wait for
-it in MPI would leave them waiting. MPI's launcher ends all processes at the first failure and drops what they were
-printing, so an error is first saved as a file, which the launcher of this package prints at the end.
+Runs the program as `python -m mindtorch_v2` does. An error ends the whole job: a process that fails while others
+wait for it in MPI would leave them waiting. MPI's launcher ends all processes at the first failure and drops what
+they were printing, so an error is first saved as a file, which the launcher of this package prints at the end.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """What every process of a job is communicating, so that an error can name who is missing and who does something else.
 
-The launcher gives all processes of one machine a directory in MINDTORCH_DISTRIBUTED_STATUS. Each process keeps one small file there,
-mapped into memory by all: its newest communication, and the last ones of the group of all processes. When such a communication is done
-here, the others have begun it too, so that their notes tell whether it was the same: MPI itself may take different ones for each other.
-Writing a note costs a copy of some bytes, comparing some reads.
+The launcher gives all processes of one machine a directory in MINDTORCH_DISTRIBUTED_STATUS. Each process keeps one
+small file there, mapped into memory by all: its newest communication, and the last ones of the group of all
+processes. When such a communication is done here, the others have begun it too, so that their notes tell whether it
+was the same: MPI itself may take different ones for each other. Writing a note costs a copy of some bytes, comparing
+some reads.
 """
 
 from __future__ import annotations

@@ -28,14 +28,17 @@ def _run(
     async_op: bool,
     detail: str = "",
 ) -> Work | None:
-    """Runs a communication in a group: `start` gives MPI's requests and what to do when they are done. It is one event of a profile.
+    """Runs a communication in a group: `start` gives MPI's requests and what to do when they are done. It is one
+    event of a profile.
 
-    Returns the Work if it goes on by itself (`async_op`), else None when it is done; None for a process outside the group.
+    Returns the Work if it goes on by itself (`async_op`), else None when it is done; None for a process outside the
+    group.
     """
     found = resolve(group)
     if found is None:
         return None
-    text = f"{name}({', '.join(f'{list(t.shape)} {t.dtype}' for t in tensors[:4])}{', ...' if len(tensors) > 4 else ''}){detail}"
+    sizes = [f"{list(t.shape)} {t.dtype}" for t in tensors[:4]] + ["..."] * (len(tensors) > 4)
+    text = f"{name}({', '.join(sizes)}){detail}"
     between_two = name in ("send", "recv")
     entry = _status.begin(text, name if name in _OF_ANY_SIZE else text, found is GroupMember.WORLD and not between_two)
     with record_function(f"c10d::{name}", f"{text} in group {found.group_name} of {found.size()}"):
@@ -69,7 +72,8 @@ def _divisor(op: Any, group: ProcessGroup) -> int:
     return group.size() if ReduceOp(op) is ReduceOp.AVG else 1
 
 
-# --- all processes get the same -----------------------------------------------------------------------------------------------
+# --- all processes get the same
+# -----------------------------------------------------------------------------------------------
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Replaces the tensor by the sum (or another `op`) of those of all processes."""
     check_tensor(tensor, "tensor")
@@ -155,7 +159,8 @@ def all_gather_into_tensor(
         own, out = Buffer(input_tensor), Buffer(output_tensor)
         if out.raw.size != own.raw.size * g.size():
             raise ValueError(
-                f"output tensor size must be equal to world_size times input tensor size, got {list(output_tensor.shape)} for "
+                "output tensor size must be equal to world_size times input tensor size, got "
+                f"{list(output_tensor.shape)} for "
                 f"{g.size()} times {list(input_tensor.shape)}"
             )
         return [g.comm.Iallgather(own.raw, out.raw)], out.finish
@@ -163,7 +168,8 @@ def all_gather_into_tensor(
     return _run("all_gather_into_tensor", group, [output_tensor, input_tensor], start, async_op)
 
 
-# --- each process gets a part ----------------------------------------------------------------------------------------------
+# --- each process gets a part
+# ----------------------------------------------------------------------------------------------
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -175,7 +181,8 @@ def reduce_scatter_tensor(
         out, source = Buffer(output, arithmetic=True), Buffer(input, arithmetic=True)
         if source.array.size != out.array.size * g.size():
             raise ValueError(
-                f"input tensor must be the same size as output size times world size, got {list(input.shape)} for {g.size()} times "
+                f"input tensor must be the same size as output size times world size, got {list(input.shape)} for "
+                f"{g.size()} times "
                 f"{list(output.shape)}"
             )
         operation = mpi_operation(op, mpi(), source.kind)
@@ -264,7 +271,9 @@ def scatter(
 def all_to_all(
     output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Sends element i of the input list to process i, and receives element j of the output list from process j; sizes may differ."""
+    """Sends element i of the input list to process i, and receives element j of the output list from process j;
+    sizes may differ.
+    """
     outputs, inputs = (
         check_tensors(output_tensor_list, "output_tensor_list"),
         check_tensors(input_tensor_list, "input_tensor_list"),
@@ -336,12 +345,14 @@ def _check_alike(own: Buffer, parts: list[Buffer]) -> None:
     for part in parts:
         if part.array.dtype != own.array.dtype or part.array.size != own.array.size:
             raise ValueError(
-                f"tensors of one communication have one size and type, got {list(part.tensor.shape)} {part.tensor.dtype} beside "
+                f"tensors of one communication have one size and type, got {list(part.tensor.shape)} "
+                f"{part.tensor.dtype} beside "
                 f"{list(own.tensor.shape)} {own.tensor.dtype}"
             )
 
 
-# --- waiting for each other -------------------------------------------------------------------------------------------------
+# --- waiting for each other
+# -------------------------------------------------------------------------------------------------
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
     """Returns when all processes of the group have called it."""
     return _run("barrier", group, [], lambda g: ([g.comm.Ibarrier()], _nothing), async_op)

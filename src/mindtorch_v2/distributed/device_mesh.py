@@ -1,4 +1,5 @@
 """`torch.distributed.device_mesh`: devices of several processes, in rows and columns. There are none."""
+
 from __future__ import annotations
 
 from ._refusals import function, kind

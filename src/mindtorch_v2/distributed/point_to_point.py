@@ -75,7 +75,8 @@ class P2POp:
     ) -> None:
         if op not in (isend, irecv):
             raise ValueError(
-                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``."
+                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
+                "``torch.distributed.irecv``."
             )
         self.op, self.tensor, self.peer, self.group, self.tag, self.group_peer = (
             op,

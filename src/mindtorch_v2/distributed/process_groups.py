@@ -30,7 +30,9 @@ class Backend(str):
 
 
 class GroupMember:
-    """`WORLD` is the group of all processes; `NON_GROUP_MEMBER` is what a process gets for a group that it is not in."""
+    """`WORLD` is the group of all processes; `NON_GROUP_MEMBER` is what a process gets for a group that it is not
+    in.
+    """
 
     WORLD: ProcessGroup | None = None
     NON_GROUP_MEMBER = -100
@@ -134,8 +136,8 @@ def init_process_group(
 ) -> None:
     """Forms the group of all processes that the launcher started. Each calls it once.
 
-    Ranks are MPI's; a rank or size given here or in RANK and WORLD_SIZE must agree with them. `store`, `init_method` and `pg_options`
-    are accepted and not needed: MPI knows where the processes are.
+    Ranks are MPI's; a rank or size given here or in RANK and WORLD_SIZE must agree with them. `store`, `init_method`
+    and `pg_options` are accepted and not needed: MPI knows where the processes are.
     """
     if GroupMember.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
@@ -151,8 +153,10 @@ def init_process_group(
     asked = _expected(rank, world_size, init_method, store)
     if any(want not in (-1, have) for want, have in zip(asked, place)):
         raise RuntimeError(
-            f"init_process_group: rank {asked[0]} of {asked[1]} was asked for, but this process is rank {place[0]} of {place[1]} that "
-            "MPI started together. Start the program with `python -m mindtorch_v2.distributed.run --nproc-per-node N script.py` "
+            f"init_process_group: rank {asked[0]} of {asked[1]} was asked for, but this process is rank {place[0]} "
+            f"of {place[1]} that "
+            "MPI started together. Start the program with `python -m mindtorch_v2.distributed.run --nproc-per-node N "
+            "script.py` "
             "(or `mpiexec -n N python script.py`)"
         )
     _status.open_board(place[0])
@@ -174,7 +178,10 @@ def new_group(
     group_desc: str | None = None,
     device_id: Any = None,
 ) -> Any:
-    """Forms a group of some processes (all if none are named). Every process of the world calls it, also those outside."""
+    """Forms a group of some processes (all if none are named).
+
+    Every process of the world calls it, also those outside.
+    """
     world = world_group()
     chosen = sorted(ranks) if ranks is not None else list(world.ranks)
     if len(set(chosen)) != len(chosen):
@@ -201,7 +208,9 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Groups of `group_size` neighbours (the processes of a machine if it is None): this process's own, and all of them."""
+    """Groups of `group_size` neighbours (the processes of a machine if it is None): this process's own, and all of
+    them.
+    """
     size = group_size or int(os.environ.get("LOCAL_WORLD_SIZE", get_world_size()))
     if size <= 0 or size > get_world_size() or get_world_size() % size != 0:
         raise ValueError(f"The world size ({get_world_size()}) must be divisible by 'group_size={size}'")

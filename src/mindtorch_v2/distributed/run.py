@@ -1,8 +1,9 @@
-"""Starts a program in several processes: `python -m mindtorch_v2.distributed.run --nproc-per-node 4 train.py --epochs 3`.
+"""Starts a program in several processes: `python -m mindtorch_v2.distributed.run --nproc-per-node 4 train.py
+--epochs 3`.
 
-Takes the options of PyTorch's `torchrun` and starts MPI's `mpiexec` underneath. Every process finds RANK, LOCAL_RANK, WORLD_SIZE,
-LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT; its output is prefixed with its rank. When one fails, all are ended, its
-traceback is printed, and the exit code is not 0.
+Takes the options of PyTorch's `torchrun` and starts MPI's `mpiexec` underneath. Every process finds RANK,
+LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT; its output is prefixed with its rank. When one
+fails, all are ended, its traceback is printed, and the exit code is not 0.
 """
 
 from __future__ import annotations

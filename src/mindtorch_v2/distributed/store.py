@@ -68,7 +68,9 @@ class Store:
         self._update(lambda values: values.__setitem__(key, values.get(key, b"") + data))
 
     def compare_set(self, key: str, expected_value: Any, desired_value: Any) -> bytes:
-        """Sets the value if it is the expected one, or if there is none and '' is expected; returns what is then stored."""
+        """Sets the value if it is the expected one, or if there is none and '' is expected; returns what is then
+        stored.
+        """
         expected, desired = _bytes(expected_value), _bytes(desired_value)
 
         def change(values: dict[str, bytes]) -> bytes:
@@ -181,7 +183,8 @@ def _decode(data: bytes) -> dict[str, bytes]:
     return {key.decode(): value for key, value in zip(parts[::2], parts[1::2])}
 
 
-# --- over the network -------------------------------------------------------------------------------------------------------
+# --- over the network
+# -------------------------------------------------------------------------------------------------------
 class _Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
@@ -257,7 +260,10 @@ def _stop(server: _Server) -> None:
 
 
 class TCPStore(Store):
-    """A store that one process serves (`is_master`) and others reach over the network. Port 0 lets the system choose one."""
+    """A store that one process serves (`is_master`) and others reach over the network.
+
+    Port 0 lets the system choose one.
+    """
 
     def __init__(
         self,
@@ -293,7 +299,8 @@ class TCPStore(Store):
             except OSError as error:
                 if time.monotonic() > end:
                     raise DistNetworkError(
-                        f"no store answers at {self.host}:{self.port} within {self.timeout.total_seconds():g} s: {error}"
+                        f"no store answers at {self.host}:{self.port} within {self.timeout.total_seconds():g} s: "
+                        f"{error}"
                     ) from error
                 time.sleep(_POLL)
 

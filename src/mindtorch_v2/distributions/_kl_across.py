@@ -1,4 +1,5 @@
 """Divergences of distributions of different families."""
+
 from __future__ import annotations
 
 import math
@@ -24,8 +25,10 @@ from .utils import euler_constant as _euler_gamma
 
 def _register_infinite(p_class: type, parameter: str, *q_classes: type) -> None:
     """p has mass where q has none."""
+
     def infinite(p: Any, q: Any) -> Any:
         return _infinite_like(getattr(p, parameter))
+
     for q_class in q_classes:
         register_kl(p_class, q_class)(infinite)
 
@@ -47,7 +50,9 @@ def _log_square_scale(p_variance: Any, q: Any) -> Any:
 
 def _against_normal(p: Any, mean: Any, variance: Any, q: Any) -> Any:
     """Minus p's entropy, and the mean of a normal distribution's quadratic."""
-    return -p.entropy() + 0.5 * _log_square_scale(variance, q) + 0.5 * (variance + (mean - q.loc).pow(2)) / q.scale.pow(2)
+    return (
+        -p.entropy() + 0.5 * _log_square_scale(variance, q) + 0.5 * (variance + (mean - q.loc).pow(2)) / q.scale.pow(2)
+    )
 
 
 @register_kl(Bernoulli, Poisson)
@@ -68,8 +73,13 @@ def _kl_beta_exponential(p: Any, q: Any) -> Any:
 @register_kl(Beta, Gamma)
 def _kl_beta_gamma(p: Any, q: Any) -> Any:
     total = p.concentration1 + p.concentration0
-    return (-p.entropy() + q.concentration.lgamma() - q.concentration * q.rate.log()
-            - (q.concentration - 1) * (p.concentration1.digamma() - total.digamma()) + q.rate * p.concentration1 / total)
+    return (
+        -p.entropy()
+        + q.concentration.lgamma()
+        - q.concentration * q.rate.log()
+        - (q.concentration - 1) * (p.concentration1.digamma() - total.digamma())
+        + q.rate * p.concentration1 / total
+    )
 
 
 @register_kl(Beta, Normal)
@@ -104,7 +114,13 @@ def _kl_continuous_bernoulli_uniform(p: Any, q: Any) -> Any:
 @register_kl(Exponential, Gamma)
 def _kl_exponential_gamma(p: Any, q: Any) -> Any:
     ratio = q.rate / p.rate
-    return -q.concentration * torch.log(ratio) + ratio + q.concentration.lgamma() + q.concentration * _euler_gamma - (1 + _euler_gamma)
+    return (
+        -q.concentration * torch.log(ratio)
+        + ratio
+        + q.concentration.lgamma()
+        + q.concentration * _euler_gamma
+        - (1 + _euler_gamma)
+    )
 
 
 @register_kl(Exponential, Gumbel)
@@ -124,7 +140,13 @@ def _kl_gamma_gumbel(p: Any, q: Any) -> Any:
     product = p.rate * q.scale
     away = q.loc / q.scale
     t1 = (p.concentration - 1) * p.concentration.digamma() - p.concentration.lgamma() - p.concentration
-    return t1 + product.log() + p.concentration / product + torch.exp(away) * (1 + product.reciprocal()).pow(-p.concentration) - away
+    return (
+        t1
+        + product.log()
+        + p.concentration / product
+        + torch.exp(away) * (1 + product.reciprocal()).pow(-p.concentration)
+        - away
+    )
 
 
 @register_kl(Normal, Gumbel)
@@ -154,8 +176,15 @@ def _kl_pareto_exponential(p: Any, q: Any) -> Any:
 @register_kl(Pareto, Gamma)
 def _kl_pareto_gamma(p: Any, q: Any) -> Any:
     common = p.scale.log() + p.alpha.reciprocal()
-    result = (p.alpha.log() - common + q.concentration.lgamma() - q.concentration * q.rate.log() + (1 - q.concentration) * common
-              + q.rate * p.alpha * p.scale / (p.alpha - 1) - 1)
+    result = (
+        p.alpha.log()
+        - common
+        + q.concentration.lgamma()
+        - q.concentration * q.rate.log()
+        + (1 - q.concentration) * common
+        + q.rate * p.alpha * p.scale / (p.alpha - 1)
+        - 1
+    )
     return torch.where(p.alpha <= 1, math.inf, result)
 
 

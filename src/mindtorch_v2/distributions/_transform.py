@@ -1,4 +1,5 @@
 """What a transform is, and transforms made of others."""
+
 from __future__ import annotations
 
 import weakref
@@ -13,8 +14,9 @@ from .utils import _sum_rightmost, lazy_property
 class Transform:
     """A map y = f(x) from `domain` to `codomain`, with log |dy/dx|.
 
-    Subclasses give `_call`, and where they can `_inverse` and `log_abs_det_jacobian`. With `cache_size=1` the last pair (x, y) is
-    remembered, so that inverting the very tensor that came out gives back the very tensor that went in.
+    Subclasses give `_call`, and where they can `_inverse` and `log_abs_det_jacobian`. With `cache_size=1` the last
+    pair (x, y) is remembered, so that inverting the very tensor that came out gives back the very tensor that went
+    in.
     """
 
     bijective = False
@@ -31,7 +33,7 @@ class Transform:
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        state["_inv"] = None             # a weak reference, made again when asked for
+        state["_inv"] = None  # a weak reference, made again when asked for
         return state
 
     @property
@@ -116,18 +118,18 @@ class _InverseTransform(Transform):
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(cache_size=transform._cache_size)
-        self._inv = transform            # a strong reference: the other one holds a weak one
+        self._inv = transform  # a strong reference: the other one holds a weak one
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:             # type: ignore[override]
+    def domain(self) -> Any:  # type: ignore[override]
         return self._inv.codomain
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:           # type: ignore[override]
+    def codomain(self) -> Any:  # type: ignore[override]
         return self._inv.domain
 
     @property
-    def bijective(self) -> bool:         # type: ignore[override]
+    def bijective(self) -> bool:  # type: ignore[override]
         return self._inv.bijective
 
     @property
@@ -175,7 +177,7 @@ class ComposeTransform(Transform):
     __hash__ = object.__hash__
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:             # type: ignore[override]
+    def domain(self) -> Any:  # type: ignore[override]
         if not self.parts:
             return constraints.real
         found = self.parts[0].domain
@@ -185,7 +187,7 @@ class ComposeTransform(Transform):
         return constraints.independent(found, needed - found.event_dim) if needed > found.event_dim else found
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:           # type: ignore[override]
+    def codomain(self) -> Any:  # type: ignore[override]
         if not self.parts:
             return constraints.real
         found = self.parts[-1].codomain
@@ -195,11 +197,11 @@ class ComposeTransform(Transform):
         return constraints.independent(found, needed - found.event_dim) if needed > found.event_dim else found
 
     @lazy_property
-    def bijective(self) -> bool:         # type: ignore[override]
+    def bijective(self) -> bool:  # type: ignore[override]
         return all(p.bijective for p in self.parts)
 
     @lazy_property
-    def sign(self) -> Any:               # type: ignore[override]
+    def sign(self) -> Any:  # type: ignore[override]
         sign: Any = 1
         for p in self.parts:
             sign = sign * p.sign
@@ -269,15 +271,15 @@ class IndependentTransform(Transform):
         return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size)
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:             # type: ignore[override]
+    def domain(self) -> Any:  # type: ignore[override]
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:           # type: ignore[override]
+    def codomain(self) -> Any:  # type: ignore[override]
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
-    def bijective(self) -> bool:         # type: ignore[override]
+    def bijective(self) -> bool:  # type: ignore[override]
         return self.base_transform.bijective
 
     @property
@@ -320,24 +322,28 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size=cache_size)
 
     @constraints.dependent_property
-    def domain(self) -> Any:             # type: ignore[override]
+    def domain(self) -> Any:  # type: ignore[override]
         return constraints.independent(constraints.real, len(self.in_shape))
 
     @constraints.dependent_property
-    def codomain(self) -> Any:           # type: ignore[override]
+    def codomain(self) -> Any:  # type: ignore[override]
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
+        )
 
     def _call(self, x: Any) -> Any:
-        return x.reshape(tuple(x.shape[:x.dim() - len(self.in_shape)]) + tuple(self.out_shape))
+        return x.reshape(tuple(x.shape[: x.dim() - len(self.in_shape)]) + tuple(self.out_shape))
 
     def _inverse(self, y: Any) -> Any:
-        return y.reshape(tuple(y.shape[:y.dim() - len(self.out_shape)]) + tuple(self.in_shape))
+        return y.reshape(tuple(y.shape[: y.dim() - len(self.out_shape)]) + tuple(self.in_shape))
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return x.new_zeros(tuple(x.shape[:x.dim() - len(self.in_shape)]))
+        return x.new_zeros(tuple(x.shape[: x.dim() - len(self.in_shape)]))
 
     def _other_shape(self, shape: Any, old: Any, new: Any) -> Any:
         if len(shape) < len(old):

@@ -1,4 +1,5 @@
 """Transforms of vectors and matrices, and of parts of a tensor."""
+
 from __future__ import annotations
 
 import math
@@ -26,13 +27,15 @@ class CorrCholeskyTransform(Transform):
     def _call(self, x: Any) -> Any:
         eps = torch.finfo(x.dtype).eps
         r = vec_to_tril_matrix(torch.tanh(x).clamp(min=-1 + eps, max=1 - eps), diag=-1)
-        left = (1 - r ** 2).sqrt().cumprod(-1)
+        left = (1 - r**2).sqrt().cumprod(-1)
         r = r + torch.eye(r.shape[-1], dtype=r.dtype, device=r.device)
         return r * pad(left[..., :-1], [1, 0], value=1)
 
     def _inverse(self, y: Any) -> Any:
         left = 1 - torch.cumsum(y * y, dim=-1)
-        partial = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(pad(left[..., :-1], [1, 0], value=1), diag=-1).sqrt()
+        partial = (
+            tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(pad(left[..., :-1], [1, 0], value=1), diag=-1).sqrt()
+        )
         return (partial.log1p() - (-partial).log1p()) / 2
 
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
@@ -148,7 +151,7 @@ class _Pieces(Transform):
         self.dim = dim
 
     @property
-    def bijective(self) -> bool:         # type: ignore[override]
+    def bijective(self) -> bool:  # type: ignore[override]
         return all(t.bijective for t in self.transforms)
 
     def _parts(self, x: Any) -> list[Any]:
@@ -173,7 +176,7 @@ class CatTransform(_Pieces):
         assert len(self.lengths) == len(self.transforms)
 
     @lazy_property
-    def event_dim(self) -> int:          # type: ignore[override]
+    def event_dim(self) -> int:  # type: ignore[override]
         return max(t.event_dim for t in self.transforms)
 
     @lazy_property
@@ -181,7 +184,11 @@ class CatTransform(_Pieces):
         return sum(self.lengths)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
+        )
 
     def _parts(self, x: Any) -> list[Any]:
         assert -x.dim() <= self.dim < x.dim()
@@ -206,11 +213,11 @@ class CatTransform(_Pieces):
         return total
 
     @constraints.dependent_property
-    def domain(self) -> Any:             # type: ignore[override]
+    def domain(self) -> Any:  # type: ignore[override]
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:           # type: ignore[override]
+    def codomain(self) -> Any:  # type: ignore[override]
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
@@ -236,11 +243,11 @@ class StackTransform(_Pieces):
         return torch.stack([t.log_abs_det_jacobian(xs, ys) for t, xs, ys in pairs], dim=self.dim)
 
     @constraints.dependent_property
-    def domain(self) -> Any:             # type: ignore[override]
+    def domain(self) -> Any:  # type: ignore[override]
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:           # type: ignore[override]
+    def codomain(self) -> Any:  # type: ignore[override]
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
 
 
@@ -256,7 +263,7 @@ class CumulativeDistributionTransform(Transform):
         self.distribution = distribution
 
     @property
-    def domain(self) -> Any:             # type: ignore[override]
+    def domain(self) -> Any:  # type: ignore[override]
         return self.distribution.support
 
     def _call(self, x: Any) -> Any:
@@ -269,4 +276,8 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.log_prob(x)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
+        )

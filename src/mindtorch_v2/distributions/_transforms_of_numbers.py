@@ -1,4 +1,5 @@
 """Transforms of single numbers."""
+
 from __future__ import annotations
 
 import math
@@ -55,7 +56,7 @@ class PowerTransform(Transform):
         return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)
 
     @lazy_property
-    def sign(self) -> Any:               # type: ignore[override]
+    def sign(self) -> Any:  # type: ignore[override]
         return self.exponent.sign()
 
     def __eq__(self, other: object) -> bool:
@@ -169,11 +170,11 @@ class AffineTransform(Transform):
         return constraints.real if self.event_dim == 0 else constraints.independent(constraints.real, self.event_dim)
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:             # type: ignore[override]
+    def domain(self) -> Any:  # type: ignore[override]
         return self._region()
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:           # type: ignore[override]
+    def codomain(self) -> Any:  # type: ignore[override]
         return self._region()
 
     def with_cache(self, cache_size: int = 1) -> Any:
@@ -182,7 +183,11 @@ class AffineTransform(Transform):
         return AffineTransform(self.loc, self.scale, self.event_dim, cache_size=cache_size)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AffineTransform) and _same_values(self.loc, other.loc) and _same_values(self.scale, other.scale)
+        return (
+            isinstance(other, AffineTransform)
+            and _same_values(self.loc, other.loc)
+            and _same_values(self.scale, other.scale)
+        )
 
     __hash__ = object.__hash__
 
@@ -205,8 +210,8 @@ class AffineTransform(Transform):
             result = torch.full_like(x, math.log(abs(self.scale)))
         shape = tuple(x.shape)
         if self.event_dim:
-            result = result.view(tuple(result.shape[:-self.event_dim]) + (-1,)).sum(-1)
-            shape = shape[:-self.event_dim]
+            result = result.view(tuple(result.shape[: -self.event_dim]) + (-1,)).sum(-1)
+            shape = shape[: -self.event_dim]
         return result.expand(shape)
 
     def forward_shape(self, shape: Any) -> Any:

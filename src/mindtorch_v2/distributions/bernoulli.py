@@ -1,4 +1,5 @@
 """Bernoulli's distribution."""
+
 from __future__ import annotations
 
 from numbers import Number

@@ -1,4 +1,5 @@
 """The beta distribution."""
+
 from __future__ import annotations
 
 from numbers import Real

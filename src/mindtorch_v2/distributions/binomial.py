@@ -1,4 +1,5 @@
 """The binomial distribution."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -20,10 +21,16 @@ def _clamp_by_zero(x: Any) -> Any:
 class Binomial(Distribution):
     """The number of successes in `total_count` trials of probability `probs`."""
 
-    arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = {
+        "total_count": constraints.nonnegative_integer,
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
     has_enumerate_support = True
 
-    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         if probs is not None:
@@ -45,7 +52,7 @@ class Binomial(Distribution):
         return self._param.new(*args, **kwargs)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:                        # type: ignore[override]
+    def support(self) -> Any:  # type: ignore[override]
         return constraints.integer_interval(0, self.total_count)
 
     @property
@@ -82,8 +89,9 @@ class Binomial(Distribution):
             self._validate_sample(value)
         ways = torch.lgamma(self.total_count + 1) - torch.lgamma(value + 1) - torch.lgamma(self.total_count - value + 1)
         # total_count * log(1 + exp(logits)), without overflow
-        normalizer = (self.total_count * _clamp_by_zero(self.logits)
-                      + self.total_count * torch.log1p(torch.exp(-torch.abs(self.logits))))
+        normalizer = self.total_count * _clamp_by_zero(self.logits) + self.total_count * torch.log1p(
+            torch.exp(-torch.abs(self.logits))
+        )
         return value * self.logits + ways - normalizer
 
     def entropy(self) -> Any:

@@ -1,4 +1,5 @@
 """The categorical distribution."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +15,9 @@ __all__ = ["Categorical"]
 
 
 class Categorical(Distribution):
-    """A position of the last dimension of `probs` (need not sum to one) or `logits` (unnormalised log-probabilities)."""
+    """A position of the last dimension of `probs` (need not sum to one) or `logits` (unnormalised
+    log-probabilities).
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
@@ -32,7 +35,9 @@ class Categorical(Distribution):
             self.logits = logits - logits.logsumexp(dim=-1, keepdim=True)
         self._param = self.probs if probs is not None else self.logits
         self._num_events = self._param.size()[-1]
-        super().__init__(self._param.size()[:-1] if self._param.ndimension() > 1 else Size(()), validate_args=validate_args)
+        super().__init__(
+            self._param.size()[:-1] if self._param.ndimension() > 1 else Size(()), validate_args=validate_args
+        )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(Categorical, _instance)
@@ -50,7 +55,7 @@ class Categorical(Distribution):
         return self._param.new(*args, **kwargs)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:                        # type: ignore[override]
+    def support(self) -> Any:  # type: ignore[override]
         return constraints.integer_interval(0, self._num_events - 1)
 
     @lazy_property

@@ -1,4 +1,5 @@
 """Cauchy's distribution."""
+
 from __future__ import annotations
 
 import math

@@ -1,4 +1,5 @@
 """The chi-squared distribution."""
+
 from __future__ import annotations
 
 from typing import Any

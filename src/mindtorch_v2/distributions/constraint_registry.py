@@ -1,8 +1,9 @@
 """From regions to transforms that reach them: `biject_to` and `transform_to`.
 
-Both map unconstrained tensors into a region. `biject_to` gives bijections, whose log-determinants are known; `transform_to` cheaper
-maps that need not be one-to-one.
+Both map unconstrained tensors into a region. `biject_to` gives bijections, whose log-determinants are known;
+`transform_to` cheaper maps that need not be one-to-one.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -58,7 +59,9 @@ def _biject_to_independent(constraint: Any) -> Any:
 
 @transform_to.register(constraints.independent)
 def _transform_to_independent(constraint: Any) -> Any:
-    return transforms.IndependentTransform(transform_to(constraint.base_constraint), constraint.reinterpreted_batch_ndims)
+    return transforms.IndependentTransform(
+        transform_to(constraint.base_constraint), constraint.reinterpreted_batch_ndims
+    )
 
 
 @biject_to.register(constraints.positive)
@@ -70,13 +73,17 @@ def _transform_to_independent(constraint: Any) -> Any:
 @transform_to.register(constraints.greater_than)
 @transform_to.register(constraints.greater_than_eq)
 def _transform_to_greater_than(constraint: Any) -> Any:
-    return transforms.ComposeTransform([transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)])
+    return transforms.ComposeTransform(
+        [transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)]
+    )
 
 
 @biject_to.register(constraints.less_than)
 @transform_to.register(constraints.less_than)
 def _transform_to_less_than(constraint: Any) -> Any:
-    return transforms.ComposeTransform([transforms.ExpTransform(), transforms.AffineTransform(constraint.upper_bound, -1)])
+    return transforms.ComposeTransform(
+        [transforms.ExpTransform(), transforms.AffineTransform(constraint.upper_bound, -1)]
+    )
 
 
 @biject_to.register(constraints.interval)

@@ -1,4 +1,5 @@
 """Regions that parameters and samples of distributions lie in: `torch.distributions.constraints`."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -8,11 +9,40 @@ import mindtorch_v2 as torch
 
 from .._tensor import Tensor
 
-__all__ = ["Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than", "greater_than_eq",
-           "independent", "integer_interval", "interval", "half_open_interval", "is_dependent", "less_than", "lower_cholesky",
-           "lower_triangular", "MixtureSameFamilyConstraint", "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive",
-           "positive_semidefinite", "positive_definite", "positive_integer", "real", "real_vector", "simplex", "square", "stack",
-           "symmetric", "unit_interval"]
+__all__ = [
+    "Constraint",
+    "boolean",
+    "cat",
+    "corr_cholesky",
+    "dependent",
+    "dependent_property",
+    "greater_than",
+    "greater_than_eq",
+    "independent",
+    "integer_interval",
+    "interval",
+    "half_open_interval",
+    "is_dependent",
+    "less_than",
+    "lower_cholesky",
+    "lower_triangular",
+    "MixtureSameFamilyConstraint",
+    "multinomial",
+    "nonnegative",
+    "nonnegative_integer",
+    "one_hot",
+    "positive",
+    "positive_semidefinite",
+    "positive_definite",
+    "positive_integer",
+    "real",
+    "real_vector",
+    "simplex",
+    "square",
+    "stack",
+    "symmetric",
+    "unit_interval",
+]
 
 
 class Constraint:
@@ -20,7 +50,7 @@ class Constraint:
 
     is_discrete: Any = False
     event_dim: Any = 0
-    _shown: tuple[str, ...] = ()     # attributes in the text of the constraint
+    _shown: tuple[str, ...] = ()  # attributes in the text of the constraint
 
     def check(self, value: Any) -> Tensor:
         raise NotImplementedError
@@ -39,21 +69,23 @@ class _Dependent(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> Any:        # type: ignore[override]
+    def is_discrete(self) -> Any:  # type: ignore[override]
         if self._is_discrete is NotImplemented:
             raise NotImplementedError(".is_discrete cannot be determined statically")
         return self._is_discrete
 
     @property
-    def event_dim(self) -> Any:          # type: ignore[override]
+    def event_dim(self) -> Any:  # type: ignore[override]
         if self._event_dim is NotImplemented:
             raise NotImplementedError(".event_dim cannot be determined statically")
         return self._event_dim
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
         """The same with more known about it."""
-        return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
-                          event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
+        return _Dependent(
+            is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+            event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
+        )
 
     def check(self, x: Any) -> Tensor:
         raise ValueError("Cannot determine validity of dependent constraint")
@@ -67,12 +99,18 @@ def is_dependent(constraint: Any) -> bool:
 class _DependentProperty(property, _Dependent):
     """A property whose value is a constraint of the instance, and which is a dependent constraint on the class."""
 
-    def __init__(self, fn: Callable[..., Any] | None = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
+    def __init__(
+        self,
+        fn: Callable[..., Any] | None = None,
+        *,
+        is_discrete: Any = NotImplemented,
+        event_dim: Any = NotImplemented,
+    ) -> None:
         super().__init__(fn)
         self._is_discrete = is_discrete
         self._event_dim = event_dim
 
-    def __call__(self, fn: Callable[..., Any]) -> _DependentProperty:      # type: ignore[override]
+    def __call__(self, fn: Callable[..., Any]) -> _DependentProperty:  # type: ignore[override]
         """For `@constraints.dependent_property(event_dim=1)`."""
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
@@ -89,11 +127,11 @@ class _IndependentConstraint(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:       # type: ignore[override]
+    def is_discrete(self) -> bool:  # type: ignore[override]
         return self.base_constraint.is_discrete
 
     @property
-    def event_dim(self) -> int:          # type: ignore[override]
+    def event_dim(self) -> int:  # type: ignore[override]
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Any) -> Tensor:
@@ -117,11 +155,11 @@ class MixtureSameFamilyConstraint(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:       # type: ignore[override]
+    def is_discrete(self) -> bool:  # type: ignore[override]
         return self.base_constraint.is_discrete
 
     @property
-    def event_dim(self) -> int:          # type: ignore[override]
+    def event_dim(self) -> int:  # type: ignore[override]
         return self.base_constraint.event_dim
 
     def check(self, value: Any) -> Tensor:
@@ -188,7 +226,7 @@ class _IntegerGreaterThan(Constraint):
 
 class _Real(Constraint):
     def check(self, value: Any) -> Tensor:
-        return value == value       # only nan differs from itself
+        return value == value  # only nan differs from itself
 
 
 class _GreaterThan(Constraint):
@@ -277,7 +315,7 @@ class _CorrCholesky(Constraint):
     event_dim = 2
 
     def check(self, value: Any) -> Tensor:
-        eps = torch.finfo(value.dtype).eps * value.size(-1) * 10    # of the sum of a row's squares
+        eps = torch.finfo(value.dtype).eps * value.size(-1) * 10  # of the sum of a row's squares
         unit_rows = (torch.linalg.norm(value.detach(), dim=-1) - 1).abs().le(eps).all(dim=-1)
         return _LowerCholesky().check(value) & unit_rows
 
@@ -286,7 +324,9 @@ class _Square(Constraint):
     event_dim = 2
 
     def check(self, value: Any) -> Tensor:
-        return torch.full(tuple(value.shape[:-2]), value.shape[-2] == value.shape[-1], dtype=torch.bool, device=value.device)
+        return torch.full(
+            tuple(value.shape[:-2]), value.shape[-2] == value.shape[-1], dtype=torch.bool, device=value.device
+        )
 
 
 class _Symmetric(_Square):
@@ -325,11 +365,11 @@ class _Cat(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:       # type: ignore[override]
+    def is_discrete(self) -> bool:  # type: ignore[override]
         return any(c.is_discrete for c in self.cseq)
 
     @property
-    def event_dim(self) -> int:          # type: ignore[override]
+    def event_dim(self) -> int:  # type: ignore[override]
         return max(c.event_dim for c in self.cseq)
 
     def check(self, value: Any) -> Tensor:
@@ -348,11 +388,11 @@ class _Stack(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:       # type: ignore[override]
+    def is_discrete(self) -> bool:  # type: ignore[override]
         return any(c.is_discrete for c in self.cseq)
 
     @property
-    def event_dim(self) -> int:          # type: ignore[override]
+    def event_dim(self) -> int:  # type: ignore[override]
         dim = max(c.event_dim for c in self.cseq)
         return dim + 1 if self.dim + dim < 0 else dim
 

@@ -1,4 +1,5 @@
 """The continuous Bernoulli distribution."""
+
 from __future__ import annotations
 
 import math
@@ -27,8 +28,13 @@ class ContinuousBernoulli(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, probs: Any = None, logits: Any = None, lims: tuple[float, float] = (0.499, 0.501),
-                 validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        probs: Any = None,
+        logits: Any = None,
+        lims: tuple[float, float] = (0.499, 0.501),
+        validate_args: bool | None = None,
+    ) -> None:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         if probs is not None:
@@ -67,7 +73,8 @@ class ContinuousBernoulli(ExponentialFamily):
         below = torch.where(torch.le(cut, 0.5), cut, torch.zeros_like(cut))
         above = torch.where(torch.ge(cut, 0.5), cut, torch.ones_like(cut))
         log_norm = torch.log(torch.abs(torch.log1p(-cut) - torch.log(cut))) - torch.where(
-            torch.le(cut, 0.5), torch.log1p(-2.0 * below), torch.log(2.0 * above - 1.0))
+            torch.le(cut, 0.5), torch.log1p(-2.0 * below), torch.log(2.0 * above - 1.0)
+        )
         x = torch.pow(self.probs - 0.5, 2)
         near = math.log(2.0) + (4.0 / 3.0 + 104.0 / 45.0 * x) * x
         return torch.where(self._outside_unstable_region(), log_norm, near)
@@ -125,8 +132,11 @@ class ContinuousBernoulli(ExponentialFamily):
         cut = self._cut_probs()
         far = (torch.pow(cut, value) * torch.pow(1.0 - cut, 1.0 - value) + cut - 1.0) / (2.0 * cut - 1.0)
         inside = torch.where(self._outside_unstable_region(), far, value)
-        return torch.where(torch.le(value, 0.0), torch.zeros_like(value),
-                           torch.where(torch.ge(value, 1.0), torch.ones_like(value), inside))
+        return torch.where(
+            torch.le(value, 0.0),
+            torch.zeros_like(value),
+            torch.where(torch.ge(value, 1.0), torch.ones_like(value), inside),
+        )
 
     def icdf(self, value: Any) -> Any:
         cut = self._cut_probs()

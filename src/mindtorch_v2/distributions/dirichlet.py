@@ -1,4 +1,5 @@
 """Dirichlet's distribution."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -24,13 +25,13 @@ class _Dirichlet(Function):
     """Draws whose gradients are taken at fixed quantiles."""
 
     @staticmethod
-    def forward(ctx: Any, concentration: Any) -> Any:      # type: ignore[override]
+    def forward(ctx: Any, concentration: Any) -> Any:  # type: ignore[override]
         x = aten._sample_dirichlet(concentration)
         ctx.save_for_backward(x, concentration)
         return x
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> Any:       # type: ignore[override]
+    def backward(ctx: Any, grad_output: Any) -> Any:  # type: ignore[override]
         x, concentration = ctx.saved_tensors
         return _Dirichlet_backward(x, concentration, grad_output)
 
@@ -62,8 +63,11 @@ class Dirichlet(ExponentialFamily):
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
-        return (torch.xlogy(self.concentration - 1.0, value).sum(-1) + torch.lgamma(self.concentration.sum(-1))
-                - torch.lgamma(self.concentration).sum(-1))
+        return (
+            torch.xlogy(self.concentration - 1.0, value).sum(-1)
+            + torch.lgamma(self.concentration.sum(-1))
+            - torch.lgamma(self.concentration).sum(-1)
+        )
 
     @property
     def mean(self) -> Any:
@@ -87,8 +91,12 @@ class Dirichlet(ExponentialFamily):
     def entropy(self) -> Any:
         k = self.concentration.size(-1)
         total = self.concentration.sum(-1)
-        return (torch.lgamma(self.concentration).sum(-1) - torch.lgamma(total) - (k - total) * torch.digamma(total)
-                - ((self.concentration - 1.0) * torch.digamma(self.concentration)).sum(-1))
+        return (
+            torch.lgamma(self.concentration).sum(-1)
+            - torch.lgamma(total)
+            - (k - total) * torch.digamma(total)
+            - ((self.concentration - 1.0) * torch.digamma(self.concentration)).sum(-1)
+        )
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:

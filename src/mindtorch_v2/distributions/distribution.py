@@ -1,4 +1,5 @@
 """The base class of all distributions."""
+
 from __future__ import annotations
 
 import warnings
@@ -17,9 +18,9 @@ __all__ = ["Distribution"]
 class Distribution:
     """A family of distributions with parameters.
 
-    `batch_shape` is the shape of the parameters, `event_shape` that of one sample. `sample(s)` has shape s + batch_shape +
-    event_shape; `log_prob(value)` sums over the event and has the shape of the batch (broadcast with the value's).
-    Parameters and values are checked unless `validate_args` is False.
+    `batch_shape` is the shape of the parameters, `event_shape` that of one sample. `sample(s)` has shape s +
+    batch_shape + event_shape; `log_prob(value)` sums over the event and has the shape of the batch (broadcast with
+    the value's). Parameters and values are checked unless `validate_args` is False.
     """
 
     has_rsample = False
@@ -46,18 +47,24 @@ class Distribution:
         try:
             regions = self.arg_constraints
         except NotImplementedError:
-            warnings.warn(f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the "
-                          "distribution with `validate_args=False` to turn off validation.", stacklevel=4)
+            warnings.warn(
+                f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize "
+                "the "
+                "distribution with `validate_args=False` to turn off validation.",
+                stacklevel=4,
+            )
             return
         for name, region in regions.items():
             if constraints.is_dependent(region):
                 continue
             if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
-                continue                # not computed yet
+                continue  # not computed yet
             value = getattr(self, name)
             if not region.check(value).all():
-                raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                                 f"{self!r} to satisfy the constraint {region!r}, but found invalid values:\n{value}")
+                raise ValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                    f"{self!r} to satisfy the constraint {region!r}, but found invalid values:\n{value}"
+                )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The distribution with its parameters expanded to another batch shape."""
@@ -137,8 +144,9 @@ class Distribution:
             raise ValueError("The value argument to log_prob must be a Tensor")
         start = len(value.size()) - len(self._event_shape)
         if tuple(value.size()[start:]) != tuple(self._event_shape):
-            raise ValueError("The right-most size of value must match event_shape: "
-                             f"{value.size()} vs {self._event_shape}.")
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.size()} vs {self._event_shape}."
+            )
         actual, expected = value.size(), Size((*self._batch_shape, *self._event_shape))
         for i, j in zip(reversed(actual), reversed(expected)):
             if i != 1 and j != 1 and i != j:
@@ -146,23 +154,36 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(f"{type(self)} does not define `support` to enable sample validation. Please initialize the distribution with "
-                          "`validate_args=False` to turn off validation.", stacklevel=3)
+            warnings.warn(
+                f"{type(self)} does not define `support` to enable sample validation. Please initialize the "
+                "distribution with "
+                "`validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
             return
         assert support is not None
         if not support.check(value).all():
-            raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
-                             f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
+                "support "
+                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """A blank instance of this class for `expand`; subclasses with a constructor of their own must have their own `expand`."""
+        """A blank instance of this class for `expand`; subclasses with a constructor of their own must have their
+        own `expand`.
+        """
         if _instance is None and type(self).__init__ != cls.__init__:  # type: ignore[misc]
-            raise NotImplementedError(f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must "
-                                      "also define a custom .expand() method.")
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must "
+                "also define a custom .expand() method."
+            )
         return self.__new__(type(self)) if _instance is None else _instance
 
     def _expanded(self, cls: type, batch_shape: Any, _instance: Any, *names: str) -> Any:
-        """`expand` of a distribution of numbers: the named parameters take the batch's shape, what was not computed stays so."""
+        """`expand` of a distribution of numbers: the named parameters take the batch's shape, what was not computed
+        stays so.
+        """
         new = self._get_checked_instance(cls, _instance)
         batch_shape = Size(batch_shape)
         for name in names:
@@ -174,6 +195,8 @@ class Distribution:
 
     def __repr__(self) -> str:
         names = [name for name in self.arg_constraints if name in self.__dict__]
-        shown = ", ".join(f"{name}: {self.__dict__[name] if self.__dict__[name].numel() == 1 else self.__dict__[name].size()}"
-                          for name in names)
+        shown = ", ".join(
+            f"{name}: {self.__dict__[name] if self.__dict__[name].numel() == 1 else self.__dict__[name].size()}"
+            for name in names
+        )
         return f"{type(self).__name__}({shown})"

@@ -1,4 +1,5 @@
 """Exponential families: p(x) = exp(<t(x), theta> - F(theta) + k(x))."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +12,9 @@ __all__ = ["ExponentialFamily"]
 
 
 class ExponentialFamily(Distribution):
-    """Distributions with natural parameters theta and a log normaliser F, whose entropy and divergences follow from F's gradient."""
+    """Distributions with natural parameters theta and a log normaliser F, whose entropy and divergences follow from
+    F's gradient.
+    """
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:

@@ -1,4 +1,5 @@
 """The exponential distribution."""
+
 from __future__ import annotations
 
 from numbers import Number

@@ -1,4 +1,5 @@
 """The F distribution of Fisher and Snedecor."""
+
 from __future__ import annotations
 
 from numbers import Number
@@ -68,5 +69,11 @@ class FisherSnedecor(Distribution):
             self._validate_sample(value)
         half1, half2 = self.df1 * 0.5, self.df2 * 0.5
         ratio = self.df1 / self.df2
-        return ((half1 + half2).lgamma() - half1.lgamma() - half2.lgamma() + half1 * ratio.log()
-                + (half1 - 1) * value.log() - (half1 + half2) * torch.log1p(ratio * value))
+        return (
+            (half1 + half2).lgamma()
+            - half1.lgamma()
+            - half2.lgamma()
+            + half1 * ratio.log()
+            + (half1 - 1) * value.log()
+            - (half1 + half2) * torch.log1p(ratio * value)
+        )

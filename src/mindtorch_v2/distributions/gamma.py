@@ -1,4 +1,5 @@
 """The gamma distribution."""
+
 from __future__ import annotations
 
 from numbers import Number
@@ -29,7 +30,9 @@ class Gamma(ExponentialFamily):
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
-        shape = Size(()) if isinstance(concentration, Number) and isinstance(rate, Number) else self.concentration.size()
+        shape = (
+            Size(()) if isinstance(concentration, Number) and isinstance(rate, Number) else self.concentration.size()
+        )
         super().__init__(shape, validate_args=validate_args)
 
     @property
@@ -50,19 +53,27 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=torch.finfo(value.dtype).tiny)     # never 0, whose logarithm is infinite
+        value.detach().clamp_(min=torch.finfo(value.dtype).tiny)  # never 0, whose logarithm is infinite
         return value
 
     def log_prob(self, value: Any) -> Any:
         value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)
-        return (torch.xlogy(self.concentration, self.rate) + torch.xlogy(self.concentration - 1, value) - self.rate * value
-                - torch.lgamma(self.concentration))
+        return (
+            torch.xlogy(self.concentration, self.rate)
+            + torch.xlogy(self.concentration - 1, value)
+            - self.rate * value
+            - torch.lgamma(self.concentration)
+        )
 
     def entropy(self) -> Any:
-        return (self.concentration - torch.log(self.rate) + torch.lgamma(self.concentration)
-                + (1.0 - self.concentration) * torch.digamma(self.concentration))
+        return (
+            self.concentration
+            - torch.log(self.rate)
+            + torch.lgamma(self.concentration)
+            + (1.0 - self.concentration) * torch.digamma(self.concentration)
+        )
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:

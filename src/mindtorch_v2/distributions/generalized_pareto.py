@@ -1,4 +1,5 @@
 """The generalized Pareto distribution."""
+
 from __future__ import annotations
 
 import math
@@ -16,7 +17,9 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """What exceeds a high threshold `loc`; `concentration` says how heavy the tail is (0: exponential, below 0: bounded)."""
+    """What exceeds a high threshold `loc`; `concentration` says how heavy the tail is (0: exponential, below 0:
+    bounded).
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
@@ -63,7 +66,9 @@ class GeneralizedPareto(Distribution):
     def icdf(self, value: Any) -> Any:
         k = self._safe_concentration()
         left = torch.log1p(-value)
-        return torch.where(self._is_exponential(), self.loc - self.scale * left, self.loc + self.scale * torch.expm1(-k * left) / k)
+        return torch.where(
+            self._is_exponential(), self.loc - self.scale * left, self.loc + self.scale * torch.expm1(-k * left) / k
+        )
 
     @property
     def mean(self) -> Any:
@@ -75,7 +80,7 @@ class GeneralizedPareto(Distribution):
     def variance(self) -> Any:
         k = self.concentration
         safe = torch.where(k < 0.5, k, torch.full_like(k, 0.25))
-        return torch.where(k < 0.5, self.scale ** 2 / ((1 - safe) ** 2 * (1 - 2 * safe)), torch.full_like(k, math.inf))
+        return torch.where(k < 0.5, self.scale**2 / ((1 - safe) ** 2 * (1 - 2 * safe)), torch.full_like(k, math.inf))
 
     @property
     def mode(self) -> Any:
@@ -85,7 +90,9 @@ class GeneralizedPareto(Distribution):
         return (torch.log(self.scale) + self.concentration + 1).expand(self._batch_shape)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:                # type: ignore[override]
+    def support(self) -> Any:  # type: ignore[override]
         lower = self.loc
-        upper = torch.where(self.concentration < 0, lower - self.scale / self.concentration, torch.full_like(lower, math.inf))
+        upper = torch.where(
+            self.concentration < 0, lower - self.scale / self.concentration, torch.full_like(lower, math.inf)
+        )
         return constraints.interval(lower, upper)

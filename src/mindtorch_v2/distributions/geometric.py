@@ -1,4 +1,5 @@
 """The geometric distribution."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -25,8 +26,10 @@ class Geometric(Distribution):
         if self._validate_args and probs is not None:
             positive = self.probs > 0
             if not positive.all():
-                raise ValueError(f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of "
-                                 f"distribution {self!r} to be positive but found invalid values:\n{self.probs[~positive]}")
+                raise ValueError(
+                    f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of "
+                    f"distribution {self!r} to be positive but found invalid values:\n{self.probs[~positive]}"
+                )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         return self._expanded(Geometric, batch_shape, _instance, "probs", "logits")

@@ -1,4 +1,5 @@
 """Gumbel's distribution."""
+
 from __future__ import annotations
 
 import math
@@ -28,9 +29,17 @@ class Gumbel(TransformedDistribution):
         if isinstance(loc, Number) and isinstance(scale, Number):
             base = Uniform(limits.tiny, 1 - limits.eps, validate_args=validate_args)
         else:
-            base = Uniform(torch.full_like(self.loc, limits.tiny), torch.full_like(self.loc, 1 - limits.eps), validate_args=validate_args)
-        steps = [ExpTransform().inv, AffineTransform(loc=0, scale=-torch.ones_like(self.scale)), ExpTransform().inv,
-                 AffineTransform(loc=loc, scale=-self.scale)]
+            base = Uniform(
+                torch.full_like(self.loc, limits.tiny),
+                torch.full_like(self.loc, 1 - limits.eps),
+                validate_args=validate_args,
+            )
+        steps = [
+            ExpTransform().inv,
+            AffineTransform(loc=0, scale=-torch.ones_like(self.scale)),
+            ExpTransform().inv,
+            AffineTransform(loc=loc, scale=-self.scale),
+        ]
         super().__init__(base, steps, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:

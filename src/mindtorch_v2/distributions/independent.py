@@ -1,4 +1,5 @@
 """Distributions whose last batch dimensions count as part of the event."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -12,14 +13,20 @@ __all__ = ["Independent"]
 
 
 class Independent(Distribution):
-    """`base_distribution` with its last `reinterpreted_batch_ndims` batch dimensions as event dimensions: probabilities multiply."""
+    """`base_distribution` with its last `reinterpreted_batch_ndims` batch dimensions as event dimensions:
+    probabilities multiply.
+    """
 
     arg_constraints: dict[str, Any] = {}
 
-    def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+    ) -> None:
         if reinterpreted_batch_ndims > len(base_distribution.batch_shape):
-            raise ValueError("Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
-                             f"{reinterpreted_batch_ndims} vs {len(base_distribution.batch_shape)}")
+            raise ValueError(
+                "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
+                f"{reinterpreted_batch_ndims} vs {len(base_distribution.batch_shape)}"
+            )
         shape = base_distribution.batch_shape + base_distribution.event_shape
         kept = len(base_distribution.batch_shape) - reinterpreted_batch_ndims
         self.base_dist = base_distribution
@@ -29,22 +36,22 @@ class Independent(Distribution):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(Independent, _instance)
         batch_shape = Size(batch_shape)
-        new.base_dist = self.base_dist.expand(Size((*batch_shape, *self.event_shape[:self.reinterpreted_batch_ndims])))
+        new.base_dist = self.base_dist.expand(Size((*batch_shape, *self.event_shape[: self.reinterpreted_batch_ndims])))
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims
         super(Independent, new).__init__(batch_shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
 
     @property
-    def has_rsample(self) -> bool:                   # type: ignore[override]
+    def has_rsample(self) -> bool:  # type: ignore[override]
         return self.base_dist.has_rsample
 
     @property
-    def has_enumerate_support(self) -> bool:         # type: ignore[override]
+    def has_enumerate_support(self) -> bool:  # type: ignore[override]
         return self.reinterpreted_batch_ndims == 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
-    def support(self) -> Any:                        # type: ignore[override]
+    def support(self) -> Any:  # type: ignore[override]
         base = self.base_dist.support
         return constraints.independent(base, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else base
 

@@ -1,4 +1,5 @@
 """The inverse gamma distribution."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -50,5 +51,9 @@ class InverseGamma(TransformedDistribution):
         return torch.where(self.concentration > 2, result, torch.inf)
 
     def entropy(self) -> Any:
-        return (self.concentration + self.rate.log() + self.concentration.lgamma()
-                - (1 + self.concentration) * self.concentration.digamma())
+        return (
+            self.concentration
+            + self.rate.log()
+            + self.concentration.lgamma()
+            - (1 + self.concentration) * self.concentration.digamma()
+        )

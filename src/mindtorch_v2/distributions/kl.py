@@ -1,4 +1,5 @@
 """Kullback-Leibler divergences: `kl_divergence(p, q)`, and the functions that are registered for pairs of classes."""
+
 from __future__ import annotations
 
 import warnings
@@ -43,7 +44,9 @@ _KL_MEMOIZE: dict[tuple[type, type], Callable[[Any, Any], Any]] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
-    """A decorator: the function computes the divergence of distributions of these classes and of classes derived from them."""
+    """A decorator: the function computes the divergence of distributions of these classes and of classes derived
+    from them.
+    """
     if not isinstance(type_p, type) and issubclass(type_p, Distribution):
         raise TypeError(f"Expected type_p to be a Distribution subclass but got {type_p}")
     if not isinstance(type_q, type) and issubclass(type_q, Distribution):
@@ -53,6 +56,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[[Any, Any], An
         _KL_REGISTRY[type_p, type_q] = fun
         _KL_MEMOIZE.clear()
         return fun
+
     return decorator
 
 
@@ -86,8 +90,12 @@ def _dispatch_kl(type_p: type, type_q: type) -> Any:
     right_q, right_p = min(_Match(*reversed(m)) for m in matches).types
     left = _KL_REGISTRY[left_p, left_q]
     if left is not _KL_REGISTRY[right_p, right_q]:
-        warnings.warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left_p.__name__}, "
-                      f"{right_q.__name__})", RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left_p.__name__}, "
+            f"{right_q.__name__})",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return left
 
 
@@ -111,7 +119,9 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
     if fun is None:
         fun = _KL_MEMOIZE[key] = _dispatch_kl(*key)
     if fun is NotImplemented:
-        raise NotImplementedError(f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type {q.__class__.__name__}")
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type {q.__class__.__name__}"
+        )
     return fun(p, q)
 
 
@@ -122,13 +132,16 @@ def _add_kl_info() -> None:
         kl_divergence.__doc__ += "\n\n    Known pairs:\n\n    " + "\n    ".join(rows)
 
 
-# --- one family -----------------------------------------------------------------------------------------------------------
+# --- one family
+# -----------------------------------------------------------------------------------------------------------
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _kl_expfamily_expfamily(p: Any, q: Any) -> Any:
     """The Bregman divergence of the log normaliser."""
     if type(p) is not type(q):
-        raise NotImplementedError("The cross KL-divergence between different exponential families cannot "
-                                  "                            be computed using Bregman divergences")
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot "
+            "                            be computed using Bregman divergences"
+        )
     p_params = [x.detach().requires_grad_() for x in p._natural_params]
     q_params = q._natural_params
     normalizer = p._log_normalizer(*p_params)
@@ -154,8 +167,13 @@ def _kl_beta_beta(p: Any, q: Any) -> Any:
     p_total, q_total = p.concentration1 + p.concentration0, q.concentration1 + q.concentration0
     t1 = q.concentration1.lgamma() + q.concentration0.lgamma() + p_total.lgamma()
     t2 = p.concentration1.lgamma() + p.concentration0.lgamma() + q_total.lgamma()
-    return (t1 - t2 + (p.concentration1 - q.concentration1) * torch.digamma(p.concentration1)
-            + (p.concentration0 - q.concentration0) * torch.digamma(p.concentration0) + (q_total - p_total) * torch.digamma(p_total))
+    return (
+        t1
+        - t2
+        + (p.concentration1 - q.concentration1) * torch.digamma(p.concentration1)
+        + (p.concentration0 - q.concentration0) * torch.digamma(p.concentration0)
+        + (q_total - p_total) * torch.digamma(p_total)
+    )
 
 
 @register_kl(Binomial, Binomial)
@@ -199,8 +217,13 @@ def _kl_exponential_exponential(p: Any, q: Any) -> Any:
 
 @register_kl(Gamma, Gamma)
 def _kl_gamma_gamma(p: Any, q: Any) -> Any:
-    return (q.concentration * (p.rate / q.rate).log() + torch.lgamma(q.concentration) - torch.lgamma(p.concentration)
-            + (p.concentration - q.concentration) * torch.digamma(p.concentration) + (q.rate - p.rate) * (p.concentration / p.rate))
+    return (
+        q.concentration * (p.rate / q.rate).log()
+        + torch.lgamma(q.concentration)
+        - torch.lgamma(p.concentration)
+        + (p.concentration - q.concentration) * torch.digamma(p.concentration)
+        + (q.rate - p.rate) * (p.concentration / p.rate)
+    )
 
 
 @register_kl(Gumbel, Gumbel)
@@ -277,10 +300,13 @@ def _kl_cauchy_cauchy(p: Any, q: Any) -> Any:
     return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
 
 
-# --- normal vectors -------------------------------------------------------------------------------------------------------
+# --- normal vectors
+# -------------------------------------------------------------------------------------------------------
 def _event_sizes_agree(p: Any, q: Any, name: str) -> int:
     if p.event_shape != q.event_shape:
-        raise ValueError(f"KL-divergence between two {name} with                          different event shapes cannot be computed")
+        raise ValueError(
+            f"KL-divergence between two {name} with                          different event shapes cannot be computed"
+        )
     return p.event_shape[0]
 
 
@@ -290,7 +316,9 @@ def _kl_multivariatenormal_multivariatenormal(p: Any, q: Any) -> Any:
     p_factor, q_factor = p._unbroadcasted_scale_tril, q._unbroadcasted_scale_tril
     half_logs = q_factor.diagonal(dim1=-2, dim2=-1).log().sum(-1) - p_factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
     batch = torch.broadcast_shapes(tuple(q_factor.shape[:-2]), tuple(p_factor.shape[:-2]))
-    trace = _batch_trace_XXT(torch.linalg.solve_triangular(q_factor.expand((*batch, n, n)), p_factor.expand((*batch, n, n)), upper=False))
+    trace = _batch_trace_XXT(
+        torch.linalg.solve_triangular(q_factor.expand((*batch, n, n)), p_factor.expand((*batch, n, n)), upper=False)
+    )
     return half_logs + 0.5 * (trace + _batch_mahalanobis(q_factor, q.loc - p.loc) - n)
 
 
@@ -304,14 +332,20 @@ def _lowrank_trace(q: Any, p_columns: list[Any]) -> Any:
     A = torch.linalg.solve_triangular(q._capacitance_tril, weighted, upper=False)
     total: Any = 0
     for X in p_columns:
-        total = total + _batch_trace_XXT(X * q._unbroadcasted_cov_diag.rsqrt().unsqueeze(-1)) - _batch_trace_XXT(A.matmul(X))
+        total = (
+            total
+            + _batch_trace_XXT(X * q._unbroadcasted_cov_diag.rsqrt().unsqueeze(-1))
+            - _batch_trace_XXT(A.matmul(X))
+        )
     return total
 
 
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
 def _kl_lowrankmultivariatenormal_lowrankmultivariatenormal(p: Any, q: Any) -> Any:
     n = _event_sizes_agree(p, q, "Low Rank Multivariate Normals")
-    distance = _batch_lowrank_mahalanobis(q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag, q.loc - p.loc, q._capacitance_tril)
+    distance = _batch_lowrank_mahalanobis(
+        q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag, q.loc - p.loc, q._capacitance_tril
+    )
     trace = _lowrank_trace(q, [p._unbroadcasted_cov_factor, torch.diag_embed(p._unbroadcasted_cov_diag.sqrt())])
     return 0.5 * (_lowrank_logdet(q) - _lowrank_logdet(p) + trace + distance - n)
 
@@ -319,7 +353,9 @@ def _kl_lowrankmultivariatenormal_lowrankmultivariatenormal(p: Any, q: Any) -> A
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
 def _kl_multivariatenormal_lowrankmultivariatenormal(p: Any, q: Any) -> Any:
     n = _event_sizes_agree(p, q, "(Low Rank) Multivariate Normals")
-    distance = _batch_lowrank_mahalanobis(q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag, q.loc - p.loc, q._capacitance_tril)
+    distance = _batch_lowrank_mahalanobis(
+        q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag, q.loc - p.loc, q._capacitance_tril
+    )
     p_logdet = 2 * p._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
     return 0.5 * (_lowrank_logdet(q) - p_logdet + _lowrank_trace(q, [p._unbroadcasted_scale_tril]) + distance - n)
 
@@ -332,10 +368,11 @@ def _kl_lowrankmultivariatenormal_multivariatenormal(p: Any, q: Any) -> Any:
     batch = torch.broadcast_shapes(tuple(factor.shape[:-2]), tuple(p._unbroadcasted_cov_factor.shape[:-2]))
     trace: Any = 0
     for X in (p._unbroadcasted_cov_factor, torch.diag_embed(p._unbroadcasted_cov_diag.sqrt())):
-        solved = torch.linalg.solve_triangular(factor.expand((*batch, n, n)), X.expand((*batch, n, X.shape[-1])), upper=False)
+        solved = torch.linalg.solve_triangular(
+            factor.expand((*batch, n, n)), X.expand((*batch, n, X.shape[-1])), upper=False
+        )
         trace = trace + _batch_trace_XXT(solved)
     return 0.5 * (q_logdet - _lowrank_logdet(p) + trace + _batch_mahalanobis(factor, q.loc - p.loc) - n)
 
 
 from . import _kl_across as _kl_across  # noqa: E402  registers divergences of distributions of different families
-

@@ -1,4 +1,5 @@
 """Kumaraswamy's distribution."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,7 +22,9 @@ def _moments(a: Any, b: Any, n: int) -> Any:
 
 
 class Kumaraswamy(TransformedDistribution):
-    """(1 - (1 - u) ** (1 / concentration0)) ** (1 / concentration1) of uniform numbers u; near the beta distribution."""
+    """(1 - (1 - u) ** (1 / concentration0)) ** (1 / concentration1) of uniform numbers u; near the beta
+    distribution.
+    """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
@@ -29,9 +32,16 @@ class Kumaraswamy(TransformedDistribution):
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        base = Uniform(torch.full_like(self.concentration0, 0), torch.full_like(self.concentration0, 1), validate_args=validate_args)
-        steps = [PowerTransform(exponent=self.concentration0.reciprocal()), AffineTransform(loc=1.0, scale=-1.0),
-                 PowerTransform(exponent=self.concentration1.reciprocal())]
+        base = Uniform(
+            torch.full_like(self.concentration0, 0),
+            torch.full_like(self.concentration0, 1),
+            validate_args=validate_args,
+        )
+        steps = [
+            PowerTransform(exponent=self.concentration0.reciprocal()),
+            AffineTransform(loc=1.0, scale=-1.0),
+            PowerTransform(exponent=self.concentration1.reciprocal()),
+        ]
         super().__init__(base, steps, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:

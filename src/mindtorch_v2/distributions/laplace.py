@@ -1,4 +1,5 @@
 """Laplace's distribution."""
+
 from __future__ import annotations
 
 from numbers import Number
@@ -40,7 +41,7 @@ class Laplace(Distribution):
 
     @property
     def stddev(self) -> Any:
-        return 2 ** 0.5 * self.scale
+        return 2**0.5 * self.scale
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         return self._expanded(Laplace, batch_shape, _instance, "loc", "scale")

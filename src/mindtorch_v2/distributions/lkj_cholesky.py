@@ -1,4 +1,5 @@
 """The distribution of Lewandowski, Kurowicka and Joe on Cholesky factors of correlation matrices."""
+
 from __future__ import annotations
 
 import math
@@ -16,10 +17,11 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """Lower Cholesky factors [dim, dim] of correlation matrices R of density proportional to det(R)^(concentration - 1).
+    """Lower Cholesky factors [dim, dim] of correlation matrices R of density proportional to det(R)^(concentration -
+    1).
 
-    Samples are made row by row ("onion" method): a beta number says how long the part of a row before its diagonal is, a uniform
-    direction says where it points.
+    Samples are made row by row ("onion" method): a beta number says how long the part of a row before its diagonal
+    is, a uniform direction says where it points.
     """
 
     arg_constraints = {"concentration": constraints.positive}
@@ -53,7 +55,7 @@ class LKJCholesky(Distribution):
         directions[..., 0, :].fill_(0.0)
         w = torch.sqrt(lengths) * directions
         eps = torch.finfo(w.dtype).tiny
-        diagonal = torch.clamp(1 - torch.sum(w ** 2, dim=-1), min=eps).sqrt()
+        diagonal = torch.clamp(1 - torch.sum(w**2, dim=-1), min=eps).sqrt()
         return w + torch.diag_embed(diagonal)
 
     def log_prob(self, value: Any) -> Any:

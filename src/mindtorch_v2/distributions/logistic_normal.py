@@ -1,4 +1,5 @@
 """The logistic-normal distribution."""
+
 from __future__ import annotations
 
 from typing import Any

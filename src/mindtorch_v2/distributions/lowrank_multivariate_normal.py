@@ -1,4 +1,5 @@
 """The multivariate normal distribution whose covariance is a matrix of low rank and a diagonal."""
+
 from __future__ import annotations
 
 import math
@@ -36,8 +37,11 @@ def _batch_lowrank_mahalanobis(W: Any, D: Any, x: Any, capacitance_tril: Any) ->
 class LowRankMultivariateNormal(Distribution):
     """Vectors of covariance cov_factor cov_factor^T + diag(cov_diag); cov_factor [..., n, rank], cov_diag [..., n]."""
 
-    arg_constraints = {"loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
-                       "cov_diag": constraints.independent(constraints.positive, 1)}
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.independent(constraints.positive, 1),
+    }
     support = constraints.real_vector
     has_rsample = True
 
@@ -55,8 +59,9 @@ class LowRankMultivariateNormal(Distribution):
         try:
             column, self.cov_factor, diagonal = torch.broadcast_tensors(column, cov_factor, diagonal)
         except RuntimeError as error:
-            raise ValueError(f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}") \
-                from error
+            raise ValueError(
+                f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}"
+            ) from error
         self.loc, self.cov_diag = column[..., 0], diagonal[..., 0]
         self._unbroadcasted_cov_factor = cov_factor
         self._unbroadcasted_cov_diag = cov_diag
@@ -86,7 +91,7 @@ class LowRankMultivariateNormal(Distribution):
         return self.loc
 
     @lazy_property
-    def variance(self) -> Any:               # type: ignore[override]
+    def variance(self) -> Any:  # type: ignore[override]
         value = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
         return value.expand((*self._batch_shape, *self._event_shape))
 
@@ -122,12 +127,17 @@ class LowRankMultivariateNormal(Distribution):
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
-        distance = _batch_lowrank_mahalanobis(self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, value - self.loc,
-                                              self._capacitance_tril)
-        log_det = _batch_lowrank_logdet(self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, self._capacitance_tril)
+        distance = _batch_lowrank_mahalanobis(
+            self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, value - self.loc, self._capacitance_tril
+        )
+        log_det = _batch_lowrank_logdet(
+            self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, self._capacitance_tril
+        )
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + log_det + distance)
 
     def entropy(self) -> Any:
-        log_det = _batch_lowrank_logdet(self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, self._capacitance_tril)
+        log_det = _batch_lowrank_logdet(
+            self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, self._capacitance_tril
+        )
         value = 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + log_det)
         return value if len(self._batch_shape) == 0 else value.expand(self._batch_shape)

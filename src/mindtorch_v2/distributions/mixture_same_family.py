@@ -1,4 +1,5 @@
 """Mixtures of distributions of one family."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,12 +15,16 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """`component_distribution`, whose last batch dimension is that of the components, drawn from by `mixture_distribution`."""
+    """`component_distribution`, whose last batch dimension is that of the components, drawn from by
+    `mixture_distribution`.
+    """
 
     arg_constraints: dict[str, Any] = {}
     has_rsample = False
 
-    def __init__(self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
+    ) -> None:
         self._mixture_distribution = mixture_distribution
         self._component_distribution = component_distribution
         if not isinstance(mixture_distribution, Categorical):
@@ -30,12 +35,19 @@ class MixtureSameFamily(Distribution):
         component_batch = self._component_distribution.batch_shape[:-1]
         for mine, other in zip(reversed(batch), reversed(component_batch)):
             if mine != 1 and other != 1 and mine != other:
-                raise ValueError(f"`mixture_distribution.batch_shape` ({batch}) is not compatible with `component_distribution."
-                                 f"batch_shape`({component_batch})")
-        count, component_count = self._mixture_distribution.logits.shape[-1], self._component_distribution.batch_shape[-1]
+                raise ValueError(
+                    f"`mixture_distribution.batch_shape` ({batch}) is not compatible with `component_distribution."
+                    f"batch_shape`({component_batch})"
+                )
+        count, component_count = (
+            self._mixture_distribution.logits.shape[-1],
+            self._component_distribution.batch_shape[-1],
+        )
         if count is not None and component_count is not None and count != component_count:
-            raise ValueError(f"`mixture_distribution component` ({count}) does not equal `component_distribution.batch_shape[-1]` "
-                             f"({component_count})")
+            raise ValueError(
+                f"`mixture_distribution component` ({count}) does not equal `component_distribution.batch_shape[-1]` "
+                f"({component_count})"
+            )
         self._num_component = count
         event_shape = self._component_distribution.event_shape
         self._event_ndims = len(event_shape)
@@ -48,13 +60,14 @@ class MixtureSameFamily(Distribution):
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
         new._num_component = self._num_component
         new._event_ndims = self._event_ndims
-        super(MixtureSameFamily, new).__init__(batch_shape=batch_shape, event_shape=new._component_distribution.event_shape,
-                                               validate_args=False)
+        super(MixtureSameFamily, new).__init__(
+            batch_shape=batch_shape, event_shape=new._component_distribution.event_shape, validate_args=False
+        )
         new._validate_args = self._validate_args
         return new
 
     @constraints.dependent_property
-    def support(self) -> Any:                # type: ignore[override]
+    def support(self) -> Any:  # type: ignore[override]
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     @property
@@ -96,7 +109,9 @@ class MixtureSameFamily(Distribution):
             chosen = self.mixture_distribution.sample(sample_shape)
             drawn = self.component_distribution.sample(sample_shape)
             events = tuple(self.event_shape)
-            index = chosen.reshape(tuple(chosen.shape) + (1,) * (len(events) + 1)).repeat((1,) * len(chosen.shape) + (1,) + events)
+            index = chosen.reshape(tuple(chosen.shape) + (1,) * (len(events) + 1)).repeat(
+                (1,) * len(chosen.shape) + (1,) + events
+            )
             return torch.gather(drawn, dim, index).squeeze(dim)
 
     def _pad(self, x: Any) -> Any:

@@ -1,4 +1,5 @@
 """The multinomial distribution."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,7 +22,9 @@ class Multinomial(Distribution):
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     total_count: int
 
-    def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
@@ -43,7 +46,7 @@ class Multinomial(Distribution):
         return self._categorical._new(*args, **kwargs)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self) -> Any:                        # type: ignore[override]
+    def support(self) -> Any:  # type: ignore[override]
         return constraints.multinomial(self.total_count)
 
     @property
@@ -69,7 +72,7 @@ class Multinomial(Distribution):
     def sample(self, sample_shape: Any = ()) -> Any:
         sample_shape = Size(sample_shape)
         drawn = self._categorical.sample(Size((self.total_count, *sample_shape)))
-        drawn = drawn.permute([*range(1, drawn.dim()), 0])           # the draws of one sample along the last dimension
+        drawn = drawn.permute([*range(1, drawn.dim()), 0])  # the draws of one sample along the last dimension
         counts = drawn.new_zeros(self._extended_shape(sample_shape))
         counts.scatter_add_(-1, drawn, torch.ones_like(drawn))
         return counts.type_as(self.probs)

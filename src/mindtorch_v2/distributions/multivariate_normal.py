@@ -1,4 +1,5 @@
 """The multivariate normal distribution."""
+
 from __future__ import annotations
 
 import math
@@ -45,15 +46,27 @@ def _precision_to_scale_tril(P: Any) -> Any:
 
 
 class MultivariateNormal(Distribution):
-    """Vectors of mean `loc` [..., n] and covariance [..., n, n], given as such, as its inverse or as its Cholesky factor."""
+    """Vectors of mean `loc` [..., n] and covariance [..., n, n], given as such, as its inverse or as its Cholesky
+    factor.
+    """
 
-    arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
-                       "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky}
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
-                 validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        loc: Any,
+        covariance_matrix: Any = None,
+        precision_matrix: Any = None,
+        scale_tril: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         given = {"covariance_matrix": covariance_matrix, "scale_tril": scale_tril, "precision_matrix": precision_matrix}
@@ -61,8 +74,11 @@ class MultivariateNormal(Distribution):
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         name, matrix = next((k, m) for k, m in given.items() if m is not None)
         if matrix.dim() < 2:
-            raise ValueError(f"{name} {'matrix ' if name == 'scale_tril' else ''}must be at least two-dimensional, with optional leading "
-                             "batch dimensions")
+            raise ValueError(
+                f"{name} {'matrix ' if name == 'scale_tril' else ''}must be at least two-dimensional, with optional "
+                "leading "
+                "batch dimensions"
+            )
         batch = torch.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
         setattr(self, name, matrix.expand((*batch, -1, -1)))
         self.loc = loc.expand((*batch, -1))

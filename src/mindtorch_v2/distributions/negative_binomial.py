@@ -1,4 +1,5 @@
 """The negative binomial distribution."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -16,11 +17,16 @@ __all__ = ["NegativeBinomial"]
 class NegativeBinomial(Distribution):
     """The number of successes of probability `probs` before `total_count` failures."""
 
-    arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),
-                       "logits": constraints.real}
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
     support = constraints.nonnegative_integer
 
-    def __init__(self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         if probs is not None:
@@ -76,6 +82,8 @@ class NegativeBinomial(Distribution):
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
-        weight = self.total_count * torch.nn.functional.logsigmoid(-self.logits) + value * torch.nn.functional.logsigmoid(self.logits)
+        weight = self.total_count * torch.nn.functional.logsigmoid(
+            -self.logits
+        ) + value * torch.nn.functional.logsigmoid(self.logits)
         ways = -torch.lgamma(self.total_count + value) + torch.lgamma(1.0 + value) + torch.lgamma(self.total_count)
         return weight - ways.masked_fill(self.total_count + value == 0.0, 0.0)

@@ -1,4 +1,5 @@
 """The normal distribution."""
+
 from __future__ import annotations
 
 import math
@@ -55,12 +56,13 @@ class Normal(ExponentialFamily):
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         from .utils import _standard_normal
+
         return self.loc + _standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device) * self.scale
 
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
-        variance = self.scale ** 2
+        variance = self.scale**2
         log_scale = math.log(self.scale) if isinstance(self.scale, Number) else self.scale.log()
         return -((value - self.loc) ** 2) / (2 * variance) - log_scale - math.log(math.sqrt(2 * math.pi))
 

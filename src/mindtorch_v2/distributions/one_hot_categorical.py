@@ -1,4 +1,5 @@
 """The categorical distribution, as vectors with a single one."""
+
 from __future__ import annotations
 
 from typing import Any

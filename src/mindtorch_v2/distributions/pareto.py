@@ -1,4 +1,5 @@
 """Pareto's distribution."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -19,8 +20,11 @@ class Pareto(TransformedDistribution):
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
-        super().__init__(Exponential(self.alpha, validate_args=validate_args), [ExpTransform(), AffineTransform(loc=0, scale=self.scale)],
-                         validate_args=validate_args)
+        super().__init__(
+            Exponential(self.alpha, validate_args=validate_args),
+            [ExpTransform(), AffineTransform(loc=0, scale=self.scale)],
+            validate_args=validate_args,
+        )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(Pareto, _instance)
@@ -30,7 +34,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
-        a = self.alpha.clamp(min=1)          # infinite for alpha <= 1
+        a = self.alpha.clamp(min=1)  # infinite for alpha <= 1
         return a * self.scale / (a - 1)
 
     @property
@@ -39,11 +43,11 @@ class Pareto(TransformedDistribution):
 
     @property
     def variance(self) -> Any:
-        a = self.alpha.clamp(min=2)          # infinite for alpha <= 2
+        a = self.alpha.clamp(min=2)  # infinite for alpha <= 2
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:                # type: ignore[override]
+    def support(self) -> Any:  # type: ignore[override]
         return constraints.greater_than_eq(self.scale)
 
     def entropy(self) -> Any:

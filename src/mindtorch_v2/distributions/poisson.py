@@ -1,4 +1,5 @@
 """Poisson's distribution."""
+
 from __future__ import annotations
 
 from numbers import Number

@@ -1,4 +1,5 @@
 """Distributions of transformed samples."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -33,17 +34,22 @@ class TransformedDistribution(Distribution):
         base_event_dim = len(base_distribution.event_shape)
         transform = ComposeTransform(self.transforms)
         if len(base_shape) < transform.domain.event_dim:
-            raise ValueError(f"base_distribution needs to have shape with size at least {transform.domain.event_dim}, but got "
-                             f"{base_shape}.")
+            raise ValueError(
+                f"base_distribution needs to have shape with size at least {transform.domain.event_dim}, but got "
+                f"{base_shape}."
+            )
         forward_shape = transform.forward_shape(base_shape)
         expanded = transform.inverse_shape(forward_shape)
         if tuple(base_shape) != tuple(expanded):
-            base_distribution = base_distribution.expand(Size(expanded[:len(expanded) - base_event_dim]))
+            base_distribution = base_distribution.expand(Size(expanded[: len(expanded) - base_event_dim]))
         more = transform.domain.event_dim - base_event_dim
         if more > 0:
             base_distribution = Independent(base_distribution, more)
         self.base_dist = base_distribution
-        event_dim = max(transform.codomain.event_dim, transform.codomain.event_dim + max(base_event_dim - transform.domain.event_dim, 0))
+        event_dim = max(
+            transform.codomain.event_dim,
+            transform.codomain.event_dim + max(base_event_dim - transform.domain.event_dim, 0),
+        )
         cut = len(forward_shape) - event_dim
         super().__init__(Size(forward_shape[:cut]), Size(forward_shape[cut:]), validate_args=validate_args)
 
@@ -53,7 +59,7 @@ class TransformedDistribution(Distribution):
         shape = Size((*batch_shape, *self.event_shape))
         for t in reversed(self.transforms):
             shape = t.inverse_shape(shape)
-        base_batch = Size(shape[:len(shape) - len(self.base_dist.event_shape)])
+        base_batch = Size(shape[: len(shape) - len(self.base_dist.event_shape)])
         new.base_dist = self.base_dist.expand(base_batch)
         new.transforms = self.transforms
         super(TransformedDistribution, new).__init__(batch_shape, self.event_shape, validate_args=False)
@@ -61,7 +67,7 @@ class TransformedDistribution(Distribution):
         return new
 
     @constraints.dependent_property(is_discrete=False)
-    def support(self) -> Any:                        # type: ignore[override]
+    def support(self) -> Any:  # type: ignore[override]
         if not self.transforms:
             return self.base_dist.support
         region = self.transforms[-1].codomain
@@ -69,7 +75,7 @@ class TransformedDistribution(Distribution):
         return constraints.independent(region, more) if more > 0 else region
 
     @property
-    def has_rsample(self) -> bool:                   # type: ignore[override]
+    def has_rsample(self) -> bool:  # type: ignore[override]
         return self.base_dist.has_rsample
 
     def sample(self, sample_shape: Any = ()) -> Any:

@@ -1,4 +1,5 @@
 """The uniform distribution on an interval."""
+
 from __future__ import annotations
 
 from numbers import Number
@@ -20,7 +21,7 @@ class Uniform(Distribution):
     has_rsample = True
 
     @property
-    def arg_constraints(self) -> dict[str, Any]:     # type: ignore[override]
+    def arg_constraints(self) -> dict[str, Any]:  # type: ignore[override]
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
@@ -38,7 +39,7 @@ class Uniform(Distribution):
 
     @property
     def stddev(self) -> Any:
-        return (self.high - self.low) / 12 ** 0.5
+        return (self.high - self.low) / 12**0.5
 
     @property
     def variance(self) -> Any:
@@ -48,7 +49,7 @@ class Uniform(Distribution):
         return self._expanded(Uniform, batch_shape, _instance, "low", "high")
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:                        # type: ignore[override]
+    def support(self) -> Any:  # type: ignore[override]
         return constraints.interval(self.low, self.high)
 
     def rsample(self, sample_shape: Any = ()) -> Any:

@@ -1,4 +1,5 @@
 """Helpers of `torch.distributions`: parameters that broadcast, probabilities and log-odds, values computed once."""
+
 from __future__ import annotations
 
 import math
@@ -13,8 +14,15 @@ from .._tensor import Tensor
 
 euler_constant = 0.57721566490153286060
 
-__all__ = ["broadcast_all", "logits_to_probs", "clamp_probs", "probs_to_logits", "lazy_property", "tril_matrix_to_vec",
-           "vec_to_tril_matrix"]
+__all__ = [
+    "broadcast_all",
+    "logits_to_probs",
+    "clamp_probs",
+    "probs_to_logits",
+    "lazy_property",
+    "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
+]
 
 
 def is_tensor_like(value: Any) -> bool:
@@ -23,11 +31,18 @@ def is_tensor_like(value: Any) -> bool:
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Tensors and numbers as tensors of one shape. Numbers take the type and the device of the first tensor, or the default type."""
+    """Tensors and numbers as tensors of one shape.
+
+    Numbers take the type and the device of the first tensor, or the default type.
+    """
     if not all(is_tensor_like(v) or isinstance(v, Number) for v in values):
-        raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__.")
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+        )
     first = next((v for v in values if is_tensor_like(v)), None)
-    options: dict[str, Any] = {"dtype": torch.get_default_dtype()} if first is None else {"dtype": first.dtype, "device": first.device}
+    options: dict[str, Any] = (
+        {"dtype": torch.get_default_dtype()} if first is None else {"dtype": first.dtype, "device": first.device}
+    )
     made = [v if is_tensor_like(v) else torch.tensor(v, **options) for v in values]
     return tuple(torch.broadcast_tensors(*made))
 
@@ -100,8 +115,11 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     n = (-(1 + 2 * diag) + math.sqrt((1 + 2 * diag) ** 2 + 8 * size + 4 * abs(diag) * (diag + 1))) / 2
     eps = torch.finfo(vec.dtype).eps
     if not -eps < round(n) - n < eps:
-        raise ValueError(f"The size of last dimension is {size} which cannot be expressed as the lower triangular part of a square D x D "
-                         "matrix.")
+        raise ValueError(
+            f"The size of last dimension is {size} which cannot be expressed as the lower triangular part of a "
+            "square D x D "
+            "matrix."
+        )
     count = round(n)
     mat = torch.zeros(tuple(vec.shape[:-1]) + (count, count), dtype=vec.dtype, device=vec.device)
     rows = torch.arange(count, device=vec.device)

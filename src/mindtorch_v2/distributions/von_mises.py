@@ -1,4 +1,5 @@
 """Von Mises' distribution on a circle."""
+
 from __future__ import annotations
 
 import math
@@ -33,7 +34,11 @@ class VonMises(Distribution):
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
-        return (self.concentration * torch.cos(value - self.loc) - math.log(2 * math.pi) - _log_bessel(self.concentration, 0))
+        return (
+            self.concentration * torch.cos(value - self.loc)
+            - math.log(2 * math.pi)
+            - _log_bessel(self.concentration, 0)
+        )
 
     @lazy_property
     def _loc(self) -> Any:
@@ -47,9 +52,9 @@ class VonMises(Distribution):
     def _proposal_r(self) -> Any:
         """The parameter of the wrapped Cauchy distribution that proposals come from (Best and Fisher, 1979)."""
         kappa = self._concentration
-        tau = 1 + (1 + 4 * kappa ** 2).sqrt()
+        tau = 1 + (1 + 4 * kappa**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
-        r = (1 + rho ** 2) / (2 * rho)
+        r = (1 + rho**2) / (2 * rho)
         return torch.where(kappa < 1e-5, 1 / kappa + kappa, r)
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -73,7 +78,9 @@ class VonMises(Distribution):
         try:
             return super().expand(batch_shape)
         except NotImplementedError:
-            return type(self)(self.loc.expand(batch_shape), self.concentration.expand(batch_shape), validate_args=self._validate_args)
+            return type(self)(
+                self.loc.expand(batch_shape), self.concentration.expand(batch_shape), validate_args=self._validate_args
+            )
 
     @property
     def mean(self) -> Any:
@@ -84,6 +91,6 @@ class VonMises(Distribution):
         return self.loc
 
     @lazy_property
-    def variance(self) -> Any:               # type: ignore[override]
+    def variance(self) -> Any:  # type: ignore[override]
         """The circular variance."""
         return 1 - (_log_bessel(self.concentration, 1) - _log_bessel(self.concentration, 0)).exp()

@@ -1,4 +1,5 @@
 """Weibull's distribution."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -53,4 +54,8 @@ class Weibull(TransformedDistribution):
         return self.scale.pow(2) * (second - torch.exp(2 * torch.lgamma(1 + self.concentration_reciprocal)))
 
     def entropy(self) -> Any:
-        return euler_constant * (1 - self.concentration_reciprocal) + torch.log(self.scale * self.concentration_reciprocal) + 1
+        return (
+            euler_constant * (1 - self.concentration_reciprocal)
+            + torch.log(self.scale * self.concentration_reciprocal)
+            + 1
+        )

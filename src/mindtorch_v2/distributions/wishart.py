@@ -1,4 +1,5 @@
 """Wishart's distribution."""
+
 from __future__ import annotations
 
 import math
@@ -28,19 +29,31 @@ def _clamp_above_eps(x: Any) -> Any:
 
 
 class Wishart(ExponentialFamily):
-    """Covariances (sums of squares) of `df` normal vectors; the scale matrix [..., n, n] is given as such, as its inverse or factor."""
+    """Covariances (sums of squares) of `df` normal vectors; the scale matrix [..., n, n] is given as such, as its
+    inverse or factor.
+    """
 
     support = constraints.positive_definite
     has_rsample = True
     _mean_carrier_measure = 0
 
     @property
-    def arg_constraints(self) -> dict[str, Any]:     # type: ignore[override]
-        return {"covariance_matrix": constraints.positive_definite, "precision_matrix": constraints.positive_definite,
-                "scale_tril": constraints.lower_cholesky, "df": constraints.greater_than(self.event_shape[-1] - 1)}
+    def arg_constraints(self) -> dict[str, Any]:  # type: ignore[override]
+        return {
+            "covariance_matrix": constraints.positive_definite,
+            "precision_matrix": constraints.positive_definite,
+            "scale_tril": constraints.lower_cholesky,
+            "df": constraints.greater_than(self.event_shape[-1] - 1),
+        }
 
-    def __init__(self, df: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
-                 validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        df: Any,
+        covariance_matrix: Any = None,
+        precision_matrix: Any = None,
+        scale_tril: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
         given = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
         if sum(m is not None for m in given.values()) != 1:
             raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
@@ -50,7 +63,11 @@ class Wishart(ExponentialFamily):
         batch = Size(()) if isinstance(df, Number) else Size(df.shape)
         batch = torch.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(batch))
         event_shape = Size(matrix.shape[-2:])
-        self.df = torch.tensor(df, dtype=matrix.dtype, device=matrix.device).expand(batch) if isinstance(df, Number) else df.expand(batch)
+        self.df = (
+            torch.tensor(df, dtype=matrix.dtype, device=matrix.device).expand(batch)
+            if isinstance(df, Number)
+            else df.expand(batch)
+        )
         if self.df.le(event_shape[-1] - 1).any():
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {event_shape[-1] - 1}.")
         setattr(self, name, matrix.expand((*batch, -1, -1)))
@@ -63,9 +80,13 @@ class Wishart(ExponentialFamily):
         self._batch_dims = [-(x + 1) for x in range(len(batch))]
         super().__init__(batch, event_shape, validate_args=validate_args)
         if self.df.lt(event_shape[-1]).any():
-            warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.", stacklevel=2)
-        degrees = self.df.unsqueeze(-1) - torch.arange(self._event_shape[-1], dtype=self.df.dtype, device=self.df.device).expand(
-            (*batch, -1))
+            warnings.warn(
+                "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
+                stacklevel=2,
+            )
+        degrees = self.df.unsqueeze(-1) - torch.arange(
+            self._event_shape[-1], dtype=self.df.dtype, device=self.df.device
+        ).expand((*batch, -1))
         self._dist_chi2 = torch.distributions.chi2.Chi2(df=degrees)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
@@ -121,8 +142,9 @@ class Wishart(ExponentialFamily):
         p = self._event_shape[-1]
         diagonal = _clamp_above_eps(self._dist_chi2.rsample(sample_shape).sqrt()).diag_embed(dim1=-2, dim2=-1)
         i, j = torch.tril_indices(p, p, offset=-1)
-        diagonal[..., i, j] = torch.randn((*sample_shape, *self._batch_shape, p * (p - 1) // 2), dtype=diagonal.dtype,
-                                          device=diagonal.device)
+        diagonal[..., i, j] = torch.randn(
+            (*sample_shape, *self._batch_shape, p * (p - 1) // 2), dtype=diagonal.dtype, device=diagonal.device
+        )
         chol = self._unbroadcasted_scale_tril @ diagonal
         return chol @ chol.mT
 
@@ -151,14 +173,22 @@ class Wishart(ExponentialFamily):
         nu, p = self.df, self._event_shape[-1]
         log_det = self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
         solved = torch.cholesky_solve(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(dim=-1)
-        return (-nu * (p * math.log(2) / 2 + log_det) - torch.mvlgamma(nu / 2, p=p) + (nu - p - 1) / 2 * torch.linalg.slogdet(
-            value).logabsdet - solved / 2)
+        return (
+            -nu * (p * math.log(2) / 2 + log_det)
+            - torch.mvlgamma(nu / 2, p=p)
+            + (nu - p - 1) / 2 * torch.linalg.slogdet(value).logabsdet
+            - solved / 2
+        )
 
     def entropy(self) -> Any:
         nu, p = self.df, self._event_shape[-1]
         log_det = self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-        return ((p + 1) * (p * math.log(2) / 2 + log_det) + torch.mvlgamma(nu / 2, p=p) - (nu - p - 1) / 2 * _mvdigamma(nu / 2, p=p)
-                + nu * p / 2)
+        return (
+            (p + 1) * (p * math.log(2) / 2 + log_det)
+            + torch.mvlgamma(nu / 2, p=p)
+            - (nu - p - 1) / 2 * _mvdigamma(nu / 2, p=p)
+            + nu * p / 2
+        )
 
     @property
     def _natural_params(self) -> tuple[Any, ...]:

@@ -1,9 +1,12 @@
-"""Batched tensors: what a function sees under `vmap`. One tensor stands for as many as the batch is large, and shows the shape of one.
+"""Batched tensors: what a function sees under `vmap`. One tensor stands for as many as the batch is large, and shows
+the shape of one.
 
-A `Batched` holds a tensor, its `value`, whose first dimension is the batch. Operators on it are run by `_batching.run`, which is
-asked with the operator and its arguments in the schema's order (`Tensor._takes_ops`). Levels number the nested calls of `vmap`; a
-batched tensor's value may be batched itself, at a lower level. Its own array has no memory, so nothing can read one sample by mistake.
+A `Batched` holds a tensor, its `value`, whose first dimension is the batch. Operators on it are run by
+`_batching.run`, which is asked with the operator and its arguments in the schema's order (`Tensor._takes_ops`).
+Levels number the nested calls of `vmap`; a batched tensor's value may be batched itself, at a lower level. Its own
+array has no memory, so nothing can read one sample by mistake.
 """
+
 from __future__ import annotations
 
 import threading
@@ -35,7 +38,6 @@ class Batched(Tensor):
 
     _value: Tensor
     _level: int
-
 
     @property
     def device(self) -> Any:
@@ -70,26 +72,38 @@ class Batched(Tensor):
         return self
 
     def item(self) -> Any:
-        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
-                           "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere inside "
-                           "PyTorch internals, please file a bug report.")
+        raise RuntimeError(
+            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
+            "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere "
+            "inside "
+            "PyTorch internals, please file a bug report."
+        )
 
     def __bool__(self) -> bool:
-        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
-                           "that yet, please file an issue at https://github.com/pytorch/pytorch/issues .")
+        raise RuntimeError(
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't "
+            "support "
+            "that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+        )
 
     __int__ = __float__ = __index__ = __complex__ = item
 
     def tolist(self) -> Any:
-        raise RuntimeError("vmap: a batched tensor has no single list of values; return it and call .tolist() outside of vmap")
+        raise RuntimeError(
+            "vmap: a batched tensor has no single list of values; return it and call .tolist() outside of vmap"
+        )
 
     def numpy(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("vmap: a batched tensor has no single array of values; return it and call .numpy() outside of vmap")
+        raise RuntimeError(
+            "vmap: a batched tensor has no single array of values; return it and call .numpy() outside of vmap"
+        )
 
     __array__ = numpy
 
     def backward(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError("vmap: .backward() writes into .grad, which a batch cannot do; use torch.func.grad or vjp inside vmap")
+        raise RuntimeError(
+            "vmap: .backward() writes into .grad, which a batch cannot do; use torch.func.grad or vjp inside vmap"
+        )
 
     def __repr__(self) -> str:
         return f"BatchedTensor(lvl={self._level}, bdim=0, value={self._value!r})"
@@ -143,5 +157,3 @@ def as_batched(value: Tensor, level: Level) -> Batched:
     if is_at(value, level.number):
         return value  # type: ignore[return-value]
     return batched(value.unsqueeze(0).expand(level.size, *value.shape), level.number)
-
-

@@ -1,9 +1,11 @@
 """How operators run on batched tensors.
 
-In this order: a rule of its own (`RULES`), the steps of a composite, the rule of elementwise operators, a shift of the arguments that name
-dimensions (`DIMS`), operators whose last dimensions alone matter (`LAST`), and for the rest a loop over the batch, which warns once for
-each operator. Values come with the batch as their first dimension and leave so.
+In this order: a rule of its own (`RULES`), the steps of a composite, the rule of elementwise operators, a shift of
+the arguments that name dimensions (`DIMS`), operators whose last dimensions alone matter (`LAST`), and for the rest
+a loop over the batch, which warns once for each operator. Values come with the batch as their first dimension and
+leave so.
 """
+
 from __future__ import annotations
 
 import warnings
@@ -19,38 +21,130 @@ from ._batched import Batched, batched, inner, is_at, level_of, levels, rewrappe
 
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
-paused: Any = None      # a block in which random operators are not asked about: set by _vmap.py
+paused: Any = None  # a block in which random operators are not asked about: set by _vmap.py
 
 # Operators of one tensor whose arguments of these names are dimensions; None means all of them.
 DIMS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("sum.dim_IntList", "mean.dim", "amax", "amin", "max.dim", "min.dim", "prod.dim_int", "all.dim",
-                     "any.dim", "all.dims", "any.dims", "var.dim", "var.correction", "std.dim", "std.correction", "var_mean.dim",
-                     "var_mean.correction", "std_mean.dim", "std_mean.correction",
-                     "logsumexp", "cumsum", "cumprod", "cummax", "cummin", "_logcumsumexp", "_softmax", "_log_softmax", "sort",
-                     "sort.stable", "topk", "kthvalue", "median.dim", "nanmedian.dim", "mode", "unsqueeze", "squeeze.dim",
-                     "squeeze.dims", "select.int", "slice.Tensor", "narrow_copy", "split_with_sizes", "glu", "count_nonzero.dim_IntList",
-                     "linalg_vector_norm", "nansum", "aminmax", "flip", "roll", "permute"), ("dim", "dims")),
-    "transpose.int": ("dim0", "dim1"), "diagonal": ("dim1", "dim2"), "unfold": ("dimension",), "flip": ("dims",),
+    **dict.fromkeys(
+        (
+            "sum.dim_IntList",
+            "mean.dim",
+            "amax",
+            "amin",
+            "max.dim",
+            "min.dim",
+            "prod.dim_int",
+            "all.dim",
+            "any.dim",
+            "all.dims",
+            "any.dims",
+            "var.dim",
+            "var.correction",
+            "std.dim",
+            "std.correction",
+            "var_mean.dim",
+            "var_mean.correction",
+            "std_mean.dim",
+            "std_mean.correction",
+            "logsumexp",
+            "cumsum",
+            "cumprod",
+            "cummax",
+            "cummin",
+            "_logcumsumexp",
+            "_softmax",
+            "_log_softmax",
+            "sort",
+            "sort.stable",
+            "topk",
+            "kthvalue",
+            "median.dim",
+            "nanmedian.dim",
+            "mode",
+            "unsqueeze",
+            "squeeze.dim",
+            "squeeze.dims",
+            "select.int",
+            "slice.Tensor",
+            "narrow_copy",
+            "split_with_sizes",
+            "glu",
+            "count_nonzero.dim_IntList",
+            "linalg_vector_norm",
+            "nansum",
+            "aminmax",
+            "flip",
+            "roll",
+            "permute",
+        ),
+        ("dim", "dims"),
+    ),
+    "transpose.int": ("dim0", "dim1"),
+    "diagonal": ("dim1", "dim2"),
+    "unfold": ("dimension",),
+    "flip": ("dims",),
 }
 # Operators without dimensions that reduce everything: the same operator with dimensions.
-_OF_DIMENSIONS = {"sum": "sum.dim_IntList", "all": "all.dims", "any": "any.dims", "max": "amax", "min": "amin", "var": "var.correction",
-                  "std": "std.correction", "var_mean": "var_mean.correction", "std_mean": "std_mean.correction"}
+_OF_DIMENSIONS = {
+    "sum": "sum.dim_IntList",
+    "all": "all.dims",
+    "any": "any.dims",
+    "max": "amax",
+    "min": "amin",
+    "var": "var.correction",
+    "std": "std.correction",
+    "var_mean": "var_mean.correction",
+    "std_mean": "std_mean.correction",
+}
 # Operators whose batch may be any number of leading dimensions, or that look at elements only.
-LAST = frozenset((
-    "clone", "detach", "alias", "contiguous", "lift_fresh", "_to_copy", "tril", "triu", "abs", "angle", "view_as_real",
-    "view_as_complex", "log_sigmoid_forward", "linalg_inv_ex", "linalg_cholesky_ex", "_linalg_det", "_linalg_slogdet", "_linalg_eigh",
-    "_linalg_svd", "linalg_qr", "linalg_eig", "_linalg_eigvals", "linalg_matrix_exp", "linalg_lu_factor_ex", "linalg_inv", "inverse",
-    "linalg_det", "det",
-    "zero_", "fill_.Scalar", "_fft_c2c", "_fft_r2c", "_fft_c2r"))
+LAST = frozenset(
+    (
+        "clone",
+        "detach",
+        "alias",
+        "contiguous",
+        "lift_fresh",
+        "_to_copy",
+        "tril",
+        "triu",
+        "abs",
+        "angle",
+        "view_as_real",
+        "view_as_complex",
+        "log_sigmoid_forward",
+        "linalg_inv_ex",
+        "linalg_cholesky_ex",
+        "_linalg_det",
+        "_linalg_slogdet",
+        "_linalg_eigh",
+        "_linalg_svd",
+        "linalg_qr",
+        "linalg_eig",
+        "_linalg_eigvals",
+        "linalg_matrix_exp",
+        "linalg_lu_factor_ex",
+        "linalg_inv",
+        "inverse",
+        "linalg_det",
+        "det",
+        "zero_",
+        "fill_.Scalar",
+        "_fft_c2c",
+        "_fft_r2c",
+        "_fft_c2r",
+    )
+)
 _COMPOSITE_VIEWS = ("swapaxes", "swapdims")
 _warned: set[str] = set()
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
     """Registers the rule of operators: a function of (level, *arguments in the schema's order) that returns values."""
+
     def register(function: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, function))
         return function
+
     return register
 
 
@@ -89,16 +183,20 @@ class Unwritable(RuntimeError):
 
 
 def _run_steps(op: Op, args: tuple[Any, ...], level: int) -> Any:
-    """The steps of a composite. Some write into memory that they make for one sample: those run once for each, and so do all that write
-    into an argument, whose own memory they may want to see."""
+    """The steps of a composite. Some write into memory that they make for one sample: those run once for each, and
+    so do all that write into an argument, whose own memory they may want to see.
+    """
     if op.writes and is_at(args[0], level):
         if op.base in ("resize_", "resize_as_", "set_"):
             raise RuntimeError(f"vmap: aten::{op.base} changes memory that samples share; make a new tensor instead")
         _loop_in_place(op, args, level)
         return args[0]
     if op.writes:
-        raise Unwritable(f"vmap: aten::{op.base} writes a batched tensor into one that is not batched. Use an operator that returns a new "
-                         "tensor, or write into a tensor that was made from a batched one.")
+        raise Unwritable(
+            f"vmap: aten::{op.base} writes a batched tensor into one that is not batched. Use an operator that "
+            "returns a new "
+            "tensor, or write into a tensor that was made from a batched one."
+        )
     try:
         return COMPOSITES[op.name](*args)
     except Unwritable:
@@ -127,13 +225,18 @@ def _names_dimensions(op: Op, args: tuple[Any, ...]) -> bool:
 
 
 def call(op: Op, args: tuple[Any, ...]) -> Any:
-    return aten.overload(op.name)(*[a for a, p in zip(args, op.schema.params) if not p.keyword_only],
-                                  **{p.name: a for a, p in zip(args, op.schema.params) if p.keyword_only})
+    return aten.overload(op.name)(
+        *[a for a, p in zip(args, op.schema.params) if not p.keyword_only],
+        **{p.name: a for a, p in zip(args, op.schema.params) if p.keyword_only},
+    )
 
 
-# --- general ways -------------------------------------------------------------------------------------------------------------
+# --- general ways
+# -------------------------------------------------------------------------------------------------------------
 def padded(x: Any, level: int, rank: int) -> Any:
-    """A value with ones behind its batch, so that one sample has `rank` dimensions: then values broadcast as samples do."""
+    """A value with ones behind its batch, so that one sample has `rank` dimensions: then values broadcast as samples
+    do.
+    """
     value = inner(x, level)
     if not is_at(x, level) or value.dim() - 1 >= rank:
         return value
@@ -155,6 +258,7 @@ def _shifted(op: Op, args: tuple[Any, ...], level: int) -> tuple[Any, ...]:
         if not -n <= dim < n:
             raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
         return dim % n + 1
+
     made = [args[0]._value]
     for p, x in zip(op.schema.params[1:], args[1:]):
         if p.name not in DIMS[op.name]:
@@ -182,9 +286,12 @@ def _write(op: Op, args: tuple[Any, ...], level: int) -> Any:
     """In-place forms: of elementwise operators on the values, of others by the functional form."""
     target = args[0]
     if not is_at(target, level):
-        raise Unwritable("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-                         "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not "
-                         f"being vmapped over in a vmap. Please try to use out-of-place operators instead of {op.base}.")
+        raise Unwritable(
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+            "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but "
+            "`self` not "
+            f"being vmapped over in a vmap. Please try to use out-of-place operators instead of {op.base}."
+        )
     source = op.inplace_of
     if source is not None and source.rule is not None and source.rule.elementwise:
         rank = target.dim()
@@ -214,16 +321,22 @@ def _loop(op: Op, args: tuple[Any, ...], level: int) -> Any:
     _warn(op)
     made = [call(op, tuple(_sample(x, level, i) for x in args)) for i in range(size_of(level))]
     if not made:
-        raise RuntimeError(f"vmap: aten::{op.base} has no batching rule, and an empty batch tells nothing about its results")
+        raise RuntimeError(
+            f"vmap: aten::{op.base} has no batching rule, and an empty batch tells nothing about its results"
+        )
     first = made[0]
     if isinstance(first, Tensor):
         return batched(aten.stack(made), level)
     if isinstance(first, (tuple, list)):
-        parts: list[Any] = [None if p is None else batched(aten.stack([m[k] for m in made]), level) for k, p in enumerate(first)]
+        parts: list[Any] = [
+            None if p is None else batched(aten.stack([m[k] for m in made]), level) for k, p in enumerate(first)
+        ]
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     if all(m == first for m in made):
         return first
-    raise RuntimeError(f"vmap: aten::{op.base} gives a different Python value for every sample, which cannot be batched")
+    raise RuntimeError(
+        f"vmap: aten::{op.base} gives a different Python value for every sample, which cannot be batched"
+    )
 
 
 def _loop_in_place(op: Op, args: tuple[Any, ...], level: int) -> None:
@@ -235,16 +348,25 @@ def _loop_in_place(op: Op, args: tuple[Any, ...], level: int) -> None:
 def _warn(op: Op) -> None:
     if op.name not in _warned:
         _warned.add(op.name)
-        warnings.warn(f"There is a performance drop because we have not yet implemented the batching rule for {op.event}. It runs once "
-                      "for each sample of the batch.", stacklevel=4)
+        warnings.warn(
+            f"There is a performance drop because we have not yet implemented the batching rule for {op.event}. It "
+            "runs once "
+            "for each sample of the batch.",
+            stacklevel=4,
+        )
 
 
 def _run_random(op: Op, args: tuple[Any, ...], level: int) -> Any:
-    """Random operators, as `vmap(randomness=...)` says: an error, the same numbers for all samples, or different ones."""
+    """Random operators, as `vmap(randomness=...)` says: an error, the same numbers for all samples, or different
+    ones.
+    """
     how = next(one.randomness for one in levels.stack if one.number == level)
     if how == "error":
-        raise RuntimeError(f"vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
-                           f"randomness flags on vmap or perform the randomness operation out of vmap (aten::{op.base})")
+        raise RuntimeError(
+            "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+            "'different' "
+            f"randomness flags on vmap or perform the randomness operation out of vmap (aten::{op.base})"
+        )
     first = args[0]
     if op.base.endswith("_like") and is_at(first, level):
         drawn = paused().run(call, op, (first._value if how == "different" else first._value[0], *args[1:]))

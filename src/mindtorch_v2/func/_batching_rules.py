@@ -1,4 +1,5 @@
 """Rules of operators on batched tensors that no general way covers (see _batching.py)."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -10,7 +11,8 @@ from ._batched import batched, inner, is_at, level_of
 from ._batching import RULES, Unwritable, aligned, call, padded, rule, size_of
 
 
-# --- products -----------------------------------------------------------------------------------------------------------------
+# --- products
+# -----------------------------------------------------------------------------------------------------------------
 @rule("mm", "bmm")
 def _mm(level: int, self: Any, mat2: Any) -> Any:
     rank = self.dim()
@@ -34,7 +36,8 @@ def _addmm(level: int, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -
     return product if beta == 0 else product + padded(self, level, mat1.dim()) * (beta if beta != 1 else 1)
 
 
-# --- shapes -------------------------------------------------------------------------------------------------------------------
+# --- shapes
+# -------------------------------------------------------------------------------------------------------------------
 @rule("view", "_unsafe_view", "reshape")
 def _view(level: int, self: Any, size: Any) -> Any:
     return aten.reshape(self._value, [size_of(level), *_sizes(self, size)])
@@ -83,7 +86,9 @@ for _name in ("argmax", "argmin"):
 @rule("as_strided")
 def _as_strided(level: int, self: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
     """Strides and offsets are those of one sample in memory of its own."""
-    return aten.stack([aten.as_strided(sample.contiguous().clone(), size, stride, storage_offset) for sample in self._value])
+    return aten.stack(
+        [aten.as_strided(sample.contiguous().clone(), size, stride, storage_offset) for sample in self._value]
+    )
 
 
 @rule("t")
@@ -113,10 +118,13 @@ def _stack(level: int, tensors: Any, dim: int) -> Any:
 for _name in ("zeros_like", "ones_like", "empty_like", "full_like"):
     RULES[_name] = lambda level, self, *rest, name=_name: call(find(name), (self._value, *rest))
 for _name in ("new_zeros", "new_ones", "new_empty", "new_full"):
-    RULES[_name] = lambda level, self, size, *rest, name=_name: call(find(name), (self._value, [size_of(level), *size], *rest))
+    RULES[_name] = lambda level, self, size, *rest, name=_name: call(
+        find(name), (self._value, [size_of(level), *size], *rest)
+    )
 
 
-# --- indices ------------------------------------------------------------------------------------------------------------------
+# --- indices
+# ------------------------------------------------------------------------------------------------------------------
 @rule("gather")
 def _gather(level: int, self: Any, dim: int, index: Any, sparse_grad: Any) -> Any:
     value, where = _in_batch(self, level), _in_batch(index, level)
@@ -128,7 +136,9 @@ def _gather(level: int, self: Any, dim: int, index: Any, sparse_grad: Any) -> An
 
 @rule("scatter_add")
 def _scatter_add(level: int, self: Any, dim: int, index: Any, src: Any) -> Any:
-    return aten.scatter_add(_in_batch(self, level), dim % self.dim() + 1, _in_batch(index, level), _in_batch(src, level))
+    return aten.scatter_add(
+        _in_batch(self, level), dim % self.dim() + 1, _in_batch(index, level), _in_batch(src, level)
+    )
 
 
 @rule("index_select")
@@ -141,7 +151,7 @@ def _index_select(level: int, self: Any, dim: int, index: Any) -> Any:
 def _rows(level: int, self: Any, dim: int, index: Any) -> Any:
     axis = dim % self.dim()
     value, where = _in_batch(self, level), index._value
-    shape = [*value.shape[:axis + 1], where.shape[1], *value.shape[axis + 2:]]
+    shape = [*value.shape[: axis + 1], where.shape[1], *value.shape[axis + 2 :]]
     spread = where.reshape([where.shape[0], *[1] * axis, where.shape[1], *[1] * (value.dim() - axis - 2)]).expand(shape)
     return aten.gather(value, axis + 1, spread)
 
@@ -161,8 +171,10 @@ def _index(level: int, self: Any, indices: Any) -> Any:
     """Indices of the batch itself make samples meet their own indices."""
     plain = [i for i in indices if i is not None]
     if any(i.dtype.category == 0 for i in plain):
-        raise RuntimeError("vmap: It looks like you're indexing with a mask, whose result has a different shape for every sample. Use "
-                           "torch.where instead.")
+        raise RuntimeError(
+            "vmap: It looks like you're indexing with a mask, whose result has a different shape for every sample. Use "
+            "torch.where instead."
+        )
     if not any(is_at(i, level) for i in plain):
         whole: tuple[Any, ...] = (slice(None), *(slice(None) if i is None else i for i in indices))
         return self._value[whole]
@@ -170,7 +182,7 @@ def _index(level: int, self: Any, indices: Any) -> Any:
     given = [slice(None) if i is None else padded(i, level, rank) for i in indices]
     if not is_at(self, level):
         first = next(k for k, i in enumerate(indices) if i is not None)
-        if any(i is None for i in indices[first:first + len(plain)]):
+        if any(i is None for i in indices[first : first + len(plain)]):
             raise RuntimeError("vmap: indices that do not stand side by side cannot be batched")
         made = self[tuple(given)]
         return made.movedim(first, 0)
@@ -179,15 +191,26 @@ def _index(level: int, self: Any, indices: Any) -> Any:
     if first == 0:
         with_batch: tuple[Any, ...] = (batch, *given)
         return self._value[with_batch]
-    value = self._value.movedim(0, first)          # the batch stands beside the indices
+    value = self._value.movedim(0, first)  # the batch stands beside the indices
     beside: tuple[Any, ...] = (*given[:first], batch, *given[first:])
     return value[beside].movedim(first, 0)
 
 
-# --- layers -------------------------------------------------------------------------------------------------------------------
+# --- layers
+# -------------------------------------------------------------------------------------------------------------------
 @rule("convolution")
-def _convolution(level: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
-                 output_padding: Any, groups: int) -> Any:
+def _convolution(
+    level: int,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+) -> Any:
     """Samples are images of one large batch; weights that differ by sample are groups of one convolution."""
     size, options = size_of(level), (stride, padding, dilation, transposed, output_padding)
     if not is_at(weight, level) and not is_at(bias, level):
@@ -196,26 +219,48 @@ def _convolution(level: int, input: Any, weight: Any, bias: Any, stride: Any, pa
         return made.reshape([size, -1, *made.shape[1:]])
     value, kernels = _in_batch(input, level).transpose(0, 1), _in_batch(weight, level)
     flat = value.reshape([value.shape[0], -1, *value.shape[3:]])
-    made = aten.convolution(flat, kernels.reshape([-1, *kernels.shape[2:]]), None if bias is None else _in_batch(bias, level).reshape([-1]),
-                            *options, groups * size)
+    made = aten.convolution(
+        flat,
+        kernels.reshape([-1, *kernels.shape[2:]]),
+        None if bias is None else _in_batch(bias, level).reshape([-1]),
+        *options,
+        groups * size,
+    )
     return made.reshape([made.shape[0], size, -1, *made.shape[2:]]).transpose(0, 1)
 
 
 def _folded(name: str) -> None:
     """An operator on images: the batch joins the dimension of examples."""
+
     @rule(name)
     def fold(level: int, *args: Any) -> Any:
         if any(is_at(x, level) for x in args[1:]) or args[0].dim() < 3:
             raise RuntimeError(f"vmap: aten::{name} is batched over its first argument of 3 or more dimensions only")
         value = args[0]._value
         made = aten.overload(name)(value.reshape([-1, *value.shape[2:]]), *args[1:])
-        unfold = [m.reshape([value.shape[0], -1, *m.shape[1:]]) for m in (made if isinstance(made, (tuple, list)) else (made,))]
+        unfold = [
+            m.reshape([value.shape[0], -1, *m.shape[1:]])
+            for m in (made if isinstance(made, (tuple, list)) else (made,))
+        ]
         return unfold[0] if isinstance(made, Tensor) else tuple(unfold)
 
 
-for _name in ("max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d",
-              "_adaptive_avg_pool3d", "adaptive_max_pool2d", "adaptive_max_pool3d", "upsample_nearest2d", "upsample_bilinear2d",
-              "upsample_nearest1d", "upsample_linear1d", "pixel_shuffle", "pixel_unshuffle"):
+for _name in (
+    "max_pool2d_with_indices",
+    "max_pool3d_with_indices",
+    "avg_pool2d",
+    "avg_pool3d",
+    "_adaptive_avg_pool2d",
+    "_adaptive_avg_pool3d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "upsample_nearest2d",
+    "upsample_bilinear2d",
+    "upsample_nearest1d",
+    "upsample_linear1d",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+):
     _folded(_name)
 
 
@@ -237,7 +282,9 @@ def _layer_norm(level: int, input: Any, normalized_shape: Any, weight: Any, bias
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu")
-def _attention(level: int, query: Any, key: Any, value: Any, dropout_p: float, is_causal: bool, attn_mask: Any, scale: Any) -> Any:
+def _attention(
+    level: int, query: Any, key: Any, value: Any, dropout_p: float, is_causal: bool, attn_mask: Any, scale: Any
+) -> Any:
     size = size_of(level)
     q, k, v = [_in_batch(x, level).reshape([-1, *x.shape[1:]]) for x in (query, key, value)]
     mask = attn_mask

@@ -1,4 +1,5 @@
 """Modules as functions: `functional_call` with other parameters, `stack_module_state` for ensembles."""
+
 from __future__ import annotations
 
 import contextlib
@@ -11,17 +12,30 @@ from .._tensor import Tensor
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
-def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Mapping[str, Any] | None = None, *,
-                    tie_weights: bool = True, strict: bool = False) -> Any:
-    """`module(*args, **kwargs)` with the given tensors in place of the parameters and buffers of these names, which are back afterwards.
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: Any,
+    args: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """`module(*args, **kwargs)` with the given tensors in place of the parameters and buffers of these names, which
+    are back afterwards.
 
-    Several dicts are taken together. With `tie_weights` a tensor that the module holds under several names is replaced under all of them;
-    with `strict` every parameter and buffer must be given."""
+    Several dicts are taken together. With `tie_weights` a tensor that the module holds under several names is
+    replaced under all of them; with `strict` every parameter and buffer must be given.
+    """
     given: dict[str, Any] = {}
-    for part in (parameter_and_buffer_dicts,) if isinstance(parameter_and_buffer_dicts, Mapping) else parameter_and_buffer_dicts:
+    for part in (
+        (parameter_and_buffer_dicts,) if isinstance(parameter_and_buffer_dicts, Mapping) else parameter_and_buffer_dicts
+    ):
         twice = given.keys() & part.keys()
         if twice:
-            raise ValueError(f"{sorted(twice)[0]} appears in multiple dictionaries; behavior of functional call is ambiguous")
+            raise ValueError(
+                f"{sorted(twice)[0]} appears in multiple dictionaries; behavior of functional call is ambiguous"
+            )
         given.update(part)
     positional = () if args is None else args if isinstance(args, tuple) else (args,)
     with _replaced(module, _tied(module, given) if tie_weights else given, strict):
@@ -29,11 +43,16 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
 
 
 def _all_tensors(module: Any) -> dict[str, Any]:
-    return {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
+    return {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
 
 
 def _tied(module: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """The same, for every name that a replaced tensor has; ValueError where two names of one tensor were given different ones."""
+    """The same, for every name that a replaced tensor has; ValueError where two names of one tensor were given
+    different ones.
+    """
     names: dict[int, list[str]] = {}
     for name, tensor in _all_tensors(module).items():
         names.setdefault(id(tensor), []).append(name)
@@ -41,8 +60,10 @@ def _tied(module: Any, given: dict[str, Any]) -> dict[str, Any]:
     for group in names.values():
         chosen = [name for name in group if name in given]
         if len({id(given[name]) for name in chosen}) > 1:
-            raise ValueError(f"functional_call got multiple values for keys {sorted(chosen)}, which are tied. Consider using "
-                             "tie_weights=False")
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(chosen)}, which are tied. Consider using "
+                "tie_weights=False"
+            )
         if chosen:
             made.update(dict.fromkeys(group, given[chosen[0]]))
     return made
@@ -54,13 +75,19 @@ def _replaced(module: Any, given: dict[str, Any], strict: bool) -> Iterator[None
     if strict:
         missing, unexpected = sorted(known.keys() - given.keys()), sorted(given.keys() - known.keys())
         if missing or unexpected:
-            words = [f"{word} key(s): {', '.join(names)}." for word, names in (("Unexpected", unexpected), ("Missing", missing)) if names]
+            words = [
+                f"{word} key(s): {', '.join(names)}."
+                for word, names in (("Unexpected", unexpected), ("Missing", missing))
+                if names
+            ]
             raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(words))
     places = []
     for name in given:
         owner, _, last = name.rpartition(".")
         holder = module.get_submodule(owner) if owner else module
-        table = holder._parameters if last in holder._parameters else holder._buffers if last in holder._buffers else None
+        table = (
+            holder._parameters if last in holder._parameters else holder._buffers if last in holder._buffers else None
+        )
         if table is None:
             raise AttributeError(f"{type(module).__name__} has no parameter or buffer called {name!r}")
         places.append((table, last, table[last], given[name]))
@@ -74,7 +101,9 @@ def _replaced(module: Any, given: dict[str, Any], strict: bool) -> Iterator[None
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(parameters, buffers) of modules of one class, stacked along a new first dimension: for `vmap` over `functional_call`."""
+    """(parameters, buffers) of modules of one class, stacked along a new first dimension: for `vmap` over
+    `functional_call`.
+    """
     models = list(models)
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
@@ -98,8 +127,11 @@ def _stacked(tables: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Makes every batch normalisation of a module forget running statistics, which `vmap` cannot update; returns the module."""
+    """Makes every batch normalisation of a module forget running statistics, which `vmap` cannot update; returns the
+    module.
+    """
     from ..nn.modules.batchnorm import _BatchNorm
+
     change: Callable[[Any], None] = _without_statistics
     for m in root.modules():
         if isinstance(m, _BatchNorm):

@@ -1,9 +1,11 @@
 """Derivatives of functions: `grad`, `vjp`, `jvp`, Jacobians and Hessians, in any combination and under `vmap`.
 
-They differentiate with the engine of `autograd`. Inputs become fresh tensors, connected to the given ones where those belong to a graph
-already, so transforms nest. Under `vmap` an input that is the same for all samples is first made one for each, so that gradients are
-those of samples. Forward products differentiate the backward pass: J v is the derivative of u -> J^T u in the direction v.
+They differentiate with the engine of `autograd`. Inputs become fresh tensors, connected to the given ones where
+those belong to a graph already, so transforms nest. Under `vmap` an input that is the same for all samples is first
+made one for each, so that gradients are those of samples. Forward products differentiate the backward pass: J v is
+the derivative of u -> J^T u in the direction v.
 """
+
 from __future__ import annotations
 
 import functools
@@ -19,7 +21,8 @@ from ._batched import Batched, as_batched, batched, levels
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
 
 
-# --- inputs and the engine ----------------------------------------------------------------------------------------------------
+# --- inputs and the engine
+# ----------------------------------------------------------------------------------------------------
 def _fresh(x: Tensor) -> Tensor:
     """A tensor to differentiate by, over the same values; part of the graph that `x` belongs to."""
     if isinstance(x, Batched):
@@ -31,12 +34,14 @@ def _fresh(x: Tensor) -> Tensor:
 
 def _fresh_inputs(values: Any) -> Any:
     """The same tree with fresh tensors, batched at every level that is under way."""
+
     def prepare(x: Any) -> Any:
         if not isinstance(x, Tensor):
             return x
         for level in levels.stack:
             x = _batched_below(x, level)
         return _fresh(x)
+
     return tree_map(prepare, values)
 
 
@@ -72,18 +77,26 @@ def _full(x: Any) -> Any:
 def _gradients(outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
     """The gradients of outputs by inputs; zeros where an output does not depend on an input."""
     from ..autograd import grad as engine_grad
+
     pairs = [(_plain(o), _plain(c)) for o, c in zip(outputs, cotangents) if _plain(o).requires_grad]
     if not pairs:
         return [aten.zeros_like(x) for x in inputs]
-    found = engine_grad([o for o, _ in pairs], [_plain(x) for x in inputs], [c for _, c in pairs], retain_graph=True, create_graph=True,
-                        allow_unused=True)
+    found = engine_grad(
+        [o for o, _ in pairs],
+        [_plain(x) for x in inputs],
+        [c for _, c in pairs],
+        retain_graph=True,
+        create_graph=True,
+        allow_unused=True,
+    )
     return [aten.zeros_like(x) if g is None else _like(g, x) for g, x in zip(found, inputs)]
 
 
 def _depends_on_others(x: Tensor, fresh: set[int]) -> bool:
     """Whether a graph has leaves beyond the fresh tensors."""
     pending: list[Any] = [x.grad_fn]
-    seen: dict[int, Any] = {}           # nodes of leaves are made when asked for: kept, or another one may get their identity
+    # nodes of leaves are made when asked for: kept, or another one may get their identity
+    seen: dict[int, Any] = {}
     while pending:
         node = pending.pop()
         if node is None or id(node) in seen:
@@ -104,12 +117,16 @@ def _released(values: Any, inputs: Any) -> Any:
         plain = _plain(x)
         if not isinstance(x, Tensor) or not plain.requires_grad:
             return x
-        keeps = modes.grad_enabled() and (plain.grad_fn is None and id(plain) not in fresh or _depends_on_others(plain, fresh))
+        keeps = modes.grad_enabled() and (
+            plain.grad_fn is None and id(plain) not in fresh or _depends_on_others(plain, fresh)
+        )
         return x if keeps else _like(plain.detach(), x)
+
     return tree_map(release, values)
 
 
-# --- gradients ------------------------------------------------------------------------------------------------------------------------
+# --- gradients
+# ----------------------------------------------------------------------------------------------------------------------
 def _chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for n in numbers:
@@ -119,8 +136,11 @@ def _chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives (gradient, value) of `func`, which returns a tensor without dimensions (and with `has_aux` something beside
-    it, then it gives (gradient, (value, aux))). `argnums` are the positions of the arguments to differentiate by: trees of tensors."""
+    """A function that gives (gradient, value) of `func`, which returns a tensor without dimensions (and with
+    `has_aux` something beside it, then it gives (gradient, (value, aux))). `argnums` are the positions of the
+    arguments to differentiate by: trees of tensors.
+    """
+
     @functools.wraps(func, updated=())
     def both(*args: Any, **kwargs: Any) -> Any:
         numbers = _chosen(argnums, args)
@@ -131,8 +151,11 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
             if not isinstance(value, Tensor):
                 raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(value)}")
             if value.dim():
-                raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {value.dim()} "
-                                   "dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+                raise RuntimeError(
+                    "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+                    f"{value.dim()} "
+                    "dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+                )
             flat, spec = tree_flatten([inputs[n] for n in numbers])
             tensors = [x for x in flat if isinstance(x, Tensor)]
             output = _full(value)
@@ -141,6 +164,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
         grads, value, aux = _released((grads, value, aux), inputs)
         result = grads[0] if isinstance(argnums, int) else tuple(grads)
         return (result, (value, aux)) if has_aux else (result, value)
+
     return both
 
 
@@ -153,19 +177,24 @@ def _split(made: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
 
 
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradient of `func` (and what `func` returns beside its value, with `has_aux`); see `grad_and_value`."""
+    """A function that gives the gradient of `func` (and what `func` returns beside its value, with `has_aux`); see
+    `grad_and_value`.
+    """
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
         found, value = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found
+
     return gradient
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """(func(*primals), function) where the function takes a cotangent for every output and gives the products with the Jacobian: one for
-    a single primal, else a tuple. With `has_aux` what `func` returns beside its output comes third."""
+    """(func(*primals), function) where the function takes a cotangent for every output and gives the products with
+    the Jacobian: one for a single primal, else a tuple. With `has_aux` what `func` returns beside its output comes
+    third.
+    """
     with enable_grad():
         inputs = _fresh_inputs(primals)
         output, aux = _split(func(*inputs), has_aux, "vjp(f, *primals)")
@@ -175,33 +204,52 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     flat_in, in_spec = tree_flatten(inputs)
 
     def product(*cotangents: Any) -> Any:
-        given, spec = tree_flatten(cotangents[0] if len(cotangents) == 1 and out_spec != tree_flatten(cotangents)[1] else cotangents)
+        given, spec = tree_flatten(
+            cotangents[0] if len(cotangents) == 1 and out_spec != tree_flatten(cotangents)[1] else cotangents
+        )
         if spec != out_spec:
-            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                               f"cotangents: {spec}, primal output: {out_spec}")
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                "function. "
+                f"cotangents: {spec}, primal output: {out_spec}"
+            )
         for i, (c, o) in enumerate(zip(given, flat_out)):
             if c.shape != o.shape:
-                raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {c.shape} and output[{i}] has a shape of "
-                                   f"{o.shape}.")
+                raise RuntimeError(
+                    f"Mismatch in shape: grad_output[{i}] has a shape of {c.shape} and output[{i}] has a shape of "
+                    f"{o.shape}."
+                )
         with enable_grad():
             found = _products(flat_out, flat_in, given)
         released = _released(found, flat_in)
         made = tree_unflatten(released, in_spec)
         return made[0] if len(primals) == 1 else made
+
     result = _released(output, inputs)
     return (result, product, aux) if has_aux else (result, product)
 
 
 def _products(outputs: Sequence[Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-    """Gradients for cotangents that may be batched at levels that the graph does not know: those go one after another."""
+    """Gradients for cotangents that may be batched at levels that the graph does not know: those go one after
+    another.
+    """
     known = max((x._level for x in (*outputs, *inputs) if isinstance(x, Batched)), default=0)
-    above = [level for level in levels.stack if level.number > known and any(
-        isinstance(c, Batched) and c._level == level.number for c in cotangents)]
+    above = [
+        level
+        for level in levels.stack
+        if level.number > known and any(isinstance(c, Batched) and c._level == level.number for c in cotangents)
+    ]
     if not above:
         return _gradients([_full_to(o, known) for o in outputs], inputs, [_full_to(c, known) for c in cotangents])
     top = above[-1]
-    rows = [_products(outputs, inputs, [c._value[i] if isinstance(c, Batched) and c._level == top.number else c for c in cotangents])
-            for i in range(top.size)]
+    rows = [
+        _products(
+            outputs,
+            inputs,
+            [c._value[i] if isinstance(c, Batched) and c._level == top.number else c for c in cotangents],
+        )
+        for i in range(top.size)
+    ]
     return [batched(aten.stack(list(column)), top.number) for column in zip(*rows)]
 
 
@@ -212,7 +260,8 @@ def _full_to(x: Any, known: int) -> Any:
     return x
 
 
-# --- forward products ---------------------------------------------------------------------------------------------------------------
+# --- forward products
+# ---------------------------------------------------------------------------------------------------------------
 def _directional(outputs: Sequence[Any], inputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
     """The derivative of every output in the direction of the tangents."""
     dummies = [_like(aten.zeros_like(_plain(o)).requires_grad_(), o) for o in map(_full, outputs)]
@@ -221,20 +270,32 @@ def _directional(outputs: Sequence[Any], inputs: Sequence[Any], tangents: Sequen
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """(func(*primals), its derivative in the direction of the tangents), and with `has_aux` what `func` returns beside its output."""
+    """(func(*primals), its derivative in the direction of the tangents), and with `has_aux` what `func` returns
+    beside its output.
+    """
     for word, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, tuple):
-            raise RuntimeError(f"jvp(f, primals, tangents): Expected {word} to be a tuple. E.g. it should be valid to call f(*{word}).")
+            raise RuntimeError(
+                f"jvp(f, primals, tangents): Expected {word} to be a tuple. E.g. it should be valid to call f(*{word})."
+            )
     flat, spec = tree_flatten(primals)
     directions, directions_spec = tree_flatten(tangents)
     if spec != directions_spec:
-        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, if "
-                           f"primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with "
-                           f"structure {directions_spec}")
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For "
+            "example, if "
+            f"primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents "
+            "with "
+            f"structure {directions_spec}"
+        )
     for x, t in zip(flat, directions):
         if x.shape != t.shape:
-            raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-                               f"supported. Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(t.shape)}.")
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this "
+                "is not "
+                f"supported. Tensor is of size {list(x.shape)} while the given forward gradient is of size "
+                f"{list(t.shape)}."
+            )
     with enable_grad():
         inputs = _fresh_inputs(primals)
         output, aux = _split(func(*inputs), has_aux, "jvp(f, primals, tangents)")
@@ -245,7 +306,9 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """(func(*primals), function) where the function takes tangents and gives the derivative in their direction, without calling `func`."""
+    """(func(*primals), function) where the function takes tangents and gives the derivative in their direction,
+    without calling `func`.
+    """
     with enable_grad():
         inputs = _fresh_inputs(primals)
         output = func(*inputs)
@@ -255,13 +318,24 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         with enable_grad():
             found = _directional(flat_out, tree_leaves(inputs), tree_leaves(tangents))
         return _released(tree_unflatten(found, spec), inputs)
+
     return _released(output, inputs), push
 
 
-# --- Jacobians ----------------------------------------------------------------------------------------------------------------------
-def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False, chunk_size: int | None = None,
-           _preallocate_and_copy: bool = False) -> Callable[..., Any]:
-    """A function that gives the Jacobian of `func`: for every output and every chosen input a tensor of shape (*output, *input)."""
+# --- Jacobians
+# ----------------------------------------------------------------------------------------------------------------------
+def jacrev(
+    func: Callable[..., Any],
+    argnums: Any = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of `func`: for every output and every chosen input a tensor of shape
+    (*output, *input).
+    """
+
     @functools.wraps(func, updated=())
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         numbers = _chosen(argnums, args)
@@ -269,6 +343,7 @@ def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False,
         def of_chosen(*chosen: Any) -> Any:
             given = dict(zip(numbers, chosen))
             return func(*[given.get(i, a) for i, a in enumerate(args)], **kwargs)
+
         made = vjp(of_chosen, *[args[n] for n in numbers], has_aux=has_aux)
         output, product = made[0], made[1]
         flat_out, out_spec = tree_flatten(output)
@@ -277,11 +352,16 @@ def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False,
             found = [_row(product, flat_out, out_spec, k, j, len(numbers)) for j in range(o.numel())]
             if not found:
                 found = [tree_map(lambda x: x.reshape([0, *x.shape])[:0], [args[n] for n in numbers])]
-            trees = [tree_map(lambda *xs, o=o: aten.stack(list(xs)).reshape([*o.shape, *xs[0].shape]), *[f[i] for f in found])
-                     for i in range(len(numbers))]
+            trees = [
+                tree_map(
+                    lambda *xs, o=o: aten.stack(list(xs)).reshape([*o.shape, *xs[0].shape]), *[f[i] for f in found]
+                )
+                for i in range(len(numbers))
+            ]
             rows.append(trees[0] if isinstance(argnums, int) else tuple(trees))
         jac = tree_unflatten(rows, out_spec)
         return (jac, made[2]) if has_aux else jac
+
     return jacobian
 
 
@@ -295,13 +375,15 @@ def _row(product: Callable[..., Any], outputs: Sequence[Any], spec: Any, k: int,
     return [found] if inputs == 1 else list(found)
 
 
-def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable[..., Any]:
-    """A function that gives the Jacobian of `func`, as `jacrev` does, and row by row, too: a column would cost two passes."""
+def jacfwd(
+    func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of `func`, as `jacrev` does, and row by row, too: a column would cost two
+    passes.
+    """
     return jacrev(func, argnums, has_aux=has_aux)
 
 
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
     """A function that gives the second derivatives of `func`: the Jacobian of its Jacobian."""
     return jacfwd(jacrev(func, argnums), argnums)
-
-

@@ -1,4 +1,5 @@
 """`torch.vmap`: a function of samples becomes one of batches."""
+
 from __future__ import annotations
 
 import functools
@@ -34,13 +35,18 @@ class _Paused(modes.Switch):
 def _random_without_batch(level: Level, op: Op, args: tuple[Any, ...], run: Callable[[], Any]) -> Any:
     """A random operator none of whose arguments is batched."""
     if level.randomness == "error":
-        raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
-                           "randomness flags on vmap or perform the randomness operation out of vmap")
+        raise RuntimeError(
+            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+            "randomness flags on vmap or perform the randomness operation out of vmap"
+        )
     if level.randomness == "same":
         return _Paused().run(run)
     if op.writes:
-        raise RuntimeError(f"vmap: aten::{op.base} draws different numbers for every sample, but the tensor that it writes into is not "
-                           "batched. Use an out-of-place random operator, or randomness='same'.")
+        raise RuntimeError(
+            f"vmap: aten::{op.base} draws different numbers for every sample, but the tensor that it writes into is "
+            "not "
+            "batched. Use an out-of-place random operator, or randomness='same'."
+        )
     drawn = [_Paused().run(run) for _ in range(level.size)]
     return batched(aten.stack(drawn), level.number)
 
@@ -48,9 +54,13 @@ def _random_without_batch(level: Level, op: Op, args: tuple[Any, ...], run: Call
 _batching.paused = _Paused
 
 
-# --- arguments and results ------------------------------------------------------------------------------------------------------
+# --- arguments and results
+# ------------------------------------------------------------------------------------------------------
 def broadcast_tree(prefix: Any, spec: TreeSpec) -> list[Any] | None:
-    """One entry of `prefix` for each leaf of a tree: a value stands for everything below it. None where they do not fit."""
+    """One entry of `prefix` for each leaf of a tree: a value stands for everything below it.
+
+    None where they do not fit.
+    """
     if prefix is None or isinstance(prefix, int):
         return [prefix] * spec.num_leaves
     leaves, own = tree_flatten(prefix, is_leaf=lambda v: v is None or isinstance(v, int))
@@ -75,36 +85,54 @@ def _where(name: str, in_dims: Any) -> str:
 def _checked_inputs(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[Any], list[Any], TreeSpec]:
     """(batch size, flat arguments, their batch dimensions, their tree); ValueError says what does not fit."""
     if not isinstance(in_dims, (int, tuple, list)):
-        raise ValueError(f"{_where(name, in_dims)}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of "
-                         f"inputs, got: {type(in_dims)}.")
+        raise ValueError(
+            f"{_where(name, in_dims)}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            "structure of "
+            f"inputs, got: {type(in_dims)}."
+        )
     if not args:
-        raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
-                         "function with no inputs. The latter is unsupported.")
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            "function with no inputs. The latter is unsupported."
+        )
     flat, spec = tree_flatten(args)
     dims = broadcast_tree(tuple(in_dims) if isinstance(in_dims, list) else in_dims, spec)
     if dims is None:
-        raise ValueError(f"{_where(name, in_dims)}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-                         f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}.")
+        raise ValueError(
+            f"{_where(name, in_dims)}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}."
+        )
     sizes = []
     for i, (x, d) in enumerate(zip(flat, dims)):
         if d is None:
             continue
         if not isinstance(d, int):
-            raise ValueError(f"{_where(name, in_dims)}: Got in_dim={d} for an input but in_dim must be either an integer dimension or "
-                             "None.")
+            raise ValueError(
+                f"{_where(name, in_dims)}: Got in_dim={d} for an input but in_dim must be either an integer "
+                "dimension or "
+                "None."
+            )
         if not isinstance(x, Tensor):
-            raise ValueError(f"{_where(name, in_dims)}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot vmap "
-                             "over non-Tensor arguments, please use None as the respective in_dim")
+            raise ValueError(
+                f"{_where(name, in_dims)}: Got in_dim={d} for an input but the input is of type {type(x)}. We cannot "
+                "vmap "
+                "over non-Tensor arguments, please use None as the respective in_dim"
+            )
         if not -x.dim() <= d < x.dim():
-            raise ValueError(f"{_where(name, in_dims)}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality "
-                             f"{x.dim()} so expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}.")
+            raise ValueError(
+                f"{_where(name, in_dims)}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality "
+                f"{x.dim()} so expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}."
+            )
         dims[i] = d % x.dim()
         sizes.append(x.shape[dims[i]])
     if not sizes:
         raise ValueError("vmap: at least one input must have a mapped dimension: every in_dim is None")
     if len(set(sizes)) > 1:
-        raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
-                         "dimension")
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped "
+            "dimension"
+        )
     return sizes[0], flat, dims, spec
 
 
@@ -112,8 +140,11 @@ def _results(name: str, made: Any, out_dims: Any, level: Level) -> Any:
     flat, spec = tree_flatten(made)
     dims = broadcast_tree(out_dims, spec)
     if dims is None:
-        raise ValueError(f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
-                         f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}.")
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
+            "`outputs`. "
+            f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+        )
     return tree_unflatten([_result(name, x, d, level) for x, d in zip(flat, dims)], spec)
 
 
@@ -123,23 +154,34 @@ def _result(name: str, x: Any, dim: Any, level: Level) -> Any:
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return x
     if not isinstance(x, Tensor):
-        raise ValueError(f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= to None "
-                         "for output?")
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set "
+            "out_dims= to None "
+            "for output?"
+        )
     value: Any = inner(x, level.number) if is_at(x, level.number) else x.unsqueeze(0).expand([level.size, *x.shape])
     return value if dim == 0 else value.movedim(0, dim)
 
 
-# --- the transform ------------------------------------------------------------------------------------------------------------------
-def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
-         chunk_size: int | None = None) -> Callable[..., Any]:
+# --- the transform
+# ------------------------------------------------------------------------------------------------------------------
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """A function of batches that gives what `func`, called on every sample, would give stacked.
 
-    in_dims     the batch dimension of every argument: a number for all, or a tree like the arguments; None: the same for all samples
-    out_dims    where the batch stands in the results
+    in_dims     the batch dimension of every argument: a number for all, or a tree like the arguments; None: the same
+    for all samples out_dims    where the batch stands in the results
     randomness  random operators: "error", "different" numbers for every sample, or the "same"
     chunk_size  how many samples are computed at once; None: all
 
-    Inside, tensors show the shape of one sample. Operators without a rule run once for each sample, and say so in a warning.
+    Inside, tensors show the shape of one sample. Operators without a rule run once for each sample, and say so in a
+    warning.
     """
     if randomness not in _RANDOMNESS:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -158,11 +200,21 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
             pieces = [x if d is None else x.narrow(d, start, part) for x, d in zip(flat, dims)]
             made.append(_map_once(func, name, part, pieces, dims, spec, out_dims, randomness, kwargs))
         return _joined(made, out_dims)
+
     return mapped
 
 
-def _map_once(func: Callable[..., Any], name: str, size: int, flat: list[Any], dims: list[Any], spec: TreeSpec, out_dims: Any,
-              randomness: str, kwargs: dict[str, Any]) -> Any:
+def _map_once(
+    func: Callable[..., Any],
+    name: str,
+    size: int,
+    flat: list[Any],
+    dims: list[Any],
+    spec: TreeSpec,
+    out_dims: Any,
+    randomness: str,
+    kwargs: dict[str, Any],
+) -> Any:
     level = Level(len(levels.stack) + 1, size, randomness)
     before = levels.stack
     levels.stack = (*before, level)
@@ -185,4 +237,6 @@ def _joined(made: list[Any], out_dims: Any) -> Any:
     flats = [tree_flatten(m) for m in made]
     dims = broadcast_tree(out_dims, flats[0][1]) or [0] * len(flats[0][0])
     columns = zip(*[f for f, _ in flats])
-    return tree_unflatten([parts[0] if d is None else aten.cat(list(parts), d) for d, parts in zip(dims, columns)], flats[0][1])
+    return tree_unflatten(
+        [parts[0] if d is None else aten.cat(list(parts), d) for d, parts in zip(dims, columns)], flats[0][1]
+    )

@@ -1,8 +1,9 @@
 """`torch.jit`: programs run as Python here, so scripting and tracing give back what they were given.
 
-Decorators mark functions as PyTorch does. What would need PyTorch's own representation of programs (files of scripts, freezing to a
-graph) raises and says why.
+Decorators mark functions as PyTorch does. What would need PyTorch's own representation of programs (files of
+scripts, freezing to a graph) raises and says why.
 """
+
 from __future__ import annotations
 
 from typing import Final
@@ -50,12 +51,52 @@ from ._settings import (
     wait,
 )
 
-__all__ = ["Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptClass", "RecursiveScriptModule", "ScriptFunction",
-           "ScriptModule", "ScriptWarning", "TopLevelTracedModule", "TracedModule", "TracerWarning", "TracingCheckError", "_overload",
-           "_overload_method", "annotate", "enable_onednn_fusion", "export", "fork", "freeze", "fuser", "ignore", "interface",
-           "is_scripting", "is_tracing", "isinstance", "last_executed_optimized_graph", "load", "onednn_fusion_enabled",
-           "optimize_for_inference", "optimized_execution", "run_frozen_optimizations", "save", "script", "script_if_tracing",
-           "script_method", "set_fusion_strategy", "set_module", "strict_fusion", "trace", "trace_module", "unused", "wait"]
+__all__ = [
+    "Attribute",
+    "CompilationUnit",
+    "Error",
+    "Final",
+    "Future",
+    "RecursiveScriptClass",
+    "RecursiveScriptModule",
+    "ScriptFunction",
+    "ScriptModule",
+    "ScriptWarning",
+    "TopLevelTracedModule",
+    "TracedModule",
+    "TracerWarning",
+    "TracingCheckError",
+    "_overload",
+    "_overload_method",
+    "annotate",
+    "enable_onednn_fusion",
+    "export",
+    "fork",
+    "freeze",
+    "fuser",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "last_executed_optimized_graph",
+    "load",
+    "onednn_fusion_enabled",
+    "optimize_for_inference",
+    "optimized_execution",
+    "run_frozen_optimizations",
+    "save",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "set_fusion_strategy",
+    "set_module",
+    "strict_fusion",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]
 
 
 def _unwrap_optional(x: object) -> object:

@@ -1,4 +1,5 @@
 """Scripting and tracing: what comes in goes out. Classes are here to be derived from and asked for."""
+
 from __future__ import annotations
 
 import types
@@ -40,7 +41,9 @@ class ScriptFunction:
     """A compiled function. None is made here: `torch.jit.script` gives the Python function itself."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError("functions are not compiled to TorchScript here; torch.jit.script gives the Python function itself")
+        raise RuntimeError(
+            "functions are not compiled to TorchScript here; torch.jit.script gives the Python function itself"
+        )
 
 
 class ScriptModule(Module):
@@ -109,9 +112,20 @@ def annotate(the_type: Any, the_value: T) -> T:
     return the_value
 
 
-def trace(func: T, example_inputs: Any = None, optimize: None = None, check_trace: bool = True, check_inputs: Any = None,
-          check_tolerance: float = 1e-5, strict: bool = True, _force_outplace: bool = False, _module_class: Any = None,
-          _compilation_unit: Any = None, example_kwarg_inputs: dict[str, Any] | None = None, _store_inputs: bool = True) -> T:
+def trace(
+    func: T,
+    example_inputs: Any = None,
+    optimize: None = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    _module_class: Any = None,
+    _compilation_unit: Any = None,
+    example_kwarg_inputs: dict[str, Any] | None = None,
+    _store_inputs: bool = True,
+) -> T:
     """The function or module itself: it is not fixed to what the example inputs take through it."""
     if not callable(func):
         raise RuntimeError(f"torch.jit.trace expects a function or a module, got {type(func).__name__}")
@@ -132,11 +146,16 @@ def trace_module(mod: T, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> T
 def freeze(mod: T, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> T:
     """The module itself, in evaluation mode: PyTorch folds its parameters into a graph, which does not exist here."""
     if not isinstance(mod, Module):
-        raise RuntimeError("Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your "
-                           "'nn.Module'.")
+        raise RuntimeError(
+            "Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your "
+            "'nn.Module'."
+        )
     if mod.training:
-        raise RuntimeError("Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module before "
-                           "freezing.")
+        raise RuntimeError(
+            "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module "
+            "before "
+            "freezing."
+        )
     return mod
 
 
@@ -145,13 +164,19 @@ def optimize_for_inference(mod: T, other_methods: list[str] | None = None) -> T:
     return freeze(mod.eval()) if isinstance(mod, Module) else freeze(mod)
 
 
-def run_frozen_optimizations(mod: Any, optimize_numerics: bool = True, preserved_methods: list[str] | None = None) -> None:
+def run_frozen_optimizations(
+    mod: Any, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
+) -> None:
     """Nothing to optimise: modules run as Python."""
 
 
-# --- torch.jit.isinstance -----------------------------------------------------------------------------------------------------
-_EMPTY = ("The inner type of a container is lost when calling torch.jit.isinstance in eager mode. For example, List[int] would become list "
-          "and therefore falsely return True for List[float] or List[str].")
+# --- torch.jit.isinstance
+# -----------------------------------------------------------------------------------------------------
+_EMPTY = (
+    "The inner type of a container is lost when calling torch.jit.isinstance in eager mode. For example, List[int] "
+    "would become list "
+    "and therefore falsely return True for List[float] or List[str]."
+)
 
 
 def is_of(obj: Any, target_type: Any) -> bool:
@@ -160,8 +185,10 @@ def is_of(obj: Any, target_type: Any) -> bool:
         return any(is_of(obj, t) for t in target_type)
     if target_type in (list, tuple, dict, typing.List, typing.Tuple, typing.Dict):  # noqa: UP006
         word = typing.get_origin(target_type) or target_type
-        raise RuntimeError(f"Attempted to use {word.__name__} without a contained type. Please add a contained type, e.g. "
-                           f"{word.__name__}[int]")
+        raise RuntimeError(
+            f"Attempted to use {word.__name__} without a contained type. Please add a contained type, e.g. "
+            f"{word.__name__}[int]"
+        )
     origin, inner = typing.get_origin(target_type), typing.get_args(target_type)
     if origin is None:
         return isinstance(obj, type(None) if target_type is None else target_type)

@@ -1,4 +1,5 @@
 """Switches of TorchScript's executor, which does not exist here; files of scripts; futures."""
+
 from __future__ import annotations
 
 import contextlib
@@ -10,8 +11,11 @@ from ..futures import Future
 
 _fusion: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
 _onednn = False
-_WHY = ("TorchScript files hold compiled programs, and nothing is compiled to TorchScript here: torch.jit.script and trace give the Python "
-        "objects themselves. ")
+_WHY = (
+    "TorchScript files hold compiled programs, and nothing is compiled to TorchScript here: torch.jit.script and "
+    "trace give the Python "
+    "objects themselves. "
+)
 
 
 def save(m: Any, f: Any, _extra_files: Any = None) -> NoReturn:

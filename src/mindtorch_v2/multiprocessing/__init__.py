@@ -1,7 +1,10 @@
-"""`torch.multiprocessing`: Python's `multiprocessing`, whose queues and arguments carry tensors in memory that both processes see.
+"""`torch.multiprocessing`: Python's `multiprocessing`, whose queues and arguments carry tensors in memory that both
+processes see.
 
-Importing it registers how tensors travel. A tensor that is sent is moved into shared memory first, as with `share_memory_()`.
+Importing it registers how tensors travel. A tensor that is sent is moved into shared memory first, as with
+`share_memory_()`.
 """
+
 from __future__ import annotations
 
 import multiprocessing
@@ -20,9 +23,20 @@ from .spawn import (
 
 _strategies = {"file_descriptor", "file_system"}
 _strategy = "file_descriptor"
-__all__ = ["ENV_VAR_PARALLEL_START", "ProcessContext", "ProcessExitedException", "ProcessRaisedException", "SpawnContext",
-           "get_all_sharing_strategies", "get_sharing_strategy", "init_reductions", "set_sharing_strategy", "spawn", "start_processes",
-           *multiprocessing.__all__]
+__all__ = [
+    "ENV_VAR_PARALLEL_START",
+    "ProcessContext",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "SpawnContext",
+    "get_all_sharing_strategies",
+    "get_sharing_strategy",
+    "init_reductions",
+    "set_sharing_strategy",
+    "spawn",
+    "start_processes",
+    *multiprocessing.__all__,
+]
 
 
 def get_all_sharing_strategies() -> set[str]:

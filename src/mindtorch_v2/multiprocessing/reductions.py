@@ -1,4 +1,5 @@
 """How tensors travel between processes: as a file descriptor of shared memory, and where in it they lie."""
+
 from __future__ import annotations
 
 from multiprocessing.reduction import DupFd, ForkingPickler
@@ -10,13 +11,26 @@ from .. import _dtype as dt
 from .._python.shared_memory import map_block, share
 from .._tensor import Parameter, Tensor, wrap
 
-_NON_LEAF = ("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
-             "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it on the "
-             "queue).")
+_NON_LEAF = (
+    "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
+    "process "
+    "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., "
+    "putting it on the "
+    "queue)."
+)
 
 
-def rebuild_tensor(cls: Any, fd: Any, size: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], word: str, dtype: str,
-                   requires_grad: bool) -> Any:
+def rebuild_tensor(
+    cls: Any,
+    fd: Any,
+    size: int,
+    offset: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    word: str,
+    dtype: str,
+    requires_grad: bool,
+) -> Any:
     """The tensor in the receiving process."""
     block = map_block(fd.detach(), size)
     made = wrap(np.ndarray(shape, np.dtype(word), block, offset, strides), getattr(dt, dtype))
@@ -34,9 +48,17 @@ def reduce_tensor(t: Tensor) -> tuple[Any, ...]:
     block = share(t)
     array = t._array
     start = np.frombuffer(block, np.uint8).__array_interface__["data"][0]
-    return rebuild_tensor, (Parameter if isinstance(t, Parameter) else Tensor, DupFd(block.fd), len(block),
-                            array.__array_interface__["data"][0] - start, array.shape, array.strides, array.dtype.str,
-                            _name_of(t.dtype), t.requires_grad)
+    return rebuild_tensor, (
+        Parameter if isinstance(t, Parameter) else Tensor,
+        DupFd(block.fd),
+        len(block),
+        array.__array_interface__["data"][0] - start,
+        array.shape,
+        array.strides,
+        array.dtype.str,
+        _name_of(t.dtype),
+        t.requires_grad,
+    )
 
 
 def _name_of(dtype: dt.dtype) -> str:

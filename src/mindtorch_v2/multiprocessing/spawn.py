@@ -1,4 +1,5 @@
 """Several processes that run one function: `torch.multiprocessing.spawn`."""
+
 from __future__ import annotations
 
 import multiprocessing
@@ -15,8 +16,15 @@ from collections.abc import Callable
 from typing import Any
 
 ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
-__all__ = ["ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException", "SpawnContext", "spawn",
-           "start_processes"]
+__all__ = [
+    "ProcessContext",
+    "ProcessException",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "SpawnContext",
+    "spawn",
+    "start_processes",
+]
 
 
 class ProcessException(Exception):
@@ -39,7 +47,9 @@ class ProcessRaisedException(ProcessException):
 class ProcessExitedException(ProcessException):
     """A process that ended with a signal or an exit code."""
 
-    def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None) -> None:
+    def __init__(
+        self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
+    ) -> None:
         super().__init__(msg, error_index, error_pid)
         self.exit_code, self.signal_name = exit_code, signal_name
 
@@ -76,7 +86,10 @@ class ProcessContext:
             p.join(max(0, end - time.monotonic()))
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Waits for the next processes to end; True once all have ended well. Where one has not, the others are ended, and it raises."""
+        """Waits for the next processes to end; True once all have ended well.
+
+        Where one has not, the others are ended, and it raises.
+        """
         if not self.sentinels:
             return True
         ready = multiprocessing.connection.wait(list(self.sentinels), timeout=timeout)
@@ -109,11 +122,15 @@ class ProcessContext:
         if os.access(path, os.R_OK) and os.path.getsize(path):
             with open(path, "rb") as f:
                 text = pickle.load(f)
-            return ProcessRaisedException(f"\n\n-- Process {index} terminated with the following error:\n{text}", index, process.pid)
+            return ProcessRaisedException(
+                f"\n\n-- Process {index} terminated with the following error:\n{text}", index, process.pid
+            )
         code = process.exitcode
         if code < 0:
             name = signal.Signals(-code).name
-            return ProcessExitedException(f"process {index} terminated with signal {name}", index, process.pid, code, name)
+            return ProcessExitedException(
+                f"process {index} terminated with signal {name}", index, process.pid, code, name
+            )
         return ProcessExitedException(f"process {index} terminated with exit code {code}", index, process.pid, code)
 
 
@@ -121,9 +138,17 @@ class SpawnContext(ProcessContext):
     """The old name."""
 
 
-def start_processes(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
-                    start_method: str = "spawn") -> ProcessContext | None:
-    """Starts `nprocs` processes that call `fn(i, *args)`; waits for them, or with `join=False` returns their context."""
+def start_processes(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Starts `nprocs` processes that call `fn(i, *args)`; waits for them, or with `join=False` returns their
+    context.
+    """
     context = multiprocessing.get_context(start_method)
     processes, files = [], []
     for i in range(nprocs):
@@ -142,10 +167,21 @@ def start_processes(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: 
     return None
 
 
-def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
-          start_method: str = "spawn") -> ProcessContext | None:
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
     """`start_processes` with new interpreters."""
     if start_method != "spawn":
-        warnings.warn(f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method use:\n\t\t"
-                      " torch.multiprocessing.start_processes(...)", FutureWarning, stacklevel=2)
+        warnings.warn(
+            f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method "
+            "use:\n\t\t"
+            " torch.multiprocessing.start_processes(...)",
+            FutureWarning,
+            stacklevel=2,
+        )
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")

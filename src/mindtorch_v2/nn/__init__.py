@@ -1,4 +1,5 @@
 """Neural networks: layers, losses, their functions and initial values."""
+
 # ruff: noqa: F403  - the names of nn are those of its modules
 from . import functional, init, modules, parameter, utils
 from .modules import *
@@ -10,6 +11,7 @@ __all__ = ["Buffer", "Parameter", "functional", "init", "modules", "parameter", 
 def __getattr__(name: str) -> object:
     """Parts that few programs need are imported when asked for."""
     from importlib import import_module
+
     if name in ("attention", "parallel"):
         return import_module(f"{__name__}.{name}")
     if name == "DataParallel":

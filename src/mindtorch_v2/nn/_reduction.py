@@ -1,4 +1,5 @@
 """How losses are reduced, and the flags that once said so."""
+
 from __future__ import annotations
 
 import warnings
@@ -22,7 +23,9 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
     reduce = True if reduce is None else reduce
     found = "none" if not reduce else "mean" if average else "sum"
     if emit_warning:
-        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.", stacklevel=3)
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.", stacklevel=3
+        )
     return found
 
 

@@ -4,6 +4,7 @@
 Functions that only hand their arguments to an operator are the operators themselves, looked up when first used; those
 that check, choose or combine stand in `_functional`, by family.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -120,21 +121,62 @@ from ._functional.vision import (
 
 _FAMILIES = f"{__package__}._functional"
 # Names here -> operators.
-_OPERATORS = {name: name for name in (
-    "linear", "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
-    "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "gelu", "prelu", "softplus", "softshrink", "hardshrink",
-    "relu_", "rrelu_", "elu_", "selu_", "celu_", "leaky_relu_", "hardtanh_", "threshold_", "one_hot", "pdist",
-    "cosine_similarity", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
-    "native_channel_shuffle", "scaled_dot_product_attention")}
+_OPERATORS = {
+    name: name
+    for name in (
+        "linear",
+        "bilinear",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "avg_pool1d",
+        "avg_pool2d",
+        "avg_pool3d",
+        "adaptive_avg_pool1d",
+        "gelu",
+        "prelu",
+        "softplus",
+        "softshrink",
+        "hardshrink",
+        "relu_",
+        "rrelu_",
+        "elu_",
+        "selu_",
+        "celu_",
+        "leaky_relu_",
+        "hardtanh_",
+        "threshold_",
+        "one_hot",
+        "pdist",
+        "cosine_similarity",
+        "pairwise_distance",
+        "pixel_shuffle",
+        "pixel_unshuffle",
+        "channel_shuffle",
+        "native_channel_shuffle",
+        "scaled_dot_product_attention",
+    )
+}
 _OPERATORS["logsigmoid"] = "log_sigmoid"
 
 # Classes and modes are asked before these functions, too. Their names lead here, for pickles.
-for _name, _function in [(n, f) for n, f in globals().items() if n.islower() and getattr(f, "__module__", "").startswith(_FAMILIES)]:
+for _name, _function in [
+    (n, f) for n, f in globals().items() if n.islower() and getattr(f, "__module__", "").startswith(_FAMILIES)
+]:
     globals()[_name] = _asked = overridable(_function)
     _asked.__module__ = __name__
 
-__all__ = [*(n for n in dir() if n.islower() and not n.startswith("_") and n not in ("annotations", "function_of", "overridable")),
-           *_OPERATORS]
+__all__ = [
+    *(
+        n
+        for n in dir()
+        if n.islower() and not n.startswith("_") and n not in ("annotations", "function_of", "overridable")
+    ),
+    *_OPERATORS,
+]
 
 
 def __getattr__(name: str) -> Any:

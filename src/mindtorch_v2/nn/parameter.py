@@ -1,4 +1,5 @@
 """Tensors with a role in a module: parameters (trained) and buffers (state)."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,6 +16,7 @@ class _BufferMeta(type(Tensor)):  # type: ignore[misc]
     def __call__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         if data is None:
             from .._dispatch import aten
+
             data = aten.empty((0,))
         made = data.detach().requires_grad_(data.requires_grad)
         made.persistent = persistent

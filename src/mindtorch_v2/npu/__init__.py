@@ -1,4 +1,5 @@
 """Ascend NPUs: `torch.npu`, shaped as `torch.cuda`. Importing it starts nothing."""
+
 from __future__ import annotations
 
 from importlib import import_module as _import_module
@@ -27,12 +28,47 @@ from .memory import (
 from .properties import get_device_capability, get_device_name, get_device_properties
 
 __all__ = [
-    "Event", "OutOfMemoryError", "Stream", "current_device", "current_stream", "default_stream", "device", "device_count",
-    "device_of", "empty_cache", "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state", "init",
-    "initial_seed", "is_available", "is_initialized", "is_simulated", "manual_seed", "manual_seed_all", "max_memory_allocated",
-    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats", "memory_summary",
-    "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_peak_memory_stats", "restart_device", "seed", "seed_all",
-    "set_device", "set_per_process_memory_fraction", "set_rng_state", "set_stream", "stream", "synchronize", "why_unavailable",
+    "Event",
+    "OutOfMemoryError",
+    "Stream",
+    "current_device",
+    "current_stream",
+    "default_stream",
+    "device",
+    "device_count",
+    "device_of",
+    "empty_cache",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state",
+    "init",
+    "initial_seed",
+    "is_available",
+    "is_initialized",
+    "is_simulated",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "memory_summary",
+    "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_peak_memory_stats",
+    "restart_device",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_per_process_memory_fraction",
+    "set_rng_state",
+    "set_stream",
+    "stream",
+    "synchronize",
+    "why_unavailable",
 ]
 
 
@@ -40,7 +76,7 @@ def is_available() -> bool:
     """Whether an NPU can be used. Never raises."""
     try:
         return connect() is not None
-    except (OSError, RuntimeError, ValueError):   # a library that is there but broken
+    except (OSError, RuntimeError, ValueError):  # a library that is there but broken
         return False
 
 
@@ -112,23 +148,28 @@ def synchronize(device: Any = None) -> None:
     """Waits for all work on a device. Errors of that work surface here."""
     init()
     from .._backends.npu.runtime import bind
+
     bind(index_of(device))
     rt = runtime()
     rt.check(rt.aclrtSynchronizeDevice(), "waiting for the device")
 
 
 def restart_device(device: Any = None) -> None:
-    """Makes a device usable again after a fault, which otherwise every later call on it reports. Its tensors are lost (using one raises
-    RuntimeError), its streams and events too. Other threads that use the device call `set_device` again."""
+    """Makes a device usable again after a fault, which otherwise every later call on it reports. Its tensors are
+    lost (using one raises RuntimeError), its streams and events too. Other threads that use the device call
+    `set_device` again.
+    """
     init()
     index = index_of(device)
     if not 0 <= index < runtime().device_count:
         raise RuntimeError(f"Invalid NPU device index {index}: there are {runtime().device_count} devices")
     from .._backends.npu.activation import restart
+
     restart(index)
 
 
-# --- streams --------------------------------------------------------------------------------------------------------------
+# --- streams
+# --------------------------------------------------------------------------------------------------------------
 class StreamContext:
     """`with torch.npu.stream(s):` sends the block's work to a stream; None changes nothing."""
 
@@ -156,7 +197,8 @@ def set_stream(stream: Stream | None) -> None:
         set_index(stream.device_index)
 
 
-# --- random numbers -------------------------------------------------------------------------------------------------------
+# --- random numbers
+# -------------------------------------------------------------------------------------------------------
 def manual_seed(seed: int) -> None:
     """Seeds the current device's generator. Does nothing where there is no device."""
     if is_available():
@@ -188,6 +230,7 @@ def get_rng_state(device: Any = "npu") -> Any:
     """The state of a device's generator, as a tensor of bytes."""
     from .._dtype import uint8
     from .._python.creation import tensor
+
     return tensor(list(_random.get_state(index_of(device))), dtype=uint8, device=_device.CPU)
 
 

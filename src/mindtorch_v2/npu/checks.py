@@ -1,4 +1,5 @@
 """Inputs on which every row of the operator table is compared with the CPU."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -26,10 +27,18 @@ def _randn(*shape: int, seed: int = 0) -> Tensor:
 
 def _op(name: str, *args: Any, tolerance: float = 1e-5, **keywords: Any) -> Case:
     """A case that calls the op of this name with arguments in schema order."""
+
     def run(put: Callable[[Tensor], Tensor]) -> Any:
-        moved = [put(a) if isinstance(a, Tensor) else [put(x) for x in a] if a.__class__ is list and isinstance(a[0], Tensor) else a
-                 for a in args]
+        moved = [
+            put(a)
+            if isinstance(a, Tensor)
+            else [put(x) for x in a]
+            if a.__class__ is list and isinstance(a[0], Tensor)
+            else a
+            for a in args
+        ]
         return aten.overload(name)(*moved, **keywords)
+
     return Case(name, run, tolerance)
 
 
@@ -139,7 +148,10 @@ def _movement(x: Tensor) -> Iterator[Case]:
     index = tensor([2, 0, 2])
     yield _op("cat", [x, x + 1], 1)
     yield Case("index.Tensor", lambda put: put(x)[:, put(tensor([[2, 0], [-1, 2]]))])
-    yield Case("_index_put_impl_", lambda put: put(x).clone().index_put_((put(tensor([2, 0, -2])),), put(aten.ones([3, 6])), True))
+    yield Case(
+        "_index_put_impl_",
+        lambda put: put(x).clone().index_put_((put(tensor([2, 0, -2])),), put(aten.ones([3, 6])), True),
+    )
     yield _op("tril", x, 1)
     yield _op("triu", x)
     yield _op("index_select", x, 0, index)
@@ -162,18 +174,50 @@ def _layers(x: Tensor) -> Iterator[Case]:
     weight, bias = _randn(6, seed=7), _randn(6, seed=8)
     normed, mean, rstd = aten.native_layer_norm(x, [6], weight, bias, 1e-5)
     yield _op("native_layer_norm", x, [6], weight, bias, 1e-5)
-    yield _op("native_layer_norm_backward", normed, x, [6], mean, rstd, weight, bias, [True, True, True], tolerance=1e-4)
+    yield _op(
+        "native_layer_norm_backward", normed, x, [6], mean, rstd, weight, bias, [True, True, True], tolerance=1e-4
+    )
     image, running = _randn(3, 6, 5, 5), (aten.zeros([6]), aten.ones([6]))
-    made, save_mean, save_invstd = aten.native_batch_norm(image, weight, bias, *map(aten.clone, running), True, 0.1, 1e-5)
+    made, save_mean, save_invstd = aten.native_batch_norm(
+        image, weight, bias, *map(aten.clone, running), True, 0.1, 1e-5
+    )
     yield _op("native_batch_norm", image, weight, bias, *map(aten.clone, running), True, 0.1, 1e-5)
-    yield _op("native_batch_norm_backward", made, image, weight, *running, save_mean, save_invstd, True, 1e-5, [True, True, True],
-              tolerance=1e-4)
+    yield _op(
+        "native_batch_norm_backward",
+        made,
+        image,
+        weight,
+        *running,
+        save_mean,
+        save_invstd,
+        True,
+        1e-5,
+        [True, True, True],
+        tolerance=1e-4,
+    )
     filters = _randn(8, 6, 3, 3, seed=9)
-    yield _op("convolution", image, filters, _randn(8, seed=1), [1, 1], [1, 1], [1, 1], False, [0, 0], 1, tolerance=1e-4)
-    yield _op("convolution", image, _randn(6, 4, 3, 3, seed=3), None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1, tolerance=1e-4)
+    yield _op(
+        "convolution", image, filters, _randn(8, seed=1), [1, 1], [1, 1], [1, 1], False, [0, 0], 1, tolerance=1e-4
+    )
+    yield _op(
+        "convolution", image, _randn(6, 4, 3, 3, seed=3), None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1, tolerance=1e-4
+    )
     grad = _randn(3, 8, 5, 5, seed=2)
-    yield _op("convolution_backward", grad, image, filters, [8], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, True],
-              tolerance=1e-3)
+    yield _op(
+        "convolution_backward",
+        grad,
+        image,
+        filters,
+        [8],
+        [1, 1],
+        [1, 1],
+        [1, 1],
+        False,
+        [0, 0],
+        1,
+        [True, True, True],
+        tolerance=1e-3,
+    )
     yield _op("max_pool2d_with_indices", image, [2, 2], [2, 2])
     pooled, places = aten.max_pool2d_with_indices(image, [2, 2], [2, 2])
     yield _op("max_pool2d_with_indices_backward", pooled, image, [2, 2], [2, 2], [0, 0], [1, 1], False, places)

@@ -1,4 +1,7 @@
-"""Further inputs on which rows of the operator table are compared with the CPU: activations, order, selection, pooling, losses."""
+"""Further inputs on which rows of the operator table are compared with the CPU: activations, order, selection,
+pooling, losses.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -9,7 +12,7 @@ from .._dispatch import aten
 from .._python.creation import tensor
 from .._tensor import Tensor
 
-OneOp = Callable[..., Any]    # makes a case of an op's name and arguments
+OneOp = Callable[..., Any]  # makes a case of an op's name and arguments
 Normal = Callable[..., Tensor]
 
 
@@ -27,8 +30,29 @@ def further_cases(op: OneOp, normal: Normal) -> Iterator[Any]:
 
 
 def _elementwise(op: OneOp, x: Tensor, y: Tensor, unit: Tensor) -> Iterator[Any]:
-    for name in ("floor", "ceil", "round", "trunc", "frac", "log1p", "expm1", "log2", "log10", "exp2", "tan", "asin", "acos", "atan",
-                 "sinh", "cosh", "asinh", "atanh", "erfc", "erfinv", "sign"):
+    for name in (
+        "floor",
+        "ceil",
+        "round",
+        "trunc",
+        "frac",
+        "log1p",
+        "expm1",
+        "log2",
+        "log10",
+        "exp2",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "asinh",
+        "atanh",
+        "erfc",
+        "erfinv",
+        "sign",
+    ):
         yield op(name, unit)
     yield op("acosh", unit + 1.5)
     whole, other = aten.arange(1, 13), aten.arange(12, 0, -1)
@@ -119,9 +143,16 @@ def _pooling(op: OneOp, normal: Normal) -> Iterator[Any]:
 
 
 def _resizing(op: OneOp, normal: Normal) -> Iterator[Any]:
-    ways = (("upsample_nearest1d", 1, ()), ("upsample_nearest2d", 2, ()), ("upsample_nearest3d", 3, ()),
-            ("_upsample_nearest_exact2d", 2, ()), ("upsample_linear1d", 1, (False,)), ("upsample_bilinear2d", 2, (True,)),
-            ("upsample_bicubic2d", 2, (False,)), ("upsample_trilinear3d", 3, (False,)))
+    ways = (
+        ("upsample_nearest1d", 1, ()),
+        ("upsample_nearest2d", 2, ()),
+        ("upsample_nearest3d", 3, ()),
+        ("_upsample_nearest_exact2d", 2, ()),
+        ("upsample_linear1d", 1, (False,)),
+        ("upsample_bilinear2d", 2, (True,)),
+        ("upsample_bicubic2d", 2, (False,)),
+        ("upsample_trilinear3d", 3, (False,)),
+    )
     for name, n, aligned in ways:
         shape = (2, 3, *(4, 5, 3)[:n])
         image, size = normal(*shape), [2 * s for s in shape[2:]]
@@ -142,7 +173,9 @@ def _normalization_and_losses(op: OneOp, normal: Normal, x: Tensor, unit: Tensor
     image, weight, bias = normal(2, 6, 5), normal(6, seed=1), normal(6, seed=2)
     out, mean, rstd = aten.native_group_norm(image, weight, bias, 2, 6, 5, 3, 1e-5)
     yield op("native_group_norm", image, weight, bias, 2, 6, 5, 3, 1e-5)
-    yield op("native_group_norm_backward", out, image, mean, rstd, weight, 2, 6, 5, 3, [True, True, True], tolerance=1e-4)
+    yield op(
+        "native_group_norm_backward", out, image, mean, rstd, weight, 2, 6, 5, 3, [True, True, True], tolerance=1e-4
+    )
     one = tensor(1.0)
     yield op("smooth_l1_loss", x, unit, 1, 0.5)
     yield op("smooth_l1_loss_backward", one, x, unit, 1, 0.5)

@@ -1,4 +1,5 @@
 """What the device allocator holds and has counted."""
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -68,6 +69,7 @@ def reset_accumulated_memory_stats(device: Any = None) -> None:
 def empty_cache() -> None:
     """Gives memory that no tensor uses back to the devices."""
     from .._backends.npu.allocator import _allocators
+
     if connect() is not None:
         for found in list(_allocators.values()):
             found.release_cached()
@@ -76,6 +78,7 @@ def empty_cache() -> None:
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """Free and total bytes of a device, as the driver sees them."""
     from .._backends.npu.backend import activate
+
     activate()
     return allocator_of(index_of(device)).device_memory()
 
@@ -89,11 +92,17 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
         found.limit = fraction
 
 
-_LINES = (("Allocated memory", "allocated_bytes", True), ("Active memory", "active_bytes", True),
-          ("Requested memory", "requested_bytes", True), ("NPU reserved memory", "reserved_bytes", True),
-          ("Non-releasable memory", "inactive_split_bytes", True), ("Allocations", "allocation", False),
-          ("Active allocs", "active", False), ("NPU reserved segments", "segment", False),
-          ("Non-releasable allocs", "inactive_split", False))
+_LINES = (
+    ("Allocated memory", "allocated_bytes", True),
+    ("Active memory", "active_bytes", True),
+    ("Requested memory", "requested_bytes", True),
+    ("NPU reserved memory", "reserved_bytes", True),
+    ("Non-releasable memory", "inactive_split_bytes", True),
+    ("Allocations", "allocation", False),
+    ("Active allocs", "active", False),
+    ("NPU reserved segments", "segment", False),
+    ("Non-releasable allocs", "inactive_split", False),
+)
 _WIDTH = 75
 
 
@@ -102,15 +111,25 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     stats = memory_stats(device)
     index = index_of(device)
     rule, thick = "|" + "-" * _WIDTH + "|", "|" + "=" * _WIDTH + "|"
-    lines = [thick, "|" + f"NPU memory summary, device ID {index}".center(_WIDTH) + "|", rule,
-             "|" + f"  NPU OOMs: {stats.get('num_ooms', 0)}".ljust(37)
-             + f"|  Malloc retries: {stats.get('num_alloc_retries', 0)}".ljust(38) + "|",
-             thick, "|" + "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ".ljust(_WIDTH) + "|"]
+    lines = [
+        thick,
+        "|" + f"NPU memory summary, device ID {index}".center(_WIDTH) + "|",
+        rule,
+        "|"
+        + f"  NPU OOMs: {stats.get('num_ooms', 0)}".ljust(37)
+        + f"|  Malloc retries: {stats.get('num_alloc_retries', 0)}".ljust(38)
+        + "|",
+        thick,
+        "|" + "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ".ljust(_WIDTH) + "|",
+    ]
     for title, group, is_bytes in _LINES:
         lines.append(rule)
         for pool in ("all",) if abbreviated else ("all", "large_pool", "small_pool"):
             name = title if pool == "all" else f"      from {pool.replace('_', ' ')}"
-            cells = [_cell(stats.get(f"{group}.{pool}.{word}", 0), is_bytes) for word in ("current", "peak", "allocated", "freed")]
+            cells = [
+                _cell(stats.get(f"{group}.{pool}.{word}", 0), is_bytes)
+                for word in ("current", "peak", "allocated", "freed")
+            ]
             lines.append("|" + f" {name:<22}| " + " | ".join(f"{c:>10}" for c in cells) + " |")
     return "\n".join([*lines, thick]) + "\n"
 

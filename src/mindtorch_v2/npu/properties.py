@@ -1,4 +1,5 @@
 """What is known about a device."""
+
 from __future__ import annotations
 
 import ctypes
@@ -21,9 +22,11 @@ class DeviceProperties(NamedTuple):
     simulated: bool
 
     def __repr__(self) -> str:
-        return (f"_NPUDeviceProperties(name='{self.name}', total_memory={self.total_memory >> 20}MB, "
-                f"cube_core_num={self.cube_core_num}, vector_core_num={self.vector_core_num}"
-                f"{', simulated=True' if self.simulated else ''})")
+        return (
+            f"_NPUDeviceProperties(name='{self.name}', total_memory={self.total_memory >> 20}MB, "
+            f"cube_core_num={self.cube_core_num}, vector_core_num={self.vector_core_num}"
+            f"{', simulated=True' if self.simulated else ''})"
+        )
 
 
 def get_device_name(device: Any = None) -> str:
@@ -51,9 +54,13 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
     """Name, memory and cores of a device."""
     activate()
     index = _checked(device)
-    return DeviceProperties(get_device_name(index), allocator_of(index).device_memory()[1],
-                            _capability(index, abi.CAPABILITY_AI_CORES), _capability(index, abi.CAPABILITY_VECTOR_CORES),
-                            runtime().simulated)
+    return DeviceProperties(
+        get_device_name(index),
+        allocator_of(index).device_memory()[1],
+        _capability(index, abi.CAPABILITY_AI_CORES),
+        _capability(index, abi.CAPABILITY_VECTOR_CORES),
+        runtime().simulated,
+    )
 
 
 def _capability(index: int, what: int) -> int:

@@ -1,4 +1,7 @@
-"""`python -m mindtorch_v2.npu.selftest`: what works on this machine's NPU, as a report that can be pasted into an issue."""
+"""`python -m mindtorch_v2.npu.selftest`: what works on this machine's NPU, as a report that can be pasted into an
+issue.
+"""
+
 from __future__ import annotations
 
 import platform
@@ -74,9 +77,13 @@ def timings() -> list[str]:
     x = aten.ones([16], device="npu")
     host = aten.ones([16])
     event = npu.Event(enable_timing=True)
-    timed = {"launch of a small addition": lambda: x + x, "launch, wait and copy back": lambda: (x + x).cpu(),
-             "record of a timing event": event.record, "copy of 64 bytes to the device": lambda: host.to("npu"),
-             "copy of 64 bytes from the device": x.cpu}
+    timed = {
+        "launch of a small addition": lambda: x + x,
+        "launch, wait and copy back": lambda: (x + x).cpu(),
+        "record of a timing event": event.record,
+        "copy of 64 bytes to the device": lambda: host.to("npu"),
+        "copy of 64 bytes from the device": x.cpu,
+    }
     lines = [f"  {name:<34} {time_of(run):8.1f} us" for name, run in timed.items()]
     first, last = npu.Event(enable_timing=True), npu.Event(enable_timing=True)
     first.record()
@@ -84,7 +91,10 @@ def timings() -> list[str]:
         x + x  # noqa: B018 - only its launch matters
     last.record()
     npu.synchronize()
-    return [*lines, f"  {'100 additions between two events':<34} {first.elapsed_time(last) * 1000:8.1f} us of device time"]
+    return [
+        *lines,
+        f"  {'100 additions between two events':<34} {first.elapsed_time(last) * 1000:8.1f} us of device time",
+    ]
 
 
 def missing_operators() -> list[str]:
@@ -114,6 +124,7 @@ def main() -> int:
     print("host times")
     print("\n".join(timings()))
     from .._backends.npu.activities import describe_source
+
     print(f"device times of kernels: {describe_source()}")
     return 1 if any("FAILED" in line or "DIFFERS" in line for line in lines) else 0
 

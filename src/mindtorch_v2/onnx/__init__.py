@@ -1,13 +1,24 @@
 """`torch.onnx`: files of the ONNX format are not written here."""
+
 from __future__ import annotations
 
 import enum
 from importlib import import_module
 from typing import Any, NoReturn
 
-__all__ = ["OperatorExportTypes", "TensorProtoDataType", "TrainingMode", "export", "is_in_onnx_export", "is_onnxrt_backend_supported",
-           "register_custom_op_symbolic", "unregister_custom_op_symbolic"]
-_WHY = "ONNX files describe a program as a graph, and no graphs are made of programs here. Export the model with PyTorch."
+__all__ = [
+    "OperatorExportTypes",
+    "TensorProtoDataType",
+    "TrainingMode",
+    "export",
+    "is_in_onnx_export",
+    "is_onnxrt_backend_supported",
+    "register_custom_op_symbolic",
+    "unregister_custom_op_symbolic",
+]
+_WHY = (
+    "ONNX files describe a program as a graph, and no graphs are made of programs here. Export the model with PyTorch."
+)
 
 
 def is_in_onnx_export() -> bool:
@@ -53,8 +64,29 @@ class TrainingMode(enum.Enum):
 class TensorProtoDataType(enum.IntEnum):
     """The numbers of ONNX's types."""
 
-    UNDEFINED, FLOAT, UINT8, INT8, UINT16, INT16, INT32, INT64, STRING, BOOL, FLOAT16, DOUBLE, UINT32, UINT64, COMPLEX64, COMPLEX128, \
-        BFLOAT16, FLOAT8E4M3FN, FLOAT8E4M3FNUZ, FLOAT8E5M2, FLOAT8E5M2FNUZ = range(21)
+    (
+        UNDEFINED,
+        FLOAT,
+        UINT8,
+        INT8,
+        UINT16,
+        INT16,
+        INT32,
+        INT64,
+        STRING,
+        BOOL,
+        FLOAT16,
+        DOUBLE,
+        UINT32,
+        UINT64,
+        COMPLEX64,
+        COMPLEX128,
+        BFLOAT16,
+        FLOAT8E4M3FN,
+        FLOAT8E4M3FNUZ,
+        FLOAT8E5M2,
+        FLOAT8E5M2FNUZ,
+    ) = range(21)
 
 
 def __getattr__(name: str) -> Any:

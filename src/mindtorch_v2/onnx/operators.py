@@ -1,4 +1,5 @@
 """Functions that an exported graph would keep as operators."""
+
 from __future__ import annotations
 
 from typing import Any

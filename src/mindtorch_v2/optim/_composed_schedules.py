@@ -1,4 +1,5 @@
 """Schedules with cycles, with memory of a metric, or made of other schedules."""
+
 from __future__ import annotations
 
 import math
@@ -14,8 +15,11 @@ def _per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     """One value per parameter group."""
     if isinstance(value, (list, tuple)):
         if len(value) != len(optimizer.param_groups):
-            raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups "
-                             f"has {len(optimizer.param_groups)}.")
+            raise ValueError(
+                f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+                "param_groups "
+                f"has {len(optimizer.param_groups)}."
+            )
         return list(value)
     return [value] * len(optimizer.param_groups)
 
@@ -38,10 +42,22 @@ class _Momentum:
 class CyclicLR(LRScheduler):
     """The rate moves up and down between two bounds; `mode` says how the upper one shrinks."""
 
-    def __init__(self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000, step_size_down: int | None = None,
-                 mode: str = "triangular", gamma: float = 1.0, scale_fn: Callable[[float], float] | None = None,
-                 scale_mode: str = "cycle", cycle_momentum: bool = True, base_momentum: Any = 0.8, max_momentum: Any = 0.9,
-                 last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: Any,
+        max_lr: Any,
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.8,
+        max_momentum: Any = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
         _check_optimizer(optimizer)
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
@@ -54,7 +70,10 @@ class CyclicLR(LRScheduler):
         self.total_size = float(step_size_up) + float(down)
         self.step_ratio = float(step_size_up) / self.total_size
         self.mode, self.gamma = mode, gamma
-        self._custom_scale, self.scale_mode = scale_fn, scale_mode if scale_fn else "iterations" if mode == "exp_range" else "cycle"
+        self._custom_scale, self.scale_mode = (
+            scale_fn,
+            scale_mode if scale_fn else "iterations" if mode == "exp_range" else "cycle",
+        )
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._momentum = _Momentum(optimizer)
@@ -70,7 +89,7 @@ class CyclicLR(LRScheduler):
         """The factor on the height of the cycle."""
         if self._custom_scale is not None:
             return self._custom_scale(x)
-        return {"triangular": 1.0, "triangular2": 1 / (2.0 ** (x - 1)), "exp_range": self.gamma ** x}[self.mode]
+        return {"triangular": 1.0, "triangular2": 1 / (2.0 ** (x - 1)), "exp_range": self.gamma**x}[self.mode]
 
     def get_lr(self) -> list[float]:
         cycle = math.floor(1 + self.last_epoch / self.total_size)
@@ -95,7 +114,9 @@ class CyclicLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Cosine annealing that starts anew after T_0 epochs, each period `T_mult` times as long as the one before."""
 
-    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):
@@ -134,17 +155,30 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_i, self.T_cur = self.T_0, epoch % self.T_0  # type: ignore[assignment]
         else:
             n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-            self.T_cur = epoch - self.T_0 * (self.T_mult ** n - 1) / (self.T_mult - 1)  # type: ignore[assignment]
-            self.T_i = self.T_0 * self.T_mult ** n
+            self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)  # type: ignore[assignment]
+            self.T_i = self.T_0 * self.T_mult**n
 
 
 class OneCycleLR(LRScheduler):
     """One cycle: from a low rate up to `max_lr`, then down to a very low one; momentum moves the other way."""
 
-    def __init__(self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
-                 steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos", cycle_momentum: bool = True,
-                 base_momentum: Any = 0.85, max_momentum: Any = 0.95, div_factor: float = 25.0, final_div_factor: float = 1e4,
-                 three_phase: bool = False, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: Any,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.85,
+        max_momentum: Any = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
         _check_optimizer(optimizer)
         self.total_steps = self._total(total_steps, epochs, steps_per_epoch)
         if not isinstance(pct_start, float) or pct_start < 0 or pct_start > 1:
@@ -163,7 +197,10 @@ class OneCycleLR(LRScheduler):
             momentum = _Momentum(optimizer)
             self.use_beta1 = momentum.use_beta1
             if last_epoch == -1:
-                highs, lows = (_per_group(n, optimizer, v) for n, v in (("max_momentum", max_momentum), ("base_momentum", base_momentum)))
+                highs, lows = (
+                    _per_group(n, optimizer, v)
+                    for n, v in (("max_momentum", max_momentum), ("base_momentum", base_momentum))
+                )
                 for group, high, low in zip(optimizer.param_groups, highs, lows):
                     momentum.set(group, high)
                     group["max_momentum"], group["base_momentum"] = high, low
@@ -184,12 +221,22 @@ class OneCycleLR(LRScheduler):
 
     def _phases(self, pct: float, three: bool) -> list[dict[str, Any]]:
         def phase(end: float, lr: tuple[str, str], momentum: tuple[str, str]) -> dict[str, Any]:
-            return {"end_step": end, "start_lr": lr[0], "end_lr": lr[1], "start_momentum": momentum[0], "end_momentum": momentum[1]}
+            return {
+                "end_step": end,
+                "start_lr": lr[0],
+                "end_lr": lr[1],
+                "start_momentum": momentum[0],
+                "end_momentum": momentum[1],
+            }
+
         up = phase(float(pct * self.total_steps) - 1, ("initial_lr", "max_lr"), ("max_momentum", "base_momentum"))
         if not three:
             return [up, phase(self.total_steps - 1, ("max_lr", "min_lr"), ("base_momentum", "max_momentum"))]
-        return [up, phase(float(2 * pct * self.total_steps) - 2, ("max_lr", "initial_lr"), ("base_momentum", "max_momentum")),
-                phase(self.total_steps - 1, ("initial_lr", "min_lr"), ("max_momentum", "max_momentum"))]
+        return [
+            up,
+            phase(float(2 * pct * self.total_steps) - 2, ("max_lr", "initial_lr"), ("base_momentum", "max_momentum")),
+            phase(self.total_steps - 1, ("initial_lr", "min_lr"), ("max_momentum", "max_momentum")),
+        ]
 
     def _anneal(self, start: float, end: float, part: float) -> float:
         if self._anneal_func_type == "linear":
@@ -210,24 +257,35 @@ class OneCycleLR(LRScheduler):
         for group in self.optimizer.param_groups:
             rates.append(self._anneal(group[phase["start_lr"]], group[phase["end_lr"]], part))
             if self.cycle_momentum:
-                _Momentum(self.optimizer).set(group, self._anneal(group[phase["start_momentum"]], group[phase["end_momentum"]], part))
+                _Momentum(self.optimizer).set(
+                    group, self._anneal(group[phase["start_momentum"]], group[phase["end_momentum"]], part)
+                )
         return rates
 
 
 class SequentialLR(LRScheduler):
     """Schedulers one after another; `milestones` are the epochs at which the next takes over."""
 
-    def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
+    ) -> None:
         if len(schedulers) < 1:
-            raise ValueError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.")
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+            )
         for i, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer") or scheduler.optimizer is not optimizer:
-                raise ValueError(f"{type(self).__name__} expects all schedulers to belong to the same optimizer, but got scheduler "
-                                 f"{type(scheduler).__name__} at index {i} that is different from the optimizer passed in.")
+                raise ValueError(
+                    f"{type(self).__name__} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {i} that is different from the optimizer passed in."
+                )
         if len(milestones) != len(schedulers) - 1:
-            raise ValueError("Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
-                             f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
-                             f"{len(milestones)}")
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                "milestone "
+                f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
+                f"{len(milestones)}"
+            )
         self._schedulers, self._milestones = schedulers, milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
@@ -274,12 +332,16 @@ class ChainedScheduler(LRScheduler):
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
-            raise ValueError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.")
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+            )
         optimizer = optimizer or schedulers[0].optimizer
         for i, scheduler in enumerate(schedulers):
             if scheduler.optimizer is not optimizer:
-                raise ValueError(f"{type(self).__name__} expects all schedulers to belong to the same optimizer, but got scheduler "
-                                 f"{type(scheduler).__name__} at index {i} that is different from the optimizer passed in.")
+                raise ValueError(
+                    f"{type(self).__name__} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {i} that is different from the optimizer passed in."
+                )
         self._schedulers, self.optimizer = schedulers, optimizer
         self._last_lr = self._rates()
 
@@ -295,8 +357,18 @@ class ChainedScheduler(LRScheduler):
 class ReduceLROnPlateau(LRScheduler):
     """Lowers the rate when a metric has not become better for `patience` epochs."""
 
-    def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
-                 threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0, eps: float = 1e-8) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: Any = 0,
+        eps: float = 1e-8,
+    ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         _check_optimizer(optimizer)
@@ -324,7 +396,11 @@ class ReduceLROnPlateau(LRScheduler):
     def _is_better(self, a: float, best: float) -> bool:
         sign = -1 if self.mode == "min" else 1
         if self.threshold_mode == "rel":
-            return sign * a > sign * best * (1.0 + sign * self.threshold) if math.isfinite(best) else sign * a > sign * best
+            return (
+                sign * a > sign * best * (1.0 + sign * self.threshold)
+                if math.isfinite(best)
+                else sign * a > sign * best
+            )
         return sign * a > sign * best + self.threshold
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]

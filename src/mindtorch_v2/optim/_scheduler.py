@@ -1,5 +1,6 @@
 """The base of learning-rate schedulers. The rate of a step is computed from that of the step before, so that several
 schedulers may act on one optimizer."""
+
 from __future__ import annotations
 
 import warnings
@@ -10,14 +11,21 @@ from .optimizer import Optimizer
 
 __all__ = ["LRScheduler"]
 
-_EPOCH_WARNING = ("The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-                  "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form is "
-                  "used instead of the new chainable form, where available. Please open an issue if you are unable to replicate your use "
-                  "case: https://github.com/pytorch/pytorch/issues/new/choose.")
-_ORDER_WARNING = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in "
-                  "the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch "
-                  "skipping the first value of the learning rate schedule. See more details at "
-                  "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
+_EPOCH_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
+    "form is "
+    "used instead of the new chainable form, where available. Please open an issue if you are unable to replicate "
+    "your use "
+    "case: https://github.com/pytorch/pytorch/issues/new/choose."
+)
+_ORDER_WARNING = (
+    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call "
+    "them in "
+    "the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch "
+    "skipping the first value of the learning rate schedule. See more details at "
+    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+)
 
 
 def _check_optimizer(optimizer: Any) -> None:
@@ -35,7 +43,10 @@ class LRScheduler:
             if last_epoch == -1:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
-                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0.")
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                    "last_epoch >= 0."
+                )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._count_steps_of(optimizer)

@@ -1,4 +1,5 @@
 """Adafactor: Adam's second moment of a matrix, kept as its rows' and columns' means (Shazeer and Stern, 2018)."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -16,22 +17,47 @@ class Adafactor(Optimizer):
 
     lr            the largest relative step.
     beta2_decay   the running mean's share of a new value at step t is t ** beta2_decay.
-    eps           (what variances are kept above, by default the type's spacing; the smallest parameter size that steps are relative to).
-    d             updates whose root mean square exceeds this are scaled down to it.
+    eps           (what variances are kept above, by default the type's spacing; the smallest parameter size that
+    steps are relative to). d             updates whose root mean square exceeds this are scaled down to it.
     """
 
-    def __init__(self, params: Any, lr: float | Tensor = 1e-2, beta2_decay: float = -0.8, eps: tuple[float | None, float] = (None, 1e-3),
-                 d: float = 1.0, weight_decay: float = 0.0, *, foreach: bool | None = None, maximize: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        for name, value, low in (("Learning rate", lr, 0), ("epsilon1", eps[0], 0), ("epsilon2", eps[1], 0),
-                                 ("Clipping threshold d", d, 1), ("weight_decay", weight_decay, 0)):
+        for name, value, low in (
+            ("Learning rate", lr, 0),
+            ("epsilon1", eps[0], 0),
+            ("epsilon2", eps[1], 0),
+            ("Clipping threshold d", d, 1),
+            ("weight_decay", weight_decay, 0),
+        ):
             if name == "epsilon1" and beta2_decay > 0:
                 raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
             if value is not None and value < low:
                 raise ValueError(f"{name} should be >= {low} but is: {value}")
-        super().__init__(params, {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay,
-                                  "foreach": foreach, "maximize": maximize})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "beta2_decay": beta2_decay,
+                "eps": eps,
+                "d": d,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+            },
+        )
 
     def step(self, closure: Closure | None = None) -> Any:
         """Updates every parameter that has a gradient."""
@@ -77,7 +103,7 @@ def _update(p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) 
     n, lr = aten.item(state["step"]), number(group["lr"])
     floor = dt.finfo(p.dtype).eps if group["eps"][0] is None else group["eps"][0]
     root = p.numel() ** 0.5
-    rate = max(group["eps"][1], aten.item(aten.linalg_vector_norm(p, 2)) / root) * min(lr, 1 / n ** 0.5)
+    rate = max(group["eps"][1], aten.item(aten.linalg_vector_norm(p, 2)) / root) * min(lr, 1 / n**0.5)
     if group["weight_decay"]:
         aten.mul_(p, 1 - lr * group["weight_decay"])
     variance = _variance(g, state, n ** group["beta2_decay"], floor)

@@ -1,4 +1,5 @@
 """Adam, and AdamW with decoupled weight decay."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -29,7 +30,9 @@ def check_betas(betas: Any) -> None:
 
 
 def _check_tensor_options(lr: Any, betas: Any, loops: bool) -> None:
-    """The errors of options given as tensors; `loops` is True where lists of tensors are updated together, outside of graphs."""
+    """The errors of options given as tensors; `loops` is True where lists of tensors are updated together, outside
+    of graphs.
+    """
     if not (all(isinstance(b, float) for b in betas) or all(isinstance(b, Tensor) for b in betas)):
         raise ValueError("betas must be either both floats or both Tensors")
     for i, beta in enumerate(betas):
@@ -43,14 +46,26 @@ def _check_tensor_options(lr: Any, betas: Any, loops: bool) -> None:
 class Adam(Optimizer):
     """Adam: running means of the gradient (m) and of its square (v), corrected for their start at zero.
 
-    p -= lr * m_hat / (sqrt(v_hat) + eps). `weight_decay` is added to the gradient, or with `decoupled_weight_decay` shrinks the
-    parameter directly; `amsgrad` keeps the largest v seen.
+    p -= lr * m_hat / (sqrt(v_hat) + eps). `weight_decay` is added to the gradient, or with `decoupled_weight_decay`
+    shrinks the parameter directly; `amsgrad` keeps the largest v seen.
     """
 
-    def __init__(self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
-                 capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
-                 decoupled_weight_decay: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[Any, Any] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
         loops = bool(foreach and not capturable)
         if isinstance(lr, Tensor) and loops:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
@@ -60,10 +75,22 @@ class Adam(Optimizer):
         check_range("weight_decay value", weight_decay)
         _check_tensor_options(lr, betas, loops)
         betas = tuple(b.squeeze() if isinstance(b, Tensor) and b.dim() else b for b in betas)  # type: ignore[assignment]
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-                                  "maximize": maximize, "foreach": foreach, "capturable": capturable,
-                                  "differentiable": differentiable, "fused": fused,
-                                  "decoupled_weight_decay": decoupled_weight_decay})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
+                "decoupled_weight_decay": decoupled_weight_decay,
+            },
+        )
         check_fused(fused, foreach, differentiable)
 
     def _state_of(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +123,9 @@ class Adam(Optimizer):
                 self._single(group, params, grads, states)
         return loss
 
-    def _single(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]) -> None:
+    def _single(
+        self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
         lr, (beta1, beta2), eps = number(group["lr"]), map(number, group["betas"]), group["eps"]
         decay, decoupled, amsgrad = group["weight_decay"], group["decoupled_weight_decay"], group["amsgrad"]
         for p, g, state in zip(params, grads, states):
@@ -112,15 +141,17 @@ class Adam(Optimizer):
             aten.lerp_(mean, g, 1 - beta1)
             aten.addcmul_(aten.mul_(square, beta2), g, g, value=1 - beta2)
             n = aten.item(state["step"])
-            correction = (1 - beta2 ** n) ** 0.5
+            correction = (1 - beta2**n) ** 0.5
             if amsgrad:
                 largest = state["max_exp_avg_sq"]
                 aten.copy_(largest, aten.maximum(largest, square))
                 square = largest
             denominator = aten.add_(aten.div(aten.sqrt(square), correction), eps)
-            aten.addcdiv_(p, mean, denominator, value=-lr / (1 - beta1 ** n))
+            aten.addcdiv_(p, mean, denominator, value=-lr / (1 - beta1**n))
 
-    def _differentiable(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]) -> None:
+    def _differentiable(
+        self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
         """The update as a graph: in ops on tensors, and without overwriting what the graph keeps."""
         lr, (beta1, beta2), eps = coefficient(group["lr"]), map(coefficient, group["betas"]), group["eps"]
         decay = coefficient(group["weight_decay"])
@@ -138,12 +169,16 @@ class Adam(Optimizer):
             else:
                 aten.addcmul_(aten.mul_(square, beta2), g, g, value=1 - beta2)
             if group["amsgrad"]:
-                square = aten.copy_(state["max_exp_avg_sq"], aten.maximum(state["max_exp_avg_sq"].clone(), square.clone()))
-            size = -(lr / (1 - beta1 ** step))
-            denominator = square.sqrt() / ((1 - beta2 ** step).sqrt() * size) + eps / size
+                square = aten.copy_(
+                    state["max_exp_avg_sq"], aten.maximum(state["max_exp_avg_sq"].clone(), square.clone())
+                )
+            size = -(lr / (1 - beta1**step))
+            denominator = square.sqrt() / ((1 - beta2**step).sqrt() * size) + eps / size
             aten.addcdiv_(p, mean.clone(), denominator)
 
-    def _foreach(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]) -> None:
+    def _foreach(
+        self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
         lr, (beta1, beta2), decay = number(group["lr"]), map(number, group["betas"]), group["weight_decay"]
         steps, means, squares = ([s[k] for s in states] for k in ("step", "exp_avg", "exp_avg_sq"))
         if group["maximize"]:
@@ -162,25 +197,64 @@ class Adam(Optimizer):
             aten._foreach_maximum_(largest, squares)
             squares = largest
         roots = aten._foreach_sqrt(squares)
-        aten._foreach_div_(roots, [(1 - beta2 ** n) ** 0.5 for n in counts])
+        aten._foreach_div_(roots, [(1 - beta2**n) ** 0.5 for n in counts])
         aten._foreach_add_(roots, group["eps"])
-        aten._foreach_addcdiv_(params, means, roots, [-lr / (1 - beta1 ** n) for n in counts])
+        aten._foreach_addcdiv_(params, means, roots, [-lr / (1 - beta1**n) for n in counts])
 
-    def _fused(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]) -> None:
+    def _fused(
+        self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
         steps, means, squares = ([s[k] for s in states] for k in ("step", "exp_avg", "exp_avg_sq"))
         largest = [s["max_exp_avg_sq"] for s in states] if group["amsgrad"] else []
         aten._foreach_add_(steps, 1)
         call = aten._fused_adamw_ if group["decoupled_weight_decay"] else aten._fused_adam_
         beta1, beta2 = map(number, group["betas"])
-        call(params, grads, means, squares, largest, steps, lr=number(group["lr"]), beta1=beta1, beta2=beta2,
-             weight_decay=group["weight_decay"], eps=group["eps"], amsgrad=group["amsgrad"], maximize=group["maximize"])
+        call(
+            params,
+            grads,
+            means,
+            squares,
+            largest,
+            steps,
+            lr=number(group["lr"]),
+            beta1=beta1,
+            beta2=beta2,
+            weight_decay=group["weight_decay"],
+            eps=group["eps"],
+            amsgrad=group["amsgrad"],
+            maximize=group["maximize"],
+        )
 
 
 class AdamW(Adam):
     """Adam with decoupled weight decay: the parameter shrinks by lr * weight_decay before each update."""
 
-    def __init__(self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False, foreach: bool | None = None,
-                 capturable: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
-                         differentiable=differentiable, fused=fused, decoupled_weight_decay=True)
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[Any, Any] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )

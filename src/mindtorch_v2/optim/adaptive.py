@@ -2,6 +2,7 @@
 
 Each subclass gives its defaults, the state of a parameter, and the update of one parameter; the loop is shared.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -29,7 +30,8 @@ __all__ = ["Adadelta", "Adagrad", "Adamax", "NAdam", "RAdam", "RMSprop"]
 class _PerParameter(Optimizer):
     """An optimizer whose update of one parameter does not look at the others.
 
-    Updates see complex parameters as pairs of reals. Where the group is differentiable they overwrite nothing that a graph keeps.
+    Updates see complex parameters as pairs of reals. Where the group is differentiable they overwrite nothing that a
+    graph keeps.
     """
 
     _also = ""  # further state that must lie on the device to be captured
@@ -83,15 +85,36 @@ def _moments(g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
 class Adamax(_PerParameter):
     """Adam with the largest (decayed) gradient size in place of the root mean square."""
 
-    def __init__(self, params: Any, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
-                 capturable: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
         check_rate(lr)
         check_range("epsilon value", eps)
         check_betas(betas)
         check_range("weight_decay value", weight_decay)
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
-                                  "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return {"step": new_step(), "exp_avg": aten.zeros_like(p), "exp_inf": aten.zeros_like(p)}
@@ -111,21 +134,49 @@ class NAdam(_PerParameter):
 
     _also = ", mu_products"
 
-    def __init__(self, params: Any, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
-                 foreach: bool | None = None, maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         check_rate(lr)
         check_range("epsilon value", eps)
         check_betas(betas)
         check_range("weight_decay value", weight_decay)
         check_range("momentum_decay value", momentum_decay)
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
-                                  "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
-                                  "capturable": capturable, "differentiable": differentiable})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "momentum_decay": momentum_decay,
+                "decoupled_weight_decay": decoupled_weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+            },
+        )
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        return {"step": new_step(), "mu_product": aten.add(new_step(), 1.0), "exp_avg": aten.zeros_like(p),
-                "exp_avg_sq": aten.zeros_like(p)}
+        return {
+            "step": new_step(),
+            "mu_product": aten.add(new_step(), 1.0),
+            "exp_avg": aten.zeros_like(p),
+            "exp_avg_sq": aten.zeros_like(p),
+        }
 
     def _update(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         beta1, beta2 = group["betas"]
@@ -134,7 +185,7 @@ class NAdam(_PerParameter):
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((n + 1) * slope))
         aten.mul_(state["mu_product"], mu)
         _moments(g, state, group)
-        denominator = _plus(aten.sqrt(aten.div(state["exp_avg_sq"], 1 - beta2 ** n)), group["eps"], group)
+        denominator = _plus(aten.sqrt(aten.div(state["exp_avg_sq"], 1 - beta2**n)), group["eps"], group)
         if group["differentiable"]:
             share = aten.clone(state["mu_product"])
             aten.addcdiv_(p, g * (-lr * (1.0 - mu) / (1.0 - share)), denominator)
@@ -148,16 +199,38 @@ class NAdam(_PerParameter):
 class RAdam(_PerParameter):
     """Adam that starts as momentum SGD, until its estimate of the variance can be trusted."""
 
-    def __init__(self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
-                 maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         check_rate(lr)
         check_range("epsilon value", eps)
         check_betas(betas)
         check_range("weight_decay value", weight_decay)
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-                                  "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
-                                  "differentiable": differentiable})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "decoupled_weight_decay": decoupled_weight_decay,
+                "differentiable": differentiable,
+            },
+        )
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return {"step": new_step(), "exp_avg": aten.zeros_like(p), "exp_avg_sq": aten.zeros_like(p)}
@@ -166,13 +239,13 @@ class RAdam(_PerParameter):
         _moments(g, state, group)
         beta1, beta2 = group["betas"]
         n = aten.item(state["step"])
-        left = 1 - beta2 ** n
+        left = 1 - beta2**n
         limit = 2 / (1 - beta2) - 1
-        length = limit - 2 * n * beta2 ** n / left
-        move = aten.mul(aten.div(state["exp_avg"], 1 - beta1 ** n), coefficient(group["lr"]))
+        length = limit - 2 * n * beta2**n / left
+        move = aten.mul(aten.div(state["exp_avg"], 1 - beta1**n), coefficient(group["lr"]))
         if length > 5.0:
             trust = ((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)) ** 0.5
-            adapt = aten.div(left ** 0.5 * aten.ones_like(move), aten.add(aten.sqrt(state["exp_avg_sq"]), group["eps"]))
+            adapt = aten.div(left**0.5 * aten.ones_like(move), aten.add(aten.sqrt(state["exp_avg_sq"]), group["eps"]))
             move = aten.mul(aten.mul(move, adapt), trust)
         aten.add_(p, move, alpha=-1.0)
 
@@ -180,17 +253,40 @@ class RAdam(_PerParameter):
 class RMSprop(_PerParameter):
     """Divides the gradient by a running root mean square of its size; optionally centered, with momentum."""
 
-    def __init__(self, params: Any, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
-                 momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
-                 maximize: bool = False, differentiable: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         check_rate(lr)
         check_range("epsilon value", eps)
         check_range("momentum value", momentum)
         check_range("weight_decay value", weight_decay)
         check_range("alpha value", alpha)
-        super().__init__(params, {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
-                                  "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,
-                                  "differentiable": differentiable})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "alpha": alpha,
+                "eps": eps,
+                "centered": centered,
+                "weight_decay": weight_decay,
+                "capturable": capturable,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+            },
+        )
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         state = {"step": new_step(), "square_avg": aten.zeros_like(p)}
@@ -219,17 +315,39 @@ class RMSprop(_PerParameter):
 class Adagrad(_PerParameter):
     """Divides the gradient by the root of the sum of its squares so far."""
 
-    def __init__(self, params: Any, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
-                 initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False,
-                 differentiable: bool = False, fused: bool | None = None) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
         check_rate(lr)
         check_range("lr_decay value", lr_decay)
         check_range("weight_decay value", weight_decay)
         check_range("initial_accumulator_value value", initial_accumulator_value)
         check_range("epsilon value", eps)
-        super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
-                                  "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
-                                  "differentiable": differentiable, "fused": fused})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lr_decay": lr_decay,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "initial_accumulator_value": initial_accumulator_value,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
         check_fused(fused, foreach, differentiable)
         for group in self.param_groups:  # the sums exist from the start, as checkpoints expect
             for p in group["params"]:
@@ -249,15 +367,37 @@ class Adagrad(_PerParameter):
 class Adadelta(_PerParameter):
     """Scales the gradient by the ratio of running sizes of past updates and of gradients."""
 
-    def __init__(self, params: Any, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
-                 foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False, differentiable: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         check_rate(lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         check_range("epsilon value", eps)
         check_range("weight_decay value", weight_decay)
-        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-                                  "capturable": capturable, "foreach": foreach, "differentiable": differentiable})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "rho": rho,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "capturable": capturable,
+                "foreach": foreach,
+                "differentiable": differentiable,
+            },
+        )
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return {"step": new_step(), "square_avg": aten.zeros_like(p), "acc_delta": aten.zeros_like(p)}

@@ -1,4 +1,5 @@
 """L-BFGS: a quasi-Newton method that remembers the last few steps."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -10,37 +11,59 @@ from .optimizer import Closure, Optimizer, as_real, check_rate, number
 
 __all__ = ["LBFGS"]
 
-_KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")   # from one step to the next
+_KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # from one step to the next
 
 
 class LBFGS(Optimizer):
-    """Minimises the closure's loss along directions from the last `history_size` differences of gradients and parameters.
+    """Minimises the closure's loss along directions from the last `history_size` differences of gradients and
+    parameters.
 
-    One `step` makes up to `max_iter` iterations and calls the closure several times. With line_search_fn="strong_wolfe" the
-    length of each move satisfies the strong Wolfe conditions; otherwise it is `lr` (shorter at the very first).
+    One `step` makes up to `max_iter` iterations and calls the closure several times. With
+    line_search_fn="strong_wolfe" the length of each move satisfies the strong Wolfe conditions; otherwise it is `lr`
+    (shorter at the very first).
     """
 
-    def __init__(self, params: Any, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
-                 tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
-                 line_search_fn: str | None = None) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
         check_rate(lr)
-        super().__init__(params, {"lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-                                  "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
-                                  "history_size": history_size, "line_search_fn": line_search_fn})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "max_iter": max_iter,
+                "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+                "tolerance_grad": tolerance_grad,
+                "tolerance_change": tolerance_change,
+                "history_size": history_size,
+                "line_search_fn": line_search_fn,
+            },
+        )
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params: list[Tensor] = self.param_groups[0]["params"]
 
     # --- all parameters as one vector of reals ------------------------------------------------------------------------
     def _flat_grad(self) -> Tensor:
-        parts = [aten.zeros([p.numel()], dtype=p.dtype, device=p.device) if p._grad is None else p._grad.reshape(-1) for p in self._params]
+        parts = [
+            aten.zeros([p.numel()], dtype=p.dtype, device=p.device) if p._grad is None else p._grad.reshape(-1)
+            for p in self._params
+        ]
         return aten.cat([part.reshape(-1) for part in as_real(*parts)], 0)
 
     def _move(self, length: Any, direction: Tensor) -> None:
         offset = 0
         for p in as_real(*self._params):
             n = p.numel()
-            aten.add_(p, direction[offset:offset + n].view_as(p), alpha=number(length))
+            aten.add_(p, direction[offset : offset + n].view_as(p), alpha=number(length))
             offset += n
 
     def _probe(self, closure: Any, start: list[Tensor], length: Any, direction: Tensor) -> tuple[float, Tensor]:
@@ -59,6 +82,7 @@ class LBFGS(Optimizer):
 
         def evaluate() -> Any:
             return self._evaluate(closure)
+
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
@@ -76,7 +100,8 @@ class LBFGS(Optimizer):
             direction = work["d"]
             work["prev_flat_grad"], work["prev_loss"] = aten.clone(grad), loss
             lr = group["lr"].reshape(()) if isinstance(group["lr"], Tensor) else group["lr"]
-            shortened: Any = min(1.0, 1.0 / grad.abs().sum()) if state["n_iter"] == 1 else None     # a number or a tensor
+            # a number or a tensor
+            shortened: Any = min(1.0, 1.0 / grad.abs().sum()) if state["n_iter"] == 1 else None
             work["t"] = length = lr if shortened is None else shortened * lr
             slope = aten.dot(grad, direction)
             if slope > -group["tolerance_change"]:
@@ -97,23 +122,40 @@ class LBFGS(Optimizer):
         state.update(work)
         return first_loss
 
-    def _has_converged(self, group: dict[str, Any], before: float, iterations: int, evaluations: int, grad: Tensor,
-                  direction: Tensor, length: Any, loss: float) -> bool:
-        return (iterations == group["max_iter"] or evaluations >= group["max_eval"] or _largest(grad) <= group["tolerance_grad"]
-                or _largest(direction * length) <= group["tolerance_change"]
-                or abs(loss - before) < group["tolerance_change"])
+    def _has_converged(
+        self,
+        group: dict[str, Any],
+        before: float,
+        iterations: int,
+        evaluations: int,
+        grad: Tensor,
+        direction: Tensor,
+        length: Any,
+        loss: float,
+    ) -> bool:
+        return (
+            iterations == group["max_iter"]
+            or evaluations >= group["max_eval"]
+            or _largest(grad) <= group["tolerance_grad"]
+            or _largest(direction * length) <= group["tolerance_change"]
+            or abs(loss - before) < group["tolerance_change"]
+        )
 
-    def _search(self, evaluate: Any, direction: Tensor, length: Any, loss: float, grad: Tensor, slope: Tensor,
-                left: int) -> tuple[float, Tensor, Any, int]:
+    def _search(
+        self, evaluate: Any, direction: Tensor, length: Any, loss: float, grad: Tensor, slope: Tensor, left: int
+    ) -> tuple[float, Tensor, Any, int]:
         if self.param_groups[0]["line_search_fn"] != "strong_wolfe":
             raise RuntimeError("only 'strong_wolfe' is supported")
         start = [aten.clone(p) for p in self._params]
-        loss, grad, length, used = strong_wolfe(lambda t: self._probe(evaluate, start, t, direction), length, direction, loss, grad,
-                                                slope, left)
+        loss, grad, length, used = strong_wolfe(
+            lambda t: self._probe(evaluate, start, t, direction), length, direction, loss, grad, slope, left
+        )
         self._move(length, direction)
         return loss, grad, length, used
 
-    def _update_direction(self, state: dict[str, Any], work: dict[str, Any], grad: Tensor, group: dict[str, Any]) -> None:
+    def _update_direction(
+        self, state: dict[str, Any], work: dict[str, Any], grad: Tensor, group: dict[str, Any]
+    ) -> None:
         """The two-loop recursion over the remembered differences."""
         if state["n_iter"] == 1:
             work.update(d=aten.neg(grad), old_dirs=[], old_stps=[], ro=[], H_diag=1)

@@ -1,4 +1,5 @@
 """A line search whose result satisfies the strong Wolfe conditions."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ def cubic_minimum(x1: Any, f1: float, g1: Any, x2: Any, f2: float, g2: Any, low:
     square = d1 * d1 - g1 * g2
     if square < 0:
         return (low + high) / 2.0
-    d2 = square ** 0.5
+    d2 = square**0.5
     if x1 <= x2:
         at = x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2))
     else:
@@ -35,16 +36,20 @@ class _Point:
         self.t, self.f, self.g, self.slope = t, f, g, slope
 
 
-def strong_wolfe(probe: Probe, t: Any, direction: Tensor, f: float, g: Tensor, slope: Tensor,
-                 most: int) -> tuple[float, Tensor, Any, int]:
-    """Searches from loss `f`, gradient `g` and slope at 0 in at most `most` steps; returns loss, gradient, position and the number of
-    evaluations. Slopes, and so positions between two points, are tensors: they have the parameters' precision."""
+def strong_wolfe(
+    probe: Probe, t: Any, direction: Tensor, f: float, g: Tensor, slope: Tensor, most: int
+) -> tuple[float, Tensor, Any, int]:
+    """Searches from loss `f`, gradient `g` and slope at 0 in at most `most` steps; returns loss, gradient, position
+    and the number of evaluations. Slopes, and so positions between two points, are tensors: they have the
+    parameters' precision.
+    """
     start = _Point(0.0, f, g, slope)
     size = float(direction.abs().max())
 
     def at(position: Any) -> _Point:
         loss, grad = probe(position)
         return _Point(position, loss, aten.clone(grad), aten.dot(grad, direction))
+
     bracket, used, steps = _bracket(at, start, t, most)
     best, used = _zoom(at, start, bracket, used, steps, size, most)
     return best.f, best.g, best.t, used
@@ -72,8 +77,9 @@ def _bracket(at: Callable[[Any], _Point], start: _Point, t: Any, most: int) -> t
     return [start, now], used, steps
 
 
-def _zoom(at: Callable[[Any], _Point], start: _Point, bracket: list[_Point], used: int, steps: int, size: float,
-          most: int) -> tuple[_Point, int]:
+def _zoom(
+    at: Callable[[Any], _Point], start: _Point, bracket: list[_Point], used: int, steps: int, size: float, most: int
+) -> tuple[_Point, int]:
     """Shrinks the interval until its lower end is a good point."""
     stuck = False
     low, high = (0, len(bracket) - 1) if bracket[0].f <= bracket[-1].f else (1, 0)

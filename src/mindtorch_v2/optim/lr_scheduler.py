@@ -1,4 +1,5 @@
 """Learning rates that change over the steps: `torch.optim.lr_scheduler`."""
+
 from ._composed_schedules import (
     ChainedScheduler,
     CosineAnnealingWarmRestarts,
@@ -20,7 +21,22 @@ from ._simple_schedules import (
     StepLR,
 )
 
-_LRScheduler = LRScheduler      # its old name
-__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
-           "LambdaLR", "LinearLR", "LRScheduler", "MultiplicativeLR", "MultiStepLR", "OneCycleLR", "PolynomialLR",
-           "ReduceLROnPlateau", "SequentialLR", "StepLR"]
+_LRScheduler = LRScheduler  # its old name
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LambdaLR",
+    "LinearLR",
+    "LRScheduler",
+    "MultiplicativeLR",
+    "MultiStepLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]

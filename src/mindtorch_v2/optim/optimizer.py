@@ -1,4 +1,5 @@
 """The base of all optimizers: parameter groups, state, hooks, and the scopes that a profile shows."""
+
 from __future__ import annotations
 
 import functools
@@ -56,11 +57,15 @@ def _in_scope(optimizer: Any, method: str, function: Callable[..., Any], *args: 
 
 
 def _with_scope_and_hooks(step: Any) -> Any:
-    """Wraps a subclass's `step`: no gradients are recorded (unless it is differentiable), hooks run, and a profile shows
+    """Wraps a subclass's `step`: no gradients are recorded (unless it is differentiable), hooks run, and a profile
+    shows
     `Optimizer.step#<class>.step`."""
+
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _in_scope(self, "step", modes.call_with_grad, self.defaults.get("differentiable") is True, hooked, self, args, kwargs)
+        return _in_scope(
+            self, "step", modes.call_with_grad, self.defaults.get("differentiable") is True, hooked, self, args, kwargs
+        )
 
     def hooked(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if _global_pre_hooks or self._optimizer_step_pre_hooks:
@@ -107,8 +112,10 @@ class Optimizer:
         self.defaults = defaults
         self._hook_tables()
         if isinstance(params, Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                            + params.type())
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + params.type()
+            )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
@@ -120,7 +127,14 @@ class Optimizer:
             self.add_param_group(dict(group))
 
     def _hook_tables(self) -> None:
-        for kind in ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post"):
+        for kind in (
+            "step_pre",
+            "step_post",
+            "state_dict_pre",
+            "state_dict_post",
+            "load_state_dict_pre",
+            "load_state_dict_post",
+        ):
             setattr(self, f"_optimizer_{kind}_hooks", OrderedDict())
 
     def __getattr__(self, name: str) -> Any:
@@ -162,8 +176,11 @@ class Optimizer:
         if isinstance(params, Tensor):
             params = [params]
         elif isinstance(params, set):
-            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
-                            "change between runs. Please use a list instead.")
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                "sets will "
+                "change between runs. Please use a list instead."
+            )
         params, names = _split_names(list(params))
         if names:
             param_group["param_names"] = names
@@ -178,12 +195,18 @@ class Optimizer:
             param_group.setdefault(name, default)
         param_group["params"] = params
         if len({id(p) for p in params}) != len(params):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
-                          "github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3)
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an "
+                "error; see "
+                "github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=3,
+            )
         for group in self.param_groups:
             if ("param_names" in group) != bool(names):
-                raise ValueError("all optimizer param groups should be with/without names. cannot add param group "
-                                 f"{'with' if names else 'without'} names to the optimizer")
+                raise ValueError(
+                    "all optimizer param groups should be with/without names. cannot add param group "
+                    f"{'with' if names else 'without'} names to the optimizer"
+                )
         known = {id(p) for g in self.param_groups for p in g["params"]}
         if any(id(p) in known for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -272,8 +295,15 @@ class Optimizer:
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(g["params"]) != len(s["params"]) for g, s in zip(self.param_groups, saved)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
-        by_number = dict(zip(chain.from_iterable(g["params"] for g in saved), chain.from_iterable(g["params"] for g in self.param_groups)))
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        by_number = dict(
+            zip(
+                chain.from_iterable(g["params"] for g in saved),
+                chain.from_iterable(g["params"] for g in self.param_groups),
+            )
+        )
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in by_number:
@@ -328,8 +358,17 @@ def _type_name(value: Any) -> str:
 
 
 # What state dicts saved before a flag existed mean by leaving it out.
-_FLAGS: dict[str, Any] = {"amsgrad": False, "capturable": False, "centered": False, "decoupled_weight_decay": False,
-                          "differentiable": False, "foreach": None, "fused": None, "maximize": False, "nesterov": False}
+_FLAGS: dict[str, Any] = {
+    "amsgrad": False,
+    "capturable": False,
+    "centered": False,
+    "decoupled_weight_decay": False,
+    "differentiable": False,
+    "foreach": None,
+    "fused": None,
+    "maximize": False,
+    "nesterov": False,
+}
 
 
 def _capturable() -> list[str]:
@@ -339,8 +378,14 @@ def _capturable() -> list[str]:
 
 def _fused() -> list[str]:
     """The devices that have fused optimizers."""
-    return ["cpu", *(name for name in _accelerators.names() if "_fused_adam_" in getattr(_accelerators.find(name), "composites", ()))]
-
+    return [
+        "cpu",
+        *(
+            name
+            for name in _accelerators.names()
+            if "_fused_adam_" in getattr(_accelerators.find(name), "composites", ())
+        ),
+    ]
 
 
 def new_step(value: float = 0.0, fused: bool = False) -> Tensor:
@@ -371,18 +416,25 @@ def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) 
 
 
 def check_flags(group: dict[str, Any], params: list[Tensor], also: str = "") -> None:
-    """The errors of a step whose flags do not fit its parameters; `also` names further state that capturing would need."""
+    """The errors of a step whose flags do not fit its parameters; `also` names further state that capturing would
+    need.
+    """
     if group["differentiable"] and group["foreach"]:
         raise AssertionError("_foreach ops don't support autograd")
     if group.get("capturable"):
         for p in params:
             if p.device.type not in _capturable():
-                raise AssertionError(f"If capturable=True, params{also} and state_steps must be on supported devices: {_capturable()}.")
+                raise AssertionError(
+                    f"If capturable=True, params{also} and state_steps must be on supported devices: {_capturable()}."
+                )
     if group.get("fused"):
         for p in params:
             if p.device.type not in _fused() or not p.is_floating_point():
-                raise RuntimeError(f"`fused=True` requires all the params to be floating point Tensors of supported devices: {_fused()} "
-                                   f"but {p.dtype} and {p.device.type}")
+                raise RuntimeError(
+                    "`fused=True` requires all the params to be floating point Tensors of supported devices: "
+                    f"{_fused()} "
+                    f"but {p.dtype} and {p.device.type}"
+                )
 
 
 def gradients(group: dict[str, Any], also: str = "") -> tuple[list[Tensor], list[Tensor]]:

@@ -1,4 +1,5 @@
 """Stochastic gradient descent."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -13,21 +14,43 @@ __all__ = ["SGD"]
 class SGD(Optimizer):
     r"""Stochastic gradient descent with momentum.
 
-    With g the gradient (plus weight_decay * p): b = momentum * b + (1 - dampening) * g, then p -= lr * b; with `nesterov`
-    the step is g + momentum * b. The first step starts with b = g.
+    With g the gradient (plus weight_decay * p): b = momentum * b + (1 - dampening) * g, then p -= lr * b; with
+    `nesterov` the step is g + momentum * b. The first step starts with b = g.
     """
 
-    def __init__(self, params: Any, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
-                 weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None,
-                 differentiable: bool = False, fused: bool | None = None) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
         check_rate(lr)
         check_range("momentum value", momentum)
         check_range("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-                                  "nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable,
-                                  "fused": fused})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
         check_fused(fused, foreach, differentiable)
 
     def step(self, closure: Closure | None = None) -> Any:
@@ -52,7 +75,11 @@ class SGD(Optimizer):
         lr, momentum, decay = coefficient(group["lr"]), group["momentum"], coefficient(group["weight_decay"])
         keep, nesterov, maximize = 1 - group["dampening"], group["nesterov"], group["maximize"]
         if isinstance(decay, Tensor):
-            grads, decay, maximize = [aten.addcmul(-g if maximize else g, p.clone(), decay) for p, g in zip(params, grads)], 0, False
+            grads, decay, maximize = (
+                [aten.addcmul(-g if maximize else g, p.clone(), decay) for p, g in zip(params, grads)],
+                0,
+                False,
+            )
         traced = isinstance(lr, Tensor)  # a gradient is wanted for it
         for p, g in zip(params, grads):
             if maximize:
@@ -104,5 +131,15 @@ class SGD(Optimizer):
                     first = True
                     state["momentum_buffer"] = aten.empty_like(p)
                 buffers.append(state["momentum_buffer"])
-        aten._fused_sgd_(params, grads, buffers, weight_decay=number(group["weight_decay"]), momentum=momentum, lr=number(group["lr"]),
-                         dampening=group["dampening"], nesterov=group["nesterov"], maximize=group["maximize"], is_first_step=first)
+        aten._fused_sgd_(
+            params,
+            grads,
+            buffers,
+            weight_decay=number(group["weight_decay"]),
+            momentum=momentum,
+            lr=number(group["lr"]),
+            dampening=group["dampening"],
+            nesterov=group["nesterov"],
+            maximize=group["maximize"],
+            is_first_step=first,
+        )

@@ -1,4 +1,5 @@
 """Adam for sparse gradients: only the rows that a gradient has are touched."""
+
 from __future__ import annotations
 
 import math
@@ -15,8 +16,14 @@ __all__ = ["SparseAdam"]
 class SparseAdam(Optimizer):
     """Adam whose moments of rows without a gradient stay as they are."""
 
-    def __init__(self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 maximize: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
         check_rate(lr)
         if not eps > 0.0:
             check_range("epsilon value", -1 if eps == 0 else eps)
@@ -54,5 +61,5 @@ def _update(p: Tensor, grad: Any, state: dict[str, Any], group: dict[str, Any]) 
     second = second + (values * values - second) * (1 - beta2)
     aten.index_put_(state["exp_avg"], list(places), first)
     aten.index_put_(state["exp_avg_sq"], list(places), second)
-    rate = float(group["lr"]) * math.sqrt(1 - beta2 ** n) / (1 - beta1 ** n)
+    rate = float(group["lr"]) * math.sqrt(1 - beta2**n) / (1 - beta1**n)
     aten.index_put_(p, list(places), -rate * first / (second.sqrt() + group["eps"]), True)

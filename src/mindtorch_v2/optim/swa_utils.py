@@ -1,4 +1,5 @@
 """Averages of models over training: `torch.optim.swa_utils`."""
+
 from __future__ import annotations
 
 import math
@@ -15,7 +16,15 @@ from ..nn.modules.batchnorm import _BatchNorm
 from .lr_scheduler import LRScheduler
 from .optimizer import Optimizer
 
-__all__ = ["AveragedModel", "update_bn", "SWALR", "get_ema_multi_avg_fn", "get_swa_multi_avg_fn", "get_ema_avg_fn", "get_swa_avg_fn"]
+__all__ = [
+    "AveragedModel",
+    "update_bn",
+    "SWALR",
+    "get_ema_multi_avg_fn",
+    "get_swa_multi_avg_fn",
+    "get_ema_avg_fn",
+    "get_swa_avg_fn",
+]
 
 
 def _check_decay(decay: float) -> None:
@@ -34,11 +43,13 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
                 aten.lerp_(mean, p, 1 - decay)
             else:
                 aten.copy_(mean, aten.to(mean * decay + p * (1 - decay), mean.dtype))
+
     return ema_update
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
     """The same for equally weighted means."""
+
     @no_grad()
     def swa_update(averaged_param_list: Any, current_param_list: Any, num_averaged: Any) -> None:
         share = 1 / (float(num_averaged) + 1)
@@ -47,6 +58,7 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
                 aten.lerp_(mean, p, share)
             else:
                 aten.copy_(mean, aten.to(mean + (p - mean) * share, mean.dtype))
+
     return swa_update
 
 
@@ -57,27 +69,37 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
     @no_grad()
     def ema_update(ema_param: Any, current_param: Any, num_averaged: Any) -> Any:
         return decay * ema_param + (1 - decay) * current_param
+
     return ema_update
 
 
 def get_swa_avg_fn() -> Callable[..., Any]:
     """A function of (mean, parameter, count) that gives the new equally weighted mean."""
+
     @no_grad()
     def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
         return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+
     return swa_update
 
 
 class AveragedModel(Module):
-    """A copy of a model (`module`) whose parameters are averages; `update_parameters(model)` adds what the model has now.
+    """A copy of a model (`module`) whose parameters are averages; `update_parameters(model)` adds what the model has
+    now.
 
     `use_buffers` averages buffers too; else they are copied from the model at each update.
     """
 
     n_averaged: Any
 
-    def __init__(self, model: Module, device: Any = None, avg_fn: Callable[..., Any] | None = None,
-                 multi_avg_fn: Callable[..., None] | None = None, use_buffers: bool = False) -> None:
+    def __init__(
+        self,
+        model: Module,
+        device: Any = None,
+        avg_fn: Callable[..., Any] | None = None,
+        multi_avg_fn: Callable[..., None] | None = None,
+        use_buffers: bool = False,
+    ) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -136,14 +158,25 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """Anneals the learning rate of every group to `swa_lr` over `anneal_epochs`, by a cosine or a line, and keeps it there."""
+    """Anneals the learning rate of every group to `swa_lr` over `anneal_epochs`, by a cosine or a line, and keeps it
+    there.
+    """
 
-    def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",
-                 last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        swa_lr: Any,
+        anneal_epochs: int = 10,
+        anneal_strategy: str = "cos",
+        last_epoch: int = -1,
+    ) -> None:
         rates = list(swa_lr) if isinstance(swa_lr, (list, tuple)) else [swa_lr] * len(optimizer.param_groups)
         if len(rates) != len(optimizer.param_groups):
-            raise ValueError(f"swa_lr must have the same length as optimizer.param_groups: swa_lr has {len(rates)}, optimizer.param_groups "
-                             f"has {len(optimizer.param_groups)}")
+            raise ValueError(
+                f"swa_lr must have the same length as optimizer.param_groups: swa_lr has {len(rates)}, "
+                "optimizer.param_groups "
+                f"has {len(optimizer.param_groups)}"
+            )
         for rate, group in zip(rates, optimizer.param_groups):
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):
@@ -165,7 +198,11 @@ class SWALR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The next rates: the one before is undone to the rate that annealing began from."""
         if not getattr(self, "_get_lr_called_within_step", True):
-            warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning, stacklevel=2)
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                UserWarning,
+                stacklevel=2,
+            )
         step = getattr(self, "_step_count", 1) - 1
         if self.anneal_epochs == 0:
             step = max(1, step)

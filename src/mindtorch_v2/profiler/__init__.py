@@ -1,4 +1,5 @@
 """Where time, memory and FLOPs go: `torch.profiler`."""
+
 import os as _os
 from typing import Any as _Any
 
@@ -21,14 +22,29 @@ from .results.loaded import load as load
 from .schedule import schedule
 from .store.files import ProfileFileError as ProfileFileError
 
-if _os.environ.get("KINETO_USE_DAEMON"):      # a daemon counts steps: those of optimizers too
+if _os.environ.get("KINETO_USE_DAEMON"):  # a daemon counts steps: those of optimizers too
     step_tracker.count_optimizer_steps()
 
-__all__ = ["profile", "schedule", "supported_activities", "tensorboard_trace_handler", "ProfilerAction",
-           "ProfilerActivity", "kineto_available", "DeviceType", "record_function", "ExecutionTraceObserver"]
+__all__ = [
+    "profile",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "kineto_available",
+    "DeviceType",
+    "record_function",
+    "ExecutionTraceObserver",
+]
 
-_LAZY = {"_utils": "", "_memory_profiler": "", "_pattern_matcher": "", "Optimizer": "optim.optimizer",
-         "register_optimizer_step_post_hook": "optim.optimizer"}
+_LAZY = {
+    "_utils": "",
+    "_memory_profiler": "",
+    "_pattern_matcher": "",
+    "Optimizer": "optim.optimizer",
+    "register_optimizer_step_post_hook": "optim.optimizer",
+}
 
 
 def __getattr__(name: str) -> _Any:
@@ -36,6 +52,7 @@ def __getattr__(name: str) -> _Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
+
     if _LAZY[name]:
         return getattr(import_module(f"{__name__.rpartition('.')[0]}.{_LAZY[name]}"), name)
     try:

@@ -1,4 +1,5 @@
 """`torch.profiler._pattern_matcher`: PyTorch's place for the search for habits that cost time."""
+
 from .results.pattern_matcher import (
     Conv2dBiasFollowedByBatchNorm2dPattern,
     ExtraCUDACopyPattern,
@@ -16,6 +17,19 @@ from .results.pattern_matcher import (
     source_code_location,
 )
 
-__all__ = ["Conv2dBiasFollowedByBatchNorm2dPattern", "ExtraCUDACopyPattern", "FP32MatMulPattern", "ForLoopIndexingPattern",
-           "GradNotSetToNonePattern", "MatMulDimInFP16Pattern", "NamePattern", "OptimizerSingleTensorPattern", "Pattern",
-           "SynchronizedDataLoaderPattern", "input_dtypes", "input_shapes", "report_all_anti_patterns", "source_code_location"]
+__all__ = [
+    "Conv2dBiasFollowedByBatchNorm2dPattern",
+    "ExtraCUDACopyPattern",
+    "FP32MatMulPattern",
+    "ForLoopIndexingPattern",
+    "GradNotSetToNonePattern",
+    "MatMulDimInFP16Pattern",
+    "NamePattern",
+    "OptimizerSingleTensorPattern",
+    "Pattern",
+    "SynchronizedDataLoaderPattern",
+    "input_dtypes",
+    "input_shapes",
+    "report_all_anti_patterns",
+    "source_code_location",
+]

@@ -1,4 +1,5 @@
 """`torch.profiler._utils`: PyTorch's place for the functions that walk event trees."""
+
 from .results.event_walk import (
     BasicEvaluation,
     EventKey,
@@ -11,5 +12,14 @@ from .results.event_walk import (
     traverse_dfs,
 )
 
-__all__ = ["BasicEvaluation", "EventKey", "EventMetrics", "Interval", "argmax", "index_of_first_match", "source_code_location",
-           "traverse_bfs", "traverse_dfs"]
+__all__ = [
+    "BasicEvaluation",
+    "EventKey",
+    "EventMetrics",
+    "Interval",
+    "argmax",
+    "index_of_first_match",
+    "source_code_location",
+    "traverse_bfs",
+    "traverse_dfs",
+]

@@ -1,4 +1,5 @@
 """Marks for Intel's VTune. Without VTune they do nothing, so programs that set them run anywhere."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
 """`torch.profiler.profile`: a profile over the steps of a loop."""
+
 from __future__ import annotations
 
 import os
@@ -17,8 +18,14 @@ from .results.kineto_profile import _KinetoProfile
 from .results.transitions import TRANSITIONS, WARNINGS
 from .schedule import always_record, schedule
 
-__all__ = ["supported_activities", "ProfilerAction", "schedule", "tensorboard_trace_handler", "profile",
-           "ExecutionTraceObserver"]
+__all__ = [
+    "supported_activities",
+    "ProfilerAction",
+    "schedule",
+    "tensorboard_trace_handler",
+    "profile",
+    "ExecutionTraceObserver",
+]
 
 PROFILER_STEP_NAME = _STEP_REQUESTER = "ProfilerStep"
 _default_schedule_fn = always_record
@@ -35,21 +42,39 @@ class profile(_KinetoProfile):
     The other options are those of `_KinetoProfile`.
     """
 
-    def __init__(self, *, activities: Iterable[Any] | None = None,
-                 schedule: Callable[[int], ProfilerAction] | None = None,
-                 on_trace_ready: Callable[..., Any] | None = None, record_shapes: bool = False,
-                 profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False,
-                 with_modules: bool = False, experimental_config: _ExperimentalConfig | None = None,
-                 execution_trace_observer: Any = None, acc_events: bool = False, use_cuda: bool | None = None,
-                 custom_trace_id_callback: Callable[[], str] | None = None,
-                 post_processing_timeout_s: float | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        activities: Iterable[Any] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[..., Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: _ExperimentalConfig | None = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+    ) -> None:
         if use_cuda is not None:
             warn_caller("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning)
-        super().__init__(activities=activities, record_shapes=record_shapes, profile_memory=profile_memory,
-                         with_stack=with_stack, with_flops=with_flops, with_modules=with_modules,
-                         experimental_config=experimental_config, execution_trace_observer=execution_trace_observer,
-                         acc_events=acc_events, custom_trace_id_callback=custom_trace_id_callback,
-                         post_processing_timeout_s=post_processing_timeout_s)
+        super().__init__(
+            activities=activities,
+            record_shapes=record_shapes,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            with_flops=with_flops,
+            with_modules=with_modules,
+            experimental_config=experimental_config,
+            execution_trace_observer=execution_trace_observer,
+            acc_events=acc_events,
+            custom_trace_id_callback=custom_trace_id_callback,
+            post_processing_timeout_s=post_processing_timeout_s,
+        )
         self.schedule = schedule or always_record
         self.record_steps = bool(schedule)
         self.on_trace_ready = on_trace_ready
@@ -57,7 +82,8 @@ class profile(_KinetoProfile):
         self.step_rec_fn: StepScope | None = None
         self.current_action = self._action_of(0)
         self._running = False
-        self._is_moving = False        # in the midst of a move from one action to the next, or such a move was interrupted
+        # in the midst of a move from one action to the next, or such a move was interrupted
+        self._is_moving = False
         KinetoStepTracker.init_step_count(_STEP_REQUESTER)
 
     @property
@@ -72,8 +98,9 @@ class profile(_KinetoProfile):
         return self
 
     @guarded("_end_recording")
-    def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None,
-                 exc_tb: TracebackType | None) -> None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
         try:
             self.stop()
         finally:
@@ -90,11 +117,13 @@ class profile(_KinetoProfile):
 
     @guarded("_end_recording")
     def stop(self) -> None:
-        """Ends the profile. A second call, and one from another thread, changes nothing and loses nothing. An interrupt ends the
-        recording too; then a second call gives the results."""
+        """Ends the profile. A second call, and one from another thread, changes nothing and loses nothing. An
+        interrupt ends the recording too; then a second call gives the results.
+        """
         self._close_step()
         KinetoStepTracker.erase_step_count(_STEP_REQUESTER)
-        if self._is_moving:             # a move that an interrupt ended: what was recorded is kept, nothing else is begun
+        # a move that an interrupt ended: what was recorded is kept, nothing else is begun
+        if self._is_moving:
             if self.profiler is not None:
                 self.stop_trace()
                 self._trace_ready()
@@ -130,8 +159,10 @@ class profile(_KinetoProfile):
     def _action_of(self, step: int) -> ProfilerAction:
         action = self.schedule(step)
         if action is ProfilerAction.DEVICE_STOPPED:
-            raise ValueError("ProfilerAction.DEVICE_STOPPED is set internally by the profiler and must not be returned by a "
-                             "user-provided schedule")
+            raise ValueError(
+                "ProfilerAction.DEVICE_STOPPED is set internally by the profiler and must not be returned by a "
+                "user-provided schedule"
+            )
         return action
 
     def _move(self, previous: ProfilerAction, following: ProfilerAction | None) -> None:

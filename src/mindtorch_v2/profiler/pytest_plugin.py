@@ -1,4 +1,5 @@
-"""A fixture for tests that must not become slower or larger. In conftest.py: `pytest_plugins = ["mindtorch_v2.profiler.pytest_plugin"]`.
+"""A fixture for tests that must not become slower or larger. In conftest.py: `pytest_plugins =
+["mindtorch_v2.profiler.pytest_plugin"]`.
 
     def test_training_step(mindprof):
         run = mindprof.record(step, steps=30)
@@ -39,7 +40,10 @@ class Mindprof:
         self._update = update
 
     def record(self, step: Callable[[], Any], steps: int = 30, warmup: int = 3, **options: Any) -> EventStore:
-        """Calls `step` so often under a profile; the store of the steps after the first `warmup`. `options` are those of `profile`."""
+        """Calls `step` so often under a profile; the store of the steps after the first `warmup`.
+
+        `options` are those of `profile`.
+        """
         plan = schedule(wait=max(warmup - 1, 0), warmup=min(warmup, 1), active=steps, repeat=1)
         with profile(schedule=plan, **{**_OPTIONS, **options}) as prof:
             for _ in range(warmup + steps):

@@ -1,4 +1,5 @@
 """User scopes: names for stretches of a program, shown as events around what runs inside."""
+
 from __future__ import annotations
 
 import threading
@@ -27,7 +28,7 @@ class _Entry:
             self.observed = False
             recorder.close(self.handle)
 
-    __del__ = close     # a scope that nobody keeps has ended: `record_function("x").__enter__()` as a statement
+    __del__ = close  # a scope that nobody keeps has ended: `record_function("x").__enter__()` as a statement
 
 
 def _check_text(value: Any, type_text: str, argument: str, position: int) -> None:
@@ -36,7 +37,8 @@ def _check_text(value: Any, type_text: str, argument: str, position: int) -> Non
             f"profiler::_record_function_enter_new() Expected a value of type '{type_text}' for argument '{argument}' "
             f"but instead found type '{type(value).__name__}'.\nPosition: {position}\nValue: {value}\n"
             "Declaration: profiler::_record_function_enter_new(str name, str? args=None) -> "
-            "__torch__.torch.classes.profiler._RecordFunction")
+            "__torch__.torch.classes.profiler._RecordFunction"
+        )
 
 
 class record_function(ContextDecorator):
@@ -69,8 +71,12 @@ class record_function(ContextDecorator):
     def _open(self) -> Handle | None:
         return recorder.open(Kind.SCOPE, self.name, self.args)
 
-    def __exit__(self, exc_type: type[BaseException] | None = None, exc_value: BaseException | None = None,
-                 traceback: TracebackType | None = None) -> None:
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
         if not self.run_callbacks_on_exit:
             return
         if self.record is None:
@@ -105,13 +111,15 @@ class record_function(ContextDecorator):
 
 
 class _RecordFunctionFast:
-    """A named call shown like an operator, with values as its inputs. The keyword value `scope` says what it is shown as: "function",
-    or "user_scope" for an annotation."""
+    """A named call shown like an operator, with values as its inputs. The keyword value `scope` says what it is
+    shown as: "function", or "user_scope" for an annotation.
+    """
 
     __slots__ = ("name", "input_values", "keyword_values", "_entries")
 
-    def __init__(self, name: str, input_values: Sequence[Any] | None = None,
-                 keyword_values: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, name: str, input_values: Sequence[Any] | None = None, keyword_values: dict[str, Any] | None = None
+    ) -> None:
         self.name = name
         self.input_values = tuple(input_values or ())
         self.keyword_values = dict(keyword_values or {})

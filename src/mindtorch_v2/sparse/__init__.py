@@ -1,4 +1,5 @@
 """Sparse tensors: `torch.sparse`, and the functions of `torch` that make them."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -49,17 +50,30 @@ class check_sparse_tensor_invariants:
         check_sparse_tensor_invariants._enabled = self._before
 
 
-def _sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
-                       pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
-                       is_coalesced: bool | None = None, layout: Any = None) -> Tensor:
+def _sparse_coo_tensor(
+    indices: Any,
+    values: Any = None,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+    layout: Any = None,
+) -> Tensor:
     """A tensor of `size` whose elements at `indices` [dimensions, n] are `values` [n, ...] and zero elsewhere.
 
-    Values of one position are added. `size` may be left out: it then is as small as the positions allow. With a size alone, an empty one.
+    Values of one position are added. `size` may be left out: it then is as small as the positions allow. With a size
+    alone, an empty one.
     """
     if values is None:
         size = tuple(indices) if size is None else size
         empty = torch.zeros((0,), dtype=dtype, device=device)
-        return coo(torch.zeros((len(size), 0), dtype=torch.int64), empty, Size(size), True).requires_grad_(requires_grad)
+        return coo(torch.zeros((len(size), 0), dtype=torch.int64), empty, Size(size), True).requires_grad_(
+            requires_grad
+        )
     places = _dense(indices).to(torch.int64)
     numbers = _dense(values, dtype, device)
     if places.dim() != 2:
@@ -67,14 +81,18 @@ def _sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dt
     if numbers.dim() == 0:
         numbers = numbers.expand(places.shape[1])
     if numbers.shape[0] != places.shape[1]:
-        raise RuntimeError(f"indices and values must have same nnz, but got nnz from indices: {places.shape[1]}, nnz from values: "
-                           f"{numbers.shape[0]}")
+        raise RuntimeError(
+            f"indices and values must have same nnz, but got nnz from indices: {places.shape[1]}, nnz from values: "
+            f"{numbers.shape[0]}"
+        )
     if size is None:
         lead = [int(n) + 1 for n in places.max(1).values] if places.shape[1] else [0] * places.shape[0]
         size = (*lead, *numbers.shape[1:])
     if len(size) != places.shape[0] + numbers.dim() - 1:
-        raise RuntimeError(f"number of dimensions must be sparse_dim ({places.shape[0]}) + dense_dim ({numbers.dim() - 1}), but got "
-                           f"{len(size)}")
+        raise RuntimeError(
+            f"number of dimensions must be sparse_dim ({places.shape[0]}) + dense_dim ({numbers.dim() - 1}), but got "
+            f"{len(size)}"
+        )
     if check_invariants or (check_invariants is None and check_sparse_tensor_invariants._enabled):
         _check_places(places, size)
     made = coo(places, numbers.detach() if requires_grad else numbers, Size(size), bool(is_coalesced))
@@ -82,15 +100,18 @@ def _sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dt
 
 
 def _check_places(places: Any, size: Any) -> None:
-    for d, n in enumerate(size[:places.shape[0]]):
+    for d, n in enumerate(size[: places.shape[0]]):
         if places.shape[1] and int(places[d].min()) < 0:
             raise RuntimeError(f"found negative index {int(places[d].min())} for dim {d}")
         if places.shape[1] and int(places[d].max()) >= n:
-            raise RuntimeError(f"size is inconsistent with indices: for dim {d}, size is {n} but found index {int(places[d].max())}")
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {d}, size is {n} but found index {int(places[d].max())}"
+            )
 
 
-def _compressed_tensor(kind: Any, compressed: Any, plain: Any, values: Any, size: Any, dtype: Any, device: Any,
-                       requires_grad: bool) -> Tensor:
+def _compressed_tensor(
+    kind: Any, compressed: Any, plain: Any, values: Any, size: Any, dtype: Any, device: Any, requires_grad: bool
+) -> Tensor:
     borders, places, numbers = _dense(compressed), _dense(plain), _dense(values, dtype, device)
     if size is None:
         inner = int(places.max()) + 1 if places.numel() else 0
@@ -101,23 +122,53 @@ def _compressed_tensor(kind: Any, compressed: Any, plain: Any, values: Any, size
     return made.requires_grad_() if requires_grad else made
 
 
-def _sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
-                       pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
-                       layout: Any = None) -> Tensor:
+def _sparse_csr_tensor(
+    crow_indices: Any,
+    col_indices: Any,
+    values: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    layout: Any = None,
+) -> Tensor:
     """A matrix in compressed rows: row i has the columns and values from crow_indices[i] to crow_indices[i + 1]."""
     return _compressed_tensor(sparse_csr, crow_indices, col_indices, values, size, dtype, device, requires_grad)
 
 
-def _sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
-                       pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
-                       layout: Any = None) -> Tensor:
+def _sparse_csc_tensor(
+    ccol_indices: Any,
+    row_indices: Any,
+    values: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    layout: Any = None,
+) -> Tensor:
     """A matrix in compressed columns."""
     return _compressed_tensor(sparse_csc, ccol_indices, row_indices, values, size, dtype, device, requires_grad)
 
 
-def _sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
-                              layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
-                              check_invariants: bool | None = None) -> Tensor:
+def _sparse_compressed_tensor(
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+) -> Tensor:
     """A matrix in compressed rows or columns, as `layout` says."""
     if layout not in (sparse_csr, sparse_csc):
         raise RuntimeError(f"sparse_compressed_tensor: expected layout sparse_csr or sparse_csc, got {layout}")
@@ -144,7 +195,11 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: 
 
 def sum(input: Tensor, dim: Any = None, dtype: dt.dtype | None = None) -> Tensor:  # noqa: A001 - torch.sparse.sum
     """The sum over the given dimensions (sparse if a sparse dimension is left), or over all."""
-    return torch.sum(input if dtype is None else input.to(dtype), dim) if dim is not None else torch.sum(input, dtype=dtype)
+    return (
+        torch.sum(input if dtype is None else input.to(dtype), dim)
+        if dim is not None
+        else torch.sum(input, dtype=dtype)
+    )
 
 
 def softmax(input: Tensor, dim: int, *, dtype: dt.dtype | None = None) -> Tensor:
@@ -176,8 +231,6 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
         low, high = max(0, k), min(columns, rows + k, line.shape[0])
         j = torch.arange(low, max(low, high))
         places.append(torch.stack([j - k, j]))
-        values.append(line[low:max(low, high)])
+        values.append(line[low : max(low, high)])
     made = _functions.coalesce(sparse_coo_tensor(torch.cat(places, 1), torch.cat(values), shape))
     return made if layout in (None, sparse_coo) else _functions.compressed(made, layout)
-
-

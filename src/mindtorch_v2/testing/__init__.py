@@ -1,4 +1,5 @@
 """`torch.testing`: comparisons that explain themselves, and tensors of random values for tests."""
+
 from __future__ import annotations
 
 from ._comparison import assert_allclose, assert_close

@@ -1,4 +1,5 @@
 """`assert_close`: compares tensors, numbers, and sequences and mappings of them."""
+
 from __future__ import annotations
 
 import cmath
@@ -12,8 +13,15 @@ import numpy as np
 from .._tensor import Tensor
 
 # (relative, absolute) tolerance by dtype; integers and bools must be equal.
-_TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
-               "complex32": (1e-3, 1e-5), "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7)}
+_TOLERANCES = {
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex32": (1e-3, 1e-5),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
 
 
 class Rules(NamedTuple):
@@ -48,6 +56,7 @@ def _attributes(actual: Tensor, expected: Tensor, rules: Rules, path: tuple[Any,
     def check(name: str, a: Any, b: Any) -> None:
         if a != b:
             raise _Mismatch(AssertionError, f"The values for attribute '{name}' do not match: {a} != {b}.", path)
+
     check("shape", actual.shape, expected.shape)
     if rules.check_layout:
         check("layout", actual.layout, expected.layout)
@@ -74,6 +83,7 @@ def _compare_tensors(actual: Tensor, expected: Tensor, rules: Rules, path: tuple
         return
     rtol, atol = _tolerances(rules, actual.dtype, expected.dtype)
     from .._ops.rules import result_type
+
     common = result_type(actual, expected)
     a, b = _dense(actual).to(common), _dense(expected).to(common)
     close = _wide(a.isclose(b, rtol=rtol, atol=atol, equal_nan=rules.equal_nan)) if common.inexact else _wide(a == b)
@@ -105,9 +115,15 @@ def _tensor_text(a: np.ndarray, b: np.ndarray, close: np.ndarray, rtol: float, a
     absolute, relative = _differences(a, b)
     equality = rtol == 0 and atol == 0
     # Where values agree the difference does not count, though it may be a NaN of two infinities.
-    absolute, relative = np.where(close, np.zeros_like(absolute), absolute), np.where(close, np.zeros_like(relative), relative)
-    lines = [f"Tensor-likes are not {'equal' if equality else 'close'}!", "",
-             f"Mismatched elements: {int((~close).sum())} / {close.size} ({(~close).mean():.1%})"]
+    absolute, relative = (
+        np.where(close, np.zeros_like(absolute), absolute),
+        np.where(close, np.zeros_like(relative), relative),
+    )
+    lines = [
+        f"Tensor-likes are not {'equal' if equality else 'close'}!",
+        "",
+        f"Mismatched elements: {int((~close).sum())} / {close.size} ({(~close).mean():.1%})",
+    ]
     for word, values, allowed in (("absolute", absolute, atol), ("relative", relative, rtol)):
         place = np.unravel_index(int(values.argmax()), values.shape)
         at = f" (up to {allowed} allowed)" if not equality else ""
@@ -124,14 +140,19 @@ def _numbers_text(a: Any, b: Any, rtol: float, atol: float) -> str:
     absolute = abs(a - b)
     relative = math.inf if b == 0 else absolute / abs(b)
     up_to = ("", "") if equality else (f" (up to {atol} allowed)", f" (up to {rtol} allowed)")
-    return (f"Scalars are not {'equal' if equality else 'close'}!\n\nExpected {b} but got {a}.\n"
-            f"Absolute difference: {absolute}{up_to[0]}\nRelative difference: {relative}{up_to[1]}")
+    return (
+        f"Scalars are not {'equal' if equality else 'close'}!\n\nExpected {b} but got {a}.\n"
+        f"Absolute difference: {absolute}{up_to[0]}\nRelative difference: {relative}{up_to[1]}"
+    )
 
 
 def _compare_numbers(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...]) -> None:
     if rules.check_dtype and type(actual) is not type(expected):
         raise _Mismatch(AssertionError, f"The (d)types do not match: {type(actual)} != {type(expected)}.", path)
-    kinds = ["complex128" if isinstance(x, complex) else "float64" if isinstance(x, float) else "int64" for x in (actual, expected)]
+    kinds = [
+        "complex128" if isinstance(x, complex) else "float64" if isinstance(x, float) else "int64"
+        for x in (actual, expected)
+    ]
     rtol, atol = _tolerances(rules, *kinds)
     if actual == expected or rules.equal_nan and cmath.isnan(actual) and cmath.isnan(expected):
         return
@@ -143,8 +164,12 @@ def _compare_numbers(actual: Any, expected: Any, rules: Rules, path: tuple[Any, 
 def _compare_mappings(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...]) -> None:
     missing, extra = expected.keys() - actual.keys(), actual.keys() - expected.keys()
     if missing or extra:
-        raise _Mismatch(AssertionError, f"The keys of the mappings do not match:\nMissing keys in the actual mapping: {sorted(missing)}\n"
-                        f"Additional keys in the actual mapping: {sorted(extra)}", path)
+        raise _Mismatch(
+            AssertionError,
+            f"The keys of the mappings do not match:\nMissing keys in the actual mapping: {sorted(missing)}\n"
+            f"Additional keys in the actual mapping: {sorted(extra)}",
+            path,
+        )
     for key in sorted(actual) if all(isinstance(k, str) for k in actual) else actual:
         _compare(actual[key], expected[key], rules, (*path, key))
 
@@ -163,10 +188,12 @@ def _is_number(x: Any) -> bool:
 def _compare(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...] = ()) -> None:
     def both(kind: Any) -> bool:
         return isinstance(actual, kind) and isinstance(expected, kind)
+
     if both(Tensor):
         _compare_tensors(actual, expected, rules, path)
     elif both(np.ndarray):
         from .._python.creation import from_numpy
+
         _compare_tensors(from_numpy(actual), from_numpy(expected), rules, path)
     elif actual is None or expected is None:
         if actual is not expected:
@@ -181,23 +208,41 @@ def _compare(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...] = (
     elif both(Sequence) and not isinstance(actual, str) and not isinstance(expected, str):
         _compare_sequences(actual, expected, rules, path)
     else:
-        raise _Mismatch(TypeError, f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.", path)
+        raise _Mismatch(
+            TypeError,
+            f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.",
+            path,
+        )
 
 
 def _python(x: Any) -> Any:
     return x.item() if isinstance(x, np.generic) else x
 
 
-def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None, atol: float | None = None,
-                 equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True, check_layout: bool = True,
-                 check_stride: bool = False, msg: str | Callable[[str], str] | None = None) -> None:
-    """Raises AssertionError unless `|actual - expected| <= atol + rtol * |expected|` everywhere, saying where they differ most.
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
+    """Raises AssertionError unless `|actual - expected| <= atol + rtol * |expected|` everywhere, saying where they
+    differ most.
 
     Tolerances depend on the dtype unless both are given. Sequences and mappings are compared item by item.
     """
     if (rtol is None) != (atol is None):
-        raise ValueError("Both 'rtol' and 'atol' must be either specified or omitted, but got no "
-                         f"{'rtol' if rtol is None else 'atol'}.")
+        raise ValueError(
+            "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
+            f"{'rtol' if rtol is None else 'atol'}."
+        )
     rules = Rules(rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride, allow_subclasses)
     try:
         _compare(actual, expected, rules)
@@ -209,15 +254,38 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
         raise found.error(text) from None
 
 
-def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
-                    msg: str = "") -> None:
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
     """The predecessor of `assert_close`: types and devices may differ."""
-    warnings.warn("`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
-                  "`torch.testing.assert_close()` instead.", FutureWarning, stacklevel=2)
+    warnings.warn(
+        "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please "
+        "use "
+        "`torch.testing.assert_close()` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
     from .._python.creation import as_tensor
+
     a = actual if isinstance(actual, Tensor) else as_tensor(actual)
     b = expected if isinstance(expected, Tensor) else as_tensor(expected, dtype=a.dtype)
     if rtol is None and atol is None:
-        rtol, atol = max(_tolerances(Rules(None, None, True, False, False, False, False, True), t.dtype) for t in (a, b))
-    assert_close(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False, check_stride=False,
-                 msg=msg or None)
+        rtol, atol = max(
+            _tolerances(Rules(None, None, True, False, False, False, False, True), t.dtype) for t in (a, b)
+        )
+    assert_close(
+        a,
+        b,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=True,
+        check_dtype=False,
+        check_stride=False,
+        msg=msg or None,
+    )

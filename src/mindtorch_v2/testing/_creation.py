@@ -1,4 +1,5 @@
 """`make_tensor`: tensors of random values for tests."""
+
 from __future__ import annotations
 
 import math
@@ -10,10 +11,14 @@ from .._tensor import contiguous_format
 
 
 def _bounds(dtype: Any, low: float | None, high: float | None) -> tuple[Any, Any]:
-    """The half-open range of values: the defaults are [-9, 9), and [0, 10) for unsigned integers; clamped to what the type holds."""
+    """The half-open range of values: the defaults are [-9, 9), and [0, 10) for unsigned integers; clamped to what
+    the type holds.
+    """
     if dtype.is_floating_point or dtype.is_complex:
         first, last = (-9, 9)
-        part = dt.float32 if str(dtype) == "torch.complex64" else dt.float64 if str(dtype) == "torch.complex128" else dtype
+        part = (
+            dt.float32 if str(dtype) == "torch.complex64" else dt.float64 if str(dtype) == "torch.complex128" else dtype
+        )
         least, most = dt.finfo(part).min, dt.finfo(part).max
     elif str(dtype) == "torch.bool":
         first, last, least, most = 0, 2, 0, 2
@@ -32,8 +37,17 @@ def _bounds(dtype: Any, low: float | None, high: float | None) -> tuple[Any, Any
     return math.ceil(low), math.ceil(high)
 
 
-def make_tensor(*shape: Any, dtype: dt.dtype, device: Any, low: float | None = None, high: float | None = None,
-                requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False, memory_format: Any = None) -> Any:
+def make_tensor(
+    *shape: Any,
+    dtype: dt.dtype,
+    device: Any,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: Any = None,
+) -> Any:
     """A tensor of values drawn evenly from [low, high).
 
     `noncontiguous` leaves a gap after every element, `exclude_zero` puts the smallest step in place of zeros.
@@ -41,8 +55,10 @@ def make_tensor(*shape: Any, dtype: dt.dtype, device: Any, low: float | None = N
     if len(shape) == 1 and not isinstance(shape[0], int):
         shape = tuple(shape[0])
     if noncontiguous and memory_format is not None:
-        raise ValueError(f"The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got {noncontiguous=} and "
-                         f"{memory_format=}")
+        raise ValueError(
+            f"The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got {noncontiguous=} and "
+            f"{memory_format=}"
+        )
     if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
         raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
     least, bound = _bounds(dtype, low, high)

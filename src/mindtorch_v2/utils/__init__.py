@@ -1,11 +1,29 @@
 """Helpers around training: checkpointing, data loading and hooks. The parts are loaded when first used."""
+
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
-_PARTS = ("_contextlib", "_python_dispatch", "_pytree", "backend_registration", "backend_toolkit", "benchmark", "bottleneck", "checkpoint",
-          "collect_env", "cpp_extension", "data", "deterministic", "dlpack", "flop_counter", "hooks", "model_zoo", "weak")
+_PARTS = (
+    "_contextlib",
+    "_python_dispatch",
+    "_pytree",
+    "backend_registration",
+    "backend_toolkit",
+    "benchmark",
+    "bottleneck",
+    "checkpoint",
+    "collect_env",
+    "cpp_extension",
+    "data",
+    "deterministic",
+    "dlpack",
+    "flop_counter",
+    "hooks",
+    "model_zoo",
+    "weak",
+)
 _BACKENDS = ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend")
 
 
@@ -20,6 +38,7 @@ def __getattr__(name: str) -> Any:
 def swap_tensors(t1: Any, t2: Any) -> None:
     """Exchanges what two tensors are: every name of the one now means the other."""
     from ._swap import swap
+
     swap(t1, t2)
 
 

@@ -1,4 +1,5 @@
 """Context managers that are decorators too."""
+
 from __future__ import annotations
 
 import functools
@@ -10,10 +11,14 @@ __all__ = ["_DecoratorContextManager", "_NoParamDecoratorContextManager", "conte
 
 
 def context_decorator(ctx: Any, func: Any) -> Any:
-    """The function, run inside a context manager, or inside what `ctx()` gives, anew for every call; generators for every step."""
+    """The function, run inside a context manager, or inside what `ctx()` gives, anew for every call; generators for
+    every step.
+    """
     factory: Callable[[], Any] = (lambda: ctx) if hasattr(ctx, "__enter__") else ctx
     if inspect.isclass(func):
-        raise RuntimeError("Cannot decorate a class; decorate its methods, or make instances inside the context manager.")
+        raise RuntimeError(
+            "Cannot decorate a class; decorate its methods, or make instances inside the context manager."
+        )
     if inspect.isgeneratorfunction(func):
         return _generator(factory, func)
 
@@ -21,6 +26,7 @@ def context_decorator(ctx: Any, func: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         with factory():
             return func(*args, **kwargs)
+
     return call
 
 
@@ -42,6 +48,7 @@ def _generator(factory: Callable[[], Any], func: Any) -> Any:
                 raise
             except BaseException as error:  # noqa: BLE001 - handed to the generator, which may go on
                 step, given = "throw", error
+
     return run
 
 

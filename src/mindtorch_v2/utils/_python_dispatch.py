@@ -1,4 +1,5 @@
 """`torch.utils._python_dispatch`: Python in the place of operators, below autograd."""
+
 from __future__ import annotations
 
 import contextlib
@@ -10,8 +11,15 @@ from .._dispatch.modes import state
 from .._dispatch.overrides import Stack
 from .._tensor import Tensor
 
-__all__ = ["TorchDispatchMode", "_disable_current_modes", "_get_current_dispatch_mode", "_get_current_dispatch_mode_stack",
-           "is_traceable_wrapper_subclass", "return_and_correct_aliasing", "transform_subclass"]
+__all__ = [
+    "TorchDispatchMode",
+    "_disable_current_modes",
+    "_get_current_dispatch_mode",
+    "_get_current_dispatch_mode_stack",
+    "is_traceable_wrapper_subclass",
+    "return_and_correct_aliasing",
+    "transform_subclass",
+]
 
 
 def _get_current_dispatch_mode() -> Any:
@@ -42,21 +50,37 @@ def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
     """Whether a tensor is an instance of a class that holds other tensors and says so by `__tensor_flatten__`."""
-    return isinstance(t, Tensor) and type(t) is not Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+    return (
+        isinstance(t, Tensor)
+        and type(t) is not Tensor
+        and hasattr(t, "__tensor_flatten__")
+        and hasattr(t, "__tensor_unflatten__")
+    )
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
     """The same for a class."""
-    return isinstance(t, type) and issubclass(t, Tensor) and t is not Tensor and hasattr(t, "__tensor_flatten__") \
+    return (
+        isinstance(t, type)
+        and issubclass(t, Tensor)
+        and t is not Tensor
+        and hasattr(t, "__tensor_flatten__")
         and hasattr(t, "__tensor_unflatten__")
+    )
 
 
-def transform_subclass(t: Any, callback: Callable[[str, Any], Any], outer_size: Any = None, outer_stride: Any = None) -> Any:
+def transform_subclass(
+    t: Any, callback: Callable[[str, Any], Any], outer_size: Any = None, outer_stride: Any = None
+) -> Any:
     """An instance with `callback(name, tensor)` in the place of the tensors that it holds."""
     names, context = t.__tensor_flatten__()
     inner = {name: callback(name, getattr(t, name)) for name in names}
-    return type(t).__tensor_unflatten__(inner, context, t.size() if outer_size is None else outer_size,
-                                        t.stride() if outer_stride is None else outer_stride)
+    return type(t).__tensor_unflatten__(
+        inner,
+        context,
+        t.size() if outer_size is None else outer_size,
+        t.stride() if outer_stride is None else outer_stride,
+    )
 
 
 def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:

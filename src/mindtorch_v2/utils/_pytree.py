@@ -1,8 +1,9 @@
 """Nested containers as trees: flattened to leaves and a spec, mapped, and put together again.
 
-Containers are tuples, lists, dicts, named tuples, ordered and default dicts, deques, and classes that programs register. Everything
-else, None included, is a leaf.
+Containers are tuples, lists, dicts, named tuples, ordered and default dicts, deques, and classes that programs
+register. Everything else, None included, is a leaf.
 """
+
 from __future__ import annotations
 
 import functools
@@ -11,11 +12,38 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, overload
 
-__all__ = ["Context", "FlattenFunc", "LeafSpec", "PyTree", "TreeSpec", "UnflattenFunc", "keystr", "register_constant",
-           "register_dataclass", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only", "tree_flatten",
-           "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_",
-           "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure", "tree_unflatten", "treespec_dumps",
-           "treespec_loads", "treespec_pprint"]
+__all__ = [
+    "Context",
+    "FlattenFunc",
+    "LeafSpec",
+    "PyTree",
+    "TreeSpec",
+    "UnflattenFunc",
+    "keystr",
+    "register_constant",
+    "register_dataclass",
+    "register_pytree_node",
+    "tree_all",
+    "tree_all_only",
+    "tree_any",
+    "tree_any_only",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_is_leaf",
+    "tree_iter",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_",
+    "tree_map_only",
+    "tree_map_only_",
+    "tree_map_with_path",
+    "tree_structure",
+    "tree_unflatten",
+    "treespec_dumps",
+    "treespec_loads",
+    "treespec_pprint",
+]
 PyTree = Any
 Context = Any
 FlattenFunc = Callable[[Any], tuple[list[Any], Context]]
@@ -75,13 +103,30 @@ SUPPORTED_NODES: dict[type[Any], NodeDef] = {}
 CONSTANT_NODES: set[type] = set()
 
 
-def register_pytree_node(cls: type[Any], flatten_fn: FlattenFunc, unflatten_fn: UnflattenFunc, *, serialized_type_name: str | None = None,
-                         to_dumpable_context: Any = None, from_dumpable_context: Any = None, flatten_with_keys_fn: Any = None) -> None:
-    """Makes instances of the class containers: `flatten_fn(x) -> (children, context)`, `unflatten_fn(children, context) -> x`."""
+def register_pytree_node(
+    cls: type[Any],
+    flatten_fn: FlattenFunc,
+    unflatten_fn: UnflattenFunc,
+    *,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Any = None,
+    from_dumpable_context: Any = None,
+    flatten_with_keys_fn: Any = None,
+) -> None:
+    """Makes instances of the class containers: `flatten_fn(x) -> (children, context)`, `unflatten_fn(children,
+    context) -> x`.
+    """
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn, serialized_type_name, to_dumpable_context,
-                                   from_dumpable_context)
+    SUPPORTED_NODES[cls] = NodeDef(
+        cls,
+        flatten_fn,
+        unflatten_fn,
+        flatten_with_keys_fn,
+        serialized_type_name,
+        to_dumpable_context,
+        from_dumpable_context,
+    )
 
 
 def _register_pytree_node(cls: type[Any], flatten_fn: FlattenFunc, unflatten_fn: UnflattenFunc, **options: Any) -> None:
@@ -98,9 +143,13 @@ def _deregister_pytree_node(cls: type[Any]) -> None:
 
 
 def register_constant(cls: type[Any]) -> None:
-    """Makes instances of the class containers without children: they are part of the spec and must be hashable and comparable."""
+    """Makes instances of the class containers without children: they are part of the spec and must be hashable and
+    comparable.
+    """
     if cls.__eq__ is object.__eq__:
-        raise TypeError(f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation, got {cls}")
+        raise TypeError(
+            f"register_constant(cls) expects `cls` to have a non-default `__eq__` implementation, got {cls}"
+        )
     CONSTANT_NODES.add(cls)
     register_pytree_node(cls, lambda x: ([], x), lambda _, context: context, flatten_with_keys_fn=lambda x: ([], x))
 
@@ -109,10 +158,16 @@ def is_constant_class(cls: type[Any]) -> bool:
     return cls in CONSTANT_NODES
 
 
-def register_dataclass(cls: type[Any], *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None,
-                       serialized_type_name: str | None = None) -> None:
+def register_dataclass(
+    cls: type[Any],
+    *,
+    field_names: list[str] | None = None,
+    drop_field_names: list[str] | None = None,
+    serialized_type_name: str | None = None,
+) -> None:
     """Makes instances of a dataclass containers of their fields."""
     import dataclasses
+
     names = [f.name for f in dataclasses.fields(cls) if f.init] if field_names is None else list(field_names)
     names = [n for n in names if n not in (drop_field_names or ())]
 
@@ -126,10 +181,14 @@ def register_dataclass(cls: type[Any], *, field_names: list[str] | None = None, 
 
     def put_together(values: Iterable[Any], context: Context) -> Any:
         return cls(**dict(zip(context[0], values)), **dict.fromkeys(context[1]))
-    register_pytree_node(cls, take_apart, put_together, serialized_type_name=serialized_type_name, flatten_with_keys_fn=with_keys)
+
+    register_pytree_node(
+        cls, take_apart, put_together, serialized_type_name=serialized_type_name, flatten_with_keys_fn=with_keys
+    )
 
 
-# --- the containers of Python ---------------------------------------------------------------------------------------------------
+# --- the containers of Python
+# ---------------------------------------------------------------------------------------------------
 def _dict_flatten(d: Mapping[Any, Any]) -> tuple[list[Any], Context]:
     return list(d.values()), list(d.keys())
 
@@ -158,12 +217,14 @@ def _sequence_keys(flatten: FlattenFunc) -> Any:
     def with_keys(d: Any) -> tuple[list[tuple[Any, Any]], Context]:
         values, context = flatten(d)
         return [(SequenceKey(i), v) for i, v in enumerate(values)], context
+
     return with_keys
 
 
 def _mapping_keys(flatten: FlattenFunc) -> Any:
     def with_keys(d: Any) -> tuple[list[tuple[Any, Any]], Context]:
         return [(MappingKey(k), v) for k, v in d.items()], flatten(d)[1]
+
     return with_keys
 
 
@@ -191,22 +252,53 @@ class _NamedTuple:
     """Stands for all classes of named tuples in the register."""
 
 
-def _define(kind: type[Any], flatten: FlattenFunc, unflatten: UnflattenFunc, keys: Any, name: str, dump: Any = None,
-            load: Any = None) -> None:
-    register_pytree_node(kind, flatten, unflatten, flatten_with_keys_fn=keys, serialized_type_name=name, to_dumpable_context=dump,
-                         from_dumpable_context=load)
+def _define(
+    kind: type[Any],
+    flatten: FlattenFunc,
+    unflatten: UnflattenFunc,
+    keys: Any,
+    name: str,
+    dump: Any = None,
+    load: Any = None,
+) -> None:
+    register_pytree_node(
+        kind,
+        flatten,
+        unflatten,
+        flatten_with_keys_fn=keys,
+        serialized_type_name=name,
+        to_dumpable_context=dump,
+        from_dumpable_context=load,
+    )
 
 
 _define(tuple, _tuple_flatten, _tuple_unflatten, _sequence_keys(_tuple_flatten), "builtins.tuple")
 _define(list, _list_flatten, _list_unflatten, _sequence_keys(_list_flatten), "builtins.list")
 _define(dict, _dict_flatten, _dict_unflatten, _mapping_keys(_dict_flatten), "builtins.dict")
-_define(_NamedTuple, lambda d: (list(d), type(d)), lambda values, kind: kind(*values), _named_keys, "collections.namedtuple")
-_define(OrderedDict, _dict_flatten, lambda values, context: OrderedDict(zip(context, values)), _mapping_keys(_dict_flatten),
-        "collections.OrderedDict")
-_define(defaultdict, lambda d: (list(d.values()), [d.default_factory, list(d)]), _defaultdict_unflatten,
-        _mapping_keys(lambda d: (list(d.values()), [d.default_factory, list(d)])), "collections.defaultdict")
-_define(deque, lambda d: (list(d), d.maxlen), lambda values, maxlen: deque(values, maxlen=maxlen),
-        _sequence_keys(lambda d: (list(d), d.maxlen)), "collections.deque")
+_define(
+    _NamedTuple, lambda d: (list(d), type(d)), lambda values, kind: kind(*values), _named_keys, "collections.namedtuple"
+)
+_define(
+    OrderedDict,
+    _dict_flatten,
+    lambda values, context: OrderedDict(zip(context, values)),
+    _mapping_keys(_dict_flatten),
+    "collections.OrderedDict",
+)
+_define(
+    defaultdict,
+    lambda d: (list(d.values()), [d.default_factory, list(d)]),
+    _defaultdict_unflatten,
+    _mapping_keys(lambda d: (list(d.values()), [d.default_factory, list(d)])),
+    "collections.defaultdict",
+)
+_define(
+    deque,
+    lambda d: (list(d), d.maxlen),
+    lambda values, maxlen: deque(values, maxlen=maxlen),
+    _sequence_keys(lambda d: (list(d), d.maxlen)),
+    "collections.deque",
+)
 
 
 def is_namedtuple_class(cls: type) -> bool:
@@ -247,9 +339,12 @@ def tree_is_leaf(tree: PyTree, is_leaf: Leaf = None) -> bool:
 _is_leaf = tree_is_leaf
 
 
-# --- specs ----------------------------------------------------------------------------------------------------------------------
+# --- specs
+# ----------------------------------------------------------------------------------------------------------------------
 class TreeSpec:
-    """What is left of a tree without its leaves: the class of the container, its context (keys), the specs of its children."""
+    """What is left of a tree without its leaves: the class of the container, its context (keys), the specs of its
+    children.
+    """
 
     __slots__ = ("type", "_context", "_children", "num_nodes", "num_leaves", "num_children")
     num_nodes: int
@@ -298,8 +393,10 @@ class TreeSpec:
         if kind in _DICTS:
             keys = self._context[1] if self.type is defaultdict else self._context
             if set(keys) != set(tree):
-                raise ValueError(f"Node keys mismatch: missing key(s): {[k for k in keys if k not in tree]}, "
-                                 f"additional key(s): {[k for k in tree if k not in set(keys)]}.")
+                raise ValueError(
+                    f"Node keys mismatch: missing key(s): {[k for k in keys if k not in tree]}, "
+                    f"additional key(s): {[k for k in tree if k not in set(keys)]}."
+                )
             children = [tree[k] for k in keys]
         else:
             children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
@@ -362,7 +459,8 @@ def treespec_dict(mapping: Any = (), /, **kwargs: TreeSpec) -> TreeSpec:
     return TreeSpec(dict, list(specs), list(specs.values()))
 
 
-# --- taking apart and putting together --------------------------------------------------------------------------------------------
+# --- taking apart and putting together
+# --------------------------------------------------------------------------------------------
 def _flatten_into(tree: PyTree, leaves: list[Any], is_leaf: Leaf) -> TreeSpec:
     if is_leaf is not None and is_leaf(tree):
         leaves.append(tree)
@@ -388,15 +486,19 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
         raise TypeError(f"Expected `treespec` to be an instance of TreeSpec but got item of type {type(treespec)}.")
     given = list(leaves)
     if len(given) != treespec.num_leaves:
-        raise ValueError(f"treespec.unflatten(leaves): `leaves` has length {len(given)} but the spec refers to a pytree that holds "
-                         f"{treespec.num_leaves} items ({treespec}).")
+        raise ValueError(
+            f"treespec.unflatten(leaves): `leaves` has length {len(given)} but the spec refers to a pytree that holds "
+            f"{treespec.num_leaves} items ({treespec})."
+        )
     return _put_together(iter(given), treespec)
 
 
 def _put_together(leaves: Iterator[Any], spec: TreeSpec) -> PyTree:
     if spec.is_leaf():
         return next(leaves)
-    return SUPPORTED_NODES[spec.type].unflatten_fn([_put_together(leaves, child) for child in spec._children], spec._context)
+    return SUPPORTED_NODES[spec.type].unflatten_fn(
+        [_put_together(leaves, child) for child in spec._children], spec._context
+    )
 
 
 def tree_iter(tree: PyTree, is_leaf: Leaf = None) -> Iterator[Any]:
@@ -423,7 +525,8 @@ def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
     return [*tree_leaves(args), *tree_leaves(kwargs)]
 
 
-# --- mapping --------------------------------------------------------------------------------------------------------------------
+# --- mapping
+# --------------------------------------------------------------------------------------------------------------------
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Leaf = None) -> PyTree:
     """The tree with `func(leaf, ...)` for its leaves; further trees must have its shape."""
     leaves, spec = tree_flatten(tree, is_leaf)
@@ -444,8 +547,11 @@ def map_only(type_or_types_or_pred: Any, /) -> Callable[[Any], Any]: ...
 @overload
 def map_only(type_or_types_or_pred: Any, /, func: Callable[[Any], Any]) -> Callable[[Any], Any]: ...
 def map_only(type_or_types_or_pred: Any, /, func: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
-    """A function that leaves all but values of these types (or that a predicate picks) as they are; without `func`, a decorator."""
+    """A function that leaves all but values of these types (or that a predicate picks) as they are; without `func`,
+    a decorator.
+    """
     if isinstance(type_or_types_or_pred, (type, tuple)) or not callable(type_or_types_or_pred):
+
         def wanted(x: Any) -> bool:
             return isinstance(x, type_or_types_or_pred)
     else:
@@ -455,16 +561,22 @@ def map_only(type_or_types_or_pred: Any, /, func: Callable[[Any], Any] | None = 
         @functools.wraps(function)
         def call(x: Any) -> Any:
             return function(x) if wanted(x) else x
+
         return call
+
     return wrap if func is None else wrap(func)
 
 
-def tree_map_only(type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: Leaf = None) -> PyTree:
+def tree_map_only(
+    type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: Leaf = None
+) -> PyTree:
     """The tree with `func(leaf)` for leaves of these types."""
     return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_map_only_(type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: Leaf = None) -> PyTree:
+def tree_map_only_(
+    type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: Leaf = None
+) -> PyTree:
     """Calls the function on leaves of these types; returns the tree itself."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
@@ -503,7 +615,8 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: Leaf = 
     return None if any(p is None for p in parts) else [x for p in parts if p is not None for x in p]
 
 
-# --- paths ----------------------------------------------------------------------------------------------------------------------
+# --- paths
+# ----------------------------------------------------------------------------------------------------------------------
 def _with_path(path: tuple[Any, ...], tree: PyTree, is_leaf: Leaf) -> Iterator[tuple[tuple[Any, ...], Any]]:
     if tree_is_leaf(tree, is_leaf):
         yield path, tree
@@ -511,8 +624,10 @@ def _with_path(path: tuple[Any, ...], tree: PyTree, is_leaf: Leaf) -> Iterator[t
     kind = _get_node_type(tree)
     with_keys = SUPPORTED_NODES[kind].flatten_with_keys_fn
     if with_keys is None:
-        raise ValueError(f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass a flatten_with_keys_fn argument to "
-                         "register_pytree_node.")
+        raise ValueError(
+            f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass a flatten_with_keys_fn argument to "
+            "register_pytree_node."
+        )
     for key, child in with_keys(tree)[0]:
         yield from _with_path((*path, key), child, is_leaf)
 
@@ -530,8 +645,11 @@ def tree_leaves_with_path(tree: PyTree, is_leaf: Leaf = None) -> list[tuple[tupl
 def tree_map_with_path(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Leaf = None) -> PyTree:
     """The tree with `func(path, leaf, ...)` for its leaves."""
     found, spec = tree_flatten_with_path(tree, is_leaf)
-    return spec.unflatten(func(path, *values) for (path, leaf), *others in zip(found, *(spec.flatten_up_to(r) for r in rests))
-                          for values in [(leaf, *others)])
+    return spec.unflatten(
+        func(path, *values)
+        for (path, leaf), *others in zip(found, *(spec.flatten_up_to(r) for r in rests))
+        for values in [(leaf, *others)]
+    )
 
 
 def keystr(kp: Iterable[Any]) -> str:
@@ -546,16 +664,23 @@ def key_get(obj: Any, kp: Iterable[Any]) -> Any:
     return obj
 
 
-# --- specs as text ----------------------------------------------------------------------------------------------------------------
+# --- specs as text
+# ----------------------------------------------------------------------------------------------------------------
 def _to_json(spec: TreeSpec) -> dict[str, Any]:
     if spec.is_leaf():
         return {"type": None, "context": None, "children_spec": []}
     node = SUPPORTED_NODES[spec.type]
     if node.serialized_type_name is None:
-        raise NotImplementedError(f"No registered serialization name for {spec.type} found. Please update your register_pytree_node call "
-                                  "with a `serialized_type_name` kwarg.")
+        raise NotImplementedError(
+            f"No registered serialization name for {spec.type} found. Please update your register_pytree_node call "
+            "with a `serialized_type_name` kwarg."
+        )
     context = node.to_dumpable_context(spec.context) if node.to_dumpable_context else spec.context
-    return {"type": node.serialized_type_name, "context": json.dumps(context), "children_spec": [_to_json(c) for c in spec._children]}
+    return {
+        "type": node.serialized_type_name,
+        "context": json.dumps(context),
+        "children_spec": [_to_json(c) for c in spec._children],
+    }
 
 
 def _from_json(data: dict[str, Any]) -> TreeSpec:
@@ -565,15 +690,20 @@ def _from_json(data: dict[str, Any]) -> TreeSpec:
     if node is None:
         raise NotImplementedError(f"Serialized tree is of type {data['type']}, which is not registered")
     context = json.loads(data["context"])
-    return TreeSpec(node.type, node.from_dumpable_context(context) if node.from_dumpable_context else context,
-                    [_from_json(c) for c in data["children_spec"]])
+    return TreeSpec(
+        node.type,
+        node.from_dumpable_context(context) if node.from_dumpable_context else context,
+        [_from_json(c) for c in data["children_spec"]],
+    )
 
 
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     """The spec as JSON."""
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(f"treespec_dumps(treespec, protocol): Expected `treespec` to be instance of TreeSpec but got item of type "
-                        f"{type(treespec)}.")
+        raise TypeError(
+            f"treespec_dumps(treespec, protocol): Expected `treespec` to be instance of TreeSpec but got item of type "
+            f"{type(treespec)}."
+        )
     return json.dumps([1 if protocol is None else protocol, _to_json(treespec)])
 
 
@@ -593,4 +723,5 @@ class _Star:
 def treespec_pprint(treespec: TreeSpec) -> str:
     """The tree of the spec, with `*` for leaves."""
     import pprint
+
     return pprint.pformat(tree_unflatten([_Star()] * treespec.num_leaves, treespec))

@@ -1,4 +1,5 @@
 """Exchanging two tensors in place."""
+
 from __future__ import annotations
 
 import weakref
@@ -6,18 +7,34 @@ from typing import Any
 
 from .._tensor import Tensor
 
-_FIELDS = ("_array", "_keys", "dtype", "_edge", "_storage", "_base", "_view_version", "_grad", "_hooks", "_post_hooks", "_retain",
-           "_device", "_view_kind")
+_FIELDS = (
+    "_array",
+    "_keys",
+    "dtype",
+    "_edge",
+    "_storage",
+    "_base",
+    "_view_version",
+    "_grad",
+    "_hooks",
+    "_post_hooks",
+    "_retain",
+    "_device",
+    "_view_kind",
+)
 
 
 def swap(t1: Tensor, t2: Tensor) -> None:
-    """Every name of the one now means the other. RuntimeError where a weak reference or a graph holds on to one of them."""
+    """Every name of the one now means the other.
+
+    RuntimeError where a weak reference or a graph holds on to one of them.
+    """
     for t in (t1, t2):
         if weakref.getweakrefs(t):
             raise RuntimeError(f"Cannot swap {'t1' if t is t1 else 't2'} because it has weakref associated with it")
     a: Any = t1
     b: Any = t2
-    for name in _FIELDS if "_array" not in a.__dict__ else ():      # the twin in Python keeps them with the attributes
+    for name in _FIELDS if "_array" not in a.__dict__ else ():  # the twin in Python keeps them with the attributes
         if hasattr(a, name) and hasattr(b, name):
             mine, theirs = getattr(a, name), getattr(b, name)
             setattr(a, name, theirs)

@@ -1,9 +1,11 @@
 """Devices of other packages: `torch.utils.rename_privateuse1_backend` and what belongs to it, and `register_backend`.
 
-A package ships a device by deriving from `Backend` and calling `register_backend(MyBackend())` (docs/adding-a-device.md). PyTorch's
-own way works beside it: rename the reserved device type `privateuseone`, register a module for it, generate its methods. What has
-no `Backend` then is a device that can be named and asked, and has no kernels.
+A package ships a device by deriving from `Backend` and calling `register_backend(MyBackend())`
+(docs/adding-a-device.md). PyTorch's own way works beside it: rename the reserved device type `privateuseone`,
+register a module for it, generate its methods. What has no `Backend` then is a device that can be named and asked,
+and has no kernels.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ from .._accelerators import Backend
 __all__ = ["Backend", "generate_methods_for_privateuse1_backend", "register_backend", "rename_privateuse1_backend"]
 
 RESERVED = "privateuseone"
-_renamed = ""                     # what the reserved type is called; empty: by its own name
+_renamed = ""  # what the reserved type is called; empty: by its own name
 _generated: set[tuple[str, str]] = set()
 
 
@@ -27,9 +29,12 @@ class ModuleBackend(Backend):
 
     def module(self) -> Any:
         import sys
+
         found = sys.modules[__name__.partition(".")[0]].__dict__.get(self.name)
         if found is None:
-            raise AttributeError(f"torch has no attribute '{self.name}': register a module with torch._register_device_module")
+            raise AttributeError(
+                f"torch has no attribute '{self.name}': register a module with torch._register_device_module"
+            )
         return found
 
     def _ask(self, function: str, otherwise: Any) -> Any:
@@ -52,19 +57,27 @@ class ModuleBackend(Backend):
 
     def box(self, op: Any) -> Any:
         def refuse(*args: Any) -> Any:
-            raise NotImplementedError(f"Could not run '{op.event}' with arguments from the '{self.name}' backend: it has no kernels. "
-                                      "Register some with torch.utils.backend_registration.register_backend.")
+            raise NotImplementedError(
+                f"Could not run '{op.event}' with arguments from the '{self.name}' backend: it has no kernels. "
+                "Register some with torch.utils.backend_registration.register_backend."
+            )
+
         return refuse
 
 
 def register_backend(backend: Backend) -> Backend:
-    """Makes a device known: its name, key, kernels, memory, streams, generators and profiler source, as the backend tells them. One
-    that carries the name given to `rename_privateuse1_backend` takes the place of the reserved device."""
+    """Makes a device known: its name, key, kernels, memory, streams, generators and profiler source, as the backend
+    tells them. One that carries the name given to `rename_privateuse1_backend` takes the place of the reserved
+    device.
+    """
     return _accelerators.register(backend)
 
 
 def rename_privateuse1_backend(backend_name: str) -> None:
-    """Gives the device type that PyTorch reserves for others (`privateuseone`) a name. Once: another name is a RuntimeError."""
+    """Gives the device type that PyTorch reserves for others (`privateuseone`) a name.
+
+    Once: another name is a RuntimeError.
+    """
     global _renamed
     if _renamed and _renamed != backend_name:
         raise RuntimeError(f"torch.register_privateuse1_backend() has already been set! Current backend: {_renamed}")
@@ -80,14 +93,29 @@ def privateuse1_name() -> str:
     return _renamed or RESERVED
 
 
-def generate_methods_for_privateuse1_backend(for_tensor: bool = True, for_module: bool = True, for_packed_sequence: bool = True,
-                                             for_storage: bool = False, unsupported_dtype: Sequence[Any] | None = None) -> None:
-    """Makes the methods of the renamed device: `Tensor.name()`, `Tensor.is_name`, `Module.name()` and the like, as asked for. They are
-    there already for backends that registered themselves; a second call is a RuntimeError, as in PyTorch."""
+def generate_methods_for_privateuse1_backend(
+    for_tensor: bool = True,
+    for_module: bool = True,
+    for_packed_sequence: bool = True,
+    for_storage: bool = False,
+    unsupported_dtype: Sequence[Any] | None = None,
+) -> None:
+    """Makes the methods of the renamed device: `Tensor.name()`, `Tensor.is_name`, `Module.name()` and the like, as
+    asked for. They are there already for backends that registered themselves; a second call is a RuntimeError, as in
+    PyTorch.
+    """
     if not _renamed:
-        raise RuntimeError("generate_methods_for_privateuse1_backend() needs a name: call rename_privateuse1_backend() first")
+        raise RuntimeError(
+            "generate_methods_for_privateuse1_backend() needs a name: call rename_privateuse1_backend() first"
+        )
     from .._python import devices
-    wanted = {"Tensor": for_tensor, "Module": for_module, "PackedSequence": for_packed_sequence, "UntypedStorage": for_storage}
+
+    wanted = {
+        "Tensor": for_tensor,
+        "Module": for_module,
+        "PackedSequence": for_packed_sequence,
+        "UntypedStorage": for_storage,
+    }
     for kind in (kind for kind, is_wanted in wanted.items() if is_wanted):
         if (kind, _renamed) in _generated:
             raise RuntimeError(f"The custom device module of {kind} has already been registered with {_renamed}")

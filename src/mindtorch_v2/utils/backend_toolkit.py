@@ -1,5 +1,7 @@
-"""What backends of other packages are made of (docs/adding-a-device.md). These names are kept; everything that begins with an underscore
-elsewhere in the package may change."""
+"""What backends of other packages are made of (docs/adding-a-device.md). These names are kept; everything that
+begins with an underscore elsewhere in the package may change.
+"""
+
 from __future__ import annotations
 
 from .._accelerators import Backend
@@ -16,5 +18,26 @@ from .._ops.table import Op
 from .._tensor import Tensor, bump_version, wrap
 from .backend_registration import register_backend
 
-__all__ = ["Backend", "Generator", "KERNEL", "KERNELS", "MEMCPY", "MEMSET", "NOTHING", "Op", "Result", "Spec", "Tensor", "Work", "box_cpu",
-           "box_view", "bump_version", "device", "load_family", "output_specs", "register_backend", "resolve", "wrap"]
+__all__ = [
+    "Backend",
+    "Generator",
+    "KERNEL",
+    "KERNELS",
+    "MEMCPY",
+    "MEMSET",
+    "NOTHING",
+    "Op",
+    "Result",
+    "Spec",
+    "Tensor",
+    "Work",
+    "box_cpu",
+    "box_view",
+    "bump_version",
+    "device",
+    "load_family",
+    "output_specs",
+    "register_backend",
+    "resolve",
+    "wrap",
+]

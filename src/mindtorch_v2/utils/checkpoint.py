@@ -1,9 +1,11 @@
 """Activation checkpointing: a part of the forward pass keeps nothing for the backward pass and is run again there.
 
-Two forms exist. Without re-entering (`use_reentrant=False`) the saved tensors are replaced by place holders, and the first
-one that the backward pass asks for runs the function again to fill them all. With re-entering the function is one
+Two forms exist. Without re-entering (`use_reentrant=False`) the saved tensors are replaced by place holders, and the
+first one that the backward pass asks for runs the function again to fill them all. With re-entering the function is
+one
 `autograd.Function` whose backward runs it again and calls a backward pass of its own.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -20,8 +22,15 @@ from ..autograd import Function, backward
 from ..autograd.graph import saved_tensors_hooks
 from ..random import get_rng_state, set_rng_state
 
-__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "detach_variable", "noop_context_fn",
-           "set_checkpoint_early_stop"]
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+]
 
 _early_stop: list[bool | None] = [None]
 
@@ -67,8 +76,9 @@ def check_backward_validity(inputs: Sequence[Any]) -> None:
 
 
 class _Replay:
-    """Runs a function with a saved state of the generator (None: with the present one) and puts the present one back, also where an
-    interrupt ends it."""
+    """Runs a function with a saved state of the generator (None: with the present one) and puts the present one
+    back, also where an interrupt ends it.
+    """
 
     def __init__(self, state: Tensor | None) -> None:
         self._state = state
@@ -91,7 +101,8 @@ class _Replay:
             self._before = None
 
 
-# --- without re-entering -----------------------------------------------------------------------------------------------
+# --- without re-entering
+# -----------------------------------------------------------------------------------------------
 class _Holder:
     """Stands for a saved tensor until it is computed again."""
 
@@ -127,7 +138,9 @@ class _Frame:
             self._fill()
         value, holder.value = holder.value, None
         if value is None:
-            raise CheckpointError("torch.utils.checkpoint: a tensor that the backward pass needs was not saved by the second run.")
+            raise CheckpointError(
+                "torch.utils.checkpoint: a tensor that the backward pass needs was not saved by the second run."
+            )
         return value
 
     def _fill(self) -> None:
@@ -149,9 +162,11 @@ class _Frame:
 
     def _compare(self, again: list[Tensor]) -> None:
         if len(again) != len(self.holders):
-            raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                                  f"recomputation.\nNumber of tensors saved during forward: {len(self.holders)}\n"
-                                  f"Number of tensors saved during recomputation: {len(again)}.")
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.holders)}\n"
+                f"Number of tensors saved during recomputation: {len(again)}."
+            )
         if not self.check:
             return
         lines = []
@@ -160,12 +175,21 @@ class _Frame:
             if first != second:
                 lines.append(f"tensor at position {i}:\nsaved metadata: {first}\nrecomputed metadata: {second}")
         if lines:
-            raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
-                                  "during the forward pass.\n" + "\n".join(lines) + "\n.")
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                "during the forward pass.\n" + "\n".join(lines) + "\n."
+            )
 
 
-def _checkpoint_without_reentrant(function: Callable[..., Any], preserve_rng_state: bool, context_fn: Callable[[], tuple[Any, Any]],
-                                  check: bool, early_stop: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _checkpoint_without_reentrant(
+    function: Callable[..., Any],
+    preserve_rng_state: bool,
+    context_fn: Callable[[], tuple[Any, Any]],
+    check: bool,
+    early_stop: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
     first, second = context_fn()
     random = get_rng_state() if preserve_rng_state else None
     repeated = autocast.as_now(function)
@@ -175,6 +199,7 @@ def _checkpoint_without_reentrant(function: Callable[..., Any], preserve_rng_sta
             _Replay(random).run(repeated, *args, **kwargs)
 
     frame = _Frame(again, check, early_stop)
+
     def forward() -> Any:
         with first:
             return function(*args, **kwargs)
@@ -182,7 +207,8 @@ def _checkpoint_without_reentrant(function: Callable[..., Any], preserve_rng_sta
     return saved_tensors_hooks(frame.pack, frame.unpack).run(forward)
 
 
-# --- with re-entering ----------------------------------------------------------------------------------------------------
+# --- with re-entering
+# ----------------------------------------------------------------------------------------------------
 class CheckpointFunction(Function):
     """The function as one node: forward without a graph, backward by running it again."""
 
@@ -212,10 +238,18 @@ class CheckpointFunction(Function):
         return (None, None, *(x.grad if isinstance(x, Tensor) else None for x in inputs))
 
 
-# --- the public functions ------------------------------------------------------------------------------------------------
-def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
-               context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn, determinism_check: str = "default", debug: bool = False,
-               early_stop: bool = True, **kwargs: Any) -> Any:
+# --- the public functions
+# ------------------------------------------------------------------------------------------------
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
     """Calls `function(*args, **kwargs)` and keeps only its inputs for the backward pass, which runs it again.
 
     use_reentrant       which form; pass it explicitly (False is recommended).
@@ -225,10 +259,16 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     early_stop          the second run ends once all saved tensors are there.
     """
     if use_reentrant is None:
-        warnings.warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
-                      "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need "
-                      "to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on "
-                      "the differences between the two variants.", stacklevel=2)
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch "
+            "2.9, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if "
+            "you need "
+            "to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more "
+            "details on "
+            "the differences between the two variants.",
+            stacklevel=2,
+        )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs and use_reentrant:
@@ -240,16 +280,26 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     stop = early_stop if _early_stop[0] is None else _early_stop[0]
-    return _checkpoint_without_reentrant(function, preserve, context_fn, determinism_check == "default", stop, args, kwargs)
+    return _checkpoint_without_reentrant(
+        function, preserve, context_fn, determinism_check == "default", stop, args, kwargs
+    )
 
 
-def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
     """Runs a sequence of functions in `segments` parts, all but the last checkpointed."""
     if use_reentrant is None:
-        warnings.warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version "
-                      "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you "
-                      "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details "
-                      "on the differences between the two variants.", stacklevel=2)
+        warnings.warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
+            "In version "
+            "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but "
+            "if you "
+            "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more "
+            "details "
+            "on the differences between the two variants.",
+            stacklevel=2,
+        )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
@@ -262,6 +312,7 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
             for step in steps[start:end]:
                 x = step(x)
             return x
+
         return run
 
     for start in range(0, size * (segments - 1), size):
@@ -278,10 +329,12 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
 def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
     """Puts random states back into the accelerator's devices."""
     from .._device_modules import get_device_module
+
     for index, state in zip(devices, states):
         get_device_module(device_type).set_rng_state(state, index)
 
 
 def _device_module(args: Any) -> Any:
     from .._device_modules import get_device_module
+
     return get_device_module(next(t.device.type for t in args if isinstance(t, Tensor) and t.get_device() >= 0))

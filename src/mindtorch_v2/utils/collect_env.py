@@ -1,4 +1,5 @@
 """What a report about a problem should say of the machine: `python -m torch.utils.collect_env`."""
+
 from __future__ import annotations
 
 import platform
@@ -20,11 +21,18 @@ def get_env_info() -> dict[str, str]:
 
     from .. import __config__, _accelerators, cuda
     from .._version import __version__
+
     found = {f"{backend.name.upper()} available": backend.why_unavailable() for backend in _accelerators.known()}
-    return {"PyTorch version": f"2.13.0 (mindtorch_v2 {__version__})", "CUDA available": str(cuda.is_available()),
-            **{what: "True" if not reason else f"False ({reason})" for what, reason in found.items()}, "OS": platform.platform(),
-            "Python version": sys.version.replace("\n", " "), "numpy version": numpy.__version__, "CPU": platform.processor() or "unknown",
-            "Build": __config__.show().strip().replace("\n", ";")}
+    return {
+        "PyTorch version": f"2.13.0 (mindtorch_v2 {__version__})",
+        "CUDA available": str(cuda.is_available()),
+        **{what: "True" if not reason else f"False ({reason})" for what, reason in found.items()},
+        "OS": platform.platform(),
+        "Python version": sys.version.replace("\n", " "),
+        "numpy version": numpy.__version__,
+        "CPU": platform.processor() or "unknown",
+        "Build": __config__.show().strip().replace("\n", ";"),
+    }
 
 
 def get_pretty_env_info() -> str:

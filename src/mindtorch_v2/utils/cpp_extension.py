@@ -2,29 +2,47 @@
 
 Names are importable, so that programs with optional extensions can say that theirs could not be built.
 """
+
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
-__all__ = ["CUDA_HOME", "ROCM_HOME", "BuildExtension", "CUDAExtension", "CppExtension", "include_paths", "library_paths", "load",
-           "load_inline"]
+__all__ = [
+    "CUDA_HOME",
+    "ROCM_HOME",
+    "BuildExtension",
+    "CUDAExtension",
+    "CppExtension",
+    "include_paths",
+    "library_paths",
+    "load",
+    "load_inline",
+]
 CUDA_HOME: str | None = None
 ROCM_HOME: str | None = None
 CUDNN_HOME: str | None = None
 IS_HIP_EXTENSION = False
-_WHY = ("extensions in C++ are compiled against PyTorch's headers and library, which this package does not have. Operators can be written "
-        "in Python with torch.library.custom_op or torch.autograd.Function.")
+_WHY = (
+    "extensions in C++ are compiled against PyTorch's headers and library, which this package does not have. "
+    "Operators can be written "
+    "in Python with torch.library.custom_op or torch.autograd.Function."
+)
 
 
 def _refused(name: str) -> Any:
     def call(*args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(f"torch.utils.cpp_extension.{name}: {_WHY}")
+
     call.__name__ = name
     call.__doc__ = f"Raises RuntimeError: {_WHY}"
     return call
 
 
-CppExtension, CUDAExtension, SyclExtension = _refused("CppExtension"), _refused("CUDAExtension"), _refused("SyclExtension")
+CppExtension, CUDAExtension, SyclExtension = (
+    _refused("CppExtension"),
+    _refused("CUDAExtension"),
+    _refused("SyclExtension"),
+)
 load, load_inline = _refused("load"), _refused("load_inline")
 include_paths, library_paths = _refused("include_paths"), _refused("library_paths")
 

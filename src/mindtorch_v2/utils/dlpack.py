@@ -1,4 +1,5 @@
 """Exchange of tensors with other libraries, without copies, by the DLPack protocol: `torch.utils.dlpack`."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -6,6 +6,7 @@
 
 Backward passes are counted in the modules whose forward recorded them.
 """
+
 from __future__ import annotations
 
 import math
@@ -45,31 +46,39 @@ def get_shape(value: Any) -> Any:
 
 def shape_wrapper(f: Formula) -> Formula:
     """A formula on shapes, made to take the arguments and the result of a call."""
+
     @wraps(f)
     def of_values(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
         return f(*get_shape(args), out_shape=get_shape(out_val), **get_shape(kwargs))
+
     return of_values
 
 
 def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[_F], _F]:
-    """Declares how operators are counted. The function is called with the shapes of the arguments and `out_shape`; with `get_raw`,
-    with the arguments themselves and `out_val`.
+    """Declares how operators are counted. The function is called with the shapes of the arguments and `out_shape`;
+    with `get_raw`, with the arguments themselves and `out_val`.
 
     targets   `torch.ops.aten.mm`, or a list of such
     """
+
     def declare(formula: _F) -> _F:
         for target in targets if isinstance(targets, (list, tuple)) else [targets]:
             if not isinstance(target, OpOverloadPacket):
-                raise ValueError("register_flop_formula(targets): expected each target to be OpOverloadPacket (i.e. torch.ops.mylib.foo), "
-                                 f"got {target} which is of type {type(target)}")
+                raise ValueError(
+                    "register_flop_formula(targets): expected each target to be OpOverloadPacket (i.e. "
+                    "torch.ops.mylib.foo), "
+                    f"got {target} which is of type {type(target)}"
+                )
             if target in flop_registry:
                 raise RuntimeError(f"duplicate registrations for {target}")
             flop_registry[target] = formula if get_raw else shape_wrapper(formula)
         return formula
+
     return declare
 
 
-# ---- formulas: multiplications and additions, two per step of a dot product ---------------------------------------------------
+# ---- formulas: multiplications and additions, two per step of a dot product
+# ---------------------------------------------------
 
 
 @register_flop_formula(aten.mm)
@@ -83,7 +92,9 @@ def mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shap
 
 
 @register_flop_formula(aten.addmm)
-def addmm_flop(self_shape: Any, a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any) -> int:
+def addmm_flop(
+    self_shape: Any, a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any
+) -> int:
     """The product alone."""
     return mm_flop(a_shape, b_shape)
 
@@ -99,12 +110,16 @@ def bmm_flop(a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = No
 
 
 @register_flop_formula(aten.baddbmm)
-def baddbmm_flop(self_shape: Any, a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any) -> int:
+def baddbmm_flop(
+    self_shape: Any, a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any
+) -> int:
     """The products alone."""
     return bmm_flop(a_shape, b_shape)
 
 
-def conv_flop_count(x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False) -> int:
+def conv_flop_count(
+    x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False
+) -> int:
     """A convolution: each position of the output (of the input, where it is transposed) meets the whole filter."""
     positions = (x_shape if transposed else out_shape)[2:]
     c_out, c_in, *filter_size = w_shape
@@ -112,16 +127,41 @@ def conv_flop_count(x_shape: Sequence[int], w_shape: Sequence[int], out_shape: S
 
 
 @register_flop_formula([aten.convolution, aten._convolution])
-def conv_flop(x_shape: Any, w_shape: Any, _bias: Any, _stride: Any, _padding: Any, _dilation: Any, transposed: bool, *args: Any,
-              out_shape: Any = None, **kwargs: Any) -> int:
+def conv_flop(
+    x_shape: Any,
+    w_shape: Any,
+    _bias: Any,
+    _stride: Any,
+    _padding: Any,
+    _dilation: Any,
+    transposed: bool,
+    *args: Any,
+    out_shape: Any = None,
+    **kwargs: Any,
+) -> int:
     return conv_flop_count(x_shape, w_shape, out_shape, transposed=transposed)
 
 
 @register_flop_formula(aten.convolution_backward)
-def conv_backward_flop(grad_out_shape: Any, x_shape: Any, w_shape: Any, _bias: Any, _stride: Any, _padding: Any, _dilation: Any,
-                       transposed: bool, _output_padding: Any, _groups: Any, output_mask: Sequence[bool], out_shape: Any,
-                       **kwargs: Any) -> int:
-    """The input's gradient is the opposite kind of convolution; the weight's is one of inputs with gradients over the batch."""
+def conv_backward_flop(
+    grad_out_shape: Any,
+    x_shape: Any,
+    w_shape: Any,
+    _bias: Any,
+    _stride: Any,
+    _padding: Any,
+    _dilation: Any,
+    transposed: bool,
+    _output_padding: Any,
+    _groups: Any,
+    output_mask: Sequence[bool],
+    out_shape: Any,
+    **kwargs: Any,
+) -> int:
+    """The input's gradient is the opposite kind of convolution; the weight's is one of inputs with gradients over
+    the batch.
+    """
+
     def swapped(shape: Sequence[int]) -> list[int]:
         return [shape[1], shape[0], *shape[2:]]
 
@@ -140,7 +180,9 @@ def _attention_sizes(query_shape: Any, key_shape: Any, value_shape: Any) -> tupl
     b2, h2, s_k, d_k = key_shape
     b3, h3, s_v, d_v = value_shape
     if not (b == b2 == b3 and h2 == h3 and h % h2 == 0 and d_q == d_k and s_k == s_v):
-        raise AssertionError(f"attention: query {tuple(query_shape)}, key {tuple(key_shape)} and value {tuple(value_shape)} do not fit")
+        raise AssertionError(
+            f"attention: query {tuple(query_shape)}, key {tuple(key_shape)} and value {tuple(value_shape)} do not fit"
+        )
     return b * h, s_q, s_k, d_q, d_v
 
 
@@ -151,7 +193,9 @@ def sdpa_flop_count(query_shape: Any, key_shape: Any, value_shape: Any) -> int:
 
 
 @register_flop_formula(aten._scaled_dot_product_flash_attention_for_cpu)
-def sdpa_flop(query_shape: Any, key_shape: Any, value_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+def sdpa_flop(
+    query_shape: Any, key_shape: Any, value_shape: Any, *args: Any, out_shape: Any = None, **kwargs: Any
+) -> int:
     return sdpa_flop_count(query_shape, key_shape, value_shape)
 
 
@@ -159,15 +203,25 @@ def sdpa_backward_flop_count(grad_out_shape: Any, query_shape: Any, key_shape: A
     """The weights once more, then the gradients of weights, values, queries and keys: five batches of products."""
     batch, queries, keys, d_q, d_v = _attention_sizes(query_shape, key_shape, value_shape)
     if tuple(grad_out_shape[:3]) != (*query_shape[:2], queries) or grad_out_shape[3] != d_v:
-        raise AssertionError(f"attention: a gradient of shape {tuple(grad_out_shape)} does not fit query {tuple(query_shape)} and "
-                             f"value {tuple(value_shape)}")
-    by_queries = bmm_flop((batch, queries, d_q), (batch, d_q, keys))       # weights again; gradients of queries and of keys
-    by_values = bmm_flop((batch, queries, d_v), (batch, d_v, keys))        # gradients of weights and of values
+        raise AssertionError(
+            f"attention: a gradient of shape {tuple(grad_out_shape)} does not fit query {tuple(query_shape)} and "
+            f"value {tuple(value_shape)}"
+        )
+    # weights again; gradients of queries and of keys
+    by_queries = bmm_flop((batch, queries, d_q), (batch, d_q, keys))
+    by_values = bmm_flop((batch, queries, d_v), (batch, d_v, keys))  # gradients of weights and of values
     return 3 * by_queries + 2 * by_values
 
 
-def sdpa_backward_flop(grad_out_shape: Any, query_shape: Any, key_shape: Any, value_shape: Any, *args: Any, out_shape: Any = None,
-                       **kwargs: Any) -> int:
+def sdpa_backward_flop(
+    grad_out_shape: Any,
+    query_shape: Any,
+    key_shape: Any,
+    value_shape: Any,
+    *args: Any,
+    out_shape: Any = None,
+    **kwargs: Any,
+) -> int:
     return sdpa_backward_flop_count(grad_out_shape, query_shape, key_shape, value_shape)
 
 
@@ -181,7 +235,8 @@ def _register_attention_backward() -> None:
 _register_attention_backward()
 
 
-# ---- as text --------------------------------------------------------------------------------------------------------------------
+# ---- as text
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def get_suffix_str(number: int) -> str:
@@ -206,7 +261,8 @@ def _as_table(rows: list[list[str]]) -> str:
     return "\n".join(texts)
 
 
-# ---- counting -------------------------------------------------------------------------------------------------------------------
+# ---- counting
+# -------------------------------------------------------------------------------------------------------------------
 
 
 class _Thread(threading.local):
@@ -224,18 +280,26 @@ class FlopCounterMode:
     mods            no longer needed
     depth           how deep in the tree of modules the table goes
     display         print the table at the end
-    custom_mapping  further formulas, {operator: function}: they are called like those of `register_flop_formula`, with the values
+    custom_mapping  further formulas, {operator: function}: they are called like those of `register_flop_formula`,
+    with the values
                     themselves if the function has a true attribute `_get_raw`
     """
 
-    def __init__(self, mods: Module | list[Module] | None = None, depth: int = 2, display: bool = True,
-                 custom_mapping: dict[Any, Any] | None = None) -> None:
+    def __init__(
+        self,
+        mods: Module | list[Module] | None = None,
+        depth: int = 2,
+        display: bool = True,
+        custom_mapping: dict[Any, Any] | None = None,
+    ) -> None:
         if mods is not None:
             warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         self.depth, self.display = depth, display
-        own = {op: formula if getattr(formula, "_get_raw", False) else shape_wrapper(formula)
-               for op, formula in (custom_mapping or {}).items()}
+        own = {
+            op: formula if getattr(formula, "_get_raw", False) else shape_wrapper(formula)
+            for op, formula in (custom_mapping or {}).items()
+        }
         self.flop_registry = {**flop_registry, **own}
         self._names: weakref.WeakKeyDictionary[Module, str] = weakref.WeakKeyDictionary()
         self._entered_modules: weakref.WeakSet[Module] = weakref.WeakSet()
@@ -247,8 +311,10 @@ class FlopCounterMode:
         self.flop_counts.clear()
         self._modules_of_node.clear()
         self._thread = _Thread()
-        self._hooks = [register_module_forward_pre_hook(self._module_begins),
-                       register_module_forward_hook(self._module_ends, always_call=True)]
+        self._hooks = [
+            register_module_forward_pre_hook(self._module_begins),
+            register_module_forward_hook(self._module_ends, always_call=True),
+        ]
         add_listener(self)
         return self
 
@@ -283,13 +349,16 @@ class FlopCounterMode:
 
     # ---- calls: what an observer is told ----------------------------------------------------------------------
 
-    def enter(self, kind: Kind, name: str, op: Any, args: tuple[Any, ...], sequence_nr: int, forward_thread: int) -> None:
+    def enter(
+        self, kind: Kind, name: str, op: Any, args: tuple[Any, ...], sequence_nr: int, forward_thread: int
+    ) -> None:
         thread: _Thread = self._thread
         is_backward = kind in (Kind.BACKWARD, Kind.NODE)
         if is_backward:
             thread.modules.append(self._modules_of_node.get(sequence_nr, thread.modules[-1]))
         elif sequence_nr >= 0 and thread.modules[-1]:
-            self._modules_of_node[sequence_nr] = thread.modules[-1]    # the last call with a number is the one that makes its node
+            # the last call with a number is the one that makes its node
+            self._modules_of_node[sequence_nr] = thread.modules[-1]
         packet = None
         known: Any = _table.OPS
         if op is not None and not thread.counted and known.get(op.name) is op:
@@ -337,8 +406,10 @@ class FlopCounterMode:
         def rows_of(name: str, indent: int) -> list[list[str]]:
             counts = self.flop_counts[name]
             cells = [(name, sum(counts.values())), *((f" - {op}", count) for op, count in counts.items())]
-            return [[" " * indent + text, convert_num_with_suffix(count, suffix), convert_to_percent_str(count, total)]
-                    for text, count in cells]
+            return [
+                [" " * indent + text, convert_num_with_suffix(count, suffix), convert_to_percent_str(count, total)]
+                for text, count in cells
+            ]
 
         names = sorted(name for name in self.flop_counts if name != "Global" and name.count(".") < depth)
         is_told_by_a_module = any(sum(self.flop_counts[name].values()) >= total for name in names)

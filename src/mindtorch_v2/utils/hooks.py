@@ -1,4 +1,5 @@
 """Handles of hooks, and the backward hooks of modules."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -14,10 +15,14 @@ __all__ = ["BackwardHook", "RemovableHandle", "warn_if_has_hooks"]
 def warn_if_has_hooks(tensor: Tensor) -> None:
     """Warns that the backward hooks of a tensor are lost when it is serialized."""
     import warnings
+
     for hook in (tensor._hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
-                          "function with @torch.utils.hooks.unserializable_hook to suppress this warning", stacklevel=2)
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=2,
+            )
 
 
 def unserializable_hook(function: Any) -> Any:
@@ -32,7 +37,9 @@ def _identity_function() -> Any:
     from ..autograd import Function
 
     class BackwardHookFunction(Function):
-        """Passes tensors and gradients through, so that a module has one node for its inputs and one for its outputs."""
+        """Passes tensors and gradients through, so that a module has one node for its inputs and one for its
+        outputs.
+        """
 
         @staticmethod
         def forward(ctx: Any, *args: Any) -> Any:
@@ -42,6 +49,7 @@ def _identity_function() -> Any:
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
             return grads
+
     return BackwardHookFunction
 
 
@@ -63,8 +71,9 @@ class BackwardHook:
     (the hooks may replace them). Where no input needs a gradient the hooks run when `grad_output` is known.
     """
 
-    def __init__(self, module: Any, user_hooks: Sequence[Callable[..., Any]],
-                 user_pre_hooks: Sequence[Callable[..., Any]]) -> None:
+    def __init__(
+        self, module: Any, user_hooks: Sequence[Callable[..., Any]], user_pre_hooks: Sequence[Callable[..., Any]]
+    ) -> None:
         self.module = module
         self.user_hooks = list(user_hooks)
         self.user_pre_hooks = list(user_pre_hooks)
@@ -84,17 +93,22 @@ class BackwardHook:
         """The result to return from the call."""
         single = not isinstance(result, tuple)
         made, self.output_count, self.output_positions = self._attach(
-            (result,) if single else result, lambda node: node.register_prehook(self._on_output))
+            (result,) if single else result, lambda node: node.register_prehook(self._on_output)
+        )
         return made[0] if single else made
 
-    def _attach(self, values: tuple[Any, ...], register: Callable[[Any], Any]) -> tuple[tuple[Any, ...], int, list[int]]:
+    def _attach(
+        self, values: tuple[Any, ...], register: Callable[[Any], Any]
+    ) -> tuple[tuple[Any, ...], int, list[int]]:
         positions = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
         if not (is_grad_enabled() and any(values[i].requires_grad for i in positions)):
             return values, len(values), []
         tensors = _through_identity([values[i] for i in positions])
         nodes = [t.grad_fn for t in tensors if t.grad_fn is not None]
         if not nodes:
-            raise RuntimeError("Error while setting up Module backward hook: not implemented. Please report this issue.")
+            raise RuntimeError(
+                "Error while setting up Module backward hook: not implemented. Please report this issue."
+            )
         register(nodes[0])
         changed = list(values)
         for i, t in zip(positions, tensors):
@@ -113,8 +127,9 @@ class BackwardHook:
         if not isinstance(out, tuple):
             out = (out,)
         if len(out) != len(before):
-            raise RuntimeError("Backward hook returned an invalid number of grad_"
-                               f"{what}, got {len(out)}, but expected {len(before)}")
+            raise RuntimeError(
+                f"Backward hook returned an invalid number of grad_{what}, got {len(out)}, but expected {len(before)}"
+            )
         return out
 
     def _run_hooks(self, grad_input: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -126,10 +141,12 @@ class BackwardHook:
 
     def _on_input(self, grads: Sequence[Any], _: Any) -> Any:
         if self.grad_outputs is None:
-            raise RuntimeError("Module backward hook for grad_input is called before the grad_output one. This happens because "
-                               "the gradient in your nn.Module flows to the Module's input without passing through the Module's "
-                               "output. Make sure that the output depends on the input and that the loss is computed based on "
-                               "the output.")
+            raise RuntimeError(
+                "Module backward hook for grad_input is called before the grad_output one. This happens because "
+                "the gradient in your nn.Module flows to the Module's input without passing through the Module's "
+                "output. Make sure that the output depends on the input and that the loss is computed based on "
+                "the output."
+            )
         assert self.input_positions is not None and self.input_count is not None
         full = self._run_hooks(self._spread(grads, self.input_positions, self.input_count))
         self.grad_outputs = None
@@ -144,7 +161,9 @@ class BackwardHook:
         self.grad_outputs = given
         if self.input_positions is None and self.input_count is not None:
             if any(g is not None for g in self._run_hooks((None,) * self.input_count)):
-                raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None or None "
-                                   "for all gradients.")
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return None or None "
+                    "for all gradients."
+                )
             self.grad_outputs = None
         return tuple(given[i] for i in self.output_positions) if self.user_pre_hooks else None

@@ -1,4 +1,5 @@
 """The old place of `torch.hub.load_state_dict_from_url`."""
+
 from __future__ import annotations
 
 from ..hub import load_state_dict_from_url as load_url

@@ -1,4 +1,5 @@
 """`.safetensors` files. Reading goes through the format's own library (`pip install mindtorch-v2[safetensors]`)."""
+
 from __future__ import annotations
 
 import json
@@ -17,9 +18,25 @@ from .._tensor import Tensor, wrap
 
 __all__ = ["load_file", "save_file"]
 
-_NAMES = {dt.bool_: "BOOL", dt.uint8: "U8", dt.int8: "I8", dt.int16: "I16", dt.int32: "I32", dt.int64: "I64", dt.float16: "F16",
-          dt.float32: "F32", dt.float64: "F64", dt.complex64: "C64", dt.bfloat16: "BF16", dt.uint16: "U16", dt.uint32: "U32",
-          dt.uint64: "U64", dt.float8_e4m3fn: "F8_E4M3", dt.float8_e5m2: "F8_E5M2", dt.float8_e8m0fnu: "F8_E8M0"}
+_NAMES = {
+    dt.bool_: "BOOL",
+    dt.uint8: "U8",
+    dt.int8: "I8",
+    dt.int16: "I16",
+    dt.int32: "I32",
+    dt.int64: "I64",
+    dt.float16: "F16",
+    dt.float32: "F32",
+    dt.float64: "F64",
+    dt.complex64: "C64",
+    dt.bfloat16: "BF16",
+    dt.uint16: "U16",
+    dt.uint32: "U32",
+    dt.uint64: "U64",
+    dt.float8_e4m3fn: "F8_E4M3",
+    dt.float8_e5m2: "F8_E5M2",
+    dt.float8_e8m0fnu: "F8_E8M0",
+}
 _READABLE = {name: d for d, name in _NAMES.items()}
 
 
@@ -27,13 +44,15 @@ def _open_file(filename: str | os.PathLike[str]) -> Any:
     try:
         from safetensors import safe_open
     except ImportError:
-        raise ImportError("reading .safetensors files needs the package safetensors: "
-                          "pip install 'mindtorch-v2[safetensors]'") from None
+        raise ImportError(
+            "reading .safetensors files needs the package safetensors: pip install 'mindtorch-v2[safetensors]'"
+        ) from None
     return safe_open(filename, framework="np")
 
 
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Tensor]:
-    """The tensors of a file, by name. NotImplementedError where one has a type that does not exist here; a damaged file is a
+    """The tensors of a file, by name. NotImplementedError where one has a type that does not exist here; a damaged
+    file is a
     `safetensors.SafetensorError`."""
     with _open_file(filename) as file:
         names = file.keys()
@@ -43,8 +62,11 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
             name, kind = next(iter(foreign.items()))
             others = f" and {len(foreign) - 1} more like it" if len(foreign) > 1 else ""
             raise NotImplementedError(
-                f"{os.fspath(filename)!r}: tensor {name!r}{others} has the type {kind}, which does not exist here (those that do: "
-                f"{', '.join(sorted(_READABLE))}). Convert the file with PyTorch first, for instance each tensor by .to(torch.float32).")
+                f"{os.fspath(filename)!r}: tensor {name!r}{others} has the type {kind}, which does not exist here "
+                "(those that do: "
+                f"{', '.join(sorted(_READABLE))}). Convert the file with PyTorch first, for instance each tensor by "
+                ".to(torch.float32)."
+            )
         bare = {name: _READABLE[kind] for name, kind in kinds.items() if _READABLE[kind] not in dt.OF_NUMPY}
         loaded = {name: from_numpy(file.get_tensor(name)) for name in kinds if name not in bare}
     loaded.update(_loaded_bytes(filename, bare))
@@ -62,23 +84,34 @@ def _loaded_bytes(filename: str | os.PathLike[str], kinds: Mapping[str, dt.dtype
         for name, kind in kinds.items():
             begin, end = header[name]["data_offsets"]
             file.seek(8 + size + begin)
-            array = np.frombuffer(bytearray(file.read(end - begin)), np.uint8).view(kind.np).reshape(header[name]["shape"])
+            array = (
+                np.frombuffer(bytearray(file.read(end - begin)), np.uint8).view(kind.np).reshape(header[name]["shape"])
+            )
             made[name] = taken(wrap(array, kind))
     return made
 
 
-def save_file(tensors: Mapping[str, Tensor], filename: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
+def save_file(
+    tensors: Mapping[str, Tensor], filename: str | os.PathLike[str], metadata: dict[str, str] | None = None
+) -> None:
     """Writes tensors by name; they must be contiguous, as the format demands. The file appears when it is complete."""
     for name, t in tensors.items():
         if not isinstance(t, Tensor):
             raise ValueError(f"Key `{name}` is invalid, expected torch.Tensor but received {type(t)}")
         if not t.is_contiguous():
-            raise ValueError(f"You are trying to save a non contiguous tensor: `{name}` which is not allowed. Call .contiguous() first.")
+            raise ValueError(
+                f"You are trying to save a non contiguous tensor: `{name}` which is not allowed. Call .contiguous() "
+                "first."
+            )
         if t.dtype not in _NAMES:
-            raise ValueError(f"Key `{name}` has type {t.dtype}, which the format does not have. Convert the tensor first, for instance "
-                             "with torch.view_as_real.")
+            raise ValueError(
+                f"Key `{name}` has type {t.dtype}, which the format does not have. Convert the tensor first, for "
+                "instance "
+                "with torch.view_as_real."
+            )
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
-    order = sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))   # wide types first: all are aligned
+    # wide types first: all are aligned
+    order = sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
     at = 0
     for name, t in order:
         end = at + t.numel() * t.dtype.itemsize

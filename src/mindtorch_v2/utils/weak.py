@@ -1,4 +1,5 @@
 """References that do not keep tensors alive, and dictionaries that tell keys apart by identity."""
+
 from __future__ import annotations
 
 import weakref
@@ -21,7 +22,6 @@ class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
         super().__init__(key, callback)  # type: ignore[call-arg]
         self._id = id(key)
 
-
     def __hash__(self) -> int:
         return self._id
 
@@ -40,6 +40,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
 
         def remove(reference: Any) -> None:
             data.pop(reference, None)
+
         self._remove = remove
         if dict is not None:
             self.update(dict)

@@ -1,4 +1,5 @@
 """Attention on sizes that are computed in tiles, against the plain formula."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 from mindtorch_v2._backends.cpu import attention, linalg  # noqa: F401 - the family registers both
 
 
-def plain(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, causal: bool) -> tuple[np.ndarray, np.ndarray]:
+def plain(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, causal: bool
+) -> tuple[np.ndarray, np.ndarray]:
     groups = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, groups, axis=1), np.repeat(v, groups, axis=1)
     scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
@@ -25,8 +28,14 @@ def inputs(rows: int, keys: int, heads: int = 4, key_heads: int = 4) -> list[np.
     return [rng.normal(size=s) for s in ((2, heads, rows, 8), (2, key_heads, keys, 8), (2, key_heads, keys, 8))]
 
 
-CASES = [(16, 24, 4, False, False), (300, 400, 4, False, False), (400, 300, 4, True, False), (300, 400, 2, True, False),
-         (300, 300, 4, False, True), (900, 200, 1, True, False)]
+CASES = [
+    (16, 24, 4, False, False),
+    (300, 400, 4, False, False),
+    (400, 300, 4, True, False),
+    (300, 400, 2, True, False),
+    (300, 300, 4, False, True),
+    (900, 200, 1, True, False),
+]
 
 
 @pytest.mark.parametrize("rows, keys, key_heads, causal, masked", CASES)
@@ -49,5 +58,7 @@ def test_forward_and_backward(rows, keys, key_heads, causal, masked):
 
 def test_layout_of_the_query_is_kept():
     q, k, v = inputs(6, 6)
-    out, _ = attention.flash_attention(q.transpose(0, 2, 1, 3).copy().transpose(0, 2, 1, 3), k, v, 0.0, False, None, None)
+    out, _ = attention.flash_attention(
+        q.transpose(0, 2, 1, 3).copy().transpose(0, 2, 1, 3), k, v, 0.0, False, None, None
+    )
     assert out.transpose(0, 2, 1, 3).flags.c_contiguous

@@ -1,4 +1,5 @@
 """Maps along one dimension: what they read, and that their transposes are transposes."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,11 +8,15 @@ import pytest
 from mindtorch_v2._backends.cpu.axis_maps import apply_map, apply_transpose, make_tap, padding_taps, resizing_taps
 
 MAPS = {
-    "reflection": (padding_taps("reflection_pad", 5, 3, 2), 5), "replication": (padding_taps("replication_pad", 4, 6, 1), 4),
-    "cut": (padding_taps("replication_pad", 6, -2, -1), 6), "nearest up": (resizing_taps("nearest", 3, 8, False, None, True), 3),
+    "reflection": (padding_taps("reflection_pad", 5, 3, 2), 5),
+    "replication": (padding_taps("replication_pad", 4, 6, 1), 4),
+    "cut": (padding_taps("replication_pad", 6, -2, -1), 6),
+    "nearest up": (resizing_taps("nearest", 3, 8, False, None, True), 3),
     "nearest down": (resizing_taps("nearest", 9, 4, False, None, True), 9),
-    "exact": (resizing_taps("exact", 5, 7, False, 1.4, True), 5), "linear": (resizing_taps("linear", 4, 11, False, None, True), 4),
-    "corners": (resizing_taps("linear", 4, 11, True, None, True), 4), "cubic": (resizing_taps("cubic", 5, 8, False, None, True), 5),
+    "exact": (resizing_taps("exact", 5, 7, False, 1.4, True), 5),
+    "linear": (resizing_taps("linear", 4, 11, False, None, True), 4),
+    "corners": (resizing_taps("linear", 4, 11, True, None, True), 4),
+    "cubic": (resizing_taps("cubic", 5, 8, False, None, True), 5),
     "scattered": ((make_tap(np.array([3, 0, 3, 1, 2, 0, 3])),), 4),
 }
 

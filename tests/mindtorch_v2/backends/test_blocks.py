@@ -1,4 +1,5 @@
 """Blockwise kernels and choices by bits give what plain numpy gives, at sizes around the edges of a block."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -59,9 +60,14 @@ def test_choices_keep_special_values():
 def test_large_activations_agree_with_double_precision(n):
     x = RNG.uniform(-8, 8, n)
     for name in ("gelu", "gelu_tanh", "silu", "mish"):
-        kernel = {"gelu": lambda v: activation_smooth.gelu(v, "none"), "gelu_tanh": lambda v: activation_smooth.gelu(v, "tanh"),
-                  "silu": activation_smooth.silu, "mish": activation_smooth.mish}[name]
-        with np.errstate(all="ignore"):         # as where the dispatcher calls them: exp may overflow on the way to a finite result
+        kernel = {
+            "gelu": lambda v: activation_smooth.gelu(v, "none"),
+            "gelu_tanh": lambda v: activation_smooth.gelu(v, "tanh"),
+            "silu": activation_smooth.silu,
+            "mish": activation_smooth.mish,
+        }[name]
+        # as where the dispatcher calls them: exp may overflow on the way to a finite result
+        with np.errstate(all="ignore"):
             single, double = kernel(x.astype(np.float32)), kernel(x.astype(np.float32).astype(np.float64))
         np.testing.assert_allclose(single, double, atol=2e-6)
 
@@ -72,4 +78,6 @@ def test_softmax_of_any_size(shape, dim):
     e = np.exp(x - x.max(axis=dim, keepdims=True))
     want = e / e.sum(axis=dim, keepdims=True)
     np.testing.assert_allclose(softmax.softmax(x.astype(np.float32), dim, False), want, rtol=2e-5)
-    np.testing.assert_allclose(softmax.log_softmax(x.astype(np.float32), dim, False), np.log(want), rtol=1e-5, atol=2e-6)
+    np.testing.assert_allclose(
+        softmax.log_softmax(x.astype(np.float32), dim, False), np.log(want), rtol=1e-5, atol=2e-6
+    )

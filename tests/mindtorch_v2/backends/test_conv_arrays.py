@@ -1,4 +1,5 @@
 """Convolution on arrays: against a plain loop, and its two transposes against the map itself."""
+
 from __future__ import annotations
 
 from itertools import product
@@ -9,8 +10,9 @@ import pytest
 from mindtorch_v2._backends.cpu import conv_arrays
 from mindtorch_v2._backends.cpu.conv_arrays import correlate, input_gradient, tap_slices, weight_gradient
 
-CHANNELS = [(2, 3, 1), (4, 2, 1), (4, 6, 2), (4, 4, 4), (3, 6, 3)]                       # in, out, groups
-FORMS = [(1, 1, 0, 1), (1, 2, 0, 1), (3, 1, 1, 1), (3, 2, 1, 1), (2, 1, 0, 2), (2, 2, 0, 1), (3, 3, 2, 2)]  # kernel, stride, ...
+CHANNELS = [(2, 3, 1), (4, 2, 1), (4, 6, 2), (4, 4, 4), (3, 6, 3)]  # in, out, groups
+# kernel, stride, ...
+FORMS = [(1, 1, 0, 1), (1, 2, 0, 1), (3, 1, 1, 1), (3, 2, 1, 1), (2, 1, 0, 2), (2, 2, 0, 1), (3, 3, 2, 2)]
 
 
 def plain(x, weight, out, stride, padding, dilation, groups):
@@ -20,7 +22,7 @@ def plain(x, weight, out, stride, padding, dilation, groups):
     per_group, taken = weight.shape[0] // groups, weight.shape[1]
     for o in range(weight.shape[0]):
         group = o // per_group
-        image = padded[:, group * taken:(group + 1) * taken]
+        image = padded[:, group * taken : (group + 1) * taken]
         for tap, window in tap_slices(weight.shape[2:], out, stride, dilation):
             result[:, o] += np.einsum("nc...,c->n...", image[(..., *window)], weight[(o, slice(None), *tap)])
     return result

@@ -112,19 +112,14 @@ def test_numbers_and_state(case: dict[str, Any]) -> None:
     assert hashlib.sha256(state[:5016].tobytes()).hexdigest() == case["words"]
     tail = DATA[f"{case['name']}/tail"]
     np.testing.assert_array_equal(state[5040:], tail[24:])
-    np.testing.assert_allclose(
-        state[5016:5040].view(np.float64), tail[:24].view(np.float64), rtol=1e-14
-    )
+    np.testing.assert_allclose(state[5016:5040].view(np.float64), tail[:24].view(np.float64), rtol=1e-14)
 
 
 @pytest.mark.parametrize("entry", LISTING["errors"], ids=lambda e: f"{e['step']}")
 def test_error_texts(entry: dict[str, Any]) -> None:
     with pytest.raises(Exception) as caught:
         _ask(Gen(), entry["step"])
-    assert (type(caught.value).__name__, str(caught.value)) == (
-        entry["type"],
-        entry["text"],
-    )
+    assert (type(caught.value).__name__, str(caught.value)) == (entry["type"], entry["text"])
 
 
 def test_bad_probability_array() -> None:
@@ -135,9 +130,7 @@ def test_bad_probability_array() -> None:
 
 
 def test_inexact_bounds_warn() -> None:
-    with pytest.warns(
-        UserWarning, match=r"to - 1 is out of bounds \[-\(2\^11\), 2\^11\]"
-    ):
+    with pytest.warns(UserWarning, match=r"to - 1 is out of bounds \[-\(2\^11\), 2\^11\]"):
         Gen().random_int(3, np.float16, 0, 3000)
 
 
@@ -193,16 +186,9 @@ def test_float_normal_of_a_foreign_state_is_kept() -> None:
         (
             lambda good: np.zeros(10, np.uint8),
             RuntimeError,
-            (
-                "Expected a CPUGeneratorImplState of size 5056 but found the input "
-                "RNG state size to be 10"
-            ),
+            ("Expected a CPUGeneratorImplState of size 5056 but found the input RNG state size to be 10"),
         ),
-        (
-            lambda good: np.zeros(5056, np.float32),
-            TypeError,
-            "RNG state must be a torch.ByteTensor",
-        ),
+        (lambda good: np.zeros(5056, np.float32), TypeError, "RNG state must be a torch.ByteTensor"),
         (lambda good: 3, TypeError, "expected a torch.ByteTensor, but got int"),
         (lambda good: good * np.uint8(0), RuntimeError, "Invalid mt19937 state"),
     ],

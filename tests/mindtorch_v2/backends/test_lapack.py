@@ -1,4 +1,5 @@
 """The factorisations that numpy lacks, on sizes that need several panels, and on matrices for which they must fail."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -24,7 +25,9 @@ def test_lu_factors_multiply_to_the_permuted_matrix(shape, kind):
     lu, pivots, info = lapack.lu_factor(a)
     lower = np.tril(lu[..., :k], -1) + np.eye(m, k)
     order = lapack.permutation(pivots, m)
-    np.testing.assert_allclose(np.take_along_axis(a, order[..., None], axis=-2), lower @ np.triu(lu[..., :k, :]), atol=1e-10)
+    np.testing.assert_allclose(
+        np.take_along_axis(a, order[..., None], axis=-2), lower @ np.triu(lu[..., :k, :]), atol=1e-10
+    )
     assert not info.any()
     if m == n and m:
         signed = lu.diagonal(axis1=-2, axis2=-1).prod(axis=-1) * lapack.permutation_sign(pivots)
@@ -52,7 +55,9 @@ def test_triangular_systems_read_one_triangle(upper, unit):
     triangle = np.triu(a) if upper else np.tril(a)
     if unit:
         triangle = triangle - triangle * np.eye(6) + np.eye(6)
-    np.testing.assert_allclose(triangle @ lapack.solve_triangular(a, b, upper, unit), np.broadcast_to(b, (4, 6, 2)), atol=1e-9)
+    np.testing.assert_allclose(
+        triangle @ lapack.solve_triangular(a, b, upper, unit), np.broadcast_to(b, (4, 6, 2)), atol=1e-9
+    )
 
 
 def test_a_zero_on_the_diagonal_gives_infinities():
@@ -72,5 +77,7 @@ def test_cholesky_tells_which_minor_fails():
 @pytest.mark.parametrize("size", [0.0, 1e-9, 1.0, 40.0])
 def test_matrix_exp_of_commuting_parts(size):
     a = matrices((3, 4, 4), "real") * size / 4
-    np.testing.assert_allclose(lapack.matrix_exp(2 * a), lapack.matrix_exp(a) @ lapack.matrix_exp(a), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(
+        lapack.matrix_exp(2 * a), lapack.matrix_exp(a) @ lapack.matrix_exp(a), rtol=1e-8, atol=1e-12
+    )
     np.testing.assert_allclose(lapack.matrix_exp(np.zeros((2, 2))), np.eye(2))

@@ -1,4 +1,5 @@
 """Ordering of lines: stable with ties, NaN greatest; selection finds the value and its first place."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -13,7 +14,13 @@ def _samples():
     smooth = rng.standard_normal((40, 50)).astype(np.float32)
     holes = smooth.copy()
     holes[::3, ::7] = np.nan
-    return {"smooth": smooth, "ties": np.round(smooth), "holes": holes, "ints": rng.integers(-5, 5, (40, 50)), "transposed": smooth.T}
+    return {
+        "smooth": smooth,
+        "ties": np.round(smooth),
+        "holes": holes,
+        "ints": rng.integers(-5, 5, (40, 50)),
+        "transposed": smooth.T,
+    }
 
 
 @pytest.mark.parametrize("name", _samples())

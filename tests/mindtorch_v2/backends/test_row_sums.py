@@ -1,4 +1,5 @@
 """Rows added to repeated places: the same as numpy's slow way, whichever way is taken."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,12 +8,17 @@ import pytest
 from mindtorch_v2._backends.cpu.row_sums import add_rows
 
 
-@pytest.mark.parametrize("count, rows, width", [(10, 32, 16), (1000, 4096, 64), (3, 2000, 80), (500, 500, 200), (5, 5000, 3), (7, 0, 4)])
+@pytest.mark.parametrize(
+    "count, rows, width", [(10, 32, 16), (1000, 4096, 64), (3, 2000, 80), (500, 500, 200), (5, 5000, 3), (7, 0, 4)]
+)
 @pytest.mark.parametrize("spread", ["even", "skewed", "once"])
 def test_add_rows(count, rows, width, spread):
     rng = np.random.default_rng(0)
-    index = {"even": rng.integers(0, count, rows), "skewed": np.minimum(rng.zipf(1.3, rows) - 1, count - 1),
-             "once": rng.permutation(max(count, rows))[:rows]}[spread]
+    index = {
+        "even": rng.integers(0, count, rows),
+        "skewed": np.minimum(rng.zipf(1.3, rows) - 1, count - 1),
+        "once": rng.permutation(max(count, rows))[:rows],
+    }[spread]
     count = max(count, rows) if spread == "once" else count
     values = rng.standard_normal((rows, width)).astype(np.float32)
     start = rng.standard_normal((count, width)).astype(np.float32)

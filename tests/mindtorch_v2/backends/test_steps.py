@@ -1,4 +1,5 @@
 """Fused kernels and the steps that a profile shows of them give the same, and the steps are PyTorch's."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -67,10 +68,15 @@ CASES = {
     "huber_loss": (lambda: F.huber_loss(X, Y), "huber_loss{" + MEAN + "}"),
     "binary_cross_entropy": (lambda: F.binary_cross_entropy(X, Y), "binary_cross_entropy{" + MEAN + "}"),
     "matmul_fold": (lambda: torch.matmul(A, B[0]), "matmul{reshape{view} mm _unsafe_view}"),
-    "matmul_batches": (lambda: torch.matmul(A, B), "matmul{expand reshape{view} expand reshape{view} bmm _unsafe_view}"),
+    "matmul_batches": (
+        lambda: torch.matmul(A, B),
+        "matmul{expand reshape{view} expand reshape{view} bmm _unsafe_view}",
+    ),
     "linear": (lambda: F.linear(A, W, C), "linear{view t{transpose} addmm{expand} view}"),
-    "cross_entropy": (lambda: F.cross_entropy(X, LABELS),
-                      "cross_entropy_loss{log_softmax{to _log_softmax} nll_loss_nd{nll_loss{nll_loss_forward}}}"),
+    "cross_entropy": (
+        lambda: F.cross_entropy(X, LABELS),
+        "cross_entropy_loss{log_softmax{to _log_softmax} nll_loss_nd{nll_loss{nll_loss_forward}}}",
+    ),
 }
 
 
@@ -89,6 +95,7 @@ def test_gradients_are_the_same_when_watched(name):
         x, y = X.clone().requires_grad_(), Y.clone().requires_grad_()
         out = torch.addmm(y[0], x, y.t() @ y) if name == "addmm" else getattr(F, name)(x, y)
         return list(torch.autograd.grad(out.sum(), (x, y)))
+
     plain = run()
     seen, _ = watched(run)
     assert all(torch.allclose(a, b) for a, b in zip(plain, seen))

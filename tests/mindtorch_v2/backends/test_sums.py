@@ -1,4 +1,5 @@
 """Sums over any dimensions and layouts, and running sums in blocks, are as exact as a sum of that many terms can be."""
+
 from __future__ import annotations
 
 import itertools
@@ -12,7 +13,19 @@ from mindtorch_v2._backends.cpu.sums import sum_over
 
 from ...tolerances import rounding_of_sum
 
-SHAPES = [(700,), (3, 400), (400, 3), (5, 7, 300), (300, 7, 5), (7, 300, 5), (2, 3, 4, 5, 6), (1, 600), (0, 5), (2, 3000, 3), (3, 3000)]
+SHAPES = [
+    (700,),
+    (3, 400),
+    (400, 3),
+    (5, 7, 300),
+    (300, 7, 5),
+    (7, 300, 5),
+    (2, 3, 4, 5, 6),
+    (1, 600),
+    (0, 5),
+    (2, 3000, 3),
+    (3, 3000),
+]
 
 
 def _axes(ndim):
@@ -29,15 +42,15 @@ def test_sum_over_any_dimensions(shape, dtype):
             got, want = np.asarray(sum_over(a, axes, keep)), a.astype(np.float64).sum(axes, keepdims=keep)
             assert got.shape == want.shape and got.dtype == dtype and got.flags.c_contiguous
             terms = prod(a.shape[i] for i in axes)
-            assert (np.abs(got - want) <= rounding_of_sum(terms, want, dtype)).all()      # all terms are positive
+            assert (np.abs(got - want) <= rounding_of_sum(terms, want, dtype)).all()  # all terms are positive
 
 
 def test_long_sums_do_not_drift():
     """Blocks of at most 1024 terms are added up, and their sums again: the error is at most that of two such blocks."""
-    a = np.full((1_000_000, 3), 0.1, np.float32)                      # every addition rounds the same way
+    a = np.full((1_000_000, 3), 0.1, np.float32)  # every addition rounds the same way
     exact = a.astype(np.float64).sum(0)
-    bound = 2 * 1024 * 2.0 ** -24 * exact
-    assert (np.abs(np.add.accumulate(a, 0)[-1] - exact) > bound).all()     # a plain loop drifts
+    bound = 2 * 1024 * 2.0**-24 * exact
+    assert (np.abs(np.add.accumulate(a, 0)[-1] - exact) > bound).all()  # a plain loop drifts
     assert (np.abs(sum_over(a, 0) - exact) <= bound).all()
     assert (np.abs(sum_over(a.T.copy(), 1) - exact) <= bound).all()
     assert abs(sum_over(a, None) - exact.sum()) <= bound.sum()
@@ -46,17 +59,22 @@ def test_long_sums_do_not_drift():
 def test_infinities_stay_where_they_are():
     a = np.ones((600, 600), np.float32)
     a[3, 4], a[5, 6] = np.inf, np.nan
-    assert np.isinf(sum_over(a, 0)).nonzero()[0].tolist() == [4] and np.isnan(sum_over(a, 0)).nonzero()[0].tolist() == [6]
+    assert np.isinf(sum_over(a, 0)).nonzero()[0].tolist() == [4] and np.isnan(sum_over(a, 0)).nonzero()[0].tolist() == [
+        6
+    ]
     assert np.isinf(sum_over(a, 1)).nonzero()[0].tolist() == [3] and np.isnan(sum_over(a, None))
 
 
-@pytest.mark.parametrize("shape, axis", [((64, 200), 1), ((64, 256), 1), ((200, 64), 0), ((3, 100, 50), 1), ((9000,), 0)])
+@pytest.mark.parametrize(
+    "shape, axis", [((64, 200), 1), ((64, 256), 1), ((200, 64), 0), ((3, 100, 50), 1), ((9000,), 0)]
+)
 def test_cumsum_in_blocks(shape, axis):
     a = np.random.default_rng(2).standard_normal(shape).astype(np.float32)
     got = _cumsum_in_blocks(a, axis)
     assert got is not None and got.flags.c_contiguous
     exact = a.astype(np.float64)
-    bound = rounding_of_sum(32, np.cumsum(np.abs(exact), axis), np.float32)    # blocks of 32; what stands before them is added in double
+    # blocks of 32; what stands before them is added in double
+    bound = rounding_of_sum(32, np.cumsum(np.abs(exact), axis), np.float32)
     assert (np.abs(got - np.cumsum(exact, axis)) <= bound).all()
 
 

@@ -1,4 +1,5 @@
 """Python numbers beside integer tensors: every op that takes numbers either wraps, or refuses with PyTorch's error."""
+
 from __future__ import annotations
 
 import pytest
@@ -9,9 +10,13 @@ from mindtorch_v2._ops import table
 
 # PyTorch gives no gradient for integers. (The number of elements of a range is another matter.)
 INEXACT_ONLY = {"elu_backward", "leaky_relu_backward", "softplus_backward"}
-TAKING_NUMBERS = [name for name, op in table.OPS.items()
-                  if any(p.type == "Scalar" for p in op.schema.params) and not op.base.startswith(("_fused", "arange", "range"))
-                  and name not in INEXACT_ONLY]
+TAKING_NUMBERS = [
+    name
+    for name, op in table.OPS.items()
+    if any(p.type == "Scalar" for p in op.schema.params)
+    and not op.base.startswith(("_fused", "arange", "range"))
+    and name not in INEXACT_ONLY
+]
 
 
 def _argument(p, dtype, number):
@@ -27,15 +32,19 @@ def _argument(p, dtype, number):
     return (2, 2) if p.is_list else 0 if p.type == "int" else None
 
 
-@pytest.mark.parametrize("dtype, number", [(torch.uint8, -3), (torch.uint8, 300), (torch.int8, 300), (torch.int32, 2 ** 40)])
+@pytest.mark.parametrize(
+    "dtype, number", [(torch.uint8, -3), (torch.uint8, 300), (torch.int8, 300), (torch.int32, 2**40)]
+)
 def test_no_op_stumbles_over_a_number_that_does_not_fit(dtype, number):
     stumbled = []
     for name in TAKING_NUMBERS:
         op = table.OPS[name]
         made = {p.name: _argument(p, dtype, number) for p in op.schema.params}
         try:
-            make_call(op, "method")(*[made[p.name] for p in op.schema.params if not p.keyword_only],
-                                    **{p.name: made[p.name] for p in op.schema.params if p.keyword_only})
+            make_call(op, "method")(
+                *[made[p.name] for p in op.schema.params if not p.keyword_only],
+                **{p.name: made[p.name] for p in op.schema.params if p.keyword_only},
+            )
         except OverflowError:
             stumbled.append(name)
         except (RuntimeError, TypeError, NotImplementedError, IndexError, ValueError):

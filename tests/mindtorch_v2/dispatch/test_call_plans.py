@@ -1,4 +1,5 @@
 """Plans say what declarations say, and both executors do what a plan says."""
+
 from __future__ import annotations
 
 import sys
@@ -23,19 +24,26 @@ core = _native.native_module("_core")
 needs_core = pytest.mark.skipif(core is None, reason="the native core is not built")
 
 
-# --- against the declaration ------------------------------------------------------------------------------------------------
+# --- against the declaration
+# ------------------------------------------------------------------------------------------------
 def _is_kind_of(kind: ArgumentKind, p: Param, plan: CallPlan) -> bool:
     """Whether an argument of this kind can stand for a parameter."""
     if p.is_tensor and kind == ArgumentKind.VALUE:
-        return plan.function is not None and plan.gradient is None     # the steps look at their tensors themselves
+        return plan.function is not None and plan.gradient is None  # the steps look at their tensors themselves
     if p.is_tensor and p.is_list:
         return kind == (ArgumentKind.LIST_WITH_HOLES if p.holes else ArgumentKind.TENSOR_LIST)
     if p.is_tensor:
         number = kind == ArgumentKind.NUMBER and p.name in plan.op.numbers
         return number or kind == (ArgumentKind.OPTIONAL_TENSOR if p.optional else ArgumentKind.TENSOR)
-    wanted = {ArgumentKind.REPEATED: p.type == "int" and p.length > 0, ArgumentKind.ELEMENT_TYPE: p.type == "ScalarType",
-              ArgumentKind.SPREAD: p.type == "int" and p.is_list and p.default is NO_DEFAULT, ArgumentKind.REAL: p.type == "Scalar",
-              ArgumentKind.DEVICE: p.type == "Device", ArgumentKind.UNSET: p.name == "pin_memory", ArgumentKind.VALUE: True}
+    wanted = {
+        ArgumentKind.REPEATED: p.type == "int" and p.length > 0,
+        ArgumentKind.ELEMENT_TYPE: p.type == "ScalarType",
+        ArgumentKind.SPREAD: p.type == "int" and p.is_list and p.default is NO_DEFAULT,
+        ArgumentKind.REAL: p.type == "Scalar",
+        ArgumentKind.DEVICE: p.type == "Device",
+        ArgumentKind.UNSET: p.name == "pin_memory",
+        ArgumentKind.VALUE: True,
+    }
     return wanted.get(kind, False)
 
 
@@ -43,7 +51,9 @@ def _is_kind_of(kind: ArgumentKind, p: Param, plan: CallPlan) -> bool:
 def test_a_plan_says_what_the_declaration_says(family: str) -> None:
     for op in (op for op in OPS if op.family == family):
         plan, params = plan_of(op), op.schema.params
-        assert [(a.name, a.default, a.keyword_only) for a in plan.arguments] == [(p.name, p.default, p.keyword_only) for p in params]
+        assert [(a.name, a.default, a.keyword_only) for a in plan.arguments] == [
+            (p.name, p.default, p.keyword_only) for p in params
+        ]
         wrong = [(p.name, a.kind) for a, p in zip(plan.arguments, params) if not _is_kind_of(a.kind, p, plan)]
         assert not wrong, (op, wrong)
         assert plan.writes == op.writes and plan.is_view == op.is_view
@@ -63,7 +73,12 @@ def _is_written_by_composite(op: Op) -> bool:
 def _check_types(plan: CallPlan) -> None:
     rule, params = plan.op.rule, plan.op.schema.params
     for i in plan.casting:
-        assert rule is not None and rule.cast is not None and params[i].is_tensor and (rule.names is None or params[i].name in rule.names)
+        assert (
+            rule is not None
+            and rule.cast is not None
+            and params[i].is_tensor
+            and (rule.names is None or params[i].name in rule.names)
+        )
     if rule is not None and rule.out == "bool":
         assert plan.result_type == ResultType.BOOL
     if plan.casting:
@@ -99,12 +114,17 @@ def test_c_numbers_kinds_alike(kind: Any) -> None:
 @needs_core
 def test_every_op_has_a_native_call() -> None:
     without = {op.name for op in OPS if type(aten.overload(op.name)) is not core.Call}
-    assert without <= {op.name for op in OPS if len(op.schema.params) > 16 or len(op.derivative.saved_names if op.derivative else ()) > 16}
+    assert without <= {
+        op.name
+        for op in OPS
+        if len(op.schema.params) > 16 or len(op.derivative.saved_names if op.derivative else ()) > 16
+    }
 
 
-# --- both executors ---------------------------------------------------------------------------------------------------------
+# --- both executors
+# ---------------------------------------------------------------------------------------------------------
 def _x(**options: Any) -> Any:
-    return torch.arange(12., **options).reshape(3, 4) / 7 - 0.5
+    return torch.arange(12.0, **options).reshape(3, 4) / 7 - 0.5
 
 
 def _grad() -> Any:
@@ -149,7 +169,15 @@ def _facts(value: Any) -> Any:
     """What can be told of a result: shape, strides, type, values, place in the graph."""
     if isinstance(value, torch.Tensor):
         values = value.detach().tolist() if "empty" not in str(value.dtype) else None
-        return tuple(value.shape), value.stride(), value.dtype, value.requires_grad, _node(value.grad_fn), values, value._version
+        return (
+            tuple(value.shape),
+            value.stride(),
+            value.dtype,
+            value.requires_grad,
+            _node(value.grad_fn),
+            values,
+            value._version,
+        )
     if isinstance(value, (tuple, list)):
         return type(value).__name__, [_facts(v) for v in value]
     return value
@@ -158,8 +186,20 @@ def _facts(value: Any) -> Any:
 def _node(node: Any) -> Any:
     if node is None:
         return None
-    saved = [_facts(v) if not isinstance(v, torch.Tensor) else (tuple(v.shape), v.dtype, v.detach().tolist()) for v in node.saved]
-    return node.name(), len(node.next), [e is None for e in node.next], node.counts, node.shape, node.dtype, node.specs, saved
+    saved = [
+        _facts(v) if not isinstance(v, torch.Tensor) else (tuple(v.shape), v.dtype, v.detach().tolist())
+        for v in node.saved
+    ]
+    return (
+        node.name(),
+        len(node.next),
+        [e is None for e in node.next],
+        node.counts,
+        node.shape,
+        node.dtype,
+        node.specs,
+        saved,
+    )
 
 
 def _observed(call: Callable[..., Any], args: tuple[Any, ...], **flags: Any) -> tuple[Any, list[Any]]:
@@ -167,8 +207,19 @@ def _observed(call: Callable[..., Any], args: tuple[Any, ...], **flags: Any) -> 
         made = call(*args)
     events = prof.events()
     first = min((e.sequence_nr for e in events if e.sequence_nr >= 0), default=0)
-    return made, [(e.name, e.sequence_nr - first if e.sequence_nr >= 0 else -1, e.input_shapes, e.concrete_inputs, e.overload_name,
-                   e.cpu_memory_usage, e.cpu_parent and e.cpu_parent.name) for e in events if e.name != "[memory]"]
+    return made, [
+        (
+            e.name,
+            e.sequence_nr - first if e.sequence_nr >= 0 else -1,
+            e.input_shapes,
+            e.concrete_inputs,
+            e.overload_name,
+            e.cpu_memory_usage,
+            e.cpu_parent and e.cpu_parent.name,
+        )
+        for e in events
+        if e.name != "[memory]"
+    ]
 
 
 def _comparable(name: str, made: Any) -> Any:
@@ -187,23 +238,29 @@ def test_both_executors_give_the_same(name: str, grad: bool) -> None:
     positional = [not p.keyword_only for p in op.schema.params]
 
     def native(*args: Any) -> Any:
-        return native_call(*[a for a, p in zip(args, positional) if p],
-                           **{p.name: a for a, p in zip(args, op.schema.params) if p.keyword_only})
+        return native_call(
+            *[a for a, p in zip(args, positional) if p],
+            **{p.name: a for a, p in zip(args, op.schema.params) if p.keyword_only},
+        )
 
     def python(*args: Any) -> Any:
         return run(args)
 
     with torch.set_grad_enabled(grad):
-        for call in (native, python):       # kernels are found at the first call
+        for call in (native, python):  # kernels are found at the first call
             _observed(call, CALLS[name]())
         assert _comparable(name, native(*CALLS[name]())) == _comparable(name, python(*CALLS[name]()))
         for flags in ({}, {"profile_memory": True}):
-            (made, events), (expected, expected_events) = _observed(native, CALLS[name](), **flags), _observed(python, CALLS[name](), **flags)
+            (made, events), (expected, expected_events) = (
+                _observed(native, CALLS[name](), **flags),
+                _observed(python, CALLS[name](), **flags),
+            )
             assert events == expected_events
             assert _comparable(name, made) == _comparable(name, expected)
 
 
-# --- where calls go ---------------------------------------------------------------------------------------------------------
+# --- where calls go
+# ---------------------------------------------------------------------------------------------------------
 def _transformer() -> Callable[[], None]:
     model = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.1, batch_first=True)
     optimizer = torch.optim.AdamW(model.parameters())
@@ -213,12 +270,15 @@ def _transformer() -> Callable[[], None]:
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(model(x), x).backward()
         optimizer.step()
+
     return step
 
 
 def _convolutions() -> Callable[[], None]:
     nn = torch.nn
-    model = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 5))
+    model = nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 5)
+    )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     x, y = torch.randn(2, 3, 8, 8), torch.tensor([1, 3])
 
@@ -228,13 +288,16 @@ def _convolutions() -> Callable[[], None]:
         loss.backward()
         optimizer.step()
         loss.item()
+
     return step
 
 
 @needs_core
 @pytest.mark.parametrize("build", [_transformer, _convolutions])
 def test_observed_calls_stay_in_c(build: Any) -> None:
-    """A profile does not send operators to Python: only writes into tensors that have a history go there, observed or not."""
+    """A profile does not send operators to Python: only writes into tensors that have a history go there, observed
+    or not.
+    """
     entered: list[str] = []
 
     def watch(frame: Any, event: str, arg: Any) -> None:
@@ -242,11 +305,11 @@ def test_observed_calls_stay_in_c(build: Any) -> None:
             entered.append(frame.f_locals["op"].name)
 
     step = build()
-    sys.setprofile(watch)       # before the profile, which says so otherwise
+    sys.setprofile(watch)  # before the profile, which says so otherwise
     try:
         with torch.profiler.profile():
             step()
-            step()      # every kernel is found
+            step()  # every kernel is found
             entered.clear()
             step()
     finally:

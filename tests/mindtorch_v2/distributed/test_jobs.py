@@ -96,8 +96,9 @@ def test_training_equals_one_process_on_the_joined_batch(run_ranks: Callable[...
         assert "Parameters without a gradient: spare.weight, spare.bias" in made.pop("complaint")
         for name, values in made.items():
             want = _alone(name not in ("unused", "static"), 2 if name == "accumulated" else 1)
-            # Adam divides by the gradient's size, so that an error of one unit in a gradient moves a weight by the learning rate times
-            # the gradient's relative error, at most; four steps of sums of 12 terms. float16 has 2^-11 instead of 2^-24.
+            # Adam divides by the gradient's size, so that an error of one unit in a gradient moves a weight by the
+            # learning rate times the gradient's relative error, at most; four steps of sums of 12 terms. float16 has
+            # 2^-11 instead of 2^-24.
             unit = 2.0 ** (-11 if name == "half" else -24)
             np.testing.assert_allclose(values, want, rtol=0, atol=4 * 0.1 * 12 * 64 * unit, err_msg=name)
 
@@ -135,9 +136,11 @@ def test_without_a_launcher_there_is_one_process() -> None:
             torch.distributed.init_process_group("gloo", rank=0, world_size=1)
         return
     code = (
-        "import mindtorch_v2 as torch, mindtorch_v2.distributed as d; d.init_process_group('gloo', rank=0, world_size=1); x = torch.ones(2); "
+        "import mindtorch_v2 as torch, mindtorch_v2.distributed as d; d.init_process_group('gloo', rank=0, "
+        "world_size=1); x = torch.ones(2); "
         "d.all_reduce(x); print(x.tolist(), d.get_world_size()); d.destroy_process_group()\n"
-        "try: d.init_process_group('gloo', rank=0, world_size=4)\nexcept RuntimeError as e: print('--nproc-per-node' in str(e))\n"
+        "try: d.init_process_group('gloo', rank=0, world_size=4)\nexcept RuntimeError as e: print('--nproc-per-node' "
+        "in str(e))\n"
         "try: d.init_process_group('nccl')\nexcept RuntimeError as e: print(e)"
     )
     import subprocess

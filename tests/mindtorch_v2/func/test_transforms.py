@@ -1,4 +1,5 @@
 """Derivatives of functions: against formulas, against each other, nested and under vmap."""
+
 from __future__ import annotations
 
 import warnings
@@ -46,7 +47,9 @@ def test_results_belong_to_the_callers_graph() -> None:
     weight = torch.ones(3, dtype=torch.float64, requires_grad=True)
     grad(lambda a: (a * a * weight).sum())(X).sum().backward()
     close(weight.grad, 2 * X)
-    rate = grad(lambda r: ((X - r * grad(lambda a: (a ** 2).sum())(X)) ** 2).sum())(torch.tensor(0.1, dtype=torch.float64))
+    rate = grad(lambda r: ((X - r * grad(lambda a: (a**2).sum())(X)) ** 2).sum())(
+        torch.tensor(0.1, dtype=torch.float64)
+    )
     close(rate, (2 * (X - 0.2 * X) * -2 * X).sum())
     with torch.no_grad():
         assert not grad(lambda a: (a * weight).sum())(X).requires_grad
@@ -55,9 +58,13 @@ def test_results_belong_to_the_callers_graph() -> None:
 def test_products_with_the_jacobian() -> None:
     def function(a: Any, b: Any) -> Any:
         return a.sin() * b, {"sum": (a * b).sum()}
+
     out, back = vjp(function, X, 2 * X)
     close(out[0], X.sin() * 2 * X)
-    close(back((torch.ones_like(X), {"sum": torch.tensor(1.0, dtype=torch.float64)})), (X.cos() * 2 * X + 2 * X, X.sin() + X))
+    close(
+        back((torch.ones_like(X), {"sum": torch.tensor(1.0, dtype=torch.float64)})),
+        (X.cos() * 2 * X + 2 * X, X.sin() + X),
+    )
     value, forward = jvp(function, (X, 2 * X), (torch.ones_like(X), torch.zeros_like(X)))
     close(forward, (X.cos() * 2 * X, {"sum": (2 * X).sum()}))
     close(value[1]["sum"], (2 * X * X).sum())
@@ -68,25 +75,28 @@ def test_products_with_the_jacobian() -> None:
 def test_jacobians_and_hessians() -> None:
     close(jacrev(torch.sin)(X), torch.diag(X.cos()))
     close(jacfwd(lambda a: a.sum() * a)(X), X.sum() * torch.eye(3, dtype=torch.float64) + X[:, None])
-    close(hessian(lambda a: (a ** 3).sum())(X), torch.diag(6 * X))
+    close(hessian(lambda a: (a**3).sum())(X), torch.diag(6 * X))
     first, second = jacrev(lambda a, b: (a * b, (a * b).sum()), argnums=(0, 1))(X, 2 * X)
     close(first, (torch.diag(2 * X), torch.diag(X)))
     close(second, (2 * X, X))
     close(vmap(jacrev(torch.sin))(M), torch.stack([torch.diag(row.cos()) for row in M]))
-    close(vmap(hessian(lambda a: (a ** 3).sum()))(M), torch.stack([torch.diag(6 * row) for row in M]))
+    close(vmap(hessian(lambda a: (a**3).sum()))(M), torch.stack([torch.diag(6 * row) for row in M]))
     close(torch.autograd.functional.jacobian(torch.sin, X), jacrev(torch.sin)(X))
 
 
 def test_gradients_of_samples() -> None:
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.LayerNorm(18), nn.Linear(18, 4)).double()
+    model = nn.Sequential(
+        nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.LayerNorm(18), nn.Linear(18, 4)
+    ).double()
     images, classes = torch.randn(5, 1, 8, 8, dtype=torch.float64), torch.tensor([0, 1, 2, 3, 1])
     parameters = {name: p.detach() for name, p in model.named_parameters()}
 
     def loss(given: Any, image: Any, kind: Any) -> Any:
         return nn.functional.cross_entropy(functional_call(model, given, (image[None],)), kind[None])
+
     with warnings.catch_warnings():
-        warnings.simplefilter("error")           # every operator in there has a rule
+        warnings.simplefilter("error")  # every operator in there has a rule
         found = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, images, classes)
     each = [grad(loss)(parameters, images[i], classes[i]) for i in range(5)]
     for name in parameters:
@@ -114,12 +124,17 @@ def test_ensembles() -> None:
 def test_functional_call_leaves_the_module_as_it_was() -> None:
     layer = nn.Linear(2, 2)
     before = layer.weight
-    close(functional_call(layer, {"weight": torch.zeros(2, 2), "bias": torch.ones(2)}, torch.ones(1, 2)), torch.ones(1, 2))
+    close(
+        functional_call(layer, {"weight": torch.zeros(2, 2), "bias": torch.ones(2)}, torch.ones(1, 2)), torch.ones(1, 2)
+    )
     with pytest.raises(ZeroDivisionError):
         functional_call(nn.Sequential(layer, _Broken()), {"0.weight": torch.zeros(2, 2)}, torch.ones(1, 2))
     assert layer.weight is before
     tied = nn.Sequential(layer, layer)
-    close(functional_call(tied, {"0.weight": torch.zeros(2, 2), "0.bias": torch.ones(2)}, torch.ones(1, 2)), torch.ones(1, 2))
+    close(
+        functional_call(tied, {"0.weight": torch.zeros(2, 2), "0.bias": torch.ones(2)}, torch.ones(1, 2)),
+        torch.ones(1, 2),
+    )
     with pytest.raises(RuntimeError, match=r"Missing key\(s\): bias"):
         functional_call(layer, {"weight": torch.zeros(2, 2)}, torch.ones(1, 2), strict=True)
     with pytest.raises(AttributeError, match="no parameter or buffer called 'nowhere'"):
@@ -147,8 +162,8 @@ def test_forward_mode() -> None:
 
 def test_batched_cotangents() -> None:
     x = X.clone().requires_grad_()
-    out = x ** 2
-    found, = torch.autograd.grad(out, x, torch.eye(3, dtype=torch.float64), is_grads_batched=True)
+    out = x**2
+    (found,) = torch.autograd.grad(out, x, torch.eye(3, dtype=torch.float64), is_grads_batched=True)
     close(found, torch.diag(2 * X))
     with pytest.raises(ValueError, match="all of one size"):
         torch.autograd.grad((out, out * 2), x, (torch.ones(2, 3), torch.ones(3, 3)), is_grads_batched=True)
@@ -156,12 +171,25 @@ def test_batched_cotangents() -> None:
 
 def test_misuse_is_named_in_pytorchs_words() -> None:
     for error, text, call in (
-            (RuntimeError, "Expected f\\(\\*args\\) to return a scalar Tensor, got tensor with 1 dims", lambda: grad(lambda a: a)(X)),
-            (RuntimeError, "Expected f\\(\\*args\\) to return a Tensor, got <class 'float'>", lambda: grad(lambda a: 1.0)(X)),
-            (RuntimeError, "Got argnum=1, but only 1 positional inputs", lambda: grad(torch.sum, argnums=1)(X)),
-            (RuntimeError, "only Tensors of floating point dtype can require gradients", lambda: grad(torch.sum)(torch.tensor([1]))),
-            (RuntimeError, "Expected pytree structure of cotangents", lambda: vjp(lambda a: (a, a), X)[1](X)),
-            (RuntimeError, "Expected primals to be a tuple", lambda: jvp(torch.sin, X, X)),
-            (RuntimeError, "invalid argument for remove=nothing", lambda: functionalize(torch.sin, remove="nothing"))):
+        (
+            RuntimeError,
+            "Expected f\\(\\*args\\) to return a scalar Tensor, got tensor with 1 dims",
+            lambda: grad(lambda a: a)(X),
+        ),
+        (
+            RuntimeError,
+            "Expected f\\(\\*args\\) to return a Tensor, got <class 'float'>",
+            lambda: grad(lambda a: 1.0)(X),
+        ),
+        (RuntimeError, "Got argnum=1, but only 1 positional inputs", lambda: grad(torch.sum, argnums=1)(X)),
+        (
+            RuntimeError,
+            "only Tensors of floating point dtype can require gradients",
+            lambda: grad(torch.sum)(torch.tensor([1])),
+        ),
+        (RuntimeError, "Expected pytree structure of cotangents", lambda: vjp(lambda a: (a, a), X)[1](X)),
+        (RuntimeError, "Expected primals to be a tuple", lambda: jvp(torch.sin, X, X)),
+        (RuntimeError, "invalid argument for remove=nothing", lambda: functionalize(torch.sin, remove="nothing")),
+    ):
         with pytest.raises(error, match=text):
             call()

@@ -1,4 +1,5 @@
 """vmap: what it gives is what a loop over the batch gives, for operators of every kind."""
+
 from __future__ import annotations
 
 import threading
@@ -15,8 +16,17 @@ from mindtorch_v2.func import vmap
 F = nn.functional
 close = torch.testing.assert_close
 torch.manual_seed(0)
-INPUTS = {"a": torch.randn(2, 3, 4), "b": torch.rand(2, 3, 4) + 0.5, "v": torch.randn(2, 4), "s": torch.randn(2), "c": torch.randn(2, 3, 4, 8, 8),
-          "i": torch.tensor([[0, 2], [1, 1]]), "k": torch.tensor([0, 2]), "w": torch.randn(2, 4, 4, 3, 3), "m": torch.randn(2, 4, 4)}
+INPUTS = {
+    "a": torch.randn(2, 3, 4),
+    "b": torch.rand(2, 3, 4) + 0.5,
+    "v": torch.randn(2, 4),
+    "s": torch.randn(2),
+    "c": torch.randn(2, 3, 4, 8, 8),
+    "i": torch.tensor([[0, 2], [1, 1]]),
+    "k": torch.tensor([0, 2]),
+    "w": torch.randn(2, 4, 4, 3, 3),
+    "m": torch.randn(2, 4, 4),
+}
 # Operators with rules: no warning.
 RULED = """
 a + b | a * v | a - s | s * 2 + a | torch.where(a > 0, a, v) | a.clamp(-1, 1) | torch.atan2(a, b) | a ** 2 | b ** s | (a > v).float() | -a | a / b
@@ -35,9 +45,24 @@ F.mse_loss(a, b) | F.mse_loss(a, b, reduction='none') | F.cross_entropy(a, j) | 
 F.scaled_dot_product_attention(c, c, c) | torch.zeros_like(a) + a | a.new_zeros(2) + s | torch.full_like(a, 2.0) | F.normalize(a) | a.add_(1).mul_(b)
 """.replace("\n", "|").split("|")
 # Operators that run once for each sample, and say so.
-LOOPED = ["torch.histc(v, 4)", "torch.cdist(a, a)", "a.scatter_reduce(0, i[:, None].expand(2, 4), b[:2], 'sum')", "F.grid_sample(c, c[:, :2].permute(0, 2, 3, 1))",
-          "a.index_put((i[0],), v)", "F.pad(a, (1, 1))", "a.median()"]
-OTHERS = {"x": torch.randn(3, 4), "y": torch.randn(5, 4), "z": torch.randn(4), "o": torch.randn(5), "u": torch.randn(2, 4, 3, 3), "q": torch.randn(3, 4, 8, 8), "j": torch.tensor([0, 1, 3])}
+LOOPED = [
+    "torch.histc(v, 4)",
+    "torch.cdist(a, a)",
+    "a.scatter_reduce(0, i[:, None].expand(2, 4), b[:2], 'sum')",
+    "F.grid_sample(c, c[:, :2].permute(0, 2, 3, 1))",
+    "a.index_put((i[0],), v)",
+    "F.pad(a, (1, 1))",
+    "a.median()",
+]
+OTHERS = {
+    "x": torch.randn(3, 4),
+    "y": torch.randn(5, 4),
+    "z": torch.randn(4),
+    "o": torch.randn(5),
+    "u": torch.randn(2, 4, 3, 3),
+    "q": torch.randn(3, 4, 8, 8),
+    "j": torch.tensor([0, 1, 3]),
+}
 SPACE = {"torch": torch, "F": F}
 
 
@@ -52,6 +77,7 @@ def _same_as_a_loop(code: str) -> None:
 
     def function(*given: Any) -> Any:
         return eval(code.strip(), {**SPACE, **OTHERS, **dict(zip(names, given))})
+
     got = vmap(function)(*[INPUTS[n].clone() for n in names])
     if isinstance(got, torch.Tensor):
         got, want = (got,), [(w,) for w in want]
@@ -69,17 +95,32 @@ def test_as_a_loop(code: str) -> None:
 @pytest.mark.parametrize("code", LOOPED)
 def test_operators_without_a_rule_warn(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from mindtorch_v2.func import _batching
+
     monkeypatch.setattr(_batching, "_warned", set())
-    with pytest.warns(UserWarning, match="There is a performance drop because we have not yet implemented the batching rule for aten::"):
+    with pytest.warns(
+        UserWarning,
+        match="There is a performance drop because we have not yet implemented the batching rule for aten::",
+    ):
         _same_as_a_loop(code)
 
 
 def test_dimensions_of_arguments_and_results() -> None:
     a, b = torch.randn(3, 2), torch.randn(2, 4)
     close(vmap(torch.mul, in_dims=(1, None))(a, torch.ones(3)), a.t())
-    close(vmap(torch.outer, in_dims=(1, 0), out_dims=1)(a, b), torch.stack([torch.outer(a[:, i], b[i]) for i in range(2)], 1))
-    close(vmap(lambda d: (d["a"] + d["b"][0], d["a"]), in_dims=({"a": 0, "b": None},), out_dims=(0, -1))({"a": b, "b": [torch.ones(4)]}), (b + 1, b.t()))
-    close(vmap(vmap(torch.mul, in_dims=(0, None)), in_dims=(None, 0))(torch.arange(3.0), torch.arange(2.0)), torch.outer(torch.arange(2.0), torch.arange(3.0)))
+    close(
+        vmap(torch.outer, in_dims=(1, 0), out_dims=1)(a, b),
+        torch.stack([torch.outer(a[:, i], b[i]) for i in range(2)], 1),
+    )
+    close(
+        vmap(lambda d: (d["a"] + d["b"][0], d["a"]), in_dims=({"a": 0, "b": None},), out_dims=(0, -1))(
+            {"a": b, "b": [torch.ones(4)]}
+        ),
+        (b + 1, b.t()),
+    )
+    close(
+        vmap(vmap(torch.mul, in_dims=(0, None)), in_dims=(None, 0))(torch.arange(3.0), torch.arange(2.0)),
+        torch.outer(torch.arange(2.0), torch.arange(3.0)),
+    )
     close(vmap(lambda t: torch.tensor(3.0))(b), torch.tensor([3.0, 3.0]))
     close(vmap(lambda t, k=None: t * k)(b, k=b), b * b)
     close(torch.vmap(lambda t: t.sum(), chunk_size=1)(b), b.sum(1))
@@ -103,20 +144,37 @@ def test_random_numbers() -> None:
 def test_misuse_is_named_in_pytorchs_words() -> None:
     x = torch.randn(3)
     for error, text, call in (
-            (ValueError, "Got in_dim=0 for an input but the input is of type <class 'float'>", lambda: vmap(torch.sum)(1.0)),
-            (ValueError, "got no inputs", lambda: vmap(torch.sum)()),
-            (ValueError, "Expected all tensors to have the same size in the mapped dimension, got sizes \\[3, 4\\]", lambda: vmap(torch.add)(x, torch.randn(4))),
-            (ValueError, "Got in_dim=2 for some input, but that input is a Tensor of dimensionality 1", lambda: vmap(torch.sum, in_dims=2)(x)),
-            (ValueError, "in_dims is not compatible with the structure of `inputs`", lambda: vmap(torch.sum, in_dims=(0, 1))(x)),
-            (ValueError, "expected `in_dims` to be int or a", lambda: vmap(torch.sum, in_dims=None)(x)),
-            (ValueError, "must only return Tensors, got type <class 'int'>", lambda: vmap(lambda t: 1)(x)),
-            (ValueError, "out_dims is not compatible", lambda: vmap(lambda t: t, out_dims=(0, 1))(x)),
-            (RuntimeError, r"calling .item\(\) on a Tensor", lambda: vmap(lambda t: t.item())(x)),
-            (RuntimeError, "data-dependent control flow", lambda: vmap(lambda t: t if t > 0 else -t)(x)),
-            (RuntimeError, "no single array of values", lambda: vmap(lambda t: t.numpy())(x)),
-            (RuntimeError, "inplace arithmetic", lambda: vmap(lambda t: torch.zeros(()).add_(t))(x)),
-            (RuntimeError, "Only allowed values for randomness", lambda: vmap(torch.sum, randomness="maybe")),
-            (ValueError, "chunk_size should be None or greater than 0", lambda: vmap(torch.sum, chunk_size=0))):
+        (
+            ValueError,
+            "Got in_dim=0 for an input but the input is of type <class 'float'>",
+            lambda: vmap(torch.sum)(1.0),
+        ),
+        (ValueError, "got no inputs", lambda: vmap(torch.sum)()),
+        (
+            ValueError,
+            "Expected all tensors to have the same size in the mapped dimension, got sizes \\[3, 4\\]",
+            lambda: vmap(torch.add)(x, torch.randn(4)),
+        ),
+        (
+            ValueError,
+            "Got in_dim=2 for some input, but that input is a Tensor of dimensionality 1",
+            lambda: vmap(torch.sum, in_dims=2)(x),
+        ),
+        (
+            ValueError,
+            "in_dims is not compatible with the structure of `inputs`",
+            lambda: vmap(torch.sum, in_dims=(0, 1))(x),
+        ),
+        (ValueError, "expected `in_dims` to be int or a", lambda: vmap(torch.sum, in_dims=None)(x)),
+        (ValueError, "must only return Tensors, got type <class 'int'>", lambda: vmap(lambda t: 1)(x)),
+        (ValueError, "out_dims is not compatible", lambda: vmap(lambda t: t, out_dims=(0, 1))(x)),
+        (RuntimeError, r"calling .item\(\) on a Tensor", lambda: vmap(lambda t: t.item())(x)),
+        (RuntimeError, "data-dependent control flow", lambda: vmap(lambda t: t if t > 0 else -t)(x)),
+        (RuntimeError, "no single array of values", lambda: vmap(lambda t: t.numpy())(x)),
+        (RuntimeError, "inplace arithmetic", lambda: vmap(lambda t: torch.zeros(()).add_(t))(x)),
+        (RuntimeError, "Only allowed values for randomness", lambda: vmap(torch.sum, randomness="maybe")),
+        (ValueError, "chunk_size should be None or greater than 0", lambda: vmap(torch.sum, chunk_size=0)),
+    ):
         with pytest.raises(error, match=text):
             call()
     assert modes.SPACE["_mode"] == 0 and modes.state.batching is None
@@ -128,6 +186,7 @@ def test_a_batched_tensor_shows_one_sample() -> None:
     def look(t: Any) -> Any:
         seen.append((t.shape, t.dim(), t.device.type, t.dtype, isinstance(t, torch.Tensor), t.requires_grad, t.is_cpu))
         return t
+
     vmap(look)(torch.zeros(5, 2, 3))
     assert seen == [((2, 3), 2, "cpu", torch.float32, True, False, True)]
 
@@ -140,4 +199,5 @@ def test_other_threads_are_not_mapped() -> None:
         thread.join()
         assert found
         return t
+
     vmap(function)(torch.zeros(2))

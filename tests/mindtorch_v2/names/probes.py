@@ -1,7 +1,9 @@
 """Questions about devices that are not here, and about settings; PyTorch's answers are in answers.json.
 
-A line is an expression, or statements that leave their answer in `r`. `x` is a tensor of two ones, `b` is `torch.backends`.
+A line is an expression, or statements that leave their answer in `r`. `x` is a tensor of two ones, `b` is
+`torch.backends`.
 """
+
 from __future__ import annotations
 
 import re
@@ -378,13 +380,26 @@ def answer(torch: Any, probe: str) -> dict[str, Any]:
     """What a torch says: {"value": repr} or {"error": [class, text]}, and the classes of warnings."""
     import collections
     import importlib
+
     pytree = importlib.import_module(f"{torch.__name__}.utils._pytree")
-    space = {"torch": torch, "np": np, "x": torch.ones(2), "b": torch.backends, "pytree": pytree, "collections": collections, "r": None}
+    space = {
+        "torch": torch,
+        "np": np,
+        "x": torch.ones(2),
+        "b": torch.backends,
+        "pytree": pytree,
+        "collections": collections,
+        "r": None,
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             try:
-                code = compile(f"r = {probe}" if not re.match(r"\w[\w.]* = |with ", probe) and "; r = " not in probe else probe, "", "exec")
+                code = compile(
+                    f"r = {probe}" if not re.match(r"\w[\w.]* = |with ", probe) and "; r = " not in probe else probe,
+                    "",
+                    "exec",
+                )
             except SyntaxError:
                 code = compile(probe, "", "exec")
             exec(code, space)

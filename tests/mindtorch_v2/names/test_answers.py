@@ -1,4 +1,5 @@
 """Modules of absent devices, and settings, answer as PyTorch without a device does."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """Helpers that libraries import: DistributedSampler, swap_tensors, weak dictionaries, decorators, nn.parallel."""
+
 from __future__ import annotations
 
 import gc
@@ -11,8 +12,12 @@ from mindtorch_v2.utils.data import DistributedSampler
 from mindtorch_v2.utils.weak import TensorWeakRef, WeakTensorKeyDictionary
 
 # PyTorch 2.13's indices for 10 samples and 3 processes.
-SAMPLES = {(): [[4, 5, 0, 2], [1, 3, 8, 4], [7, 9, 6, 1]], (("shuffle", False),): [[0, 3, 6, 9], [1, 4, 7, 0], [2, 5, 8, 1]],
-           (("seed", 3),): [[6, 7, 1, 4], [0, 8, 9, 6], [3, 5, 2, 0]], (("drop_last", True),): [[4, 5, 0], [1, 3, 8], [7, 9, 6]]}
+SAMPLES = {
+    (): [[4, 5, 0, 2], [1, 3, 8, 4], [7, 9, 6, 1]],
+    (("shuffle", False),): [[0, 3, 6, 9], [1, 4, 7, 0], [2, 5, 8, 1]],
+    (("seed", 3),): [[6, 7, 1, 4], [0, 8, 9, 6], [3, 5, 2, 0]],
+    (("drop_last", True),): [[4, 5, 0], [1, 3, 8], [7, 9, 6]],
+}
 
 
 @pytest.mark.parametrize("options", SAMPLES)
@@ -68,6 +73,7 @@ def test_context_managers_as_decorators():
     def steps():
         yield _Doubled.depth
         yield _Doubled.depth
+
     assert inside() == 1 and _Doubled.depth == 0
     assert [(value, _Doubled.depth) for value in steps()] == [(1, 0), (1, 0)]
 
@@ -85,6 +91,7 @@ def test_data_parallel_without_devices_is_the_module():
 
 def test_sdpa_kernel_keeps_what_is_allowed():
     from mindtorch_v2.nn.attention import SDPBackend, sdpa_kernel
+
     with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]):
         assert torch.backends.cuda.math_sdp_enabled() and not torch.backends.cuda.mem_efficient_sdp_enabled()
     assert torch.backends.cuda.mem_efficient_sdp_enabled()
@@ -94,6 +101,7 @@ def test_sdpa_kernel_keeps_what_is_allowed():
 
 def test_flex_attention_is_attention():
     from mindtorch_v2.nn.attention.flex_attention import create_block_mask, flex_attention
+
     q, k, v = (torch.randn(2, 4, 5, 8, dtype=torch.float64) for _ in range(3))
     assert torch.allclose(flex_attention(q, k, v), torch.nn.functional.scaled_dot_product_attention(q, k, v))
     mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, 5, 5)
@@ -102,17 +110,23 @@ def test_flex_attention_is_attention():
     slopes = torch.arange(4, dtype=torch.float64)
     made, lse = flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + slopes[h] * (j - i), return_lse=True)
     bias = slopes.view(4, 1, 1) * (torch.arange(5) - torch.arange(5).view(5, 1))
-    assert torch.allclose(made, torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias.expand(2, 4, 5, 5)))
-    assert torch.allclose(lse, torch.logsumexp(q @ k.transpose(-2, -1) / 8 ** 0.5 + bias, -1))
+    assert torch.allclose(
+        made, torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias.expand(2, 4, 5, 5))
+    )
+    assert torch.allclose(lse, torch.logsumexp(q @ k.transpose(-2, -1) / 8**0.5 + bias, -1))
     few = flex_attention(q, k[:, :2], v[:, :2], enable_gqa=True)
     assert torch.allclose(few[:, 1], flex_attention(q[:, 1:2], k[:, :1], v[:, :1])[:, 0])
-    hidden = flex_attention(q, k, v, block_mask=create_block_mask(lambda b, h, i, j: (i > 0) & (j >= 0), None, None, 5, 5))
+    hidden = flex_attention(
+        q, k, v, block_mask=create_block_mask(lambda b, h, i, j: (i > 0) & (j >= 0), None, None, 5, 5)
+    )
     assert hidden[:, :, 0].abs().sum() == 0, "a row without scores gives zeros"
 
 
 def test_typed_storages_share_the_tensors_memory():
-    t = torch.arange(6.).reshape(2, 3)
+    t = torch.arange(6.0).reshape(2, 3)
     storage = t[1:].storage()
     assert (storage.size(), storage[4], storage.dtype, len(t.untyped_storage())) == (6, 4.0, torch.float32, 24)
     storage[0] = 9.0
-    assert t[0, 0].item() == 9.0 and isinstance(storage, torch.storage.TypedStorage) and torch.FloatStorage(3).size() == 3
+    assert (
+        t[0, 0].item() == 9.0 and isinstance(storage, torch.storage.TypedStorage) and torch.FloatStorage(3).size() == 3
+    )

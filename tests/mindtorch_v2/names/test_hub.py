@@ -1,4 +1,5 @@
 """torch.hub: local repositories, and files that come through urllib."""
+
 from __future__ import annotations
 
 import hashlib
@@ -19,9 +20,11 @@ def repository(tmp_path):
     folder = tmp_path / "repository"
     folder.mkdir()
     (folder / "helper.py").write_text("SCALE = 3\n")
-    (folder / "hubconf.py").write_text('dependencies = ["numpy"]\nfrom helper import SCALE\n'
-                                       'def model(n, *, bias=True):\n    "A layer."\n    import mindtorch_v2 as torch\n'
-                                       '    return torch.nn.Linear(n, SCALE, bias=bias)\ndef _hidden():\n    pass\n')
+    (folder / "hubconf.py").write_text(
+        'dependencies = ["numpy"]\nfrom helper import SCALE\n'
+        'def model(n, *, bias=True):\n    "A layer."\n    import mindtorch_v2 as torch\n'
+        "    return torch.nn.Linear(n, SCALE, bias=bias)\ndef _hidden():\n    pass\n"
+    )
     return str(folder)
 
 
@@ -44,14 +47,16 @@ def test_missing_dependencies_are_named(hub, tmp_path):
 
 def test_downloads_are_checked_and_kept(hub, tmp_path, capsys):
     source = tmp_path / "weights.pth"
-    torch.save({"w": torch.arange(3.)}, source)
+    torch.save({"w": torch.arange(3.0)}, source)
     digest = hashlib.sha256(source.read_bytes()).hexdigest()
     named = tmp_path / f"weights-{digest[:8]}.pth"
     source.rename(named)
     assert hub.load_state_dict_from_url(named.as_uri(), check_hash=True)["w"].tolist() == [0.0, 1.0, 2.0]
     assert "Downloading" in capsys.readouterr().err
     named.unlink()
-    assert hub.load_state_dict_from_url(named.as_uri())["w"].tolist() == [0.0, 1.0, 2.0], "the second time it comes from the cache"
+    assert hub.load_state_dict_from_url(named.as_uri())["w"].tolist() == [0.0, 1.0, 2.0], (
+        "the second time it comes from the cache"
+    )
 
 
 def test_a_wrong_hash_leaves_no_file(hub, tmp_path):

@@ -1,4 +1,5 @@
 """Operators that programs define."""
+
 from __future__ import annotations
 
 from typing import Optional
@@ -20,11 +21,15 @@ def _(x, k=2.0):
     return torch.empty_like(x)
 
 
-scaled.register_autograd(lambda ctx, g: (g * ctx.k, None), setup_context=lambda ctx, inputs, output: setattr(ctx, "k", inputs[1]))
+scaled.register_autograd(
+    lambda ctx, g: (g * ctx.k, None), setup_context=lambda ctx, inputs, output: setattr(ctx, "k", inputs[1])
+)
 
 
 def test_a_custom_operator_runs_everywhere():
-    assert scaled(torch.ones(2)).tolist() == [2.0, 2.0] and torch.ops.test_lib.scaled(torch.ones(2), k=3.0).tolist() == [3.0, 3.0]
+    assert scaled(torch.ones(2)).tolist() == [2.0, 2.0] and torch.ops.test_lib.scaled(
+        torch.ones(2), k=3.0
+    ).tolist() == [3.0, 3.0]
     assert str(torch.ops.test_lib.scaled.default) == "test_lib.scaled.default"
     assert torch.ops.test_lib.scaled.default._schema == "test_lib::scaled(Tensor x, float k=2.) -> Tensor"
     made = scaled(torch.ones(2, device="meta"))
@@ -32,7 +37,10 @@ def test_a_custom_operator_runs_everywhere():
     x = torch.ones(2, requires_grad=True)
     y = scaled(x, 5.0)
     y.sum().backward()
-    assert type(y.grad_fn).__name__ == "GeneratedBackwardFor_test_lib_scaled_defaultBackward" and x.grad.tolist() == [5.0, 5.0]
+    assert type(y.grad_fn).__name__ == "GeneratedBackwardFor_test_lib_scaled_defaultBackward" and x.grad.tolist() == [
+        5.0,
+        5.0,
+    ]
     assert opcheck(scaled, (torch.ones(2),)) == {"test_schema": "SUCCESS", "test_faketensor": "SUCCESS"}
 
 
@@ -40,7 +48,10 @@ def test_lists_keywords_and_several_results():
     @custom_op("test_lib::both", mutates_args=())
     def both(xs: list[Tensor], *, shift: int = 1) -> tuple[Tensor, Tensor]:
         return xs[0] + shift, xs[1] * shift
-    both.register_autograd(lambda ctx, g, h: [g, h * 2], setup_context=lambda ctx, inputs, keyword_only_inputs, output: None)
+
+    both.register_autograd(
+        lambda ctx, g, h: [g, h * 2], setup_context=lambda ctx, inputs, keyword_only_inputs, output: None
+    )
     a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     first, second = both([a, b], shift=2)
     (first.sum() + second.sum()).backward()
@@ -51,6 +62,7 @@ def test_what_is_missing_is_said():
     @custom_op("test_lib::bare", mutates_args=())
     def bare(x: Tensor) -> Tensor:
         return x.clone()
+
     with pytest.raises(RuntimeError, match="There was no fake impl registered for test_lib.bare.default"):
         bare(torch.ones(1, device="meta"))
     y = bare(torch.ones(1, requires_grad=True))
@@ -75,6 +87,7 @@ def test_results_must_be_fresh_and_writes_declared():
     @custom_op("test_lib::declared_", mutates_args={"x"})
     def declared_(x: Tensor) -> None:
         x.add_(1)
+
     with pytest.raises(RuntimeError, match="must not also be an input"):
         same(torch.ones(1))
     with pytest.raises(AssertionError, match="Argument x is not defined to alias output but was mutated"):
@@ -86,7 +99,9 @@ def test_results_must_be_fresh_and_writes_declared():
 def test_libraries_of_schemas_and_kernels():
     library = Library("test_lib2", "DEF")
     assert library.define("foo(Tensor x, int n=2) -> Tensor") == "foo"
-    with pytest.raises(NotImplementedError, match="Could not run 'test_lib2::foo' with arguments from the 'CPU' backend"):
+    with pytest.raises(
+        NotImplementedError, match="Could not run 'test_lib2::foo' with arguments from the 'CPU' backend"
+    ):
         torch.ops.test_lib2.foo(torch.ones(1))
     library.impl("foo", lambda x, n=2: x * n, "CPU")
     assert torch.ops.test_lib2.foo(torch.ones(1), 5).item() == 5.0
@@ -107,6 +122,7 @@ def test_functions_register_by_name():
     @torch.library.impl("test_lib3::inc", "cpu")
     def inc(x):
         return x + 1
+
     torch.library.register_fake("test_lib3::inc", lambda x: torch.empty_like(x))
     torch.library.register_autograd("test_lib3::inc", lambda ctx, g: g * 7)
     z = torch.zeros(1, requires_grad=True)
@@ -119,8 +135,13 @@ def plain(x: Tensor, y: Optional[int] = None, *, a: str = "b") -> int: ...  # no
 def several(xs: list[Tensor], flag: bool) -> tuple[Tensor, Tensor]: ...
 
 
-@pytest.mark.parametrize(("function", "expected"), [(plain, '(Tensor x, SymInt? y=None, *, str a="b") -> SymInt'),
-                                                    (several, "(Tensor[] xs, bool flag) -> (Tensor, Tensor)")])
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (plain, '(Tensor x, SymInt? y=None, *, str a="b") -> SymInt'),
+        (several, "(Tensor[] xs, bool flag) -> (Tensor, Tensor)"),
+    ],
+)
 def test_schemas_come_from_annotations(function, expected):
     assert infer_schema(function, mutates_args=()) == expected
 
@@ -128,11 +149,13 @@ def test_schemas_come_from_annotations(function, expected):
 def test_annotations_that_have_no_schema_are_refused():
     def bare(x):
         return x
+
     with pytest.raises(ValueError, match="Parameter x must have a type annotation"):
         infer_schema(bare, mutates_args=())
 
     def no_result(x: Tensor):
         return x
+
     with pytest.raises(ValueError, match="No return type annotation was provided"):
         infer_schema(no_result, mutates_args=())
 

@@ -1,4 +1,5 @@
 """Tensors that several processes see."""
+
 from __future__ import annotations
 
 import subprocess
@@ -53,7 +54,7 @@ def test_processes_see_the_same_memory(tmp_path):
 
 
 def test_sharing_moves_a_tensor_and_keeps_its_layout():
-    t = torch.arange(12.).reshape(3, 4).t()[1:]
+    t = torch.arange(12.0).reshape(3, 4).t()[1:]
     expected, strides = t.tolist(), t.stride()
     assert t.share_memory_() is t and t.is_shared()
     assert (t.tolist(), t.stride()) == (expected, strides)
@@ -62,6 +63,7 @@ def test_sharing_moves_a_tensor_and_keeps_its_layout():
 
 def test_what_cannot_cross_processes_is_refused():
     from mindtorch_v2.multiprocessing.reductions import reduce_tensor
+
     with pytest.raises(RuntimeError, match="Cowardly refusing to serialize non-leaf tensor"):
         reduce_tensor(torch.ones(2, requires_grad=True) * 2)
     with pytest.raises(AssertionError, match="invalid sharing strategy"):

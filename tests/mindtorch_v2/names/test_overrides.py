@@ -1,4 +1,5 @@
 """`__torch_function__` on classes that are no tensors, modes above and below autograd, classes without memory."""
+
 from __future__ import annotations
 
 import pytest
@@ -19,16 +20,35 @@ class Foreign:
 X, OTHER = torch.ones(2, 2), Foreign()
 # What PyTorch hands to the class: the function.
 CALLS = [
-    ("torch.matmul(OTHER, X)", torch.matmul), ("torch.matmul(X, OTHER)", torch.matmul), ("X @ OTHER", torch.Tensor.matmul),
-    ("X + OTHER", torch.Tensor.add), ("X * OTHER", torch.Tensor.mul), ("X == OTHER", torch.Tensor.eq), ("torch.add(X, OTHER)", torch.add),
-    ("torch.cat([X, OTHER])", torch.cat), ("torch.sum(OTHER)", torch.sum), ("torch.sum(OTHER, dim=1)", torch.sum),
-    ("F.linear(X, OTHER)", F.linear), ("X.add(OTHER)", torch.Tensor.add), ("torch.max(OTHER)", torch.max),
-    ("torch.where(OTHER, X, X)", torch.where), ("F.relu(OTHER)", F.relu), ("F.softmax(OTHER, -1)", F.softmax),
-    ("F.cross_entropy(OTHER, X)", F.cross_entropy), ("torch.einsum('ij,jk->ik', OTHER, X)", torch.einsum),
-    ("torch.linalg.solve(OTHER, X)", torch.linalg.solve), ("torch.linalg.cholesky(OTHER)", torch.linalg.cholesky),
-    ("torch.stack([OTHER, OTHER])", torch.stack), ("torch.split(OTHER, 1)", torch.split), ("torch.norm(OTHER)", torch.norm),
-    ("torch.unique(OTHER)", torch.unique), ("torch.square(OTHER)", torch.square), ("torch.numel(OTHER)", torch.numel),
-    ("torch.div(OTHER, X)", torch.div), ("X.expand_as(OTHER)", torch.Tensor.expand_as), ("torch.zeros_like(OTHER)", torch.zeros_like),
+    ("torch.matmul(OTHER, X)", torch.matmul),
+    ("torch.matmul(X, OTHER)", torch.matmul),
+    ("X @ OTHER", torch.Tensor.matmul),
+    ("X + OTHER", torch.Tensor.add),
+    ("X * OTHER", torch.Tensor.mul),
+    ("X == OTHER", torch.Tensor.eq),
+    ("torch.add(X, OTHER)", torch.add),
+    ("torch.cat([X, OTHER])", torch.cat),
+    ("torch.sum(OTHER)", torch.sum),
+    ("torch.sum(OTHER, dim=1)", torch.sum),
+    ("F.linear(X, OTHER)", F.linear),
+    ("X.add(OTHER)", torch.Tensor.add),
+    ("torch.max(OTHER)", torch.max),
+    ("torch.where(OTHER, X, X)", torch.where),
+    ("F.relu(OTHER)", F.relu),
+    ("F.softmax(OTHER, -1)", F.softmax),
+    ("F.cross_entropy(OTHER, X)", F.cross_entropy),
+    ("torch.einsum('ij,jk->ik', OTHER, X)", torch.einsum),
+    ("torch.linalg.solve(OTHER, X)", torch.linalg.solve),
+    ("torch.linalg.cholesky(OTHER)", torch.linalg.cholesky),
+    ("torch.stack([OTHER, OTHER])", torch.stack),
+    ("torch.split(OTHER, 1)", torch.split),
+    ("torch.norm(OTHER)", torch.norm),
+    ("torch.unique(OTHER)", torch.unique),
+    ("torch.square(OTHER)", torch.square),
+    ("torch.numel(OTHER)", torch.numel),
+    ("torch.div(OTHER, X)", torch.div),
+    ("X.expand_as(OTHER)", torch.Tensor.expand_as),
+    ("torch.zeros_like(OTHER)", torch.zeros_like),
 ]
 
 
@@ -44,7 +64,10 @@ def test_who_does_not_answer_is_named():
         @classmethod
         def __torch_function__(cls, func, types, args=(), kwargs=None):
             return NotImplemented
-    with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.matmul'; all __torch_function__ handlers returned"):
+
+    with pytest.raises(
+        TypeError, match="Multiple dispatch failed for 'torch.matmul'; all __torch_function__ handlers returned"
+    ):
         torch.matmul(X, Silent())
     with pytest.raises(TypeError, match="must be Tensor, not object"):
         torch.matmul(X, object())
@@ -55,6 +78,7 @@ def test_libraries_functions_can_be_overridden():
         if has_torch_function((a,)):
             return handle_torch_function(library_function, (a,), a, b=b)
         return a * b
+
     assert library_function(3, 2) == 6
     assert library_function(OTHER, b=5) == (library_function, ["Foreign"], 1, {"b": 5})
 
@@ -82,6 +106,7 @@ def test_function_modes_nest_and_can_change_results():
     class Double(TorchFunctionMode):
         def __torch_function__(self, func, types, args=(), kwargs=None):
             return func(*args, **(kwargs or {})) * 2
+
     with Names() as outer, Double():
         made = torch.ones(1)
     assert made.item() == 2.0 and outer.seen == ["ones", "mul"]
@@ -107,7 +132,9 @@ def test_a_dispatch_mode_sees_operators_below_autograd():
         F.relu(layer(x)).sum().backward()
         torch.zeros(2).add_(1)
     assert operators.seen[:4] == ["aten.t.default", "aten.addmm.default", "aten.relu.default", "aten.sum.default"]
-    assert {"aten.threshold_backward.default", "aten.mm.default", "aten.zeros.default", "aten.add_.Tensor"} <= set(operators.seen)
+    assert {"aten.threshold_backward.default", "aten.mm.default", "aten.zeros.default", "aten.add_.Tensor"} <= set(
+        operators.seen
+    )
     expected = layer.weight.grad.clone()
     layer.zero_grad()
     F.relu(layer(x)).sum().backward()
@@ -119,6 +146,7 @@ def test_a_dispatch_mode_may_give_another_result():
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             made = func(*args, **(kwargs or {}))
             return -made if func is torch.ops.aten.exp.default else made
+
     x = torch.zeros(2, requires_grad=True)
     with Negative():
         y = torch.exp(x)
@@ -133,8 +161,9 @@ class Wrapper(torch.Tensor):
 
     @staticmethod
     def __new__(cls, inner):
-        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, device=inner.device,
-                                                   requires_grad=inner.requires_grad)
+        return torch.Tensor._make_wrapper_subclass(
+            cls, inner.shape, dtype=inner.dtype, device=inner.device, requires_grad=inner.requires_grad
+        )
 
     def __init__(self, inner):
         self.inner = inner
@@ -147,7 +176,7 @@ class Wrapper(torch.Tensor):
 
 
 def test_a_class_without_memory_computes_through_its_dispatch():
-    w = Wrapper(torch.arange(3.))
+    w = Wrapper(torch.arange(3.0))
     assert (w.shape, w.dtype, w.device.type, type(w)) == ((3,), torch.float32, "cpu", Wrapper)
     Wrapper.calls.clear()
     made = (w * w + 1).sum()
@@ -156,6 +185,6 @@ def test_a_class_without_memory_computes_through_its_dispatch():
 
 
 def test_gradients_pass_through_such_a_class():
-    w = Wrapper(torch.arange(3.).requires_grad_(True))
+    w = Wrapper(torch.arange(3.0).requires_grad_(True))
     (w * w).sum().backward()
     assert isinstance(w.grad, Wrapper) and w.grad.inner.tolist() == [0.0, 2.0, 4.0]

@@ -1,4 +1,5 @@
 """The native part can be absent or switched off, and survives a fork."""
+
 from __future__ import annotations
 
 import os
@@ -13,15 +14,23 @@ SRC = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(_native.__
 
 
 def _python(code: str, **environment: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": SRC, **environment}, capture_output=True,
-                          text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": SRC, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
 
 def test_switched_off() -> None:
-    said = _python("import mindtorch_v2 as t; from mindtorch_v2 import _native; print(_native.available(), _native.available(), "
-                   "t.relu(t.tensor([-1.0, 2.0])).tolist())", MINDTORCH_NATIVE="0")
+    said = _python(
+        "import mindtorch_v2 as t; from mindtorch_v2 import _native; print(_native.available(), _native.available(), "
+        "t.relu(t.tensor([-1.0, 2.0])).tolist())",
+        MINDTORCH_NATIVE="0",
+    )
     assert said.split("\n")[0] == "False False [0.0, 2.0]" and "native" not in said
 
 
@@ -40,18 +49,28 @@ with warnings.catch_warnings(record=True) as said:
     assert _python(code, MINDTORCH_NATIVE="1").strip() == "False 1 True"
 
 
-@pytest.mark.parametrize("variables, want", [({"OMP_NUM_THREADS": "1"}, "1"), ({"OMP_NUM_THREADS": "3"}, "3"),
-                                             ({"OMP_NUM_THREADS": "", "OPENBLAS_NUM_THREADS": "1"}, "1")])
+@pytest.mark.parametrize(
+    "variables, want",
+    [
+        ({"OMP_NUM_THREADS": "1"}, "1"),
+        ({"OMP_NUM_THREADS": "3"}, "3"),
+        ({"OMP_NUM_THREADS": "", "OPENBLAS_NUM_THREADS": "1"}, "1"),
+    ],
+)
 def test_number_of_threads_follows_the_environment(variables: dict[str, str], want: str) -> None:
     assert _python("import mindtorch_v2 as t; print(t.get_num_threads())", **variables).strip() == want
 
 
 def test_setting_the_number_reaches_blas() -> None:
     """But nothing is set before it is asked for."""
-    said = _python("import mindtorch_v2 as t; from mindtorch_v2._native.blas_threads import get_blas_threads as now\n"
-                   "first = now(); t.set_num_threads(2); second = now(); t.set_num_threads(1)\n"
-                   "print(first, second, now(), t.get_num_threads())", OMP_NUM_THREADS="3", OPENBLAS_NUM_THREADS="1")
-    assert said.strip() in ("1 2 1 1", "None None None 1")      # None: numpy has another BLAS
+    said = _python(
+        "import mindtorch_v2 as t; from mindtorch_v2._native.blas_threads import get_blas_threads as now\n"
+        "first = now(); t.set_num_threads(2); second = now(); t.set_num_threads(1)\n"
+        "print(first, second, now(), t.get_num_threads())",
+        OMP_NUM_THREADS="3",
+        OPENBLAS_NUM_THREADS="1",
+    )
+    assert said.strip() in ("1 2 1 1", "None None None 1")  # None: numpy has another BLAS
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

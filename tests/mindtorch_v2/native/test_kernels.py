@@ -1,4 +1,5 @@
 """The native kernels and the numpy kernels behind them give the same answers; both are tested the same way."""
+
 from __future__ import annotations
 
 import itertools
@@ -12,7 +13,16 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _native
-from mindtorch_v2._backends.cpu import attention, conv_arrays, foreach, movement_elements, pool_arrays, rnn, sorting, sums
+from mindtorch_v2._backends.cpu import (
+    attention,
+    conv_arrays,
+    foreach,
+    movement_elements,
+    pool_arrays,
+    rnn,
+    sorting,
+    sums,
+)
 from mindtorch_v2._dispatch.families import load_family
 from mindtorch_v2._dispatch.registry import INPLACE, KERNELS
 from mindtorch_v2._ops.pooling_shapes import pool_windows
@@ -20,13 +30,25 @@ from mindtorch_v2._ops.pooling_shapes import pool_windows
 for _family in ("elementwise", "activation", "normalization", "reduction", "embedding", "loss", "movement"):
     load_family(_family)
 
-HELPERS: dict[str, Any] = {"sum_over": sums.sum_over, "contiguous_copy": movement_elements.contiguous_copy, "max_pool": pool_arrays.max_pool,
-                           "scatter_positions": pool_arrays.scatter_positions, "sgd_step": foreach._sgd, "adam_step": foreach._adam,
-                           "unroll": conv_arrays.unroll, "fold": conv_arrays.fold, "exp_rows": attention._exp_rows,
-                           "attention_forward": attention._forward, "attention_backward": attention._backward,
-                           "conv_forward": conv_arrays._correlate, "conv_input_gradient": conv_arrays._add_input_gradient,
-                           "conv_weight_gradient": conv_arrays._fill_weight_gradient,
-                           "lstm_forward": rnn._steps, "lstm_backward": rnn._steps_back, "sort_lines": sorting._sort_lines}
+HELPERS: dict[str, Any] = {
+    "sum_over": sums.sum_over,
+    "contiguous_copy": movement_elements.contiguous_copy,
+    "max_pool": pool_arrays.max_pool,
+    "scatter_positions": pool_arrays.scatter_positions,
+    "sgd_step": foreach._sgd,
+    "adam_step": foreach._adam,
+    "unroll": conv_arrays.unroll,
+    "fold": conv_arrays.fold,
+    "exp_rows": attention._exp_rows,
+    "attention_forward": attention._forward,
+    "attention_backward": attention._backward,
+    "conv_forward": conv_arrays._correlate,
+    "conv_input_gradient": conv_arrays._add_input_gradient,
+    "conv_weight_gradient": conv_arrays._fill_weight_gradient,
+    "lstm_forward": rnn._steps,
+    "lstm_backward": rnn._steps_back,
+    "sort_lines": sorting._sort_lines,
+}
 Run = Callable[..., Any]
 TYPES = ["float32", "float64"]
 SIZES = [0, 1, 2, 7, 8, 31, 33, 1023, 1025, 5000]
@@ -56,6 +78,7 @@ def run(request: pytest.FixtureRequest) -> Run:
         found = HELPERS.get(op) or _registered(op)
         with np.errstate(all="ignore"):
             return getattr(found, "__wrapped__", found)(*args)
+
     return call
 
 
@@ -70,7 +93,8 @@ def _close(got: Any, want: Any, dtype: str, units: float = 16) -> None:
     np.testing.assert_allclose(got, np.asarray(want, np.float64), rtol=units * eps, atol=units * eps)
 
 
-# --- activations --------------------------------------------------------------------------------------------------------
+# --- activations
+# --------------------------------------------------------------------------------------------------------
 def _sigmoid(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
 
@@ -80,7 +104,7 @@ def _phi(x: Any) -> Any:
 
 
 def _tanh_gate(x: Any) -> Any:
-    return 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))
+    return 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
 def _tanh_gelu_slope(x: Any) -> Any:
@@ -89,12 +113,17 @@ def _tanh_gelu_slope(x: Any) -> Any:
 
 
 FORWARD: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]] = {
-    "exp": ((), np.exp), "relu": ((), lambda x: np.maximum(x, 0)), "sigmoid": ((), _sigmoid), "silu": ((), lambda x: x * _sigmoid(x)),
+    "exp": ((), np.exp),
+    "relu": ((), lambda x: np.maximum(x, 0)),
+    "sigmoid": ((), _sigmoid),
+    "silu": ((), lambda x: x * _sigmoid(x)),
     "gelu": (("none",), lambda x: x * _phi(x)),
 }
 SLOPES: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]] = {
-    "threshold_backward": ((0.5,), lambda x: x > 0.5), "sigmoid_backward": ((), lambda y: y * (1 - y)),
-    "tanh_backward": ((), lambda y: 1 - y * y), "silu_backward": ((), lambda x: _sigmoid(x) * (1 + x * (1 - _sigmoid(x)))),
+    "threshold_backward": ((0.5,), lambda x: x > 0.5),
+    "sigmoid_backward": ((), lambda y: y * (1 - y)),
+    "tanh_backward": ((), lambda y: 1 - y * y),
+    "silu_backward": ((), lambda x: _sigmoid(x) * (1 + x * (1 - _sigmoid(x)))),
     "gelu_backward": (("none",), lambda x: _phi(x) + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi)),
 }
 
@@ -123,7 +152,9 @@ def test_gradients_of_activations(run: Run, dtype: str, shape: Any) -> None:
 def test_special_values(run: Run, dtype: str) -> None:
     x = np.tile(SPECIAL.astype(dtype), 5)  # long enough for vectors and their remainder
     with np.errstate(all="ignore"):
-        np.testing.assert_allclose(run("exp", x), np.exp(x), rtol=4 * np.finfo(dtype).eps, atol=np.finfo(dtype).smallest_subnormal)
+        np.testing.assert_allclose(
+            run("exp", x), np.exp(x), rtol=4 * np.finfo(dtype).eps, atol=np.finfo(dtype).smallest_subnormal
+        )
         np.testing.assert_allclose(run("sigmoid", x), _sigmoid(x), rtol=1e-6, atol=1e-37)
         np.testing.assert_allclose(run("silu", x), x / (1 + np.exp(-x)), rtol=1e-6, atol=1e-36)
     relu = run("relu", x)
@@ -153,7 +184,8 @@ def test_in_place(run: Run, dtype: str, op: str) -> None:
     np.testing.assert_allclose(y, run(op, x), rtol=1e-6)
 
 
-# --- rows -----------------------------------------------------------------------------------------------------------------
+# --- rows
+# -----------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", [(1,), (3, 10), (5, 33), (2, 3, 100), (4, 3000)])
 def test_softmax(run: Run, dtype: str, shape: Any) -> None:
@@ -164,8 +196,15 @@ def test_softmax(run: Run, dtype: str, shape: Any) -> None:
     _close(run("_softmax", x, -1, False), soft, dtype)
     _close(run("_log_softmax", x, -1, False), np.log(soft), dtype, 40)
     y, log_y = soft.astype(dtype), np.log(soft).astype(dtype)
-    _close(run("_softmax_backward_data", g, y, -1, None), y * (g - (g * y.astype(float)).sum(-1, keepdims=True)), dtype, 40)
-    _close(run("_log_softmax_backward_data", g, log_y, -1, None), g - soft * g.astype(float).sum(-1, keepdims=True), dtype, 80)
+    _close(
+        run("_softmax_backward_data", g, y, -1, None), y * (g - (g * y.astype(float)).sum(-1, keepdims=True)), dtype, 40
+    )
+    _close(
+        run("_log_softmax_backward_data", g, log_y, -1, None),
+        g - soft * g.astype(float).sum(-1, keepdims=True),
+        dtype,
+        80,
+    )
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -181,7 +220,9 @@ def test_softmax_of_what_is_not_finite(run: Run, value: float, n: int) -> None:
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("affine", ["both", "weight", "none"])
-@pytest.mark.parametrize("shape, inner", [((4, 5), (5,)), ((70, 33), (33,)), ((2, 3, 4, 8), (4, 8)), ((3, 2000), (2000,))])
+@pytest.mark.parametrize(
+    "shape, inner", [((4, 5), (5,)), ((70, 33), (33,)), ((2, 3, 4, 8), (4, 8)), ((3, 2000), (2000,))]
+)
 def test_layer_norm(run: Run, dtype: str, affine: str, shape: Any, inner: Any) -> None:
     x, g = _random(shape, dtype) + 3, _random(shape, dtype, 1)
     w = _random(inner, dtype, 2) if affine != "none" else None
@@ -201,10 +242,14 @@ def test_layer_norm(run: Run, dtype: str, affine: str, shape: Any, inner: Any) -
     lead = tuple(range(x.ndim - len(inner)))
     _close(gw, (g * normal).sum(lead), dtype, 400)
     _close(gb, g.astype(np.float64).sum(lead), dtype, 100)
-    assert run("native_layer_norm_backward", g, x, inner, got_mean, rstd, w, b, (False, False, True))[:2] == (None, None)
+    assert run("native_layer_norm_backward", g, x, inner, got_mean, rstd, w, b, (False, False, True))[:2] == (
+        None,
+        None,
+    )
 
 
-# --- sums -------------------------------------------------------------------------------------------------------------------
+# --- sums
+# -------------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("n", [1, 7, 31, 32, 1023, 1024, 1025, 70001, 300_000])
 def test_sums_are_exact(run: Run, dtype: str, n: int) -> None:
@@ -237,10 +282,21 @@ def test_embedding_backward(run: Run, dtype: str, index_type: str) -> None:
     _close(run("embedding_dense_backward", g, index, 200, 3, False), want, dtype)
 
 
-# --- copies -----------------------------------------------------------------------------------------------------------------
+# --- copies
+# -----------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
-@pytest.mark.parametrize("shape, order", [((100, 37), (1, 0)), ((16, 16), (1, 0)), ((3, 50, 20), (0, 2, 1)), ((5, 50, 20), (2, 1, 0)),
-                                          ((4, 5, 6, 7), (1, 3, 0, 2)), ((2, 3, 33, 18), (0, 1, 3, 2)), ((257, 130), (1, 0))])
+@pytest.mark.parametrize(
+    "shape, order",
+    [
+        ((100, 37), (1, 0)),
+        ((16, 16), (1, 0)),
+        ((3, 50, 20), (0, 2, 1)),
+        ((5, 50, 20), (2, 1, 0)),
+        ((4, 5, 6, 7), (1, 3, 0, 2)),
+        ((2, 3, 33, 18), (0, 1, 3, 2)),
+        ((257, 130), (1, 0)),
+    ],
+)
 def test_transposed_copies(run: Run, dtype: str, shape: Any, order: Any) -> None:
     view = np.arange(math.prod(shape)).astype(dtype).reshape(shape).transpose(order)
     got = run("contiguous_copy", view)
@@ -258,15 +314,21 @@ def test_a_copy_onto_itself_is_right() -> None:
     assert torch.equal(x, want)
 
 
-# --- optimizers -------------------------------------------------------------------------------------------------------------
+# --- optimizers
+# -------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("n", [1, 9, 1000])
 def test_mixtures(run: Run, dtype: str, n: int) -> None:
     x, a, b = _random(n, dtype), _random(n, dtype, 1), np.abs(_random(n, dtype, 2)) + 1
     wide = x.astype(np.float64)
-    for op, args, want in (("add_.Tensor", (a, 0.3), wide + a * 0.3), ("sub_.Tensor", (a, 0.3), wide - a * 0.3),
-                           ("addcmul_", (a, b, -0.7), wide - 0.7 * a * b), ("addcdiv_", (a, b, 0.7), wide + 0.7 * a / b),
-                           ("lerp_.Scalar", (a, 0.1), wide + 0.1 * (a - wide)), ("lerp_.Scalar", (a, 0.9), wide + 0.9 * (a - wide))):
+    for op, args, want in (
+        ("add_.Tensor", (a, 0.3), wide + a * 0.3),
+        ("sub_.Tensor", (a, 0.3), wide - a * 0.3),
+        ("addcmul_", (a, b, -0.7), wide - 0.7 * a * b),
+        ("addcdiv_", (a, b, 0.7), wide + 0.7 * a / b),
+        ("lerp_.Scalar", (a, 0.1), wide + 0.1 * (a - wide)),
+        ("lerp_.Scalar", (a, 0.9), wide + 0.9 * (a - wide)),
+    ):
         y = x.copy()
         run(op, y, *args)
         _close(y, want, dtype)
@@ -296,10 +358,19 @@ def test_adam(run: Run, dtype: str, amsgrad: bool, decoupled: bool, maximize: bo
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("decay, momentum, dampening, nesterov, first", [(0, 0, 0, False, False), (0.1, 0, 0, False, False),
-                                                                         (0.1, 0.9, 0.2, False, False), (0, 0.9, 0, True, False),
-                                                                         (0.1, 0.9, 0, True, True)])
-def test_sgd(run: Run, dtype: str, decay: float, momentum: float, dampening: float, nesterov: bool, first: bool) -> None:
+@pytest.mark.parametrize(
+    "decay, momentum, dampening, nesterov, first",
+    [
+        (0, 0, 0, False, False),
+        (0.1, 0, 0, False, False),
+        (0.1, 0.9, 0.2, False, False),
+        (0, 0.9, 0, True, False),
+        (0.1, 0.9, 0, True, True),
+    ],
+)
+def test_sgd(
+    run: Run, dtype: str, decay: float, momentum: float, dampening: float, nesterov: bool, first: bool
+) -> None:
     p, g = _random(300, dtype), _random(300, dtype, 1)
     buffer = _random(300, dtype, 2) if momentum else None
     step = -g.astype(np.float64) + decay * p
@@ -319,7 +390,8 @@ def test_without_decay_infinite_parameters_do_not_spread(run: Run) -> None:
     np.testing.assert_array_equal(buffer, [1, 1])
 
 
-# --- losses and pooling -------------------------------------------------------------------------------------------------------
+# --- losses and pooling
+# -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("reduction", [1, 2])
@@ -333,12 +405,23 @@ def test_nll_loss(run: Run, dtype: str, weighted: bool, reduction: int) -> None:
     assert float(got_total) == pytest.approx(each.sum(), rel=1e-5)
     want = np.zeros((50, 6))
     want[np.arange(50), target] = -3 * each / total
-    _close(run("nll_loss_backward", np.array(3, dtype), x, target, weight, reduction, 2, np.asarray(got_total, dtype)), want, dtype)
+    _close(
+        run("nll_loss_backward", np.array(3, dtype), x, target, weight, reduction, 2, np.asarray(got_total, dtype)),
+        want,
+        dtype,
+    )
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("kernel, stride, padding, dilation, ceil", [((2, 2), (), 0, 1, False), ((3, 2), (2, 1), 1, 1, False),
-                                                                     ((3, 3), (2, 2), 1, 2, True), ((2, 2), (2, 2), 0, 1, True)])
+@pytest.mark.parametrize(
+    "kernel, stride, padding, dilation, ceil",
+    [
+        ((2, 2), (), 0, 1, False),
+        ((3, 2), (2, 1), 1, 1, False),
+        ((3, 3), (2, 2), 1, 2, True),
+        ((2, 2), (2, 2), 0, 1, True),
+    ],
+)
 def test_max_pool(run: Run, dtype: str, kernel: Any, stride: Any, padding: int, dilation: int, ceil: bool) -> None:
     x = np.round(_random((2, 3, 11, 13), dtype), 1)
     x[0, 0, 3:5, 3:5] = np.nan
@@ -346,10 +429,15 @@ def test_max_pool(run: Run, dtype: str, kernel: Any, stride: Any, padding: int, 
     windows = pool_windows("max_pool2d", 2, x.shape, kernel, stride, (padding,), (dilation,), ceil)
     values, positions = run("max_pool", x, windows)
     padded = np.full((2, 3, 40, 40), -np.inf)
-    padded[:, :, padding:padding + 11, padding:padding + 13] = x
+    padded[:, :, padding : padding + 11, padding : padding + 13] = x
     (sh, sw), (kh, kw) = windows.stride, windows.kernel
     for oh, ow in np.ndindex(*windows.out):
-        part = padded[:, :, oh * sh:oh * sh + dilation * (kh - 1) + 1:dilation, ow * sw:ow * sw + dilation * (kw - 1) + 1:dilation]
+        part = padded[
+            :,
+            :,
+            oh * sh : oh * sh + dilation * (kh - 1) + 1 : dilation,
+            ow * sw : ow * sw + dilation * (kw - 1) + 1 : dilation,
+        ]
         np.testing.assert_array_equal(values[:, :, oh, ow], part.max((-2, -1)))
     found = np.take_along_axis(x.reshape(2, 3, -1), positions.reshape(2, 3, -1), 2).reshape(values.shape)
     np.testing.assert_array_equal(found, values)
@@ -360,12 +448,23 @@ def test_max_pool(run: Run, dtype: str, kernel: Any, stride: Any, padding: int, 
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("kernel, stride, padding, dilation", [((3, 3), (1, 1), (1, 1), (1, 1)), ((2, 3), (2, 1), (0, 2), (1, 2)),
-                                                               ((1, 5), (1, 3), (2, 4), (2, 1)), ((3, 1), (3, 2), (0, 0), (2, 3))])
+@pytest.mark.parametrize(
+    "kernel, stride, padding, dilation",
+    [
+        ((3, 3), (1, 1), (1, 1), (1, 1)),
+        ((2, 3), (2, 1), (0, 2), (1, 2)),
+        ((1, 5), (1, 3), (2, 4), (2, 1)),
+        ((3, 1), (3, 2), (0, 0), (2, 3)),
+    ],
+)
 @pytest.mark.parametrize("batch_inside", [False, True])
-def test_columns_of_images(run: Run, dtype: str, kernel: Any, stride: Any, padding: Any, dilation: Any, batch_inside: bool) -> None:
+def test_columns_of_images(
+    run: Run, dtype: str, kernel: Any, stride: Any, padding: Any, dilation: Any, batch_inside: bool
+) -> None:
     x = _random((2, 3, 9, 7), dtype)
-    out = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip((9, 7), kernel, stride, padding, dilation))
+    out = tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip((9, 7), kernel, stride, padding, dilation)
+    )
     (ph, pw), want = padding, np.zeros((2, 3, *kernel, *out))
     padded = np.pad(x, ((0, 0), (0, 0), (ph, ph), (pw, pw)))
     for kh, kw, oh, ow in np.ndindex(*kernel, *out):
@@ -376,7 +475,9 @@ def test_columns_of_images(run: Run, dtype: str, kernel: Any, stride: Any, paddi
     spread = np.zeros(padded.shape)
     for (kh, kw, oh, ow), share in zip(np.ndindex(*kernel, *out), g.reshape(2, 3, -1).transpose(2, 0, 1)):
         spread[:, :, oh * stride[0] + kh * dilation[0], ow * stride[1] + kw * dilation[1]] += share
-    _close(run("fold", g, (9, 7), kernel, out, stride, padding, dilation), spread[:, :, ph:ph + 9, pw:pw + 7], dtype)
+    _close(
+        run("fold", g, (9, 7), kernel, out, stride, padding, dilation), spread[:, :, ph : ph + 9, pw : pw + 7], dtype
+    )
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -392,7 +493,8 @@ def test_rows_of_attention(run: Run, dtype: str) -> None:
     _close(sums, np.where(want.sum(-1, keepdims=True) == 0, 1, want.sum(-1, keepdims=True)), dtype)
 
 
-# --- what is declined, and threads --------------------------------------------------------------------------------------------
+# --- what is declined, and threads
+# --------------------------------------------------------------------------------------------
 needs_native = pytest.mark.skipif(not _native._kernels, reason="no native kernels")
 
 
@@ -405,8 +507,21 @@ def test_every_name_in_the_table_exists() -> None:
 
 
 @needs_native
-@pytest.mark.parametrize("array", [np.ones((4, 4), "f")[:, ::2], np.ones(4, "e"), np.ones(4, ">f4"), np.ones(4, "i"), 1.0, [1.0], None,
-                                   np.ones(4, "f").view(np.recarray), np.frombuffer(b"\0" * 9, "f", 2, 1)], ids=str)
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.ones((4, 4), "f")[:, ::2],
+        np.ones(4, "e"),
+        np.ones(4, ">f4"),
+        np.ones(4, "i"),
+        1.0,
+        [1.0],
+        None,
+        np.ones(4, "f").view(np.recarray),
+        np.frombuffer(b"\0" * 9, "f", 2, 1),
+    ],
+    ids=str,
+)
 def test_declines(array: Any) -> None:
     kernel = _native._kernels.Kernel
     for name in _native._kernels.NAMES:
@@ -446,8 +561,17 @@ def threads() -> Any:
 def _much() -> list[Any]:
     x = torch.from_numpy(_random((600, 700), "float32"))
     w = torch.ones(700)
-    return [torch.nn.functional.gelu(x), x.softmax(-1), x.sum(), x.sum(-1), x.cumsum(0), x.t().contiguous(),
-            *torch.native_layer_norm(x, [700], w, w, 1e-5), torch.nn.functional.max_pool2d(x[None], 2), *_adam_steps(x)]
+    return [
+        torch.nn.functional.gelu(x),
+        x.softmax(-1),
+        x.sum(),
+        x.sum(-1),
+        x.cumsum(0),
+        x.t().contiguous(),
+        *torch.native_layer_norm(x, [700], w, w, 1e-5),
+        torch.nn.functional.max_pool2d(x[None], 2),
+        *_adam_steps(x),
+    ]
 
 
 def _adam_steps(start: Any) -> list[Any]:
@@ -459,7 +583,9 @@ def _adam_steps(start: Any) -> list[Any]:
     return [parameter.detach(), *(v for v in optimizer.state[parameter].values())]
 
 
-@pytest.mark.skipif(not _native.available(), reason="without native kernels sums are BLAS's, which rounds by its number of threads")
+@pytest.mark.skipif(
+    not _native.available(), reason="without native kernels sums are BLAS's, which rounds by its number of threads"
+)
 def test_results_do_not_depend_on_threads(threads: Any) -> None:
     threads(1)
     alone = _much()
@@ -476,6 +602,7 @@ def test_many_python_threads_at_once(threads: Any) -> None:
         for _ in range(5):
             if not all(torch.equal(a, b) for a, b in zip(want, _much())):
                 wrong.append(1)
+
     workers = [threading.Thread(target=work) for _ in range(4)]
     for w in workers:
         w.start()
@@ -484,13 +611,14 @@ def test_many_python_threads_at_once(threads: Any) -> None:
     assert not wrong
 
 
-# --- sorting ----------------------------------------------------------------------------------------------------------------
+# --- sorting
+# ----------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 @pytest.mark.parametrize("falling", [False, True])
 @pytest.mark.parametrize("shape", [(1,), (3, 7), (2, 48), (2, 49), (1, 5000), (3, 2, 300)], ids=str)
 def test_sort_lines(run: Run, shape: tuple[int, ...], falling: bool, dtype: str) -> None:
     """By hand: equal elements stay in their order, both zeros are equal, NaN is the greatest."""
-    x = (_random(shape, "float64") * 40).astype(dtype)          # whole numbers come more than once
+    x = (_random(shape, "float64") * 40).astype(dtype)  # whole numbers come more than once
     if dtype.startswith("float") and x.size > 20:
         x.reshape(-1)[:7] = np.array([np.nan, 0.0, -0.0, np.inf, -np.inf, -np.nan, 0.0])
     elif x.size > 20:
@@ -509,7 +637,10 @@ def test_sort_lines(run: Run, shape: tuple[int, ...], falling: bool, dtype: str)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("op", ["exp", "relu", "sigmoid", "silu", "sigmoid_backward", "tanh_backward", "silu_backward"])
 def test_columns_of_a_matrix(run: Run, op: str, dtype: str) -> None:
-    """What `chunk` gives: rows that lie apart. The result is the one of a contiguous copy, bit by bit, and contiguous."""
+    """What `chunk` gives: rows that lie apart.
+
+    The result is the one of a contiguous copy, bit by bit, and contiguous.
+    """
     part = _random((5, 30), dtype)[:, 10:20]
     rest = [_random((5, 30), dtype, 1)[:, 20:]] if op.endswith("backward") else []
     got = run(op, part, *rest)

@@ -1,4 +1,5 @@
 """Elementwise operators on a few elements are computed in C: the same bits as numpy's kernels."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,13 +15,24 @@ from mindtorch_v2._ops.table import find
 
 pytestmark = pytest.mark.skipif(_native.native_module("_core") is None, reason="the native core is not built")
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-42, 3e38, -3e38, 0.1, 7.0]
-BINARY = ("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "eq.Tensor", "ne.Tensor", "lt.Tensor", "le.Tensor", "gt.Tensor", "ge.Tensor")
+BINARY = (
+    "add.Tensor",
+    "sub.Tensor",
+    "mul.Tensor",
+    "div.Tensor",
+    "eq.Tensor",
+    "ne.Tensor",
+    "lt.Tensor",
+    "le.Tensor",
+    "gt.Tensor",
+    "ge.Tensor",
+)
 
 
 def _values(dtype: Any) -> np.ndarray:
     """Every pair of the special values, as two rows."""
     if dtype == np.int64:
-        numbers = np.array([0, 1, -1, 7, 2 ** 62, -2 ** 63, 2 ** 63 - 1])
+        numbers = np.array([0, 1, -1, 7, 2**62, -(2**63), 2**63 - 1])
     else:
         numbers = np.array(SPECIAL, dtype)
     return np.stack([np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))])
@@ -30,7 +42,7 @@ def _kernel(name: str, *operands: Any) -> np.ndarray:
     """The answer of the op's kernel on arrays."""
     plan = plan_of(find(name))
     assert plan.kernel is not None
-    rest = [a.default for a in plan.arguments[len(operands):]]
+    rest = [a.default for a in plan.arguments[len(operands) :]]
     return np.asarray(plan.kernel(*[o.numpy() if isinstance(o, torch.Tensor) else o for o in operands], *rest))
 
 
@@ -39,7 +51,7 @@ def _check(name: str, *operands: Any) -> None:
     assert (made.dtype, made.shape, made.strides) == (expected.dtype, expected.shape, expected.strides)
     assert np.array_equal(np.isnan(made), np.isnan(expected)) if made.dtype.kind == "f" else True
     numbers = ~np.isnan(expected) if made.dtype.kind == "f" else np.ones(made.shape, bool)
-    assert made[numbers].tobytes() == expected[numbers].tobytes()       # -0.0 is not 0.0
+    assert made[numbers].tobytes() == expected[numbers].tobytes()  # -0.0 is not 0.0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
@@ -51,9 +63,11 @@ def test_two_operands(name: str, dtype: Any) -> None:
     _check(name, a, b)
 
 
-@pytest.mark.parametrize("number", [2, -3, 0, 0.1, 1e300, float("nan"), float("-inf"), 2 ** 24 + 1])
+@pytest.mark.parametrize("number", [2, -3, 0, 0.1, 1e300, float("nan"), float("-inf"), 2**24 + 1])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", ["add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "eq.Scalar", "lt.Scalar", "ge.Scalar"])
+@pytest.mark.parametrize(
+    "name", ["add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "eq.Scalar", "lt.Scalar", "ge.Scalar"]
+)
 def test_an_operand_and_a_number(name: str, dtype: Any, number: float) -> None:
     _check(name, torch.from_numpy(_values(dtype)[0].copy()), number)
 
@@ -79,16 +93,23 @@ def test_sums(dtype: Any, count: int) -> None:
 
 @pytest.mark.parametrize("name", ["add.Tensor", "mul.Tensor", "sub.Tensor", "div.Tensor", "lt.Tensor", "eq.Tensor"])
 def test_an_expanded_operand_stands_for_all(name: str) -> None:
-    matrix, one = torch.arange(12.).reshape(3, 4) - 5, torch.tensor(3.)
-    for operands in ((matrix, one), (one, matrix), (matrix, one.expand(3, 4)), (one.expand(3, 4), matrix),
-                     (matrix, torch.tensor([[2.]]).expand(3, 4)), (one, one), (one.expand(3, 4), one.expand(3, 4))):
+    matrix, one = torch.arange(12.0).reshape(3, 4) - 5, torch.tensor(3.0)
+    for operands in (
+        (matrix, one),
+        (one, matrix),
+        (matrix, one.expand(3, 4)),
+        (one.expand(3, 4), matrix),
+        (matrix, torch.tensor([[2.0]]).expand(3, 4)),
+        (one, one),
+        (one.expand(3, 4), one.expand(3, 4)),
+    ):
         made = aten.overload(name)(*operands)
         expected = _kernel(name, *(o.contiguous() for o in operands))
         assert made.tolist() == expected.tolist() and made.shape == expected.shape
 
 
 def test_what_is_laid_out_otherwise_keeps_its_order() -> None:
-    x = torch.arange(12.).reshape(3, 4)
+    x = torch.arange(12.0).reshape(3, 4)
     assert (x.t() + x.t()).stride() == (1, 4)
     assert (x.t() + x.t().contiguous()).stride() == (1, 4)
     assert (x.t().contiguous() + x.t()).stride() == (3, 1)

@@ -1,4 +1,5 @@
 """Numbers that stand in C and in Python are the same: C exports what it has."""
+
 from __future__ import annotations
 
 import pytest
@@ -12,7 +13,9 @@ pytestmark = pytest.mark.skipif(not _native.available(), reason="the native part
 
 def test_bits_of_details() -> None:
     core = _native.native_module("_core")
-    assert {name: getattr(row_format, name) for name in ("SHAPES", "STACKS", "MODULES", "LISTENERS", "TENSORS")} == core.DETAIL_BITS
+    assert {
+        name: getattr(row_format, name) for name in ("SHAPES", "STACKS", "MODULES", "LISTENERS", "TENSORS")
+    } == core.DETAIL_BITS
 
 
 def test_kinds_of_rows() -> None:
@@ -23,4 +26,8 @@ def test_kinds_of_rows() -> None:
 def test_classes_of_code() -> None:
     core = _native.native_module("_core")
     wanted = {name: getattr(stacks, name) for name in ("USER", "LIBRARY", "INTERNAL")}
-    assert {**wanted, "IMPORTS": native_recorder.IMPORTS, "HIDDEN_FUNCTION": native_recorder.HIDDEN_FUNCTION} == core.CODE_CLASSES
+    assert {
+        **wanted,
+        "IMPORTS": native_recorder.IMPORTS,
+        "HIDDEN_FUNCTION": native_recorder.HIDDEN_FUNCTION,
+    } == core.CODE_CLASSES

@@ -1,4 +1,8 @@
-"""The recorder in C and its twin in Python: the same calls give the same rows. What only one of them has is tested below."""
+"""The recorder in C and its twin in Python: the same calls give the same rows.
+
+What only one of them has is tested below.
+"""
+
 from __future__ import annotations
 
 import itertools
@@ -62,30 +66,71 @@ def record(kind: Any, work: Callable[[Any], None], options: Options | None = Non
         work(recorder)
         stop = recorder.now()
         span.stop = buffer.position()
-        window = Window(1, start, stop, options, [recorded(buffer, [span])], stray_memory(recorder, 0), recorder.labels,
-                        recorder.inputs, recorder.modules, recorder.stacks, recorder.dropped)
+        window = Window(
+            1,
+            start,
+            stop,
+            options,
+            [recorded(buffer, [span])],
+            stray_memory(recorder, 0),
+            recorder.labels,
+            recorder.inputs,
+            recorder.modules,
+            recorder.stacks,
+            recorder.dropped,
+        )
         store = build_store(Recording(Metadata(start, stop, options=options), window))
         recorder.watches_memory = False
     return store
 
 
 def described(store: EventStore) -> list[Any]:
-    rows = [(store.name_of(r), store.overload_of(r), store.inputs_of(r),
-             *(int(store.columns[c][r]) for c in ("start_ns", "end_ns", "parent", "kind", "sequence_nr", "flags")))
-            for r in range(len(store))]
-    memory = [tuple(int(store.memory.columns[c][r]) for c in ("time_ns", "address", "nbytes", "row")) for r in range(len(store.memory))]
+    rows = [
+        (
+            store.name_of(r),
+            store.overload_of(r),
+            store.inputs_of(r),
+            *(int(store.columns[c][r]) for c in ("start_ns", "end_ns", "parent", "kind", "sequence_nr", "flags")),
+        )
+        for r in range(len(store))
+    ]
+    memory = [
+        tuple(int(store.memory.columns[c][r]) for c in ("time_ns", "address", "nbytes", "row"))
+        for r in range(len(store.memory))
+    ]
     return [rows, memory, store.metadata.dropped_events]
 
 
 _X, _Y = torch.ones(3, 4), torch.ones(4, 3).t()
-_ARGUMENTS = [(), (_X, _Y, 1), (_X, 2, 1.5), ([_X, _Y], 0), (_X, None, True), (_X, (1, 2), "text"), (_X, 10 ** 30), (_X, -0.5j),
-              ([_X] * 40, 1), (torch.ones(()), torch.ones(0, 3)), (_X, torch.float32), (_X, _X.device), (np.float32(2), [])]
-_STEPS = st.lists(st.one_of(
-    st.tuples(st.just("op"), st.sampled_from([ADD, MUL, CAT]), st.sampled_from(_ARGUMENTS), st.integers(-1, 5)),
-    st.tuples(st.just("node"), st.sampled_from(["AddBackward0", "autograd::engine::evaluate_function: AddBackward0", "Double"]),
-              st.integers(-1, 5), st.booleans()),
-    st.tuples(st.just("scope"), st.sampled_from(["a", "b"]), st.sampled_from([None, "text"])),
-    st.tuples(st.sampled_from(["leave", "open", "close first", "close last", "memory", "function"]))), max_size=60)
+_ARGUMENTS = [
+    (),
+    (_X, _Y, 1),
+    (_X, 2, 1.5),
+    ([_X, _Y], 0),
+    (_X, None, True),
+    (_X, (1, 2), "text"),
+    (_X, 10**30),
+    (_X, -0.5j),
+    ([_X] * 40, 1),
+    (torch.ones(()), torch.ones(0, 3)),
+    (_X, torch.float32),
+    (_X, _X.device),
+    (np.float32(2), []),
+]
+_STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("op"), st.sampled_from([ADD, MUL, CAT]), st.sampled_from(_ARGUMENTS), st.integers(-1, 5)),
+        st.tuples(
+            st.just("node"),
+            st.sampled_from(["AddBackward0", "autograd::engine::evaluate_function: AddBackward0", "Double"]),
+            st.integers(-1, 5),
+            st.booleans(),
+        ),
+        st.tuples(st.just("scope"), st.sampled_from(["a", "b"]), st.sampled_from([None, "text"])),
+        st.tuples(st.sampled_from(["leave", "open", "close first", "close last", "memory", "function"])),
+    ),
+    max_size=60,
+)
 
 
 def play(recorder: Any, steps: list[Any]) -> None:
@@ -117,7 +162,9 @@ def play(recorder: Any, steps: list[Any]) -> None:
 @settings(max_examples=120, deadline=None)
 @given(_STEPS)
 def test_twins_record_the_same(steps):
-    assert described(record(NativeRecorder, lambda r: play(r, steps))) == described(record(Recorder, lambda r: play(r, steps)))
+    assert described(record(NativeRecorder, lambda r: play(r, steps))) == described(
+        record(Recorder, lambda r: play(r, steps))
+    )
 
 
 @needs_native
@@ -203,18 +250,29 @@ prof.export_chrome_trace(sys.argv[3])
 @pytest.mark.parametrize("keep", ["newest", "oldest"])
 @pytest.mark.parametrize("setting, count", [("1", 300_000), ("0", 100_000)])
 def test_a_bounded_profile_of_many_events(tmp_path, setting, count, keep):
-    """It takes the memory of what it keeps, and counts the rest exactly. Without a bound the rows alone take 48 bytes each."""
+    """It takes the memory of what it keeps, and counts the rest exactly.
+
+    Without a bound the rows alone take 48 bytes each.
+    """
+
     def run(keep: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-W", "ignore", "-c", _BOUNDED, str(count), keep, str(tmp_path / "t.json")]
-        return subprocess.run(command, env={**os.environ, "MINDTORCH_NATIVE": setting}, capture_output=True, text=True, check=True)
+        return subprocess.run(
+            command, env={**os.environ, "MINDTORCH_NATIVE": setting}, capture_output=True, text=True, check=True
+        )
+
     unbounded, done = run(""), run(keep)
     kibibytes, events, dropped = map(int, done.stdout.splitlines()[0].split())
     all_of_them = int(unbounded.stdout.split()[0])
-    assert all_of_them - kibibytes >= (count - 2 * 10_000 - 4096) * 48 // 1024 // 2     # half of it, for the allocator's sake
+    # half of it, for the allocator's sake
+    assert all_of_them - kibibytes >= (count - 2 * 10_000 - 4096) * 48 // 1024 // 2
     assert (events, dropped) == (10_000, count - 10_000)
     assert done.stdout.splitlines()[1] == f"Dropped events: {count - 10_000}"
     trace = json.loads((tmp_path / "t.json").read_text())
-    assert trace["dropped_events"] == count - 10_000 and sum(e["ph"] == "X" and e["cat"] == "cpu_op" for e in trace["traceEvents"]) == 10_000
+    assert (
+        trace["dropped_events"] == count - 10_000
+        and sum(e["ph"] == "X" and e["cat"] == "cpu_op" for e in trace["traceEvents"]) == 10_000
+    )
 
 
 @pytest.mark.parametrize("wrong", [{"max_events": -1}, {"max_events": 2.5}, {"max_events": True}, {"keep": "some"}])
@@ -246,14 +304,15 @@ def test_memory_that_a_later_profile_reuses_is_no_longer_read():
 
     unread, read = made_with("first"), made_with("second")
     seen = names(store_of(read))
-    made_with("third")                                    # dies here, and leaves its memory
+    made_with("third")  # dies here, and leaves its memory
     last = made_with("fourth")
     assert names(store_of(unread)) == ["first", "aten::add"] * 3
     assert names(store_of(read)) == seen == ["second", "aten::add"] * 3
     assert names(store_of(last)) == ["fourth", "aten::add"] * 3
 
 
-# --- the native recorder alone ------------------------------------------------------------------------------------------
+# --- the native recorder alone
+# ------------------------------------------------------------------------------------------
 @needs_native
 def test_rows_take_at_most_64_bytes_and_cross_chunks():
     recorder = NativeRecorder()
@@ -280,12 +339,13 @@ def pass_time(nanoseconds: int) -> None:
 @needs_native
 def test_the_clock_agrees_with_pythons():
     recorder = NativeRecorder()
-    pass_time(30_000_000)             # the counter's rate is told from so long a stretch
+    pass_time(30_000_000)  # the counter's rate is told from so long a stretch
     recorder.reset()
     begun = time.perf_counter_ns()
     pass_time(20_000_000)
     before, now, after = time.perf_counter_ns(), recorder.now(), time.perf_counter_ns()
-    # The rate was told from 30 ms between two readings, each a few microseconds wide at worst: 1 part in 1000 at the very most.
+    # The rate was told from 30 ms between two readings, each a few microseconds wide at worst: 1 part in 1000 at the
+    # very most.
     slack = (after - begun) // 1000
     assert before - slack <= now <= after + slack
     times = [recorder.now() for _ in range(1000)]
@@ -295,9 +355,15 @@ def test_the_clock_agrees_with_pythons():
 @needs_native
 def test_wrong_calls_raise_and_leave_nothing_open():
     def work(recorder: Any) -> None:
-        for call in (lambda: recorder.enter_op(ADD), lambda: recorder.enter_op(ADD, (), "x"), lambda: recorder.enter_node(1, 2),
-                     lambda: recorder.enter_scope(), lambda: recorder.renew([]),
-                     lambda: recorder.bind(3), lambda: split_rows([(bytearray(3), 0, 5)])):
+        for call in (
+            lambda: recorder.enter_op(ADD),
+            lambda: recorder.enter_op(ADD, (), "x"),
+            lambda: recorder.enter_node(1, 2),
+            lambda: recorder.enter_scope(),
+            lambda: recorder.renew([]),
+            lambda: recorder.bind(3),
+            lambda: split_rows([(bytearray(3), 0, 5)]),
+        ):
             with pytest.raises((TypeError, ValueError)):
                 call()
 
@@ -319,18 +385,22 @@ def test_storages_and_blocks_die_quietly():
         y = x.view(10, 100)
         del x
     with profile(profile_memory=True):
-        del y                                        # what another profile saw come is not reported twice
+        del y  # what another profile saw come is not reported twice
     assert 4000 in prof.profiler.store.memory.nbytes.tolist()
 
 
 @needs_native
 def test_many_threads_at_once():
     x = torch.ones(4)
-    with profile(record_shapes=True, profile_memory=True, experimental_config=_ExperimentalConfig(profile_all_threads=True)) as prof:
+    with profile(
+        record_shapes=True, profile_memory=True, experimental_config=_ExperimentalConfig(profile_all_threads=True)
+    ) as prof:
+
         def work() -> None:
             for i in range(300):
                 with record_function(f"scope {i % 7}"):
                     (x + x) * x
+
         threads = [threading.Thread(target=work) for _ in range(6)]
         for thread in threads:
             thread.start()
@@ -340,7 +410,9 @@ def test_many_threads_at_once():
     names = [store.name_of(r) for r in range(len(store))]
     assert names.count("aten::add") == names.count("aten::mul") == 1800
     for row, parent in enumerate(store.parent.tolist()):
-        assert (parent < 0) == names[row].startswith("scope") and (parent < 0 or store.thread[row] == store.thread[parent])
+        assert (parent < 0) == names[row].startswith("scope") and (
+            parent < 0 or store.thread[row] == store.thread[parent]
+        )
 
 
 @needs_native
@@ -375,7 +447,7 @@ def test_arguments_that_are_no_numbers_are_told_apart():
     x = torch.ones(2)
 
     with profile(record_shapes=True) as prof:
-        for _ in range(2):                                        # described first, then found again
+        for _ in range(2):  # described first, then found again
             torch.zeros(2, dtype=torch.float64)
             torch.zeros(2, dtype=torch.int32, device="cpu")
             torch.zeros(2, device="meta")
@@ -386,4 +458,9 @@ def test_arguments_that_are_no_numbers_are_told_apart():
     numbers = [store.columns["inputs"][row] for row in rows]
     assert numbers[:5] == numbers[5:]
     assert [store.inputs_of(row).values for row in rows[:5]] == [
-        ((2,), 7, None, None, False), ((2,), 3, None, None, False), ((2,), None, None, None, False), (None, 0), (None, 1)]
+        ((2,), 7, None, None, False),
+        ((2,), 3, None, None, False),
+        ((2,), None, None, None, False),
+        (None, 0),
+        (None, 1),
+    ]

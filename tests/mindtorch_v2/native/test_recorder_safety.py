@@ -2,6 +2,7 @@
 
 These run on whichever recorder the process has; test_recorder.py runs them again on the other one.
 """
+
 from __future__ import annotations
 
 import asyncio
@@ -76,7 +77,8 @@ def training_step() -> Callable[[], None]:
     return step
 
 
-# --- threads ------------------------------------------------------------------------------------------------------------
+# --- threads
+# ------------------------------------------------------------------------------------------------------------
 def test_one_thread_stops_while_others_record(x):
     quit_, failures = threading.Event(), []
 
@@ -92,7 +94,7 @@ def test_one_thread_stops_while_others_record(x):
     for thread in threads:
         thread.start()
     stores = []
-    for _ in range(25 if native is not None else 5):      # without it, the others leave this thread a fifth of the time
+    for _ in range(25 if native is not None else 5):  # without it, the others leave this thread a fifth of the time
         with profile(**EVERYTHING, **ALL_THREADS) as prof:
             for _ in range(5):
                 x + x
@@ -161,7 +163,8 @@ def test_a_thread_traced_by_a_profile_that_another_one_stopped(x):
     assert ops(store_of(found["prof"])) == ["aten::add"] and found["hook"] is None
 
 
-# --- forks --------------------------------------------------------------------------------------------------------------
+# --- forks
+# --------------------------------------------------------------------------------------------------------------
 def _in_child(check: Callable[[], bool]) -> bool:
     """Whether the check holds in a forked child; an error there counts as no."""
     child = os.fork()
@@ -225,7 +228,8 @@ def test_fork_during_a_profile(x, inside):
     assert "aten::add" in ops(store) and "aten::sub" not in ops(store)
 
 
-# --- errors -------------------------------------------------------------------------------------------------------------
+# --- errors
+# -------------------------------------------------------------------------------------------------------------
 class Trouble(Exception):
     pass
 
@@ -254,8 +258,13 @@ def test_errors_end_the_events_they_pass(x):
             handle.remove()
 
     with profile(**EVERYTHING) as prof:
-        for work, error in ((in_scope, Trouble), (in_hook, Trouble), (in_module, Trouble),
-                            (lambda: torch.ones(2) + torch.ones(3), RuntimeError), (lambda: torch.ones(2) @ torch.ones(3), RuntimeError)):
+        for work, error in (
+            (in_scope, Trouble),
+            (in_hook, Trouble),
+            (in_module, Trouble),
+            (lambda: torch.ones(2) + torch.ones(3), RuntimeError),
+            (lambda: torch.ones(2) @ torch.ones(3), RuntimeError),
+        ):
             for _ in range(2):
                 with pytest.raises(error):
                     work()
@@ -328,14 +337,22 @@ def test_a_clock_that_ends_the_profile(flags, x):
         assert _observer.active is None
         assert_sound(store_of(prof))
     a = torch.ones(512, 512)
-    with profile(profile_memory=True) as later:                 # ended inside an operator, none of them has left its allocator undone
+    # ended inside an operator, none of them has left its allocator undone
+    with profile(profile_memory=True) as later:
         torch.lerp(a, a, 0.3)
-    assert not _native.available() or peak(blocks_of(later)) > 2 * a.nbytes     # the result and scratch memory
+    assert not _native.available() or peak(blocks_of(later)) > 2 * a.nbytes  # the result and scratch memory
 
 
 SHOWN_IN_STEPS: dict[str, Callable[[Any], Any]] = {
-    "add": lambda m: m + m, "relu": torch.relu, "relu_": lambda m: m.clone().relu_(), "t": lambda m: m.t(), "detach": lambda m: m.detach(),
-    "mm": lambda m: m.mm(m), "matmul": lambda m: m @ m, "addmm": lambda m: torch.addmm(m[0], m, m), "linear": lambda m: nn.functional.linear(m, m),
+    "add": lambda m: m + m,
+    "relu": torch.relu,
+    "relu_": lambda m: m.clone().relu_(),
+    "t": lambda m: m.t(),
+    "detach": lambda m: m.detach(),
+    "mm": lambda m: m.mm(m),
+    "matmul": lambda m: m @ m,
+    "addmm": lambda m: torch.addmm(m[0], m, m),
+    "linear": lambda m: nn.functional.linear(m, m),
 }
 
 
@@ -431,7 +448,8 @@ def test_the_recursion_limit(x):
         assert names(store)[store.parent[multiplied]].endswith("test_the_recursion_limit")
 
 
-# --- generators and coroutines ------------------------------------------------------------------------------------------
+# --- generators and coroutines
+# ------------------------------------------------------------------------------------------
 def test_generators_that_are_thrown_into_closed_and_dropped(x):
     def numbers() -> Iterator[int]:
         try:
@@ -539,7 +557,8 @@ def test_profiles_that_overlap_crosswise(x):
     assert ops(store_of(first)) == ["aten::add", "aten::mul"] and ops(store_of(second)) == ["aten::mul", "aten::sub"]
 
 
-# --- garbage ------------------------------------------------------------------------------------------------------------
+# --- garbage
+# ------------------------------------------------------------------------------------------------------------
 class Cycle:
     """Garbage that does something when it is collected."""
 
@@ -683,7 +702,8 @@ def test_memory_that_outlives_its_profile(x):
         thread.join()
 
 
-# --- other tools --------------------------------------------------------------------------------------------------------
+# --- other tools
+# --------------------------------------------------------------------------------------------------------
 def helper(x: Any) -> int:
     y = x + x
     return len([y])
@@ -780,7 +800,7 @@ def test_other_tools_of_monitoring_see_the_inside_of_operators(x):
         torch.softmax(x, -1)
         return [n for n in seen if not n.startswith("<")]
 
-    run()                          # what is made at the first call is made
+    run()  # what is made at the first call is made
     monitoring.use_tool_id(1, "a coverage tool")
     try:
         monitoring.register_callback(1, monitoring.events.PY_START, started)

@@ -1,4 +1,5 @@
 """Traces read in C are those read in Python: the same columns, or the same error."""
+
 from __future__ import annotations
 
 import gzip
@@ -42,40 +43,85 @@ def assert_alike(path, monkeypatch) -> bool:
 
 
 def memory(ts, address, nbytes, **more):
-    return {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 500, "tid": 500, "ts": ts,
-            "args": {"Total Allocated": 5, "Bytes": nbytes, "Device Id": -1, "Device Type": 0, "Addr": address, **more}}
+    return {
+        "ph": "i",
+        "cat": "cpu_instant_event",
+        "s": "t",
+        "name": "[memory]",
+        "pid": 500,
+        "tid": 500,
+        "ts": ts,
+        "args": {"Total Allocated": 5, "Bytes": nbytes, "Device Id": -1, "Device Type": 0, "Addr": address, **more},
+    }
 
 
 ODD_EVENTS = [
-    x("cpu_op", 'q"\\\n é\ud800', 1, 2), x("CPU_OP", "aten::a", 1.25, 2), x("", "b", 3, 0), x("strange", "c", 3, 0.5), x("kernel", "k", 5, 1, device=1),
-    x("kernel", "k", 5, 1, stream="s", device=None), x("cpu_op", "aten::d", 6, 1, External_id="12", correlation="0x1f"),
-    x("cpu_op", "aten::d", 6, 1, External_id=True), x("cpu_op", "aten::e", 7, 1, Call_stack="a;b;", Module_Hierarchy="fc", finished=False),
-    x("cpu_op", "aten::e", 7, 1, Call_stack="", Module_Hierarchy="", finished=None), x("cpu_op", "aten::f", 8, -1, deep=[[[{"a": [1.50, None]}]]]),
-    x("cpu_op", "aten::f", 8, 1, **{f"k{i}": i for i in range(60)}), x("python_function", "m.py(1): f", 0, 90, Python_id=3, anything={}),
-    x("cpu_op", "aten::g", 9.123456789, 1e-3), x("cpu_op", "aten::g", 1e1, 123456789012345678), x("cpu_op", "aten::h", -4, 2, tid="text"),
-    {**x("cpu_op", "aten::i", 3, 1), "args": None}, {**x("cpu_op", "aten::i", 3, 1), "args": []}, {"ph": "X", "name": "bare", "pid": 1, "tid": 2, "ts": 4},
-    memory(4, 1, 8), memory(5.5, "7", -8), {**memory(6, 1, 8), "args": {"Addr": 1, "Bytes": 2, "Device Type": 1}}, arrow("s", 1, 2), arrow("t", 1, 2),
-    {"ph": "C", "name": "CPU memory", "pid": 1, "tid": 0, "ts": 0, "args": {"allocated bytes": 3}}, {"ph": "?"}, {"ph": 3}, {"ph": "X" * 2},
-    x("Trace", "PyTorch Profiler (0)", 0, 10), x("user_annotation", "ProfilerStep#3", 0, 7), x("cpu_op", "autograd::engine::evaluate_function: N", 1, 5),
-    x("cpu_op", "N", 2, 1)]
+    x("cpu_op", 'q"\\\n é\ud800', 1, 2),
+    x("CPU_OP", "aten::a", 1.25, 2),
+    x("", "b", 3, 0),
+    x("strange", "c", 3, 0.5),
+    x("kernel", "k", 5, 1, device=1),
+    x("kernel", "k", 5, 1, stream="s", device=None),
+    x("cpu_op", "aten::d", 6, 1, External_id="12", correlation="0x1f"),
+    x("cpu_op", "aten::d", 6, 1, External_id=True),
+    x("cpu_op", "aten::e", 7, 1, Call_stack="a;b;", Module_Hierarchy="fc", finished=False),
+    x("cpu_op", "aten::e", 7, 1, Call_stack="", Module_Hierarchy="", finished=None),
+    x("cpu_op", "aten::f", 8, -1, deep=[[[{"a": [1.50, None]}]]]),
+    x("cpu_op", "aten::f", 8, 1, **{f"k{i}": i for i in range(60)}),
+    x("python_function", "m.py(1): f", 0, 90, Python_id=3, anything={}),
+    x("cpu_op", "aten::g", 9.123456789, 1e-3),
+    x("cpu_op", "aten::g", 1e1, 123456789012345678),
+    x("cpu_op", "aten::h", -4, 2, tid="text"),
+    {**x("cpu_op", "aten::i", 3, 1), "args": None},
+    {**x("cpu_op", "aten::i", 3, 1), "args": []},
+    {"ph": "X", "name": "bare", "pid": 1, "tid": 2, "ts": 4},
+    memory(4, 1, 8),
+    memory(5.5, "7", -8),
+    {**memory(6, 1, 8), "args": {"Addr": 1, "Bytes": 2, "Device Type": 1}},
+    arrow("s", 1, 2),
+    arrow("t", 1, 2),
+    {"ph": "C", "name": "CPU memory", "pid": 1, "tid": 0, "ts": 0, "args": {"allocated bytes": 3}},
+    {"ph": "?"},
+    {"ph": 3},
+    {"ph": "X" * 2},
+    x("Trace", "PyTorch Profiler (0)", 0, 10),
+    x("user_annotation", "ProfilerStep#3", 0, 7),
+    x("cpu_op", "autograd::engine::evaluate_function: N", 1, 5),
+    x("cpu_op", "N", 2, 1),
+]
 
 
 @pytest.mark.parametrize("indent, name", [(None, "t.json"), (2, "t.json"), (None, "t.json.gz")])
 def test_events_of_every_form(tmp_path, monkeypatch, indent, name):
     path = tmp_path / name
     for events in [gpu_events(), ODD_EVENTS, *([event] for event in ODD_EVENTS)]:
-        text = json.dumps({"traceEvents": events, "k": [1, {"a": None}], "baseTimeNanoseconds": 7}, indent=indent).encode()
+        text = json.dumps(
+            {"traceEvents": events, "k": [1, {"a": None}], "baseTimeNanoseconds": 7}, indent=indent
+        ).encode()
         path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
         assert_alike(path, monkeypatch)
 
 
-@pytest.mark.parametrize("text", [
-    '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"ts":2,"dur":1}]', '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"args":{"External id":1,"External id":2}}]',
-    '[{"\\u0070h":"X","name":"a","pid":1,"tid":1,"ts":1}]', '[{"ph":"X","name":"a","pid":1,"tid":23,"ts":1},{"ph":"X","name":"a","pid":12,"tid":3,"ts":1}]',
-    '[,,{"ph":"s"},, ]', "[]", "[{}]", '\ufeff{"traceEvents":[]}', '{"traceEvents":[],"traceEvents":[{"ph":"M","name":"x"}]}', '{"traceEvents": 3}',
-    '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1658866389731213.0005,"dur":0.0015},{"ph":"X","name":"a","pid":1,"tid":1,"ts":1658866389731213.0015}]',
-    '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1658866389731213.5,"dur":3},{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":1658866389731214,"args":'
-    '{"Addr":1,"Bytes":1,"Device Type":0}}]', '[{"ph":"X","name":"a\r\nb","pid":1,"tid":1,"ts":01}]', '[{"ph":"X","name":"a\r\nb","pid":1,"tid":1,"ts":1}]'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"ts":2,"dur":1}]',
+        '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"args":{"External id":1,"External id":2}}]',
+        '[{"\\u0070h":"X","name":"a","pid":1,"tid":1,"ts":1}]',
+        '[{"ph":"X","name":"a","pid":1,"tid":23,"ts":1},{"ph":"X","name":"a","pid":12,"tid":3,"ts":1}]',
+        '[,,{"ph":"s"},, ]',
+        "[]",
+        "[{}]",
+        '\ufeff{"traceEvents":[]}',
+        '{"traceEvents":[],"traceEvents":[{"ph":"M","name":"x"}]}',
+        '{"traceEvents": 3}',
+        '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1658866389731213.0005,"dur":0.0015},{"ph":"X","name":"a","pid":1,"tid":1,"ts":1658866389731213.0015}]',
+        '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1658866389731213.5,"dur":3},{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":1658866389731214,"args":'
+        '{"Addr":1,"Bytes":1,"Device Type":0}}]',
+        '[{"ph":"X","name":"a\r\nb","pid":1,"tid":1,"ts":01}]',
+        '[{"ph":"X","name":"a\r\nb","pid":1,"tid":1,"ts":1}]',
+    ],
+)
 def test_texts(tmp_path, monkeypatch, text):
     (tmp_path / "t.json").write_bytes(text.encode("utf-8"))
     assert_alike(tmp_path / "t.json", monkeypatch)
@@ -106,8 +152,16 @@ def test_most_events_never_reach_python(tmp_path, monkeypatch):
     prof.export_chrome_trace(tmp_path / "t.json")
     by_python = []
     take = native_reader.NativeCollector.take
-    monkeypatch.setattr(native_reader.NativeCollector, "take", lambda self, event: (by_python.append(event["ph"] + event.get("cat", "")), take(self, event)))
-    assert len(load(tmp_path / "t.json").store) > 100 and set(by_python) <= {"M", "i", "XTrace"} and assert_alike(tmp_path / "t.json", monkeypatch)
+    monkeypatch.setattr(
+        native_reader.NativeCollector,
+        "take",
+        lambda self, event: (by_python.append(event["ph"] + event.get("cat", "")), take(self, event)),
+    )
+    assert (
+        len(load(tmp_path / "t.json").store) > 100
+        and set(by_python) <= {"M", "i", "XTrace"}
+        and assert_alike(tmp_path / "t.json", monkeypatch)
+    )
 
 
 def test_nesting(monkeypatch):
@@ -117,8 +171,12 @@ def test_nesting(monkeypatch):
             start = np.sort(rng.integers(0, 60, 40))
             end = start + rng.integers(0, 30, 40)
             order = np.lexsort((-end, start))
-            columns = {"start_ns": start[order], "end_ns": end[order], "track": rng.integers(0, 3, 40),
-                       "kind": np.where(rng.random(40) < 0.2, int(Kind.STEP), 0)}
+            columns = {
+                "start_ns": start[order],
+                "end_ns": end[order],
+                "track": rng.integers(0, 3, 40),
+                "kind": np.where(rng.random(40) < 0.2, int(Kind.STEP), 0),
+            }
             nests = rng.random(40) < 0.8
             for native, python in zip(nesting.nest(columns, nests, slack), nesting._nest(columns, nests, slack)):
                 assert native.tolist() == python.tolist()
@@ -135,4 +193,8 @@ def test_what_makes_no_sense_is_an_error():
         reader.scan(json.dumps([x("cpu_op", "a", 1, 2)]).encode(), 1)
     with pytest.raises(TypeError):
         reader.add(1, 2, (3,))
-    assert reader.scan(b"[]", 99) == (99, "odd") and native.value_end(b"[1, 2", 0) == -1 and native.value_end(b"[1 2]", 0) == -2
+    assert (
+        reader.scan(b"[]", 99) == (99, "odd")
+        and native.value_end(b"[1, 2", 0) == -1
+        and native.value_end(b"[1 2]", 0) == -2
+    )

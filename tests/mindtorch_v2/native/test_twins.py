@@ -1,4 +1,7 @@
-"""Random programs, profiled on the recorder in C and on its twin in Python: the same events, parents, steps, shapes, stacks and memory."""
+"""Random programs, profiled on the recorder in C and on its twin in Python: the same events, parents, steps, shapes,
+stacks and memory.
+"""
+
 from __future__ import annotations
 
 import json
@@ -21,9 +24,14 @@ pytestmark = pytest.mark.skipif(native is None, reason="the native recorder was 
 _SIMPLE = st.sampled_from(sorted(twin_worker.SIMPLE)).map(lambda name: [name])
 _PROGRAMS = st.recursive(
     st.lists(_SIMPLE, max_size=4),
-    lambda inner: st.lists(st.one_of(_SIMPLE, st.tuples(st.sampled_from(sorted(twin_worker.NESTED)), inner).map(list)), max_size=5),
-    max_leaves=12)
-_OPTIONS = st.fixed_dictionaries({name: st.booleans() for name in ("record_shapes", "profile_memory", "with_stack", "with_modules")})
+    lambda inner: st.lists(
+        st.one_of(_SIMPLE, st.tuples(st.sampled_from(sorted(twin_worker.NESTED)), inner).map(list)), max_size=5
+    ),
+    max_leaves=12,
+)
+_OPTIONS = st.fixed_dictionaries(
+    {name: st.booleans() for name in ("record_shapes", "profile_memory", "with_stack", "with_modules")}
+)
 PROGRAM = [["scope", [["call", [["add"], ["len"]]], ["backward"]]], ["layer"], ["step"], ["drop"]]
 EVERYTHING = {"record_shapes": True, "profile_memory": True, "with_stack": True, "with_modules": True}
 
@@ -33,9 +41,19 @@ class Worker:
 
     def __init__(self, native_on: str) -> None:
         root = pathlib.Path(__file__).parents[3]
-        environment = {**os.environ, "MINDTORCH_NATIVE": native_on, "PYTHONPATH": os.pathsep.join([str(root), *(p for p in sys.path if p)])}
-        self.process = subprocess.Popen([sys.executable, "-m", "tests.mindtorch_v2.native.twin_worker"], env=environment, cwd=root,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        environment = {
+            **os.environ,
+            "MINDTORCH_NATIVE": native_on,
+            "PYTHONPATH": os.pathsep.join([str(root), *(p for p in sys.path if p)]),
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.mindtorch_v2.native.twin_worker"],
+            env=environment,
+            cwd=root,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
     def record(self, program: Any, options: Any) -> Any:
         assert self.process.stdin is not None and self.process.stdout is not None
@@ -53,7 +71,8 @@ class Worker:
 def workers() -> Iterator[tuple[Worker, Worker]]:
     made = Worker("1"), Worker("0")
     for worker in made:
-        # What is imported at first use is imported: each operation twice, because the second gradient of a leaf is added to the first.
+        # What is imported at first use is imported: each operation twice, because the second gradient of a leaf is
+        # added to the first.
         worker.record([*PROGRAM, *([name] for name in sorted(twin_worker.SIMPLE) for _ in range(2))], EVERYTHING)
     yield made
     for worker in made:
@@ -63,7 +82,14 @@ def workers() -> Iterator[tuple[Worker, Worker]]:
 def test_the_workers_record_everything(workers):
     rows, memory, freed = workers[0].record(PROGRAM, EVERYTHING)
     names = [row[0] for row in rows]
-    assert {"scope", "aten::add", "aten::linear", "MulBackward0", "<built-in function len>", "nn.Module: Linear_0"} <= set(names)
+    assert {
+        "scope",
+        "aten::add",
+        "aten::linear",
+        "MulBackward0",
+        "<built-in function len>",
+        "nn.Module: Linear_0",
+    } <= set(names)
     assert any(name.endswith(": called") for name in names) and len(memory) > 5 and freed
     assert "called" in str(next(row for row in rows if row[0] == "aten::add")[-1])
 
@@ -72,7 +98,8 @@ def test_the_workers_record_everything(workers):
 @given(program=_PROGRAMS, options=_OPTIONS)
 def test_twins_record_the_same_of_random_programs(workers, program, options):
     if sys.version_info < (3, 11) and "backward" in json.dumps(program):
-        options = {**options, "with_stack": False}      # 3.10's profile functions in Python hold all locals, so gradients are copied
+        # 3.10's profile functions in Python hold all locals, so gradients are copied
+        options = {**options, "with_stack": False}
     native_store, python_store = (worker.record(program, options) for worker in workers)
     for native_part, python_part in zip(native_store, python_store, strict=True):
         assert native_part == python_part

@@ -1,8 +1,9 @@
 """Runs small programs under a profile and says what was recorded, one JSON line for each line read.
 
-A program is a list of statements; see `_run`. Both recorders must say the same of the same program, so times are ranks of a
-clock that ticks when it is read, and addresses are the order in which blocks came to life.
+A program is a list of statements; see `_run`. Both recorders must say the same of the same program, so times are
+ranks of a clock that ticks when it is read, and addresses are the order in which blocks came to life.
 """
+
 from __future__ import annotations
 
 import itertools
@@ -78,12 +79,24 @@ def _scope(state: State, body: Program) -> None:
 
 
 SIMPLE: dict[str, Callable[[State], Any]] = {
-    "add": lambda s: _binary(s, 0), "mul": lambda s: _binary(s, 1), "cat": lambda s: _binary(s, 2), "abs": lambda s: _binary(s, 3),
-    "drop": _drop, "len": lambda s: len(s.values), "layer": lambda s: s.values.append(s.layer(s.values[0])),
-    "backward": lambda s: (s.values[1] * s.values[0]).sum().backward(), "step": lambda s: s.prof.step()}
+    "add": lambda s: _binary(s, 0),
+    "mul": lambda s: _binary(s, 1),
+    "cat": lambda s: _binary(s, 2),
+    "abs": lambda s: _binary(s, 3),
+    "drop": _drop,
+    "len": lambda s: len(s.values),
+    "layer": lambda s: s.values.append(s.layer(s.values[0])),
+    "backward": lambda s: (s.values[1] * s.values[0]).sum().backward(),
+    "step": lambda s: s.prof.step(),
+}
 NESTED: dict[str, Callable[[State, Program], Any]] = {
-    "call": called, "generate": lambda s, body: list(yielding(s, body)), "sorted": _sorted, "catch": _caught, "scope": _scope,
-    "lambda": lambda s, body: (lambda: run(s, body))()}
+    "call": called,
+    "generate": lambda s, body: list(yielding(s, body)),
+    "sorted": _sorted,
+    "catch": _caught,
+    "scope": _scope,
+    "lambda": lambda s, body: (lambda: run(s, body))(),
+}
 
 
 def run(state: State, program: Program) -> None:
@@ -97,11 +110,23 @@ def run(state: State, program: Program) -> None:
 def described(store: EventStore) -> list[Any]:
     times = sorted({int(t) for column in (store.start_ns, store.end_ns) for t in column})
     rank = {t: i for i, t in enumerate(times)}
-    columns = {name: store.columns[name].tolist() for name in ("parent", "kind", "sequence_nr", "flags", "step")
-               if name in store.columns}
-    rows = [[store.name_of(r), store.overload_of(r), repr(store.inputs_of(r)), rank[int(store.start_ns[r])], rank[int(store.end_ns[r])],
-             *(column[r] for column in columns.values()), store.stack_of(r) if store.stack[r] >= 0 else None]
-            for r in range(len(store))]
+    columns = {
+        name: store.columns[name].tolist()
+        for name in ("parent", "kind", "sequence_nr", "flags", "step")
+        if name in store.columns
+    }
+    rows = [
+        [
+            store.name_of(r),
+            store.overload_of(r),
+            repr(store.inputs_of(r)),
+            rank[int(store.start_ns[r])],
+            rank[int(store.end_ns[r])],
+            *(column[r] for column in columns.values()),
+            store.stack_of(r) if store.stack[r] >= 0 else None,
+        ]
+        for r in range(len(store))
+    ]
     blocks: dict[int, int] = {}
     numbers = itertools.count()
     memory = []
@@ -109,8 +134,8 @@ def described(store: EventStore) -> list[Any]:
         if nbytes > 0:
             blocks[address] = next(numbers)
         memory.append([blocks.get(address, -1), nbytes, row])
-    # When memory goes is the business of who held it: objects' fields are cleared in an order of their own, and a loop in Python
-    # holds a gradient until it takes the next. That it goes, and what came when, must be the same.
+    # When memory goes is the business of who held it: objects' fields are cleared in an order of their own, and a loop
+    # in Python holds a gradient until it takes the next. That it goes, and what came when, must be the same.
     return [rows, [entry for entry in memory if entry[1] > 0], sorted(entry[:2] for entry in memory if entry[1] < 0)]
 
 

@@ -1,4 +1,5 @@
 """Containers of modules and parameters."""
+
 from __future__ import annotations
 
 from collections import OrderedDict

@@ -1,4 +1,5 @@
 """Calling modules: forward and backward hooks, global hooks, and the profiler's view of modules."""
+
 from __future__ import annotations
 
 import warnings
@@ -31,6 +32,7 @@ def test_hooks_with_keywords() -> None:
     class Scale(nn.Module):
         def forward(self, x: Any, *, by: float) -> Any:
             return x * by
+
     net, seen = Scale(), []
     net.register_forward_pre_hook(lambda m, a, k: (a, {"by": k["by"] + 1}), with_kwargs=True)
     net.register_forward_hook(lambda m, a, k, o: seen.append(k), with_kwargs=True)
@@ -51,6 +53,7 @@ def test_errors_of_always_called_hooks_are_warnings() -> None:
 
     def fail(*args: Any) -> None:
         raise RuntimeError("later")
+
     net.register_forward_hook(fail, always_call=True)
     with pytest.warns(UserWarning, match="silenced as another error was raised"), pytest.raises(ValueError, match="no"):
         net(1)
@@ -77,22 +80,36 @@ def test_full_backward_hook_without_input_gradients() -> None:
 def test_full_backward_hook_that_returns_too_much() -> None:
     net = nn.ReLU()
     net.register_full_backward_hook(lambda m, gi, go: (gi[0], gi[0]))
-    with pytest.raises(RuntimeError, match="Backward hook returned an invalid number of grad_input, got 2, but expected 1"):
+    with pytest.raises(
+        RuntimeError, match="Backward hook returned an invalid number of grad_input, got 2, but expected 1"
+    ):
         net(torch.ones(1, requires_grad=True)).backward()
 
 
 def test_global_hooks_reach_every_module() -> None:
     names: list[str] = []
     net = nn.Sequential(nn.ReLU(), nn.Tanh())
-    handles = [M.register_module_forward_pre_hook(lambda m, a: names.append(f"pre {type(m).__name__}")),
-               M.register_module_forward_hook(lambda m, a, o: names.append(type(m).__name__)),
-               M.register_module_full_backward_hook(lambda m, gi, go: names.append(f"back {type(m).__name__}"))]
+    handles = [
+        M.register_module_forward_pre_hook(lambda m, a: names.append(f"pre {type(m).__name__}")),
+        M.register_module_forward_hook(lambda m, a, o: names.append(type(m).__name__)),
+        M.register_module_full_backward_hook(lambda m, gi, go: names.append(f"back {type(m).__name__}")),
+    ]
     try:
         net(torch.ones(1, requires_grad=True)).backward()
     finally:
         for handle in handles:
             handle.remove()
-    assert names == ["pre Sequential", "pre ReLU", "ReLU", "pre Tanh", "Tanh", "Sequential", "back Tanh", "back ReLU", "back Sequential"]
+    assert names == [
+        "pre Sequential",
+        "pre ReLU",
+        "ReLU",
+        "pre Tanh",
+        "Tanh",
+        "Sequential",
+        "back Tanh",
+        "back ReLU",
+        "back Sequential",
+    ]
     net(torch.ones(1))
     assert len(names) == 9
 
@@ -101,6 +118,7 @@ def test_output_that_cannot_carry_a_hook_warns() -> None:
     class Wrap(nn.Module):
         def forward(self, x: Any) -> Any:
             return {"y": x}
+
     net = Wrap()
     net.register_full_backward_hook(lambda *a: None)
     with pytest.warns(UserWarning, match="module output should be a Tensor or a tuple of Tensors"):
@@ -122,7 +140,11 @@ def test_profiler_sees_modules_only_when_asked() -> None:
     assert not [e for e in plain.events() if "nn.Module" in e.name]
     store = deep.profiler.store
     names = [store.name_of(row) for row in range(len(store))]
-    assert [n for n in names if n.startswith("nn.Module")] == ["nn.Module: Sequential_0", "nn.Module: Linear_0", "nn.Module: ReLU_0"]
+    assert [n for n in names if n.startswith("nn.Module")] == [
+        "nn.Module: Sequential_0",
+        "nn.Module: Linear_0",
+        "nn.Module: ReLU_0",
+    ]
 
 
 def test_a_failing_module_is_left_in_the_profile() -> None:

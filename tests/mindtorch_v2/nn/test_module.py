@@ -1,4 +1,5 @@
 """Module: registration, traversal, state, conversion."""
+
 from __future__ import annotations
 
 import copy
@@ -61,6 +62,7 @@ def test_registration_needs_init(kind: str, value: Any) -> None:
     class Bare(nn.Module):
         def __init__(self) -> None:
             self.part = value()
+
     with pytest.raises(AttributeError, match=f"cannot assign {kind} before Module.__init__"):
         Bare()
 
@@ -157,6 +159,7 @@ def test_extra_state() -> None:
 
         def set_extra_state(self, state: int) -> None:
             self.value = state
+
     one, two = Extra(), Extra()
     one.value = 5
     assert one.state_dict() == {"_extra_state": 5}
@@ -202,12 +205,16 @@ def test_repr_of_nested_modules() -> None:
 
         def extra_repr(self) -> str:
             return "a=1\nb=2"
+
     assert repr(Told()) == "Told(\n  a=1\n  b=2\n  (part): Sequential(\n    (0): ReLU()\n  )\n)"
 
 
 def test_registration_hooks_may_replace() -> None:
     from mindtorch_v2.nn.modules.module import register_module_parameter_registration_hook
-    with register_module_parameter_registration_hook(lambda m, name, p: None if p is None else nn.Parameter(p.detach() * 0)):
+
+    with register_module_parameter_registration_hook(
+        lambda m, name, p: None if p is None else nn.Parameter(p.detach() * 0)
+    ):
         assert nn.Linear(2, 2).weight.abs().sum() >= 0
     net = nn.Linear(2, 2)
     assert net.weight.abs().sum() > 0

@@ -1,4 +1,5 @@
 """Recurrent layers: the single operator of an LSTM layer against its steps, second derivatives, the meta device."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -18,7 +19,9 @@ def _twins(**options: Any) -> tuple[nn.LSTM, nn.LSTM]:
     return fused, stepwise
 
 
-@pytest.mark.parametrize("options", [{}, {"bias": False}, {"num_layers": 2, "bidirectional": True}, {"batch_first": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"bias": False}, {"num_layers": 2, "bidirectional": True}, {"batch_first": True}]
+)
 def test_lstm_layer_agrees_with_its_steps(options: dict[str, Any]) -> None:
     results = []
     for net, dtype in zip(_twins(**options), (torch.float32, torch.float64)):

@@ -1,4 +1,5 @@
 """Transformers with the masks that programs make."""
+
 from __future__ import annotations
 
 import mindtorch_v2 as torch

@@ -1,4 +1,5 @@
 """nn.utils: parametrizations, fusion, sequences, vectors."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -32,13 +33,16 @@ def test_a_parametrized_weight_is_computed_and_trained() -> None:
     with parametrize.cached():
         assert layer.weight is layer.weight
     parametrize.remove_parametrizations(layer, "weight")
-    assert type(layer) is nn.Linear and isinstance(layer.weight, nn.Parameter) and torch.equal(layer.weight, torch.eye(3))
+    assert (
+        type(layer) is nn.Linear and isinstance(layer.weight, nn.Parameter) and torch.equal(layer.weight, torch.eye(3))
+    )
 
 
 def test_parametrizations_must_keep_shape_and_type() -> None:
     class First(nn.Module):
         def forward(self, x: Any) -> Any:
             return x[0]
+
     layer = nn.Linear(2, 2)
     with pytest.raises(ValueError, match="may not change the shape"):
         parametrize.register_parametrization(layer, "weight", First())

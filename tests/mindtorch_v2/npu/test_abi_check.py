@@ -1,4 +1,5 @@
 """The judge of the ABI table (`make abi`), judged itself: on small headers written here, right and wrong entries."""
+
 from __future__ import annotations
 
 import importlib.util
@@ -56,8 +57,13 @@ def check():
 
 @pytest.fixture
 def headers(tmp_path, check):
-    for name, text in (("acl/acl.h", RUNTIME_HEADER), ("acl/acl_op_compiler.h", ""), (check.OPERATOR_HEADER, OPERAND_HEADER),
-                       (check.MSPTI_HEADER, MSPTI_HEADER), ("aclnn/aclnn_add.h", ACLNN_HEADER)):
+    for name, text in (
+        ("acl/acl.h", RUNTIME_HEADER),
+        ("acl/acl_op_compiler.h", ""),
+        (check.OPERATOR_HEADER, OPERAND_HEADER),
+        (check.MSPTI_HEADER, MSPTI_HEADER),
+        ("aclnn/aclnn_add.h", ACLNN_HEADER),
+    ):
         path = tmp_path / "include" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -67,10 +73,19 @@ def headers(tmp_path, check):
 def table(**changes):
     """A right table for these headers, with entries replaced."""
     right = {
-        "RUNTIME": {"aclrtMalloc": "pni", "aclrtGetSocName": ">z", "aclrtSetDevice": "i", "aclrtMemsetAsync": "pninp",
-                    "aclCreateTensor": "pUi>p", "aclrtFree": "p"},
-        "MSPTI": {"msptiActivityEnable": "i", "msptiSubscribe": "ppp"}, "OPERATORS": {"Add": "ttst", "Frobnicate": "tt"},
-        "DATA_TYPES": {"float32": 0, "int64": 9, "float16": 1}, "MEMORY_HBM": 1, "ERRORS": {107000: "", 200000: "", 161001: ""},
+        "RUNTIME": {
+            "aclrtMalloc": "pni",
+            "aclrtGetSocName": ">z",
+            "aclrtSetDevice": "i",
+            "aclrtMemsetAsync": "pninp",
+            "aclCreateTensor": "pUi>p",
+            "aclrtFree": "p",
+        },
+        "MSPTI": {"msptiActivityEnable": "i", "msptiSubscribe": "ppp"},
+        "OPERATORS": {"Add": "ttst", "Frobnicate": "tt"},
+        "DATA_TYPES": {"float32": 0, "int64": 9, "float16": 1},
+        "MEMORY_HBM": 1,
+        "ERRORS": {107000: "", 200000: "", 161001: ""},
     }
     for name, value in changes.items():
         right[name] = {**right[name], **value} if isinstance(value, dict) else value
@@ -84,24 +99,27 @@ def compare(check, headers, abi):
 def test_a_right_table_passes_and_what_no_header_declares_is_listed(check, headers):
     result = compare(check, headers, table())
     assert result.wrong == []
-    assert result.checked == 5 + 1 + 1 + 2 + 1 + 2 + 1   # runtime, MSPTI, second phase, types, memory, errors, operator
+    assert result.checked == 5 + 1 + 1 + 2 + 1 + 2 + 1  # runtime, MSPTI, second phase, types, memory, errors, operator
     assert result.by_name == ["aclrtFree", "msptiSubscribe", "aclnnFrobnicateGetWorkspaceSize", "aclnnFrobnicate"]
     assert result.unchecked == ["DATA_TYPES['float16'] = 1", "ERRORS[161001]"]
 
 
-@pytest.mark.parametrize("changes, named", [
-    ({"RUNTIME": {"aclrtMalloc": "pui"}}, "aclrtMalloc"),              # 32 bits for a size
-    ({"RUNTIME": {"aclrtMalloc": "pn"}}, "aclrtMalloc"),               # one too few
-    ({"RUNTIME": {"aclrtSetDevice": "ii"}}, "aclrtSetDevice"),         # one too many
-    ({"RUNTIME": {"aclrtSetDevice": "u"}}, "aclrtSetDevice"),          # the sign
-    ({"RUNTIME": {"aclrtGetSocName": ""}}, "aclrtGetSocName"),         # the result
-    ({"RUNTIME": {"aclCreateTensor": "pli>p"}}, "aclCreateTensor"),    # a typedef of the operators' header
-    ({"MSPTI": {"msptiActivityEnable": "U"}}, "msptiActivityEnable"),
-    ({"OPERATORS": {"Add": "ttt"}}, "aclnnAddGetWorkspaceSize"),
-    ({"OPERATORS": {"Add": "tttt"}}, "aclnnAddGetWorkspaceSize"),
-    ({"DATA_TYPES": {"int64": 8}}, "DATA_TYPES['int64']"),
-    ({"MEMORY_HBM": 0}, "MEMORY_HBM"),
-])
+@pytest.mark.parametrize(
+    "changes, named",
+    [
+        ({"RUNTIME": {"aclrtMalloc": "pui"}}, "aclrtMalloc"),  # 32 bits for a size
+        ({"RUNTIME": {"aclrtMalloc": "pn"}}, "aclrtMalloc"),  # one too few
+        ({"RUNTIME": {"aclrtSetDevice": "ii"}}, "aclrtSetDevice"),  # one too many
+        ({"RUNTIME": {"aclrtSetDevice": "u"}}, "aclrtSetDevice"),  # the sign
+        ({"RUNTIME": {"aclrtGetSocName": ""}}, "aclrtGetSocName"),  # the result
+        ({"RUNTIME": {"aclCreateTensor": "pli>p"}}, "aclCreateTensor"),  # a typedef of the operators' header
+        ({"MSPTI": {"msptiActivityEnable": "U"}}, "msptiActivityEnable"),
+        ({"OPERATORS": {"Add": "ttt"}}, "aclnnAddGetWorkspaceSize"),
+        ({"OPERATORS": {"Add": "tttt"}}, "aclnnAddGetWorkspaceSize"),
+        ({"DATA_TYPES": {"int64": 8}}, "DATA_TYPES['int64']"),
+        ({"MEMORY_HBM": 0}, "MEMORY_HBM"),
+    ],
+)
 def test_a_wrong_entry_is_named_and_fails(check, headers, capsys, changes, named):
     result = compare(check, headers, table(**changes))
     assert len(result.wrong) == 1 and named in result.wrong[0]

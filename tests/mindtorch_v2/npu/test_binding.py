@@ -1,4 +1,5 @@
 """What can be said about the binding without a device."""
+
 from __future__ import annotations
 
 import os
@@ -21,9 +22,9 @@ def test_every_operator_has_a_known_code():
 
 
 def test_widths_that_earlier_bindings_got_wrong():
-    assert abi.OPERATORS["Subs"] == "tsst"                        # with alpha
-    assert abi.OPERATORS["ConvolutionBackward"][9] == "i"         # groups: 32 bits
-    assert abi.OPERATORS["Convolution"][8] == "l"                 # groups: 64 bits
+    assert abi.OPERATORS["Subs"] == "tsst"  # with alpha
+    assert abi.OPERATORS["ConvolutionBackward"][9] == "i"  # groups: 32 bits
+    assert abi.OPERATORS["Convolution"][8] == "l"  # groups: 64 bits
     assert abi.OPERATORS["EmbeddingDenseBackward"][2:4] == "uu"
     assert abi.OPERATORS["InplaceUniform"][-2:] == "uu"
 
@@ -40,6 +41,7 @@ def test_rows_have_as_many_operands_as_their_operators():
 
     class Anything:
         """Stands for every argument of a row."""
+
         _array = property(lambda self: self)
         shape = (2, 3)
         ndim = size = 2
@@ -62,10 +64,20 @@ def test_rows_have_as_many_operands_as_their_operators():
             return True
 
         __hash__ = None
+
     anything = Anything()
-    quiet = {"cube": lambda: 0, "draw": lambda t, g: (0, 0), "class_weights": lambda w, s: w, "as_type": lambda v, t: v,
-             "only": lambda fits, x: x, "zeros": lambda x: (), "numbers": lambda dim: (), "whole": lambda x: 0, "accumulation": lambda x: 0,
-             "int": lambda x: 0}
+    quiet = {
+        "cube": lambda: 0,
+        "draw": lambda t, g: (0, 0),
+        "class_weights": lambda w, s: w,
+        "as_type": lambda v, t: v,
+        "only": lambda fits, x: x,
+        "zeros": lambda x: (),
+        "numbers": lambda dim: (),
+        "whole": lambda x: 0,
+        "accumulation": lambda x: 0,
+        "int": lambda x: 0,
+    }
     before, ops.HELPERS = ops.HELPERS, {**ops.HELPERS, **quiet}
     try:
         for name, text in ops.ROWS.items():
@@ -85,8 +97,15 @@ def test_every_operator_is_used():
     for path in folder.glob("*.py"):
         if path.name != "abi.py":
             named |= set(re.findall(r'"(\w+)"', path.read_text()))
-    assert set(abi.OPERATORS) - named == {"Permute", "InplaceMaskedFillTensor", "InplaceOne", "Mean", "DropoutGenMask", "DropoutDoMask",
-                                          "Embedding"}     # other operators compute what these would
+    assert set(abi.OPERATORS) - named == {
+        "Permute",
+        "InplaceMaskedFillTensor",
+        "InplaceOne",
+        "Mean",
+        "DropoutGenMask",
+        "DropoutDoMask",
+        "Embedding",
+    }  # other operators compute what these would
 
 
 def test_the_search_leaves_stubs_out_and_changes_nothing(monkeypatch, tmp_path):
@@ -102,7 +121,11 @@ def test_clocks_are_aligned_by_pairs():
     def pair(host, error):
         device = (host - 5_000_000) / (1 + 40e-6)
         return clocks.Pair(host - error, device, device, host + error)
-    groups = [[pair(1_000_000 + i * 1000, 300 + i) for i in range(8)], [pair(1_000_000_000 + i * 1000, 300 + i) for i in range(8)]]
+
+    groups = [
+        [pair(1_000_000 + i * 1000, 300 + i) for i in range(8)],
+        [pair(1_000_000_000 + i * 1000, 300 + i) for i in range(8)],
+    ]
     found = clocks.Alignment(groups)
     assert found.bound <= 300
     middle = 500_000_000
@@ -112,19 +135,34 @@ def test_clocks_are_aligned_by_pairs():
 
 def test_clocks_that_count_from_1970_keep_their_nanoseconds():
     began, offset = 1_700_000_000_123_456_789, 1_699_999_999_000_000_001
-    pairs = [clocks.Pair(device - offset - 7, device, device, device - offset + 7) for device in (began, began + 10_001)]
+    pairs = [
+        clocks.Pair(device - offset - 7, device, device, device - offset + 7) for device in (began, began + 10_001)
+    ]
     found = clocks.Alignment([pairs])
     assert found.bound == 7
-    assert found.host(np.array([began, began + 1, began + 12_345])).tolist() == [began - offset + i for i in (0, 1, 12_345)]
+    assert found.host(np.array([began, began + 1, began + 12_345])).tolist() == [
+        began - offset + i for i in (0, 1, 12_345)
+    ]
 
 
 def test_without_a_library_everything_answers():
-    script = ("import mindtorch_v2 as torch; n = torch.npu; assert not n.is_available() and n.device_count() == 0 and n.memory_stats() == {}\n"
-              "n.empty_cache(); n.manual_seed_all(1); print(n.why_unavailable())\n"
-              "try: n.synchronize()\nexcept RuntimeError as error: print(error)")
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False,
-                          env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin",
-                               **{name: os.environ[name] for name in ("LD_PRELOAD", "ASAN_OPTIONS") if name in os.environ}})
+    script = (
+        "import mindtorch_v2 as torch; n = torch.npu; assert not n.is_available() and n.device_count() == 0 and "
+        "n.memory_stats() == {}\n"
+        "n.empty_cache(); n.manual_seed_all(1); print(n.why_unavailable())\n"
+        "try: n.synchronize()\nexcept RuntimeError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            "PYTHONPATH": ":".join(sys.path),
+            "PATH": "/usr/bin:/bin",
+            **{name: os.environ[name] for name in ("LD_PRELOAD", "ASAN_OPTIONS") if name in os.environ},
+        },
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("libascendcl.so") == 2
 
@@ -139,10 +177,13 @@ def test_asking_for_the_device_names_the_reason():
 
 def test_the_simulator_is_advised_only_where_it_can_be_had(monkeypatch, tmp_path):
     from mindtorch_v2._backends.npu import simulator
+
     monkeypatch.delenv("MINDTORCH_NPU_SIM", raising=False)
     monkeypatch.delenv("MINDTORCH_NPU_SIM_SOURCE", raising=False)
-    assert "set MINDTORCH_NPU_SIM=1" in simulator.how_to_get()                     # a checkout
-    monkeypatch.setattr(simulator, "__file__", str(tmp_path / "site-packages" / "mindtorch_v2" / "_backends" / "npu" / "simulator.py"))
+    assert "set MINDTORCH_NPU_SIM=1" in simulator.how_to_get()  # a checkout
+    monkeypatch.setattr(
+        simulator, "__file__", str(tmp_path / "site-packages" / "mindtorch_v2" / "_backends" / "npu" / "simulator.py")
+    )
     assert "does not contain it" in simulator.how_to_get() and "MINDTORCH_NPU_SIM_SOURCE" in simulator.how_to_get()
     assert "does not contain it" in simulator.build()[1] and "ascend_sim/" in simulator.build()[1]
     monkeypatch.setenv("MINDTORCH_NPU_SIM_SOURCE", str(tmp_path))

@@ -1,4 +1,5 @@
 """Every operator that programs can call is documented, and the examples give what they say."""
+
 from __future__ import annotations
 
 import doctest
@@ -12,12 +13,17 @@ import mindtorch_v2 as torch
 from mindtorch_v2._ops import documentation, signatures, table
 
 FAMILIES = sorted({op.family for op in table.OPS.values()})
-PUBLIC = sorted(name for name, overloads in table.OVERLOADS.items()
-                if not name.startswith("_") and any(op.function or op.method for op in overloads))
+PUBLIC = sorted(
+    name
+    for name, overloads in table.OVERLOADS.items()
+    if not name.startswith("_") and any(op.function or op.method for op in overloads)
+)
 
 
 class Numbers(doctest.OutputChecker):
-    """Compares printed numbers as numbers, to the four digits that tensors print, and everything else as text without spaces."""
+    """Compares printed numbers as numbers, to the four digits that tensors print, and everything else as text
+    without spaces.
+    """
 
     NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?")
 
@@ -59,7 +65,7 @@ def test_summaries_are_one_short_paragraph(family):
         assert len(summary) < 240, name
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")      # deprecated names warn
+@pytest.mark.filterwarnings("ignore::UserWarning")  # deprecated names warn
 @pytest.mark.parametrize("family", FAMILIES)
 def test_examples_give_what_they_say(family):
     found = [line for name, text in documentation.sections(family).items() for line in failures(name, text)]
@@ -87,9 +93,14 @@ def test_a_docstring_has_summary_signatures_facts_and_examples():
             tensor([11, 12])
             >>> torch.add(torch.tensor([1., 2.]), torch.tensor([1., 1.]), alpha=0.5)
             tensor([1.5000, 2.5000])""")
-    assert torch.Tensor.add_.__doc__.startswith("Writes the result of `add` into the tensor itself, and returns it.\n\n    Tensor.add_(other")
+    assert torch.Tensor.add_.__doc__.startswith(
+        "Writes the result of `add` into the tensor itself, and returns it.\n\n    Tensor.add_(other"
+    )
     assert torch.absolute.__doc__.startswith("Another name of `torch.abs`: the absolute value")
-    assert "max(input: Tensor, other: Tensor" in torch.max.__doc__ and "values: Tensor, indices: Tensor" in torch.max.__doc__
+    assert (
+        "max(input: Tensor, other: Tensor" in torch.max.__doc__
+        and "values: Tensor, indices: Tensor" in torch.max.__doc__
+    )
 
 
 def public_function(name: str) -> object:
@@ -101,14 +112,16 @@ def public_function(name: str) -> object:
 
 
 def test_signatures_are_those_of_the_functions():
-    """Names of parameters agree wherever a function is made from one declaration; numpy's names and `size=` come on top."""
+    """Names of parameters agree wherever a function is made from one declaration; numpy's names and `size=` come on
+    top.
+    """
     compared = 0
     for name in PUBLIC:
         function = public_function(name)
         if len(table.OVERLOADS[name]) > 1 or function is None:
             continue
         if not function.__code__.co_filename.startswith("<mindtorch_v2 op"):
-            continue        # a function written in Python stands in front of the operator
+            continue  # a function written in Python stands in front of the operator
         own = list(inspect.signature(function).parameters)
         made = [p.name for p in signatures.signatures(table.OVERLOADS[name][0], "function")[-1].parameters]
         assert [p for p in own if p.strip("_") not in {*made, "axis", "keepdims"}] == [], name

@@ -1,7 +1,8 @@
 """Learning-rate schedules run on either implementation; PyTorch's answers are in lr_schedules.json.
 
-    python tests/mindtorch_v2/optim/schedules.py     re-records them (needs torch==2.13.0)
+python tests/mindtorch_v2/optim/schedules.py     re-records them (needs torch==2.13.0)
 """
+
 from __future__ import annotations
 
 import importlib
@@ -11,7 +12,7 @@ import warnings
 from typing import Any
 
 DATA = pathlib.Path(__file__).parent / "lr_schedules.json"
-METRICS = [1, .9, .95, .95, .95, .8, .8, .8, .8, .8, .8, .8]
+METRICS = [1, 0.9, 0.95, 0.95, 0.95, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8]
 
 
 def _run(torch: Any, make: Any, optimizer: str = "SGD", metric: bool = False) -> list[Any]:
@@ -40,21 +41,29 @@ def observe(impl: str) -> dict[str, list[Any]]:
             "multistep": _run(torch, lambda o: s.MultiStepLR(o, [2, 5, 5])),
             "const": _run(torch, lambda o: s.ConstantLR(o)),
             "linear": _run(torch, lambda o: s.LinearLR(o)),
-            "exp": _run(torch, lambda o: s.ExponentialLR(o, .9)),
-            "poly": _run(torch, lambda o: s.PolynomialLR(o, 6, 2.)),
+            "exp": _run(torch, lambda o: s.ExponentialLR(o, 0.9)),
+            "poly": _run(torch, lambda o: s.PolynomialLR(o, 6, 2.0)),
             "cos": _run(torch, lambda o: s.CosineAnnealingLR(o, 5, 0.01)),
-            "lam": _run(torch, lambda o: s.LambdaLR(o, lambda e: .95 ** e)),
-            "mul": _run(torch, lambda o: s.MultiplicativeLR(o, lambda e: .95)),
+            "lam": _run(torch, lambda o: s.LambdaLR(o, lambda e: 0.95**e)),
+            "mul": _run(torch, lambda o: s.MultiplicativeLR(o, lambda e: 0.95)),
             "warm": _run(torch, lambda o: s.CosineAnnealingWarmRestarts(o, 3, 2)),
-            "one": _run(torch, lambda o: s.OneCycleLR(o, .5, total_steps=13)),
-            "one3": _run(torch, lambda o: s.OneCycleLR(o, .5, total_steps=13, three_phase=True, anneal_strategy="linear"), "Adam"),
-            "seq": _run(torch, lambda o: s.SequentialLR(o, [s.ConstantLR(o, .5, 10), s.ExponentialLR(o, .9)], [4])),
-            "seq2": _run(torch, lambda o: s.SequentialLR(o, [s.LinearLR(o, .1, total_iters=3), s.CosineAnnealingLR(o, 6)], [3])),
-            "chain": _run(torch, lambda o: s.ChainedScheduler([s.ConstantLR(o, .5, 3), s.ExponentialLR(o, .9)])),
+            "one": _run(torch, lambda o: s.OneCycleLR(o, 0.5, total_steps=13)),
+            "one3": _run(
+                torch,
+                lambda o: s.OneCycleLR(o, 0.5, total_steps=13, three_phase=True, anneal_strategy="linear"),
+                "Adam",
+            ),
+            "seq": _run(torch, lambda o: s.SequentialLR(o, [s.ConstantLR(o, 0.5, 10), s.ExponentialLR(o, 0.9)], [4])),
+            "seq2": _run(
+                torch, lambda o: s.SequentialLR(o, [s.LinearLR(o, 0.1, total_iters=3), s.CosineAnnealingLR(o, 6)], [3])
+            ),
+            "chain": _run(torch, lambda o: s.ChainedScheduler([s.ConstantLR(o, 0.5, 3), s.ExponentialLR(o, 0.9)])),
             "plateau": _run(torch, lambda o: s.ReduceLROnPlateau(o, patience=1, cooldown=1), metric=True),
         }
         for mode in ("triangular", "triangular2", "exp_range"):
-            out["cyc" + mode] = _run(torch, lambda o, m=mode: s.CyclicLR(o, .01, .1, step_size_up=2, step_size_down=3, mode=m, gamma=.9))
+            out["cyc" + mode] = _run(
+                torch, lambda o, m=mode: s.CyclicLR(o, 0.01, 0.1, step_size_up=2, step_size_down=3, mode=m, gamma=0.9)
+            )
     return out
 
 

@@ -1,4 +1,5 @@
 """Learning-rate schedules, against PyTorch's numbers."""
+
 from __future__ import annotations
 
 import json

@@ -1,7 +1,9 @@
-"""Five steps of every optimizer with various options, on either implementation; PyTorch's answers are in trajectories.json.
+"""Five steps of every optimizer with various options, on either implementation; PyTorch's answers are in
+trajectories.json.
 
-    python tests/mindtorch_v2/optim/trajectories.py     re-records them (needs torch==2.13.0)
+python tests/mindtorch_v2/optim/trajectories.py     re-records them (needs torch==2.13.0)
 """
+
 from __future__ import annotations
 
 import importlib
@@ -11,20 +13,40 @@ from typing import Any
 
 DATA = pathlib.Path(__file__).parent / "trajectories.json"
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "SGD": [{}, {"momentum": .9}, {"momentum": .9, "nesterov": True}, {"momentum": .9, "dampening": .2}, {"weight_decay": .1},
-            {"maximize": True}, {"momentum": .9, "foreach": True}, {"weight_decay": .1, "momentum": .5, "fused": True}],
-    "Adam": [{}, {"amsgrad": True}, {"weight_decay": .1}, {"betas": (.5, .9)}, {"maximize": True}, {"foreach": True}, {"fused": True},
-             {"foreach": True, "amsgrad": True, "weight_decay": .1}],
-    "AdamW": [{}, {"weight_decay": .2, "amsgrad": True}, {"foreach": True}, {"fused": True}],
-    "Adamax": [{}, {"weight_decay": .1}], "NAdam": [{}, {"weight_decay": .1, "decoupled_weight_decay": True}],
-    "RAdam": [{}, {"weight_decay": .1}], "RMSprop": [{}, {"centered": True}, {"momentum": .9}, {"weight_decay": .1}],
-    "Adagrad": [{}, {"lr_decay": .1, "initial_accumulator_value": .5}], "Adadelta": [{}, {"rho": .5, "weight_decay": .1}],
+    "SGD": [
+        {},
+        {"momentum": 0.9},
+        {"momentum": 0.9, "nesterov": True},
+        {"momentum": 0.9, "dampening": 0.2},
+        {"weight_decay": 0.1},
+        {"maximize": True},
+        {"momentum": 0.9, "foreach": True},
+        {"weight_decay": 0.1, "momentum": 0.5, "fused": True},
+    ],
+    "Adam": [
+        {},
+        {"amsgrad": True},
+        {"weight_decay": 0.1},
+        {"betas": (0.5, 0.9)},
+        {"maximize": True},
+        {"foreach": True},
+        {"fused": True},
+        {"foreach": True, "amsgrad": True, "weight_decay": 0.1},
+    ],
+    "AdamW": [{}, {"weight_decay": 0.2, "amsgrad": True}, {"foreach": True}, {"fused": True}],
+    "Adamax": [{}, {"weight_decay": 0.1}],
+    "NAdam": [{}, {"weight_decay": 0.1, "decoupled_weight_decay": True}],
+    "RAdam": [{}, {"weight_decay": 0.1}],
+    "RMSprop": [{}, {"centered": True}, {"momentum": 0.9}, {"weight_decay": 0.1}],
+    "Adagrad": [{}, {"lr_decay": 0.1, "initial_accumulator_value": 0.5}],
+    "Adadelta": [{}, {"rho": 0.5, "weight_decay": 0.1}],
     "LBFGS": [{}, {"line_search_fn": "strong_wolfe"}, {"history_size": 2, "max_iter": 4}],
 }
 
 
 def _run(torch: Any, name: str, options: dict[str, Any]) -> list[float]:
-    # L-BFGS takes differences of nearly equal losses and branches on them, so that single precision decides about whole iterations.
+    # L-BFGS takes differences of nearly equal losses and branches on them, so that single precision decides about whole
+    # iterations.
     kind = torch.float64 if name == "LBFGS" else torch.float32
     a = torch.tensor([1.0, -2.0, 0.5], dtype=kind, requires_grad=True)
     b = torch.tensor([[0.3, 0.7]], dtype=kind, requires_grad=True)
@@ -35,6 +57,7 @@ def _run(torch: Any, name: str, options: dict[str, Any]) -> list[float]:
         loss = ((a * a - 1) ** 2).sum() + ((b * b) ** 2).sum() + (a[:2] * b[0]).sum()
         loss.backward()
         return loss
+
     for _ in range(5):
         if name == "LBFGS":
             opt.step(closure)
@@ -48,7 +71,9 @@ COMPLEX = {name: [options for options in variants if "fused" not in options] for
 
 
 def _run_complex(torch: Any, name: str, options: dict[str, Any]) -> list[float]:
-    """Three steps on a complex parameter beside a real one, in double precision; the squares kept are part of the answer."""
+    """Three steps on a complex parameter beside a real one, in double precision; the squares kept are part of the
+    answer.
+    """
     a = torch.tensor([1.0 + 0.5j, -2.0j, 0.5 - 1.0j], dtype=torch.complex128, requires_grad=True)
     b = torch.tensor([0.3, 0.7, -0.2], dtype=torch.float64, requires_grad=True)
     opt = getattr(torch.optim, name)([a, b], lr=0.01, **options)
@@ -58,6 +83,7 @@ def _run_complex(torch: Any, name: str, options: dict[str, Any]) -> list[float]:
         loss = ((a * a.conj()).real - 1).square().sum() + (a * b).real.sum() + (a.imag * b * b).sum()
         loss.backward()
         return loss
+
     for _ in range(3):
         if name == "LBFGS":
             opt.step(closure)
@@ -65,7 +91,9 @@ def _run_complex(torch: Any, name: str, options: dict[str, Any]) -> list[float]:
             closure()
             opt.step()
     kept = [v for v in opt.state_dict()["state"].get(0, {}).values() if isinstance(v, torch.Tensor) and v.is_complex()]
-    return [x for t in [a, b, *kept] for z in t.tolist() for x in ((z.real, z.imag) if isinstance(z, complex) else (z,))]
+    return [
+        x for t in [a, b, *kept] for z in t.tolist() for x in ((z.real, z.imag) if isinstance(z, complex) else (z,))
+    ]
 
 
 def _run_differentiable(torch: Any, name: str, options: dict[str, Any]) -> list[float]:
@@ -75,18 +103,32 @@ def _run_differentiable(torch: Any, name: str, options: dict[str, Any]) -> list[
     a.grad = 4 * start * (start * start - 1)
     opt = getattr(torch.optim, name)([a], lr=0.1, differentiable=True, **options)
     opt.step()
-    (made,) = torch.autograd.grad((a ** 3).sum(), start)
+    (made,) = torch.autograd.grad((a**3).sum(), start)
     return [*a.tolist(), *made.tolist()]
 
 
 def observe(impl: str) -> dict[str, list[float]]:
     """The parameters after some steps, by optimizer and options."""
     torch = importlib.import_module(impl)
-    made = {f"{name} {options}": _run(torch, name, options) for name, variants in VARIANTS.items() for options in variants}
-    made.update({f"complex {name} {options}": _run_complex(torch, name, options)
-                 for name, variants in COMPLEX.items() for options in variants})
-    made.update({f"differentiable {name} {options}": _run_differentiable(torch, name, options)
-                 for name, variants in COMPLEX.items() if name != "LBFGS" for options in variants if "foreach" not in options})
+    made = {
+        f"{name} {options}": _run(torch, name, options) for name, variants in VARIANTS.items() for options in variants
+    }
+    made.update(
+        {
+            f"complex {name} {options}": _run_complex(torch, name, options)
+            for name, variants in COMPLEX.items()
+            for options in variants
+        }
+    )
+    made.update(
+        {
+            f"differentiable {name} {options}": _run_differentiable(torch, name, options)
+            for name, variants in COMPLEX.items()
+            if name != "LBFGS"
+            for options in variants
+            if "foreach" not in options
+        }
+    )
     return made
 
 

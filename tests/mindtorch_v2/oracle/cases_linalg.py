@@ -1,4 +1,5 @@
 """Oracle cases: products, factorisations, solvers, norms, distances, attention."""
+
 from __future__ import annotations
 
 from .harness import Case, In
@@ -54,10 +55,21 @@ case("dot_empty", "torch.dot(a, b)", a=In((0,)), b=In((0,)))
 case("dot_strided", "a.dot(b)", a=In((5,), layout="strided"), b=In((5,)))
 case("vdot", "torch.vdot(a, b)", a=In((5,)), b=In((5,)))
 case("vdot_complex", "torch.vdot(a, b)", a=In((5,), C128), b=In((5,), C128))
-for name, left, right in (("vv", (4,), (4,)), ("mv", (3, 4), (4,)), ("vm", (4,), (4, 5)), ("mm", (3, 4), (4, 5)),
-                          ("bm", (2, 3, 4), (4, 5)), ("bv", (2, 3, 4), (4,)), ("mb", (3, 4), (2, 4, 5)), ("vb", (4,), (2, 4, 5)),
-                          ("bb", (2, 3, 4), (2, 4, 5)), ("b1", (2, 3, 4), (1, 4, 5)), ("b4", (2, 1, 3, 4), (3, 4, 2)),
-                          ("e", (0, 3, 4), (4, 5)), ("e2", (2, 3, 0), (0, 5))):
+for name, left, right in (
+    ("vv", (4,), (4,)),
+    ("mv", (3, 4), (4,)),
+    ("vm", (4,), (4, 5)),
+    ("mm", (3, 4), (4, 5)),
+    ("bm", (2, 3, 4), (4, 5)),
+    ("bv", (2, 3, 4), (4,)),
+    ("mb", (3, 4), (2, 4, 5)),
+    ("vb", (4,), (2, 4, 5)),
+    ("bb", (2, 3, 4), (2, 4, 5)),
+    ("b1", (2, 3, 4), (1, 4, 5)),
+    ("b4", (2, 1, 3, 4), (3, 4, 2)),
+    ("e", (0, 3, 4), (4, 5)),
+    ("e2", (2, 3, 0), (0, 5)),
+):
     case(f"matmul_{name}", "torch.matmul(a, b)", a=In(left), b=In(right))
     case(f"matmul_{name}_no_grad", "a @ b", grad=False, a=In(left), b=In(right))
 case("matmul_permuted", "a.permute(1, 2, 0) @ b", a=In((4, 2, 3)), b=In((4, 5)))
@@ -75,14 +87,41 @@ case("ger", "torch.ger(a, b)", a=In((3,)), b=In((4,)))
 for name, shape in (("row", (5,)), ("column", (3, 1)), ("full", (3, 5)), ("scalar", ())):
     case(f"addmm_{name}", "torch.addmm(c, a, b)", c=In(shape), a=In((3, 4)), b=In((4, 5)))
     case(f"addmm_{name}_scaled", "c.addmm(a, b, beta=0.5, alpha=2)", c=In(shape), a=In((3, 4)), b=In((4, 5)))
-case("addmm_beta_zero", "torch.addmm(c, a, b, beta=0)", grad=False, c=In((5,), values=[float("nan")] * 5), a=In((3, 4)), b=In((4, 5)))
+case(
+    "addmm_beta_zero",
+    "torch.addmm(c, a, b, beta=0)",
+    grad=False,
+    c=In((5,), values=[float("nan")] * 5),
+    a=In((3, 4)),
+    b=In((4, 5)),
+)
 case("addmm_int", "torch.addmm(c, a, b, beta=2, alpha=3)", c=i64(5), a=i64(3, 4), b=i64(4, 5))
-case("addmm_half", "torch.addmm(c, a, b)", grad=False, c=In((5,), "float16"), a=In((3, 4), "float16"), b=In((4, 5), "float16"))
+case(
+    "addmm_half",
+    "torch.addmm(c, a, b)",
+    grad=False,
+    c=In((5,), "float16"),
+    a=In((3, 4), "float16"),
+    b=In((4, 5), "float16"),
+)
 case("addmm_complex", "torch.addmm(c, a, b, alpha=2j, beta=1j)", c=In((5,), C64), a=In((3, 4), C64), b=In((4, 5), C64))
 case("addmm_", "c.clone().addmm_(a, b, beta=0.5, alpha=2)", c=In((3, 5)), a=In((3, 4)), b=In((4, 5)))
 case("addmm_in_place_zero", "c.addmm_(a, b, beta=0)", grad=False, c=In((3, 5)), a=In((3, 4)), b=In((4, 5)))
-case("addmm_transposed", "torch.addmm(c, a, b)", c=In((5,)), a=In((3, 4), layout="transposed"), b=In((4, 5), layout="transposed"))
-case("addmm_out", "o = torch.empty(3, 5); torch.addmm(c, a, b, out=o); o", grad=False, c=In((5,)), a=In((3, 4)), b=In((4, 5)))
+case(
+    "addmm_transposed",
+    "torch.addmm(c, a, b)",
+    c=In((5,)),
+    a=In((3, 4), layout="transposed"),
+    b=In((4, 5), layout="transposed"),
+)
+case(
+    "addmm_out",
+    "o = torch.empty(3, 5); torch.addmm(c, a, b, out=o); o",
+    grad=False,
+    c=In((5,)),
+    a=In((3, 4)),
+    b=In((4, 5)),
+)
 case("addmm_empty", "torch.addmm(c, a, b)", c=In((5,)), a=In((3, 0)), b=In((0, 5)))
 case("addmv", "torch.addmv(c, a, v, beta=0.5, alpha=2)", c=In((3,)), a=In((3, 4)), v=In((4,)))
 case("addmv_one", "torch.addmv(c, a, v)", c=In((1,)), a=In((3, 4)), v=In((4,)))
@@ -92,7 +131,14 @@ case("addbmm_row", "c.addbmm(a, b)", c=In((5,)), a=In((2, 3, 4)), b=In((2, 4, 5)
 case("addbmm_", "c.clone().addbmm_(a, b)", c=In((3, 5)), a=In((2, 3, 4)), b=In((2, 4, 5)))
 case("baddbmm", "torch.baddbmm(c, a, b, beta=0.5, alpha=2)", c=In((2, 3, 5)), a=In((2, 3, 4)), b=In((2, 4, 5)))
 case("baddbmm_row", "torch.baddbmm(c, a, b)", c=In((5,)), a=In((2, 3, 4)), b=In((2, 4, 5)))
-case("baddbmm_half", "torch.baddbmm(c, a, b)", grad=False, c=In((5,), "float16"), a=In((2, 3, 4), "float16"), b=In((2, 4, 5), "float16"))
+case(
+    "baddbmm_half",
+    "torch.baddbmm(c, a, b)",
+    grad=False,
+    c=In((5,), "float16"),
+    a=In((2, 3, 4), "float16"),
+    b=In((2, 4, 5), "float16"),
+)
 case("baddbmm_", "c.clone().baddbmm_(a, b)", c=In((2, 3, 5)), a=In((2, 3, 4)), b=In((2, 4, 5)))
 case("addr", "torch.addr(c, u, v, beta=0.5, alpha=2)", c=In((3, 4)), u=In((3,)), v=In((4,)))
 case("addr_", "c.clone().addr_(u, v)", c=In((3, 4)), u=In((3,)), v=In((4,)))
@@ -143,16 +189,42 @@ case("vecdot_vectors", "torch.linalg.vecdot(a, b)", a=In((3,)), b=In((3,)))
 case("vecdot_complex", "torch.linalg.vecdot(a, b, dim=0)", a=In((2, 3), C64), b=In((2, 3), C64))
 
 # --- einsum -----------------------------------------------------------------------------------------------------------
-for k, (equation, *shapes) in enumerate((
-        ("ij,jk->ik", (3, 4), (4, 5)), ("ij,jk", (3, 4), (4, 5)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)), ("ii", (3, 3)),
-        ("ii->i", (3, 3)), ("ij->", (3, 4)), ("ij->ji", (3, 4)), ("ba", (3, 4)), ("...ij,...jk->...ik", (2, 3, 4), (2, 4, 5)),
-        ("i,i->", (4,), (4,)), ("i,j->ij", (3,), (4,)), ("i,i->i", (4,), (4,)), ("ij,jk,kl->il", (3, 4), (4, 5), (5, 2)),
-        ("bhqd,bhkd->bhqk", (2, 2, 3, 4), (2, 2, 5, 4)), ("bi,oij,bj->bo", (2, 3), (4, 3, 5), (2, 5)), ("ij,k->ik", (3, 4), (5,)),
-        ("ij,jk->i", (3, 4), (4, 5)), ("i,j->", (3,), (4,)), ("ij,j,k->", (3, 4), (4,), (5,)), ("...i,i->...", (2, 3, 4), (4,)),
-        ("ii,ij->j", (3, 3), (3, 4)), ("ij,jk->ik", (3, 1), (4, 5)), ("ij,jk->ki", (3, 4), (4, 5)), ("iij->j", (3, 3, 4)),
-        ("...", (2, 3)), (",", (), ()), ("i...,i...->...", (3, 2), (3, 4, 2)), (" i j , j k -> i k ", (3, 4), (4, 5)),
-        ("...ii->...i", (2, 3, 3)), ("abc,abd->acd", (2, 3, 4), (2, 3, 5)), ("ij,ij,ij->i", (3, 4), (3, 4), (3, 4)))):
-    names = "abc"[:len(shapes)]
+for k, (equation, *shapes) in enumerate(
+    (
+        ("ij,jk->ik", (3, 4), (4, 5)),
+        ("ij,jk", (3, 4), (4, 5)),
+        ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
+        ("ii", (3, 3)),
+        ("ii->i", (3, 3)),
+        ("ij->", (3, 4)),
+        ("ij->ji", (3, 4)),
+        ("ba", (3, 4)),
+        ("...ij,...jk->...ik", (2, 3, 4), (2, 4, 5)),
+        ("i,i->", (4,), (4,)),
+        ("i,j->ij", (3,), (4,)),
+        ("i,i->i", (4,), (4,)),
+        ("ij,jk,kl->il", (3, 4), (4, 5), (5, 2)),
+        ("bhqd,bhkd->bhqk", (2, 2, 3, 4), (2, 2, 5, 4)),
+        ("bi,oij,bj->bo", (2, 3), (4, 3, 5), (2, 5)),
+        ("ij,k->ik", (3, 4), (5,)),
+        ("ij,jk->i", (3, 4), (4, 5)),
+        ("i,j->", (3,), (4,)),
+        ("ij,j,k->", (3, 4), (4,), (5,)),
+        ("...i,i->...", (2, 3, 4), (4,)),
+        ("ii,ij->j", (3, 3), (3, 4)),
+        ("ij,jk->ik", (3, 1), (4, 5)),
+        ("ij,jk->ki", (3, 4), (4, 5)),
+        ("iij->j", (3, 3, 4)),
+        ("...", (2, 3)),
+        (",", (), ()),
+        ("i...,i...->...", (3, 2), (3, 4, 2)),
+        (" i j , j k -> i k ", (3, 4), (4, 5)),
+        ("...ii->...i", (2, 3, 3)),
+        ("abc,abd->acd", (2, 3, 4), (2, 3, 5)),
+        ("ij,ij,ij->i", (3, 4), (3, 4), (3, 4)),
+    )
+):
+    names = "abc"[: len(shapes)]
     case(f"einsum_{k}", f"torch.einsum({equation!r}, {', '.join(names)})", **{n: In(s) for n, s in zip(names, shapes)})
 case("einsum_list", "torch.einsum('ij,jk->ik', [a, b])", a=In((3, 4)), b=In((4, 5)))
 case("einsum_sublist", "torch.einsum(a, [0, 1], b, [1, 2], [0, 2])", a=In((3, 4)), b=In((4, 5)))

@@ -1,7 +1,10 @@
-"""Cases for layers (seeded weights, outputs, gradients of weights, names, reprs), functions, initial values and modules'
-errors."""
+"""Cases for layers (seeded weights, outputs, gradients of weights, names, reprs), functions, initial values and
+modules' errors.
+"""
+
 from __future__ import annotations
 
+from . import nn_behaviour_cases
 from .harness import Case, In
 
 X4 = In((3, 4))
@@ -29,61 +32,122 @@ def layer(id: str, build: str, call: str = "m(x)", tail: str = "", **inputs: In)
     """A seeded layer called on the inputs; the answer holds all there is to know of it."""
     inputs = inputs or {"x": X4}
     names = ", ".join(n for n, spec in inputs.items() if spec.dtype.startswith("float"))
-    code = "\n".join(["torch.manual_seed(5)", f"m = torch.nn.{build}", tail or "pass", f"inputs = [{names}]", f"out = {call}",
-                      *_ANSWER.strip().split("\n")[:-2], "answer = " + "".join(_ANSWER.strip().split("\n")[-2:]), "answer"])
+    code = "\n".join(
+        [
+            "torch.manual_seed(5)",
+            f"m = torch.nn.{build}",
+            tail or "pass",
+            f"inputs = [{names}]",
+            f"out = {call}",
+            *_ANSWER.strip().split("\n")[:-2],
+            "answer = " + "".join(_ANSWER.strip().split("\n")[-2:]),
+            "answer",
+        ]
+    )
     return Case(id, code, rtol=2e-4, atol=2e-5, strides=False, **inputs)
 
 
 def _activations() -> list[Case]:
-    builds = ["ReLU()", "ReLU(inplace=False)", "ReLU6()", "RReLU()", "SELU()", "CELU(1.5)", "ELU(0.5)", "GELU()",
-              "GELU(approximate='tanh')", "Hardshrink(0.3)", "Hardsigmoid()", "Hardswish()", "Hardtanh(-0.5, 0.7)", "LeakyReLU(0.2)",
-              "LogSigmoid()", "LogSoftmax(dim=1)", "Mish()", "PReLU()", "PReLU(4)", "SiLU()", "Sigmoid()", "Softmax(dim=-1)",
-              "Softmin(dim=0)", "Softplus(2, 3)", "Softshrink(0.3)", "Softsign()", "Tanh()", "Tanhshrink()", "Threshold(0.1, 20)",
-              "GLU()", "Softmax(dim=None)"]
+    builds = [
+        "ReLU()",
+        "ReLU(inplace=False)",
+        "ReLU6()",
+        "RReLU()",
+        "SELU()",
+        "CELU(1.5)",
+        "ELU(0.5)",
+        "GELU()",
+        "GELU(approximate='tanh')",
+        "Hardshrink(0.3)",
+        "Hardsigmoid()",
+        "Hardswish()",
+        "Hardtanh(-0.5, 0.7)",
+        "LeakyReLU(0.2)",
+        "LogSigmoid()",
+        "LogSoftmax(dim=1)",
+        "Mish()",
+        "PReLU()",
+        "PReLU(4)",
+        "SiLU()",
+        "Sigmoid()",
+        "Softmax(dim=-1)",
+        "Softmin(dim=0)",
+        "Softplus(2, 3)",
+        "Softshrink(0.3)",
+        "Softsign()",
+        "Tanh()",
+        "Tanhshrink()",
+        "Threshold(0.1, 20)",
+        "GLU()",
+        "Softmax(dim=None)",
+    ]
     cases = [layer(f"act_{b}", b) for b in builds]
-    cases += [layer("act_Softmax2d", "Softmax2d()", x=IMG), layer("act_relu_inplace_repr", "ReLU(inplace=True)", call="m(x * 1)"),
-              layer("act_rrelu_eval", "RReLU().eval()"), layer("act_elu_inplace", "ELU(inplace=True)", call="m(x * 1)")]
+    cases += [
+        layer("act_Softmax2d", "Softmax2d()", x=IMG),
+        layer("act_relu_inplace_repr", "ReLU(inplace=True)", call="m(x * 1)"),
+        layer("act_rrelu_eval", "RReLU().eval()"),
+        layer("act_elu_inplace", "ELU(inplace=True)", call="m(x * 1)"),
+    ]
     return cases
 
 
 def _linear_and_conv() -> list[Case]:
-    cases = [layer("linear", "Linear(4, 3)"), layer("linear_nobias", "Linear(4, 3, bias=False)"), layer("identity", "Identity(3, a=4)"),
-             layer("linear_3d", "Linear(4, 2)", x=SEQ), layer("linear_1d", "Linear(4, 2)", x=In((4,))),
-             layer("linear_double", "Linear(4, 2, dtype=torch.float64)", x=In((3, 4), "float64")),
-             layer("bilinear", "Bilinear(4, 3, 2)", "m(x, y)", x=In((5, 4)), y=In((5, 3)))]
+    cases = [
+        layer("linear", "Linear(4, 3)"),
+        layer("linear_nobias", "Linear(4, 3, bias=False)"),
+        layer("identity", "Identity(3, a=4)"),
+        layer("linear_3d", "Linear(4, 2)", x=SEQ),
+        layer("linear_1d", "Linear(4, 2)", x=In((4,))),
+        layer("linear_double", "Linear(4, 2, dtype=torch.float64)", x=In((3, 4), "float64")),
+        layer("bilinear", "Bilinear(4, 3, 2)", "m(x, y)", x=In((5, 4)), y=In((5, 3))),
+    ]
     for n, x in ((1, LEN), (2, IMG), (3, VOL)):
         c = x.shape[1]
-        cases += [layer(f"conv{n}d", f"Conv{n}d({c}, 6, 3, padding=1)", x=x),
-                  layer(f"conv{n}d_strided", f"Conv{n}d({c}, 4, 3, stride=2, padding=1, dilation=1, groups=2, bias=False)", x=x),
-                  layer(f"conv_transpose{n}d", f"ConvTranspose{n}d({c}, 4, 3, stride=2, padding=1, output_padding=1)", x=x),
-                  layer(f"conv{n}d_circular", f"Conv{n}d({c}, 2, 3, padding=1, padding_mode='circular')", x=x)]
-    cases += [layer("conv2d_same", "Conv2d(4, 2, 3, padding='same', dilation=2)", x=IMG),
-              layer("conv2d_valid", "Conv2d(4, 2, (3, 2), padding='valid')", x=IMG),
-              layer("conv2d_reflect", "Conv2d(4, 2, 3, padding=2, padding_mode='reflect')", x=IMG),
-              layer("conv2d_replicate_same", "Conv2d(4, 2, 3, padding='same', padding_mode='replicate')", x=IMG),
-              layer("conv2d_dilated", "Conv2d(4, 2, 3, dilation=2)", x=In((1, 4, 6, 6))),
-              layer("conv2d_depthwise", "Conv2d(4, 8, 3, groups=4)", x=IMG),
-              layer("conv2d_unbatched", "Conv2d(4, 2, 3)", x=In((4, 6, 6))),
-              layer("conv_transpose2d_size", "ConvTranspose2d(4, 3, 3, stride=2)", "m(x, output_size=(2, 3, 10, 10))", x=IMG),
-              layer("conv_transpose2d_groups", "ConvTranspose2d(4, 4, 2, groups=2, dilation=2)", x=IMG)]
+        cases += [
+            layer(f"conv{n}d", f"Conv{n}d({c}, 6, 3, padding=1)", x=x),
+            layer(
+                f"conv{n}d_strided", f"Conv{n}d({c}, 4, 3, stride=2, padding=1, dilation=1, groups=2, bias=False)", x=x
+            ),
+            layer(f"conv_transpose{n}d", f"ConvTranspose{n}d({c}, 4, 3, stride=2, padding=1, output_padding=1)", x=x),
+            layer(f"conv{n}d_circular", f"Conv{n}d({c}, 2, 3, padding=1, padding_mode='circular')", x=x),
+        ]
+    cases += [
+        layer("conv2d_same", "Conv2d(4, 2, 3, padding='same', dilation=2)", x=IMG),
+        layer("conv2d_valid", "Conv2d(4, 2, (3, 2), padding='valid')", x=IMG),
+        layer("conv2d_reflect", "Conv2d(4, 2, 3, padding=2, padding_mode='reflect')", x=IMG),
+        layer("conv2d_replicate_same", "Conv2d(4, 2, 3, padding='same', padding_mode='replicate')", x=IMG),
+        layer("conv2d_dilated", "Conv2d(4, 2, 3, dilation=2)", x=In((1, 4, 6, 6))),
+        layer("conv2d_depthwise", "Conv2d(4, 8, 3, groups=4)", x=IMG),
+        layer("conv2d_unbatched", "Conv2d(4, 2, 3)", x=In((4, 6, 6))),
+        layer("conv_transpose2d_size", "ConvTranspose2d(4, 3, 3, stride=2)", "m(x, output_size=(2, 3, 10, 10))", x=IMG),
+        layer("conv_transpose2d_groups", "ConvTranspose2d(4, 4, 2, groups=2, dilation=2)", x=IMG),
+    ]
     return cases
 
 
 def _pooling() -> list[Case]:
     cases = []
     for n, x in ((1, LEN), (2, IMG), (3, VOL)):
-        cases += [layer(f"max_pool{n}d", f"MaxPool{n}d(2)", x=x),
-                  layer(f"max_pool{n}d_options", f"MaxPool{n}d(3, stride=2, padding=1, ceil_mode=True)", x=x),
-                  layer(f"max_pool{n}d_indices", f"MaxPool{n}d(2, return_indices=True)", x=x),
-                  layer(f"avg_pool{n}d", f"AvgPool{n}d(2, stride=1, padding=1)", x=x),
-                  layer(f"adaptive_avg{n}d", f"AdaptiveAvgPool{n}d(3)", x=x),
-                  layer(f"adaptive_max{n}d", f"AdaptiveMaxPool{n}d(2)", x=x),
-                  layer(f"lp_pool{n}d", f"LPPool{n}d(2, 2)", x=x),
-                  layer(f"unpool{n}d", f"MaxUnpool{n}d(2)", f"m(*torch.nn.MaxPool{n}d(2, return_indices=True)(x), output_size=x.size())",
-                        x=x)]
-    cases += [layer("adaptive_avg2d_none", "AdaptiveAvgPool2d((None, 2))", x=IMG),
-              layer("max_pool2d_tuple", "MaxPool2d((2, 3), stride=(1, 2))", x=IMG),
-              layer("avg_pool2d_divisor", "AvgPool2d(2, divisor_override=3, count_include_pad=False)", x=IMG)]
+        cases += [
+            layer(f"max_pool{n}d", f"MaxPool{n}d(2)", x=x),
+            layer(f"max_pool{n}d_options", f"MaxPool{n}d(3, stride=2, padding=1, ceil_mode=True)", x=x),
+            layer(f"max_pool{n}d_indices", f"MaxPool{n}d(2, return_indices=True)", x=x),
+            layer(f"avg_pool{n}d", f"AvgPool{n}d(2, stride=1, padding=1)", x=x),
+            layer(f"adaptive_avg{n}d", f"AdaptiveAvgPool{n}d(3)", x=x),
+            layer(f"adaptive_max{n}d", f"AdaptiveMaxPool{n}d(2)", x=x),
+            layer(f"lp_pool{n}d", f"LPPool{n}d(2, 2)", x=x),
+            layer(
+                f"unpool{n}d",
+                f"MaxUnpool{n}d(2)",
+                f"m(*torch.nn.MaxPool{n}d(2, return_indices=True)(x), output_size=x.size())",
+                x=x,
+            ),
+        ]
+    cases += [
+        layer("adaptive_avg2d_none", "AdaptiveAvgPool2d((None, 2))", x=IMG),
+        layer("max_pool2d_tuple", "MaxPool2d((2, 3), stride=(1, 2))", x=IMG),
+        layer("avg_pool2d_divisor", "AvgPool2d(2, divisor_override=3, count_include_pad=False)", x=IMG),
+    ]
     return cases
 
 
@@ -91,17 +155,27 @@ def _norms() -> list[Case]:
     cases = []
     for n, x in ((1, LEN), (2, IMG), (3, VOL)):
         c = x.shape[1]
-        cases += [layer(f"batch_norm{n}d", f"BatchNorm{n}d({c})", x=x),
-                  layer(f"batch_norm{n}d_eval", f"BatchNorm{n}d({c}).eval()", x=x),
-                  layer(f"instance_norm{n}d", f"InstanceNorm{n}d({c}, affine=True, track_running_stats=True)", x=x)]
-    cases += [layer("batch_norm_2d_input", "BatchNorm1d(4)"), layer("batch_norm_no_stats", "BatchNorm2d(4, track_running_stats=False)", x=IMG),
-              layer("batch_norm_no_momentum", "BatchNorm2d(4, momentum=None, affine=False)", "[m(x), m(x * 2)]", x=IMG),
-              layer("instance_norm_plain", "InstanceNorm2d(4)", x=IMG), layer("instance_norm_unbatched", "InstanceNorm1d(4)", x=In((4, 7))),
-              layer("layer_norm", "LayerNorm(4)"), layer("layer_norm_2", "LayerNorm((4, 4), bias=False)", x=IMG),
-              layer("layer_norm_plain", "LayerNorm(4, elementwise_affine=False)"), layer("group_norm", "GroupNorm(2, 4)", x=IMG),
-              layer("group_norm_plain", "GroupNorm(4, 4, affine=False)", x=LEN), layer("rms_norm", "RMSNorm(4)"),
-              layer("rms_norm_eps", "RMSNorm((2, 4), eps=1e-3, elementwise_affine=False)", x=SEQ),
-              layer("lrn", "LocalResponseNorm(2, alpha=0.1)", x=IMG), layer("lrn_3d", "LocalResponseNorm(3)", x=LEN)]
+        cases += [
+            layer(f"batch_norm{n}d", f"BatchNorm{n}d({c})", x=x),
+            layer(f"batch_norm{n}d_eval", f"BatchNorm{n}d({c}).eval()", x=x),
+            layer(f"instance_norm{n}d", f"InstanceNorm{n}d({c}, affine=True, track_running_stats=True)", x=x),
+        ]
+    cases += [
+        layer("batch_norm_2d_input", "BatchNorm1d(4)"),
+        layer("batch_norm_no_stats", "BatchNorm2d(4, track_running_stats=False)", x=IMG),
+        layer("batch_norm_no_momentum", "BatchNorm2d(4, momentum=None, affine=False)", "[m(x), m(x * 2)]", x=IMG),
+        layer("instance_norm_plain", "InstanceNorm2d(4)", x=IMG),
+        layer("instance_norm_unbatched", "InstanceNorm1d(4)", x=In((4, 7))),
+        layer("layer_norm", "LayerNorm(4)"),
+        layer("layer_norm_2", "LayerNorm((4, 4), bias=False)", x=IMG),
+        layer("layer_norm_plain", "LayerNorm(4, elementwise_affine=False)"),
+        layer("group_norm", "GroupNorm(2, 4)", x=IMG),
+        layer("group_norm_plain", "GroupNorm(4, 4, affine=False)", x=LEN),
+        layer("rms_norm", "RMSNorm(4)"),
+        layer("rms_norm_eps", "RMSNorm((2, 4), eps=1e-3, elementwise_affine=False)", x=SEQ),
+        layer("lrn", "LocalResponseNorm(2, alpha=0.1)", x=IMG),
+        layer("lrn_3d", "LocalResponseNorm(3)", x=LEN),
+    ]
     return cases
 
 
@@ -117,28 +191,90 @@ def _attention() -> list[Case]:
         layer("mha_no_weights", "MultiheadAttention(4, 2)", "m(q, k, v, need_weights=False)[0]", **qkv),
         layer("mha_not_averaged", "MultiheadAttention(4, 2)", "m(q, k, v, average_attn_weights=False)", **qkv),
         layer("mha_causal", "MultiheadAttention(4, 2)", f"m(x, x, x, attn_mask={mask})", **one),
-        layer("mha_is_causal", "MultiheadAttention(4, 2)", f"m(x, x, x, attn_mask={mask}, is_causal=True, need_weights=False)[0]", **one),
+        layer(
+            "mha_is_causal",
+            "MultiheadAttention(4, 2)",
+            f"m(x, x, x, attn_mask={mask}, is_causal=True, need_weights=False)[0]",
+            **one,
+        ),
         layer("mha_padding", "MultiheadAttention(4, 2)", f"m(q, k, v, key_padding_mask={pad})", **qkv),
-        layer("mha_padding_no_weights", "MultiheadAttention(4, 2)", f"m(q, k, v, key_padding_mask={pad}, need_weights=False)[0]", **qkv),
-        layer("mha_both_masks", "MultiheadAttention(4, 2)", f"m(q, k, v, key_padding_mask={pad}, attn_mask=torch.eye(5, 3) > 0)", **qkv),
-        layer("mha_mask_3d", "MultiheadAttention(4, 2)", "m(q, k, v, attn_mask=torch.arange(60.).reshape(4, 5, 3) / 10)", **qkv),
+        layer(
+            "mha_padding_no_weights",
+            "MultiheadAttention(4, 2)",
+            f"m(q, k, v, key_padding_mask={pad}, need_weights=False)[0]",
+            **qkv,
+        ),
+        layer(
+            "mha_both_masks",
+            "MultiheadAttention(4, 2)",
+            f"m(q, k, v, key_padding_mask={pad}, attn_mask=torch.eye(5, 3) > 0)",
+            **qkv,
+        ),
+        layer(
+            "mha_mask_3d",
+            "MultiheadAttention(4, 2)",
+            "m(q, k, v, attn_mask=torch.arange(60.).reshape(4, 5, 3) / 10)",
+            **qkv,
+        ),
         layer("mha_batch_first", "MultiheadAttention(4, 2, batch_first=True)", "m(x, x, x)", **one),
         layer("mha_bias_kv", "MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True)", "m(q, k, v)", **qkv),
-        layer("mha_bias_kv_masked", "MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True)",
-              f"m(q, k, v, key_padding_mask={pad}, attn_mask=torch.eye(5, 3) > 0)", **qkv),
-        layer("mha_kdim", "MultiheadAttention(4, 2, kdim=6, vdim=5)", "m(q, k, v)", q=qkv["q"], k=In((3, 2, 6)), v=In((3, 2, 5))),
+        layer(
+            "mha_bias_kv_masked",
+            "MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True)",
+            f"m(q, k, v, key_padding_mask={pad}, attn_mask=torch.eye(5, 3) > 0)",
+            **qkv,
+        ),
+        layer(
+            "mha_kdim",
+            "MultiheadAttention(4, 2, kdim=6, vdim=5)",
+            "m(q, k, v)",
+            q=qkv["q"],
+            k=In((3, 2, 6)),
+            v=In((3, 2, 5)),
+        ),
         layer("mha_unbatched", "MultiheadAttention(4, 2)", "m(x, x, x)", x=In((5, 4))),
         layer("mha_dropout_eval", "MultiheadAttention(4, 2, dropout=0.5).eval()", "m(x, x, x)", **one),
         layer("mha_dropout_weights", "MultiheadAttention(4, 2, dropout=0.5)", "m(x, x, x)", **one),
         layer("encoder_layer", "TransformerEncoderLayer(4, 2, 6, dropout=0.0)", **one),
-        layer("encoder_layer_train", "TransformerEncoderLayer(4, 2, 6)", call="torch.manual_seed(1) and m(x, torch.zeros(5, 5))", **one),
-        layer("encoder_layer_pre", "TransformerEncoderLayer(4, 2, 6, dropout=0.0, norm_first=True, activation='gelu', "
-              "batch_first=True, bias=False)", **one),
-        layer("decoder_layer", "TransformerDecoderLayer(4, 2, 6, dropout=0.0)", f"m(x, y, tgt_mask={mask})", x=one["x"], y=In((3, 2, 4))),
-        layer("decoder_layer_pre", "TransformerDecoderLayer(4, 2, 6, dropout=0.0, norm_first=True)", "m(x, y)", x=one["x"], y=In((3, 2, 4))),
-        layer("encoder", "TransformerEncoder(torch.nn.TransformerEncoderLayer(4, 2, 6, dropout=0.0), 2)", f"m(x, mask={mask})", **one),
-        layer("transformer", "Transformer(4, 2, 1, 1, 6, dropout=0.0)", "m(x, y, tgt_mask=torch.nn.Transformer."
-              "generate_square_subsequent_mask(3))", x=one["x"], y=In((3, 2, 4))),
+        layer(
+            "encoder_layer_train",
+            "TransformerEncoderLayer(4, 2, 6)",
+            call="torch.manual_seed(1) and m(x, torch.zeros(5, 5))",
+            **one,
+        ),
+        layer(
+            "encoder_layer_pre",
+            "TransformerEncoderLayer(4, 2, 6, dropout=0.0, norm_first=True, activation='gelu', "
+            "batch_first=True, bias=False)",
+            **one,
+        ),
+        layer(
+            "decoder_layer",
+            "TransformerDecoderLayer(4, 2, 6, dropout=0.0)",
+            f"m(x, y, tgt_mask={mask})",
+            x=one["x"],
+            y=In((3, 2, 4)),
+        ),
+        layer(
+            "decoder_layer_pre",
+            "TransformerDecoderLayer(4, 2, 6, dropout=0.0, norm_first=True)",
+            "m(x, y)",
+            x=one["x"],
+            y=In((3, 2, 4)),
+        ),
+        layer(
+            "encoder",
+            "TransformerEncoder(torch.nn.TransformerEncoderLayer(4, 2, 6, dropout=0.0), 2)",
+            f"m(x, mask={mask})",
+            **one,
+        ),
+        layer(
+            "transformer",
+            "Transformer(4, 2, 1, 1, 6, dropout=0.0)",
+            "m(x, y, tgt_mask=torch.nn.Transformer.generate_square_subsequent_mask(3))",
+            x=one["x"],
+            y=In((3, 2, 4)),
+        ),
     ]
 
 
@@ -151,19 +287,31 @@ def _recurrent() -> list[Case]:
             layer(f"{kind}_batch_first", f"{kind}(4, 3, batch_first=True, bias=False)", x=In((2, 5, 4))),
             layer(f"{kind}_unbatched", f"{kind}(4, 3)", x=In((5, 4))),
             layer(f"{kind}_dropout", f"{kind}(4, 3, 2, dropout=0.5)", "torch.manual_seed(1) and m(x)", x=SEQ),
-            layer(f"{kind}_packed", f"{kind}(4, 3, 2, bidirectional=True)",
-                  "(lambda r: (r[0].data, r[1]))(m(torch.nn.utils.rnn.pack_padded_sequence(x, [5, 3])))", x=SEQ),
-            layer(f"{kind}_packed_unsorted", f"{kind}(4, 3)",
-                  "(lambda r: (torch.nn.utils.rnn.pad_packed_sequence(r[0]), r[1]))"
-                  "(m(torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([2, 5]), enforce_sorted=False)))", x=SEQ),
-            layer(f"{kind}Cell", f"{kind}Cell(4, 3)"), layer(f"{kind}Cell_unbatched", f"{kind}Cell(4, 3, bias=False)", x=In((4,))),
+            layer(
+                f"{kind}_packed",
+                f"{kind}(4, 3, 2, bidirectional=True)",
+                "(lambda r: (r[0].data, r[1]))(m(torch.nn.utils.rnn.pack_padded_sequence(x, [5, 3])))",
+                x=SEQ,
+            ),
+            layer(
+                f"{kind}_packed_unsorted",
+                f"{kind}(4, 3)",
+                "(lambda r: (torch.nn.utils.rnn.pad_packed_sequence(r[0]), r[1]))"
+                "(m(torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([2, 5]), enforce_sorted=False)))",
+                x=SEQ,
+            ),
+            layer(f"{kind}Cell", f"{kind}Cell(4, 3)"),
+            layer(f"{kind}Cell_unbatched", f"{kind}Cell(4, 3, bias=False)", x=In((4,))),
         ]
-    cases += [layer("RNN_relu", "RNN(4, 3, nonlinearity='relu')", x=SEQ), layer("RNNCell_relu", "RNNCell(4, 3, nonlinearity='relu')"),
-              layer("LSTM_proj", "LSTM(4, 5, 2, proj_size=2, bidirectional=True)", x=SEQ),
-              layer("LSTM_state", "LSTM(4, 3)", "m(x, (h, c))", x=SEQ, h=In((1, 2, 3)), c=In((1, 2, 3))),
-              layer("GRU_state", "GRU(4, 3)", "m(x, h)", x=SEQ, h=In((1, 2, 3))),
-              layer("GRUCell_state", "GRUCell(4, 3)", "m(x, h)", x=X4, h=In((3, 3))),
-              layer("LSTMCell_state", "LSTMCell(4, 3)", "m(x, (h, c))", x=X4, h=In((3, 3)), c=In((3, 3)))]
+    cases += [
+        layer("RNN_relu", "RNN(4, 3, nonlinearity='relu')", x=SEQ),
+        layer("RNNCell_relu", "RNNCell(4, 3, nonlinearity='relu')"),
+        layer("LSTM_proj", "LSTM(4, 5, 2, proj_size=2, bidirectional=True)", x=SEQ),
+        layer("LSTM_state", "LSTM(4, 3)", "m(x, (h, c))", x=SEQ, h=In((1, 2, 3)), c=In((1, 2, 3))),
+        layer("GRU_state", "GRU(4, 3)", "m(x, h)", x=SEQ, h=In((1, 2, 3))),
+        layer("GRUCell_state", "GRUCell(4, 3)", "m(x, h)", x=X4, h=In((3, 3))),
+        layer("LSTMCell_state", "LSTMCell(4, 3)", "m(x, (h, c))", x=X4, h=In((3, 3)), c=In((3, 3))),
+    ]
     return cases
 
 
@@ -176,40 +324,93 @@ def _recurrent_operators() -> list[Case]:
         inputs = {k: In((gates * v.shape[0], *v.shape[1:])) for k, v in weights.items()}
         hidden = "(h, h)" if name == "lstm" else "h"
         flat = "(h[0], h[0])" if name == "lstm" else "h[0]"
-        cases += [Case(f"op_{name}", f"torch.{name}(x, {hidden}, (w, u, b, c), True, 1, 0.0, False, False, False)", x=SEQ, h=state, **inputs,
-                       rtol=2e-4, atol=2e-5, grad=name != "lstm"),
-                  Case(f"op_{name}_data", f"torch.{name}(x, torch.tensor([2, 2, 1]), {hidden}, (w, u), False, 1, 0.0, False, False)",
-                       x=In((5, 4)), h=state, w=inputs["w"], u=inputs["u"], rtol=2e-4, atol=2e-5),
-                  Case(f"op_{name}_cell", f"torch.{name}_cell(x, {flat}, w, u, b, c)", x=In((2, 4)), h=state, **inputs, rtol=2e-4, atol=2e-5)]
-    cases += [Case("op_pack", "list(torch._pack_padded_sequence(x, torch.tensor([4, 2]), False))", x=SEQ),
-              Case("op_pad_packed", "list(torch._pad_packed_sequence(x, torch.tensor([2, 2, 1]), True, 7.0, 4))", x=In((5, 4)), grad=False)]
+        cases += [
+            Case(
+                f"op_{name}",
+                f"torch.{name}(x, {hidden}, (w, u, b, c), True, 1, 0.0, False, False, False)",
+                x=SEQ,
+                h=state,
+                **inputs,
+                rtol=2e-4,
+                atol=2e-5,
+                grad=name != "lstm",
+            ),
+            Case(
+                f"op_{name}_data",
+                f"torch.{name}(x, torch.tensor([2, 2, 1]), {hidden}, (w, u), False, 1, 0.0, False, False)",
+                x=In((5, 4)),
+                h=state,
+                w=inputs["w"],
+                u=inputs["u"],
+                rtol=2e-4,
+                atol=2e-5,
+            ),
+            Case(
+                f"op_{name}_cell",
+                f"torch.{name}_cell(x, {flat}, w, u, b, c)",
+                x=In((2, 4)),
+                h=state,
+                **inputs,
+                rtol=2e-4,
+                atol=2e-5,
+            ),
+        ]
+    cases += [
+        Case("op_pack", "list(torch._pack_padded_sequence(x, torch.tensor([4, 2]), False))", x=SEQ),
+        Case(
+            "op_pad_packed",
+            "list(torch._pad_packed_sequence(x, torch.tensor([2, 2, 1]), True, 7.0, 4))",
+            x=In((5, 4)),
+            grad=False,
+        ),
+    ]
     return cases
 
 
 def _other_layers() -> list[Case]:
     index = In((2, 3), "int64", 0, 9)
-    cases = [layer("embedding", "Embedding(10, 3)", x=index), layer("embedding_padding", "Embedding(10, 3, padding_idx=-1)", x=index),
-             layer("embedding_max_norm", "Embedding(10, 3, max_norm=1.0)", x=index),
-             layer("embedding_freq", "Embedding(10, 3, scale_grad_by_freq=True)", x=index),
-             layer("embedding_pretrained", "Embedding.from_pretrained(torch.arange(30.).reshape(10, 3))", x=index),
-             *[layer(f"bag_{mode}", f"EmbeddingBag(10, 3, mode='{mode}')", x=index) for mode in ("sum", "mean", "max")],
-             layer("bag_offsets", "EmbeddingBag(10, 3, padding_idx=2)", "m(x, torch.tensor([0, 2]))", x=In((5,), "int64", 0, 9)),
-             layer("flatten", "Flatten()", x=IMG), layer("flatten_some", "Flatten(0, 1)", x=IMG),
-             layer("unflatten", "Unflatten(1, (2, 2))"), layer("pixel_shuffle", "PixelShuffle(2)", x=IMG),
-             layer("pixel_unshuffle", "PixelUnshuffle(2)", x=IMG), layer("channel_shuffle", "ChannelShuffle(2)", x=IMG),
-             layer("unfold", "Unfold(3, padding=1, stride=2)", x=IMG),
-             layer("fold", "Fold((4, 5), 2)", x=In((1, 8, 12))), layer("upsample", "Upsample(scale_factor=2)", x=IMG),
-             layer("upsample_bilinear", "Upsample(size=(4, 9), mode='bilinear', align_corners=True)", x=IMG),
-             layer("upsample_nearest2d", "UpsamplingNearest2d(scale_factor=1.5)", x=IMG),
-             layer("upsample_bilinear2d", "UpsamplingBilinear2d(scale_factor=2)", x=IMG),
-             layer("cosine", "CosineSimilarity(dim=1)", "m(x, y)", x=X4, y=X4),
-             layer("pairwise", "PairwiseDistance(p=2, keepdim=True)", "m(x, y)", x=X4, y=X4)]
+    cases = [
+        layer("embedding", "Embedding(10, 3)", x=index),
+        layer("embedding_padding", "Embedding(10, 3, padding_idx=-1)", x=index),
+        layer("embedding_max_norm", "Embedding(10, 3, max_norm=1.0)", x=index),
+        layer("embedding_freq", "Embedding(10, 3, scale_grad_by_freq=True)", x=index),
+        layer("embedding_pretrained", "Embedding.from_pretrained(torch.arange(30.).reshape(10, 3))", x=index),
+        *[layer(f"bag_{mode}", f"EmbeddingBag(10, 3, mode='{mode}')", x=index) for mode in ("sum", "mean", "max")],
+        layer(
+            "bag_offsets", "EmbeddingBag(10, 3, padding_idx=2)", "m(x, torch.tensor([0, 2]))", x=In((5,), "int64", 0, 9)
+        ),
+        layer("flatten", "Flatten()", x=IMG),
+        layer("flatten_some", "Flatten(0, 1)", x=IMG),
+        layer("unflatten", "Unflatten(1, (2, 2))"),
+        layer("pixel_shuffle", "PixelShuffle(2)", x=IMG),
+        layer("pixel_unshuffle", "PixelUnshuffle(2)", x=IMG),
+        layer("channel_shuffle", "ChannelShuffle(2)", x=IMG),
+        layer("unfold", "Unfold(3, padding=1, stride=2)", x=IMG),
+        layer("fold", "Fold((4, 5), 2)", x=In((1, 8, 12))),
+        layer("upsample", "Upsample(scale_factor=2)", x=IMG),
+        layer("upsample_bilinear", "Upsample(size=(4, 9), mode='bilinear', align_corners=True)", x=IMG),
+        layer("upsample_nearest2d", "UpsamplingNearest2d(scale_factor=1.5)", x=IMG),
+        layer("upsample_bilinear2d", "UpsamplingBilinear2d(scale_factor=2)", x=IMG),
+        layer("cosine", "CosineSimilarity(dim=1)", "m(x, y)", x=X4, y=X4),
+        layer("pairwise", "PairwiseDistance(p=2, keepdim=True)", "m(x, y)", x=X4, y=X4),
+    ]
     for kind in ("Circular", "Reflection", "Replication", "Zero"):
         for n, x in ((1, LEN), (2, IMG), (3, VOL)):
             cases.append(layer(f"{kind}Pad{n}d", f"{kind}Pad{n}d({tuple([1, 2] * n)})", x=x))
-    cases += [layer("ConstantPad1d", "ConstantPad1d(2, 3.5)", x=LEN), layer("ConstantPad2d", "ConstantPad2d((1, 0, 2, 1), -1)", x=IMG)]
-    for kind, x in (("Dropout(0.3)", X4), ("Dropout1d()", LEN), ("Dropout2d(0.4)", IMG), ("Dropout3d()", VOL), ("AlphaDropout()", X4),
-                    ("FeatureAlphaDropout()", IMG), ("Dropout(1.0)", X4), ("Dropout(0.0)", X4)):
+    cases += [
+        layer("ConstantPad1d", "ConstantPad1d(2, 3.5)", x=LEN),
+        layer("ConstantPad2d", "ConstantPad2d((1, 0, 2, 1), -1)", x=IMG),
+    ]
+    for kind, x in (
+        ("Dropout(0.3)", X4),
+        ("Dropout1d()", LEN),
+        ("Dropout2d(0.4)", IMG),
+        ("Dropout3d()", VOL),
+        ("AlphaDropout()", X4),
+        ("FeatureAlphaDropout()", IMG),
+        ("Dropout(1.0)", X4),
+        ("Dropout(0.0)", X4),
+    ):
         cases.append(layer(f"drop_{kind}", kind, "torch.manual_seed(3) and m(x)", x=x))
     cases.append(layer("drop_eval", "Dropout().eval()"))
     return cases
@@ -222,69 +423,166 @@ def _losses() -> list[Case]:
     signs = In((4,), values=[1.0, -1.0, 1.0, -1.0])
     cases = []
     for r in ("mean", "sum", "none"):
-        cases += [layer(f"{k}_{r}", f"{k}(reduction='{r}')", "m(x, y)", x=x, y=y)
-                  for k in ("L1Loss", "MSELoss", "SmoothL1Loss", "HuberLoss", "PoissonNLLLoss")]
-        cases += [layer(f"CrossEntropyLoss_{r}", f"CrossEntropyLoss(reduction='{r}', label_smoothing=0.1, ignore_index=2)", "m(x, t)",
-                        x=x, t=target),
-                  layer(f"NLLLoss_{r}", f"NLLLoss(weight=torch.arange(1., 6.), reduction='{r}')", "m(torch.log_softmax(x, 1), t)", x=x,
-                        t=target),
-                  layer(f"BCELoss_{r}", f"BCELoss(reduction='{r}')", "m(x, y)", x=prob, y=prob),
-                  layer(f"BCEWithLogitsLoss_{r}", f"BCEWithLogitsLoss(pos_weight=torch.arange(1., 6.), reduction='{r}')", "m(x, y)",
-                        x=x, y=prob),
-                  layer(f"KLDivLoss_{r}", f"KLDivLoss(reduction='{r}')", "m(torch.log_softmax(x, 1), y)", x=x, y=prob),
-                  layer(f"MultiMarginLoss_{r}", f"MultiMarginLoss(reduction='{r}')", "m(x, t)", x=x, t=target),
-                  layer(f"MultiLabelMarginLoss_{r}", f"MultiLabelMarginLoss(reduction='{r}')",
-                        "m(x, torch.tensor([[1, 2, -1, 0, 0]] * 4))", x=x),
-                  layer(f"MultiLabelSoftMarginLoss_{r}", f"MultiLabelSoftMarginLoss(reduction='{r}')", "m(x, (y > 0).float())", x=x, y=y),
-                  layer(f"SoftMarginLoss_{r}", f"SoftMarginLoss(reduction='{r}')", "m(x, y.detach().sign())", x=x, y=y),
-                  layer(f"HingeEmbeddingLoss_{r}", f"HingeEmbeddingLoss(reduction='{r}')", "m(x, y.detach().sign())", x=x, y=y),
-                  layer(f"CosineEmbeddingLoss_{r}", f"CosineEmbeddingLoss(margin=0.1, reduction='{r}')", "m(x, y, s)", x=x, y=y, s=signs),
-                  layer(f"MarginRankingLoss_{r}", f"MarginRankingLoss(margin=0.1, reduction='{r}')", "m(x[0], y[0], y[1].detach().sign())",
-                        x=x, y=y),
-                  layer(f"TripletMarginLoss_{r}", f"TripletMarginLoss(swap=True, reduction='{r}')", "m(x, y, z)", x=x, y=y, z=In((4, 5))),
-                  layer(f"TripletDistance_{r}", f"TripletMarginWithDistanceLoss(reduction='{r}')", "m(x, y, z)", x=x, y=y, z=In((4, 5))),
-                  layer(f"GaussianNLLLoss_{r}", f"GaussianNLLLoss(full=True, reduction='{r}')", "m(x, y, v)", x=x, y=y, v=prob),
-                  layer(f"CTCLoss_{r}", f"CTCLoss(reduction='{r}')",
-                        "m(torch.log_softmax(x, 2), torch.tensor([[1, 2, 3], [2, 2, 1]]), torch.tensor([6, 5]), torch.tensor([3, 2]))",
-                        x=In((6, 2, 5)))]
-    cases += [layer("CrossEntropyLoss_probs", "CrossEntropyLoss()", "m(x, y)", x=x, y=prob),
-              layer("CrossEntropyLoss_2d", "CrossEntropyLoss()", "m(x, t)", x=In((2, 3, 4)), t=In((2, 4), "int64", 0, 2)),
-              layer("KLDivLoss_batchmean", "KLDivLoss(reduction='batchmean', log_target=True)", "m(x, y)", x=x, y=y)]
+        cases += [
+            layer(f"{k}_{r}", f"{k}(reduction='{r}')", "m(x, y)", x=x, y=y)
+            for k in ("L1Loss", "MSELoss", "SmoothL1Loss", "HuberLoss", "PoissonNLLLoss")
+        ]
+        cases += [
+            layer(
+                f"CrossEntropyLoss_{r}",
+                f"CrossEntropyLoss(reduction='{r}', label_smoothing=0.1, ignore_index=2)",
+                "m(x, t)",
+                x=x,
+                t=target,
+            ),
+            layer(
+                f"NLLLoss_{r}",
+                f"NLLLoss(weight=torch.arange(1., 6.), reduction='{r}')",
+                "m(torch.log_softmax(x, 1), t)",
+                x=x,
+                t=target,
+            ),
+            layer(f"BCELoss_{r}", f"BCELoss(reduction='{r}')", "m(x, y)", x=prob, y=prob),
+            layer(
+                f"BCEWithLogitsLoss_{r}",
+                f"BCEWithLogitsLoss(pos_weight=torch.arange(1., 6.), reduction='{r}')",
+                "m(x, y)",
+                x=x,
+                y=prob,
+            ),
+            layer(f"KLDivLoss_{r}", f"KLDivLoss(reduction='{r}')", "m(torch.log_softmax(x, 1), y)", x=x, y=prob),
+            layer(f"MultiMarginLoss_{r}", f"MultiMarginLoss(reduction='{r}')", "m(x, t)", x=x, t=target),
+            layer(
+                f"MultiLabelMarginLoss_{r}",
+                f"MultiLabelMarginLoss(reduction='{r}')",
+                "m(x, torch.tensor([[1, 2, -1, 0, 0]] * 4))",
+                x=x,
+            ),
+            layer(
+                f"MultiLabelSoftMarginLoss_{r}",
+                f"MultiLabelSoftMarginLoss(reduction='{r}')",
+                "m(x, (y > 0).float())",
+                x=x,
+                y=y,
+            ),
+            layer(f"SoftMarginLoss_{r}", f"SoftMarginLoss(reduction='{r}')", "m(x, y.detach().sign())", x=x, y=y),
+            layer(
+                f"HingeEmbeddingLoss_{r}", f"HingeEmbeddingLoss(reduction='{r}')", "m(x, y.detach().sign())", x=x, y=y
+            ),
+            layer(
+                f"CosineEmbeddingLoss_{r}",
+                f"CosineEmbeddingLoss(margin=0.1, reduction='{r}')",
+                "m(x, y, s)",
+                x=x,
+                y=y,
+                s=signs,
+            ),
+            layer(
+                f"MarginRankingLoss_{r}",
+                f"MarginRankingLoss(margin=0.1, reduction='{r}')",
+                "m(x[0], y[0], y[1].detach().sign())",
+                x=x,
+                y=y,
+            ),
+            layer(
+                f"TripletMarginLoss_{r}",
+                f"TripletMarginLoss(swap=True, reduction='{r}')",
+                "m(x, y, z)",
+                x=x,
+                y=y,
+                z=In((4, 5)),
+            ),
+            layer(
+                f"TripletDistance_{r}",
+                f"TripletMarginWithDistanceLoss(reduction='{r}')",
+                "m(x, y, z)",
+                x=x,
+                y=y,
+                z=In((4, 5)),
+            ),
+            layer(
+                f"GaussianNLLLoss_{r}", f"GaussianNLLLoss(full=True, reduction='{r}')", "m(x, y, v)", x=x, y=y, v=prob
+            ),
+            layer(
+                f"CTCLoss_{r}",
+                f"CTCLoss(reduction='{r}')",
+                "m(torch.log_softmax(x, 2), torch.tensor([[1, 2, 3], [2, 2, 1]]), torch.tensor([6, 5]), "
+                "torch.tensor([3, 2]))",
+                x=In((6, 2, 5)),
+            ),
+        ]
+    cases += [
+        layer("CrossEntropyLoss_probs", "CrossEntropyLoss()", "m(x, y)", x=x, y=prob),
+        layer("CrossEntropyLoss_2d", "CrossEntropyLoss()", "m(x, t)", x=In((2, 3, 4)), t=In((2, 4), "int64", 0, 2)),
+        layer("KLDivLoss_batchmean", "KLDivLoss(reduction='batchmean', log_target=True)", "m(x, y)", x=x, y=y),
+    ]
     return cases
 
 
 def _functions() -> list[Case]:
     x, y, w = In((4, 5)), In((4, 5)), In((4, 5), low=0.1)
     return [
-        Case("f_mse_weight", "[F.mse_loss(x, y, weight=w, reduction=r) for r in ('none', 'mean', 'sum')]", x=x, y=y, w=w),
+        Case(
+            "f_mse_weight", "[F.mse_loss(x, y, weight=w, reduction=r) for r in ('none', 'mean', 'sum')]", x=x, y=y, w=w
+        ),
         Case("f_l1_weight", "[F.l1_loss(x, y, weight=w, reduction=r) for r in ('none', 'mean', 'sum')]", x=x, y=y, w=w),
-        Case("f_huber_weight", "[F.huber_loss(x, y, weight=w, reduction=r, delta=0.5) for r in ('none', 'mean', 'sum')]", x=x, y=y, w=w),
+        Case(
+            "f_huber_weight",
+            "[F.huber_loss(x, y, weight=w, reduction=r, delta=0.5) for r in ('none', 'mean', 'sum')]",
+            x=x,
+            y=y,
+            w=w,
+        ),
         Case("f_mse_broadcast", "F.mse_loss(x, y)", x=x, y=In((5,))),
         Case("f_smooth_l1_zero_beta", "F.smooth_l1_loss(x, y, beta=0.0)", x=x, y=y),
         Case("f_mse_old_flags", "F.mse_loss(x, y, size_average=False)", x=x, y=y),
         Case("f_bad_reduction", "F.mse_loss(x, y, reduction='median')", x=x, y=y),
         Case("f_normalize", "[F.normalize(x), F.normalize(x, p=1, dim=0)]", x=x),
-        Case("f_gumbel", "torch.manual_seed(2); [F.gumbel_softmax(x, tau=0.5), F.gumbel_softmax(x, hard=True)]", x=x, rtol=1e-4),
+        Case(
+            "f_gumbel",
+            "torch.manual_seed(2); [F.gumbel_softmax(x, tau=0.5), F.gumbel_softmax(x, hard=True)]",
+            x=x,
+            rtol=1e-4,
+        ),
         Case("f_one_hot", "F.one_hot(t, 5)", t=In((3,), "int64", 0, 4)),
-        Case("f_logsigmoid", "F.logsigmoid(x)", x=x), Case("f_gelu", "F.gelu(x, approximate='tanh')", x=x),
-        Case("f_softplus", "F.softplus(x, 2)", x=x), Case("f_pdist", "F.pdist(x)", x=x),
+        Case("f_logsigmoid", "F.logsigmoid(x)", x=x),
+        Case("f_gelu", "F.gelu(x, approximate='tanh')", x=x),
+        Case("f_softplus", "F.softplus(x, 2)", x=x),
+        Case("f_pdist", "F.pdist(x)", x=x),
         Case("f_softmax_dtype", "F.softmax(x, 1, dtype=torch.float64)", x=x),
         Case("f_interpolate_area", "F.interpolate(x, scale_factor=0.5, mode='area')", x=IMG),
         Case("f_interpolate_exact", "F.interpolate(x, size=9, mode='nearest-exact')", x=LEN),
-        Case("f_interpolate_linear", "F.interpolate(x, scale_factor=1.7, mode='linear', recompute_scale_factor=True)", x=LEN),
+        Case(
+            "f_interpolate_linear",
+            "F.interpolate(x, scale_factor=1.7, mode='linear', recompute_scale_factor=True)",
+            x=LEN,
+        ),
         Case("f_interpolate_bicubic", "F.interpolate(x, (3, 8), mode='bicubic')", x=IMG, rtol=1e-4),
-        Case("f_interpolate_both", "F.interpolate(x, 3, 2)", x=IMG), Case("f_interpolate_neither", "F.interpolate(x)", x=IMG),
+        Case("f_interpolate_both", "F.interpolate(x, 3, 2)", x=IMG),
+        Case("f_interpolate_neither", "F.interpolate(x)", x=IMG),
         Case("f_interpolate_corners", "F.interpolate(x, 3, align_corners=True)", x=IMG),
         Case("f_interpolate_dims", "F.interpolate(x, (3, 3), mode='bilinear')", x=LEN),
         Case("f_interpolate_mode", "F.interpolate(x, 3, mode='bilinear')", x=LEN),
-        Case("f_grid_sample", "F.grid_sample(x, F.affine_grid(t, (2, 4, 5, 3), align_corners=False), align_corners=False)", x=IMG,
-             t=In((2, 2, 3)), rtol=1e-4, atol=1e-5),
+        Case(
+            "f_grid_sample",
+            "F.grid_sample(x, F.affine_grid(t, (2, 4, 5, 3), align_corners=False), align_corners=False)",
+            x=IMG,
+            t=In((2, 2, 3)),
+            rtol=1e-4,
+            atol=1e-5,
+        ),
         Case("f_grid_sample_mode", "F.grid_sample(x, x, mode='cubic')", x=IMG),
-        Case("f_embedding_bag_weights", "F.embedding_bag(i, w, per_sample_weights=p, mode='sum')", i=In((2, 3), "int64", 0, 3), w=x,
-             p=In((2, 3))),
+        Case(
+            "f_embedding_bag_weights",
+            "F.embedding_bag(i, w, per_sample_weights=p, mode='sum')",
+            i=In((2, 3), "int64", 0, 3),
+            w=x,
+            p=In((2, 3)),
+        ),
         Case("f_embedding_bag_mode", "F.embedding_bag(i, w, mode='median')", i=In((2, 3), "int64", 0, 3), w=x),
         Case("f_embedding_padding", "F.embedding(i, w, padding_idx=7)", i=In((2,), "int64", 0, 3), w=x),
-        Case("f_dropout_p", "F.dropout(x, 1.5)", x=x), Case("f_hardtanh_order", "F.hardtanh(x, 1.0, 0.0)", x=x),
+        Case("f_dropout_p", "F.dropout(x, 1.5)", x=x),
+        Case("f_hardtanh_order", "F.hardtanh(x, 1.0, 0.0)", x=x),
         Case("f_bce_sizes", "F.binary_cross_entropy(x, y)", x=x, y=In((5,))),
         Case("f_bce_logits_sizes", "F.binary_cross_entropy_with_logits(x, y)", x=x, y=In((5,))),
         Case("f_batch_norm_one", "F.batch_norm(x, None, None, training=True)", x=In((1, 3))),
@@ -293,153 +591,61 @@ def _functions() -> list[Case]:
         Case("f_gaussian_negative", "F.gaussian_nll_loss(x, y, -1.0)", x=x, y=y),
         Case("f_glu_scalar", "F.glu(x)", x=In(())),
         Case("f_pack", "list(torch.nn.utils.rnn.pack_padded_sequence(x, [5, 3], batch_first=False))[:2]", x=SEQ),
-        Case("f_pack_batch_first", "list(torch.nn.utils.rnn.pack_padded_sequence(x, [3, 2, 1], True))[:2]", x=In((3, 3, 2))),
-        Case("f_pack_unsorted", "list(torch.nn.utils.rnn.pack_padded_sequence(x, [3, 5], enforce_sorted=False))", x=SEQ),
+        Case(
+            "f_pack_batch_first",
+            "list(torch.nn.utils.rnn.pack_padded_sequence(x, [3, 2, 1], True))[:2]",
+            x=In((3, 3, 2)),
+        ),
+        Case(
+            "f_pack_unsorted", "list(torch.nn.utils.rnn.pack_padded_sequence(x, [3, 5], enforce_sorted=False))", x=SEQ
+        ),
         Case("f_pack_not_sorted", "torch.nn.utils.rnn.pack_padded_sequence(x, [3, 5])", x=SEQ),
         Case("f_pack_zero", "torch.nn.utils.rnn.pack_padded_sequence(x, [3, 0])", x=SEQ),
         Case("f_pack_count", "torch.nn.utils.rnn.pack_padded_sequence(x, [3])", x=SEQ),
-        Case("f_pad_packed", "P = torch.nn.utils.rnn; list(P.pad_packed_sequence(P.pack_padded_sequence(x, [4, 2]), padding_value=-1.0, "
-             "total_length=6))", x=SEQ, grad=False),
-        Case("f_pad_sequence", "torch.nn.utils.rnn.pad_sequence([x, y], batch_first=True, padding_value=2.0)", x=In((3, 2)), y=In((5, 2)),
-             grad=False),
-        Case("f_pad_sequence_left", "torch.nn.utils.rnn.pad_sequence([x, y], padding_side='left')", x=In((3, 2)), y=In((5, 2)), grad=False),
+        Case(
+            "f_pad_packed",
+            "P = torch.nn.utils.rnn; list(P.pad_packed_sequence(P.pack_padded_sequence(x, [4, 2]), padding_value=-1.0, "
+            "total_length=6))",
+            x=SEQ,
+            grad=False,
+        ),
+        Case(
+            "f_pad_sequence",
+            "torch.nn.utils.rnn.pad_sequence([x, y], batch_first=True, padding_value=2.0)",
+            x=In((3, 2)),
+            y=In((5, 2)),
+            grad=False,
+        ),
+        Case(
+            "f_pad_sequence_left",
+            "torch.nn.utils.rnn.pad_sequence([x, y], padding_side='left')",
+            x=In((3, 2)),
+            y=In((5, 2)),
+            grad=False,
+        ),
         Case("f_unpad", "torch.nn.utils.rnn.unpad_sequence(x, torch.tensor([2, 5]))", x=SEQ, grad=False),
-        Case("f_pack_sequence", "P = torch.nn.utils.rnn; P.unpack_sequence(P.pack_sequence([x, y], enforce_sorted=False))", x=In((3, 2)),
-             y=In((5, 2)), grad=False),
+        Case(
+            "f_pack_sequence",
+            "P = torch.nn.utils.rnn; P.unpack_sequence(P.pack_sequence([x, y], enforce_sorted=False))",
+            x=In((3, 2)),
+            y=In((5, 2)),
+            grad=False,
+        ),
     ]
 
 
-def _initial() -> list[Case]:
-    calls = ["uniform_(t, -1, 3)", "normal_(t, 1, 2)", "trunc_normal_(t, std=0.5, a=-0.3, b=0.9)", "trunc_normal_(t, a=1.0, b=1.5)", "trunc_normal_(t, std=0.02)", "constant_(t, 2.5)", "ones_(t)",
-             "zeros_(t)", "eye_(t)", "xavier_uniform_(t, gain=2)", "xavier_normal_(t)", "kaiming_uniform_(t, nonlinearity='relu')",
-             "kaiming_normal_(t, mode='fan_out')", "orthogonal_(t)", "orthogonal_(t.t())", "sparse_(t, 0.4)"]
-    cases = [Case(f"init_{c}", f"torch.manual_seed(9); t = torch.empty(5, 7); torch.nn.init.{c}", rtol=1e-4, atol=1e-5) for c in calls]
-    cases += [Case(f"init_dirac_{g}", f"torch.nn.init.dirac_(torch.empty(4, 2, 3, 3), {g})") for g in (1, 2)]
-    cases += [Case(f"init_gain_{n}", f"torch.nn.init.calculate_gain('{n}')")
-              for n in ("linear", "conv2d", "sigmoid", "tanh", "relu", "leaky_relu", "selu", "softmax")]
-    cases += [Case("init_gain_slope", "torch.nn.init.calculate_gain('leaky_relu', 0.2)"),
-              Case("init_gain_bad_slope", "torch.nn.init.calculate_gain('leaky_relu', 'x')"),
-              Case("init_fan_1d", "torch.nn.init.xavier_uniform_(torch.empty(3))"),
-              Case("init_mode", "torch.nn.init.kaiming_normal_(torch.empty(3, 3), mode='fan_mid')"),
-              Case("init_eye_3d", "torch.nn.init.eye_(torch.empty(3, 3, 3))"), Case("init_dirac_1d", "torch.nn.init.dirac_(torch.empty(3))"),
-              Case("init_conv", "torch.manual_seed(9); torch.nn.init.kaiming_uniform_(torch.empty(4, 3, 3, 3))", rtol=1e-4),
-              Case("init_big", "torch.manual_seed(9); torch.nn.init.normal_(torch.empty(50, 40)).sum(1)", rtol=1e-3, atol=1e-4)]
-    return cases
-
-
-_NET = "m = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3))"
-
-
-def _module_errors() -> list[Case]:
-    texts = {
-        "load_missing": f"{_NET}; s = m.state_dict(); del s['0.weight'], s['1.running_mean']; m.load_state_dict(s)",
-        "load_unexpected": f"{_NET}; s = m.state_dict(); s['x'] = s['0.y'] = torch.ones(1); m.load_state_dict(s)",
-        "load_shape": f"{_NET}; s = m.state_dict(); s['0.weight'] = torch.ones(2, 2); m.load_state_dict(s)",
-        "load_all": f"{_NET}; s = m.state_dict(); s['0.weight'] = torch.ones(2, 2); s['z'] = 1; del s['0.bias']; m.load_state_dict(s)",
-        "load_type": f"{_NET}; m.load_state_dict([1])", "load_value": f"{_NET}; s = m.state_dict(); s['0.bias'] = 3; m.load_state_dict(s)",
-        "load_ok": f"{_NET}; str(m.load_state_dict(m.state_dict()))",
-        "load_loose": f"{_NET}; str(m.load_state_dict({{'x': 1}}, strict=False))",
-        "metadata": f"{_NET}; str(dict(m.state_dict()._metadata))",
-        "buffer_name": "torch.nn.Module().register_buffer('a.b', torch.ones(1))", "buffer_empty": "torch.nn.Module().register_buffer('', None)",
-        "buffer_exists": "torch.nn.Linear(2, 2).register_buffer('weight', None)",
-        "buffer_type": "torch.nn.Module().register_buffer('a', 3)", "buffer_key": "torch.nn.Module().register_buffer(3, None)",
-        "param_name": "torch.nn.Module().register_parameter('a.b', None)", "param_type": "torch.nn.Module().register_parameter('a', 3)",
-        "param_tensor": "torch.nn.Module().register_parameter('a', torch.ones(2))",
-        "param_exists": "torch.nn.Linear(2, 2).register_parameter('forward', None)",
-        "param_assign": "m = torch.nn.Linear(2, 2); setattr(m, 'weight', torch.ones(2, 2))",
-        "module_assign": f"{_NET}; setattr(m, '0', 5)", "buffer_assign": "m = torch.nn.BatchNorm1d(2); setattr(m, 'running_mean', 'x')",
-        "module_name": "torch.nn.Module().add_module('a.b', torch.nn.ReLU())", "module_type": "torch.nn.Module().add_module('a', 5)",
-        "module_exists": "torch.nn.Module().add_module('forward', torch.nn.ReLU())",
-        "no_attribute": "torch.nn.Linear(2, 2).foo", "no_forward": "torch.nn.Module()(3)", "extra": "torch.nn.Module(3)",
-        "extra_keyword": "torch.nn.Module(a=3)", "submodule": f"{_NET}; m.get_submodule('0.x')",
-        "submodule_kind": f"{_NET}; m.get_submodule('0.weight')", "parameter_path": f"{_NET}; m.get_parameter('0.w')",
-        "buffer_path": f"{_NET}; m.get_buffer('0.weight')", "to_int": "torch.nn.Linear(2, 2).to(torch.int32)",
-        "train_mode": "torch.nn.Linear(2, 2).train(3)", "sequential_index": "torch.nn.Sequential(torch.nn.ReLU())[3]",
-        "list_index": "torch.nn.ModuleList([torch.nn.ReLU()])[-2]", "dict_key": "torch.nn.ModuleDict()['a']",
-        "sequential_add": "torch.nn.Sequential() + 3", "list_extend": "torch.nn.ModuleList().extend(3)",
-        "list_repr": "repr(torch.nn.ModuleList([torch.nn.Linear(2, 2), torch.nn.Linear(2, 2), torch.nn.ReLU()]))",
-        "dict_repr": "repr(torch.nn.ModuleDict({'a': torch.nn.ReLU(), 'b': torch.nn.Sequential()}))",
-        "param_list_repr": "repr(torch.nn.ParameterList([torch.ones(2, 3), torch.zeros(()), 'x']))",
-        "param_dict_repr": "repr(torch.nn.ParameterDict({'b': torch.ones(2, 3), 'a': torch.ones(1)}))",
-        "param_repr": "repr(torch.nn.Parameter(torch.ones(2)))", "slices": "repr(torch.nn.Sequential(*[torch.nn.ReLU()] * 3)[1:])",
-        "conv_padding": "torch.nn.Conv2d(3, 3, 3, stride=2, padding='same')", "conv_groups": "torch.nn.Conv2d(3, 4, 3, groups=2)",
-        "transpose_mode": "torch.nn.ConvTranspose2d(3, 4, 3, padding_mode='reflect')",
-        "norm_groups": "torch.nn.GroupNorm(3, 4)", "norm_dims": "torch.nn.BatchNorm2d(3)(torch.ones(2, 3))",
-        "norm1_dims": "torch.nn.BatchNorm1d(3)(torch.ones(3))", "instance_dims": "torch.nn.InstanceNorm2d(3)(torch.ones(3))",
-        "dropout_p": "torch.nn.Dropout(-0.1)", "embedding_padding": "torch.nn.Embedding(3, 2, padding_idx=5)",
-        "mha_heads": "torch.nn.MultiheadAttention(5, 2)", "mha_dims": "m = torch.nn.MultiheadAttention(4, 2); m(*[torch.ones(2, 2, 2, 4)] * 3)",
-        "mha_mask": "m = torch.nn.MultiheadAttention(4, 2); m(*[torch.ones(2, 1, 4)] * 3, attn_mask=torch.zeros(3, 3))",
-        "mha_causal": "m = torch.nn.MultiheadAttention(4, 2); m(*[torch.ones(2, 1, 4)] * 3, is_causal=True)",
-        "mha_size": "m = torch.nn.MultiheadAttention(4, 2); m(*[torch.ones(2, 1, 6)] * 3)",
-        "transformer_act": "torch.nn.TransformerEncoderLayer(4, 2, activation='tanh')",
-        "transformer_batch": "torch.nn.Transformer(4, 2, 1, 1, 4)(torch.ones(2, 1, 4), torch.ones(2, 2, 4))",
-        "rnn_dims": "torch.nn.RNN(4, 3)(torch.ones(2, 2, 2, 4))", "lstm_dims": "torch.nn.LSTM(4, 3)(torch.ones(4))",
-        "lstm_size": "torch.nn.LSTM(4, 3)(torch.ones(2, 2, 5))", "lstm_state": "torch.nn.LSTM(4, 3)(torch.ones(2, 2, 4), (torch.ones(1, 3, 3),) * 2)",
-        "gru_state": "torch.nn.GRU(4, 3)(torch.ones(2, 2, 4), torch.ones(1, 3, 3))", "gru_state_dims": "torch.nn.GRU(4, 3)(torch.ones(2, 4), torch.ones(1, 1, 3))",
-        "gru_proj": "torch.nn.GRU(4, 3, proj_size=2)", "rnn_kind": "torch.nn.RNN(4, 3, nonlinearity='x')", "rnn_empty": "torch.nn.GRU(4, 3)(torch.ones(0, 2, 4))",
-        "rnn_dtype": "torch.nn.GRU(4, 3)(torch.ones(2, 2, 4).double())", "cell_dims": "torch.nn.GRUCell(4, 3)(torch.ones(2, 2, 4))",
-        "lstm_proj": "torch.nn.LSTM(4, 3, proj_size=3)", "rnn_dropout": "torch.nn.LSTM(4, 3, dropout=2)",
-        "softmax2d": "torch.nn.Softmax2d()(torch.ones(2))", "triplet": "torch.nn.TripletMarginLoss(margin=0)",
-        "hardtanh": "torch.nn.Hardtanh(1, 0)", "unflatten": "torch.nn.Unflatten(1, 3)",
-        "backward_hooks": "m = torch.nn.ReLU(); m.register_backward_hook(print); m.register_full_backward_hook(print)",
-        "pre_hook": "m = torch.nn.ReLU(); m.register_forward_pre_hook(lambda *a: 3, with_kwargs=True); m(torch.ones(1))",
-        "clip": "p = torch.nn.Parameter(torch.ones(2)); p.grad = torch.tensor([float('nan'), 1.0]); "
-                "torch.nn.utils.clip_grad_norm_([p], 1.0, error_if_nonfinite=True)",
-    }
-    return [Case(f"mod_{k}", v) for k, v in texts.items()]
-
-
-_HOOKED = "\n".join([
-    "torch.manual_seed(4)", "log = []", "m = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh())",
-    "m[0].register_forward_pre_hook(lambda mod, a: log.append('pre') or (a[0] * 2,))",
-    "m[0].register_forward_hook(lambda mod, a, o: log.append('post') or o + 1)",
-    "m[0].register_forward_hook(lambda mod, a, k, o: log.append(f'kw {sorted(k)}'), with_kwargs=True, prepend=True)",
-    "m.register_full_backward_hook(lambda mod, gi, go: log.append([gi[0], go[0]]))",
-    "m[1].register_full_backward_hook(lambda mod, gi, go: log.append('tanh') or (gi[0] * 3,))",
-    "m.register_full_backward_pre_hook(lambda mod, go: log.append('back') or (go[0] * 0.5,))",
-])
-
-
-def _behaviour() -> list[Case]:
-    return [
-        Case("hooks", _HOOKED + "\nout = m(x)\nout.sum().backward()\n[out.detach(), m[0].weight.grad, log, x.grad]", x=X4),
-        Case("hooks_no_input_grad", _HOOKED + "\nout = m(x.detach())\nout.sum().backward()\n[out.detach(), m[0].weight.grad, log]", x=X4),
-        Case("hook_old", "m = torch.nn.ReLU(); log = []; m.register_backward_hook(lambda mod, gi, go: log.append([gi[0], go[0]])); "
-             "m(x).sum().backward(); log", x=X4),
-        Case("clip_norm", "p = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]\n"
-             "for q in p: q.grad = x.detach()[0, :3].clone()\n"
-             "n = torch.nn.utils.clip_grad_norm_(p, 0.5)\n[n, p[0].grad, torch.nn.utils.get_total_norm([q.grad for q in p], 1.0)]", x=X4),
-        Case("clip_norm_inf", "p = torch.nn.Parameter(torch.ones(3)); p.grad = x.detach()[0, :3].clone(); "
-             "[torch.nn.utils.clip_grad_norm_(p, 0.5, norm_type=float('inf')), p.grad]", x=X4),
-        Case("clip_value", "p = torch.nn.Parameter(torch.ones(4)); p.grad = x.detach()[0].clone(); "
-             "torch.nn.utils.clip_grad_value_(p, 0.5); p.grad", x=X4),
-        Case("vector", "torch.manual_seed(1); m = torch.nn.Linear(2, 2); v = torch.nn.utils.parameters_to_vector(m.parameters()); "
-             "torch.nn.utils.vector_to_parameters(v.detach() * 2, m.parameters()); [v.detach(), m.weight.detach(), m.bias.detach()]"),
-        Case("tied", "m = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)); m[1].weight = m[0].weight; "
-             "[[n for n, _ in m.named_parameters()], [n for n, _ in m.named_parameters(remove_duplicate=False)], list(m.state_dict())]"),
-        Case("names", "m = torch.nn.Transformer(4, 2, 1, 1, 4); [[n for n, _ in m.named_modules()], [n for n, _ in m.named_children()], "
-             "[n for n, _ in m.named_buffers()]]"),
-        Case("casts", "m = torch.nn.BatchNorm1d(3).double(); [str(t.dtype) for t in m.state_dict().values()]"),
-        Case("half", "m = torch.nn.Linear(3, 2).half(); [str(m.weight.dtype), str(m.to(torch.float64).bias.dtype)]"),
-        Case("load_assign", "m = torch.nn.Linear(2, 2); w = torch.ones(2, 2); m.load_state_dict({'weight': w, 'bias': torch.ones(2)}, "
-             "assign=True); [m.weight.detach(), m.weight.requires_grad, m.weight.data_ptr() == w.data_ptr()]"),
-        Case("zero_grad", "m = torch.nn.Linear(2, 1); m(torch.ones(1, 2)).sum().backward(); m.zero_grad(set_to_none=False); g = m.weight.grad; "
-             "m.zero_grad(); [g, m.weight.grad]"),
-        Case("deepcopy", "import copy\ntorch.manual_seed(0)\nm = torch.nn.Linear(2, 2)\nn = copy.deepcopy(m)\n"
-             "[n.weight is not m.weight, n.weight.detach(), type(n.weight).__name__, n.weight.requires_grad]"),
-        Case("apply_frozen", "m = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()); log = []; "
-             "m.apply(lambda x: log.append(type(x).__name__)); m.requires_grad_(False); [log, [p.requires_grad for p in m.parameters()]]"),
-        Case("checkpoint", "torch.manual_seed(0)\nm = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh())\n"
-             "y = torch.utils.checkpoint.checkpoint(m, x, use_reentrant=False)\ny.sum().backward()\n[y.detach(), x.grad, m[0].weight.grad]", x=X4),
-        Case("checkpoint_reentrant", "torch.manual_seed(0)\nm = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Dropout(0.5))\n"
-             "y = torch.utils.checkpoint.checkpoint(m, x, use_reentrant=True)\ny.sum().backward()\n[y.detach(), x.grad, m[0].weight.grad]", x=X4),
-        Case("checkpoint_dropout", "torch.manual_seed(0)\nm = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Dropout(0.5))\n"
-             "y = torch.utils.checkpoint.checkpoint(m, x, use_reentrant=False)\ny.sum().backward()\n[y.detach(), x.grad, m[0].weight.grad]", x=X4),
-        Case("checkpoint_sequential", "torch.manual_seed(0)\nm = torch.nn.Sequential(*[torch.nn.Linear(4, 4) for _ in range(4)])\n"
-             "y = torch.utils.checkpoint.checkpoint_sequential(m, 2, x, use_reentrant=False)\ny.sum().backward()\n"
-             "[y.detach(), x.grad, m[0].weight.grad]", x=X4),
-    ]
-
-
-CASES = [*_activations(), *_linear_and_conv(), *_pooling(), *_norms(), *_attention(), *_recurrent(), *_recurrent_operators(), *_other_layers(), *_losses(),
-         *_functions(), *_initial(), *_module_errors(), *_behaviour()]
+CASES = [
+    *_activations(),
+    *_linear_and_conv(),
+    *_pooling(),
+    *_norms(),
+    *_attention(),
+    *_recurrent(),
+    *_recurrent_operators(),
+    *_other_layers(),
+    *_losses(),
+    *_functions(),
+    *nn_behaviour_cases.initial(),
+    *nn_behaviour_cases.module_errors(),
+    *nn_behaviour_cases.behaviour(),
+]

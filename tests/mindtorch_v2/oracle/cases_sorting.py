@@ -1,4 +1,5 @@
 """Cases of the ops that order values and search in ordered ones."""
+
 from __future__ import annotations
 
 from .harness import Case, In
@@ -15,8 +16,16 @@ def add(id: str, code: str, **more: object) -> None:
     CASES.append(Case(id, code, **more))  # type: ignore[arg-type]
 
 
-for tag, args in {"": "", "0": "0", "desc": "descending=True", "0desc": "0, True", "neg": "dim=-2", "stable": "stable=True",
-                  "stable_desc": "stable=True, dim=0, descending=True", "unstable": "stable=False"}.items():
+for tag, args in {
+    "": "",
+    "0": "0",
+    "desc": "descending=True",
+    "0desc": "0, True",
+    "neg": "dim=-2",
+    "stable": "stable=True",
+    "stable_desc": "stable=True, dim=0, descending=True",
+    "unstable": "stable=False",
+}.items():
     add(f"sort_{tag}", f"a.sort({args})", a=M)
     add(f"sort_ties_{tag}", f"a.sort({args})", a=TIES)
     add(f"argsort_{tag}", f"a.argsort({args})", a=TIES)
@@ -33,14 +42,32 @@ add("sort_scalar", "a.sort()", a=In(()))
 add("sort_empty", "(a.sort(), a.sort(0))", a=In((0, 3)), strides=False)
 add("sort_range", "a.sort(2)", a=M)
 add("sort_c", "a.sort()", a=In((2,), "complex64"))
-add("sort_out", "v, i = torch.empty(0), torch.empty(0, dtype=torch.int64); (torch.sort(a, out=(v, i)), v, i)", a=M, grad=False)
+add(
+    "sort_out",
+    "v, i = torch.empty(0), torch.empty(0, dtype=torch.int64); (torch.sort(a, out=(v, i)), v, i)",
+    a=M,
+    grad=False,
+)
 add("msort", "torch.msort(a)", a=M)
 add("argsort_scalar", "a.argsort()", a=In(()))
 
-for tag, args in {"1": "1", "2": "2", "all": "5", "zero": "0", "dim": "2, 0", "small": "2, largest=False", "kw": "k=2, dim=-1, largest=True, sorted=True"}.items():
+for tag, args in {
+    "1": "1",
+    "2": "2",
+    "all": "5",
+    "zero": "0",
+    "dim": "2, 0",
+    "small": "2, largest=False",
+    "kw": "k=2, dim=-1, largest=True, sorted=True",
+}.items():
     add(f"topk_{tag}", f"a.topk({args})", a=M)
 add("topk_long", "(a.topk(5), a.topk(3, largest=False))", a=In((2, 100)))
-add("topk_nan", "(a.topk(2), a.topk(3, largest=False))", a=In(values=[[1.0, NAN, 3.0, -INF], [2.0, NAN, 0.0, INF]]), grad=False)
+add(
+    "topk_nan",
+    "(a.topk(2), a.topk(3, largest=False))",
+    a=In(values=[[1.0, NAN, 3.0, -INF], [2.0, NAN, 0.0, INF]]),
+    grad=False,
+)
 add("topk_i", "torch.topk(a, 2, dim=0)", a=In(values=[[1, 5], [7, -2], [3, 3]], dtype="int64"))
 add("topk_f16", "a.topk(2)", a=In((2, 5), "float16"))
 add("topk_t", "a.topk(2, 1)", a=In((2, 3, 4), layout="transposed"))
@@ -65,20 +92,54 @@ add("kthvalue_b", "a.kthvalue(1)", a=In((2,), "bool"))
 
 EDGES = In(values=[-1.0, 0.0, 0.0, 1.0], dtype="float32")
 VALUES = In(values=[[-2.0, -1.0, 0.0], [0.5, 1.0, 3.0]], dtype="float32")
-for tag, args in {"": "", "right": ", right=True", "side": ", side='right'", "left": ", side='left'", "int32": ", out_int32=True"}.items():
+for tag, args in {
+    "": "",
+    "right": ", right=True",
+    "side": ", side='right'",
+    "left": ", side='left'",
+    "int32": ", out_int32=True",
+}.items():
     add(f"searchsorted_{tag}", f"torch.searchsorted(e, v{args})", e=EDGES, v=VALUES, grad=False)
-add("searchsorted_number", "(torch.searchsorted(e, 0.0), torch.searchsorted(e, 0, right=True), torch.searchsorted(e, v[0, 0]))", e=EDGES, v=VALUES, grad=False)
-add("searchsorted_rows", "torch.searchsorted(e, v)", e=In(values=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), v=In(values=[[0.0, 2.5], [5.0, 7.0]]), grad=False)
+add(
+    "searchsorted_number",
+    "(torch.searchsorted(e, 0.0), torch.searchsorted(e, 0, right=True), torch.searchsorted(e, v[0, 0]))",
+    e=EDGES,
+    v=VALUES,
+    grad=False,
+)
+add(
+    "searchsorted_rows",
+    "torch.searchsorted(e, v)",
+    e=In(values=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+    v=In(values=[[0.0, 2.5], [5.0, 7.0]]),
+    grad=False,
+)
 add("searchsorted_i", "torch.searchsorted(e, v)", e=In(values=[1, 3, 5], dtype="int64"), v=In((2, 3), "int64", 0, 6))
 add("searchsorted_mixed", "torch.searchsorted(e, v)", e=EDGES, v=In((3,), "int64", -2, 2), grad=False)
-add("searchsorted_sorter", "torch.searchsorted(e, v, sorter=torch.argsort(e))", e=In(values=[3.0, 1.0, 2.0]), v=VALUES, grad=False)
+add(
+    "searchsorted_sorter",
+    "torch.searchsorted(e, v, sorter=torch.argsort(e))",
+    e=In(values=[3.0, 1.0, 2.0]),
+    v=VALUES,
+    grad=False,
+)
 add("searchsorted_nan", "torch.searchsorted(e, v)", e=EDGES, v=In(values=[NAN, INF, -INF]), grad=False)
 add("searchsorted_t", "torch.searchsorted(e, v)", e=EDGES, v=In((2, 3), layout="transposed"), grad=False)
-add("searchsorted_empty", "(torch.searchsorted(torch.empty(0), e), torch.searchsorted(e, torch.empty(0)))", e=EDGES, grad=False)
-for tag, code in {"side": "torch.searchsorted(e, 1, side='x')", "opposite": "torch.searchsorted(e, 1, right=True, side='left')",
-                  "rows": "torch.searchsorted(torch.ones(2, 3), torch.ones(3, 3))", "scalar": "torch.searchsorted(torch.tensor(3.0), e)",
-                  "number": "torch.searchsorted(torch.ones(2, 3), 3)", "sorter": "torch.searchsorted(e, e, sorter=torch.arange(2))",
-                  "sorter_type": "torch.searchsorted(e, e, sorter=e)"}.items():
+add(
+    "searchsorted_empty",
+    "(torch.searchsorted(torch.empty(0), e), torch.searchsorted(e, torch.empty(0)))",
+    e=EDGES,
+    grad=False,
+)
+for tag, code in {
+    "side": "torch.searchsorted(e, 1, side='x')",
+    "opposite": "torch.searchsorted(e, 1, right=True, side='left')",
+    "rows": "torch.searchsorted(torch.ones(2, 3), torch.ones(3, 3))",
+    "scalar": "torch.searchsorted(torch.tensor(3.0), e)",
+    "number": "torch.searchsorted(torch.ones(2, 3), 3)",
+    "sorter": "torch.searchsorted(e, e, sorter=torch.arange(2))",
+    "sorter_type": "torch.searchsorted(e, e, sorter=e)",
+}.items():
     add(f"searchsorted_bad_{tag}", code, e=EDGES, grad=False)
 for tag, args in {"": "", "right": ", right=True", "int32": ", out_int32=True"}.items():
     add(f"bucketize_{tag}", f"torch.bucketize(v, e{args})", e=EDGES, v=VALUES, grad=False)

@@ -4,6 +4,7 @@ A case is an expression over named inputs. `observe` evaluates it on either impl
 values, dtypes, shapes, strides, gradients, the name of the grad_fn, or the error. `scripts/oracle/record.py` stores
 what PyTorch answers in `data/<family>.json.gz`; the tests compare.
 """
+
 from __future__ import annotations
 
 import gzip
@@ -27,9 +28,9 @@ class In:
     dtype: str = "float32"
     low: float = -2.0
     high: float = 2.0
-    grad: bool | None = None     # None: yes for floating and complex inputs of a case with grad=True
-    layout: str = "contiguous"   # "transposed" (last two dims swapped in memory), "strided" (every second element)
-    values: Any = None           # exact values instead of random ones
+    grad: bool | None = None  # None: yes for floating and complex inputs of a case with grad=True
+    layout: str = "contiguous"  # "transposed" (last two dims swapped in memory), "strided" (every second element)
+    values: Any = None  # exact values instead of random ones
 
     def array(self, seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)
@@ -42,7 +43,8 @@ class In:
         real = rng.uniform(self.low, self.high, self.shape)
         if self.dtype.startswith("complex"):
             return (real + 1j * rng.uniform(self.low, self.high, self.shape)).astype(self.dtype)
-        return real.astype("float32" if self.dtype == "bfloat16" else self.dtype)     # numpy lacks it: cast by who is asked
+        # numpy lacks it: cast by who is asked
+        return real.astype("float32" if self.dtype == "bfloat16" else self.dtype)
 
 
 RTOL, ATOL = 2e-5, 2e-6
@@ -63,12 +65,30 @@ class Case:
     rtol: float = RTOL
     atol: float = ATOL
     strides: bool = True
-    values: bool = True          # False: compare shapes and types only
+    values: bool = True  # False: compare shapes and types only
 
-    def __init__(self, id: str, code: str, *, grad: bool = True, rtol: float = RTOL, atol: float = ATOL,
-                 strides: bool = True, values: bool = True, **inputs: In) -> None:
-        for name, value in {"id": id, "code": code, "inputs": inputs, "grad": grad, "rtol": rtol, "atol": atol, "strides": strides,
-                            "values": values}.items():
+    def __init__(
+        self,
+        id: str,
+        code: str,
+        *,
+        grad: bool = True,
+        rtol: float = RTOL,
+        atol: float = ATOL,
+        strides: bool = True,
+        values: bool = True,
+        **inputs: In,
+    ) -> None:
+        for name, value in {
+            "id": id,
+            "code": code,
+            "inputs": inputs,
+            "grad": grad,
+            "rtol": rtol,
+            "atol": atol,
+            "strides": strides,
+            "values": values,
+        }.items():
             object.__setattr__(self, name, value)
 
 
@@ -139,11 +159,16 @@ def observe(torch: Any, case: Case) -> dict[str, Any]:
     answer: dict[str, Any] = {"out": _plain(torch, out)}
     roots = [t for t in _tensors(torch, out) if t.requires_grad and t.grad_fn is not None]
     if case.grad and roots:
-        answer["grad_fn"] = [type(t.grad_fn).__name__ if not hasattr(t.grad_fn, "name") else t.grad_fn.name().split("::")[-1]
-                             for t in roots]
+        answer["grad_fn"] = [
+            type(t.grad_fn).__name__ if not hasattr(t.grad_fn, "name") else t.grad_fn.name().split("::")[-1]
+            for t in roots
+        ]
         torch.autograd.backward(roots, [_cotangent(torch, t, seed + 77 + i) for i, t in enumerate(roots)])
-        answer["grads"] = {n: None if t.grad is None else _plain(torch, t.grad)
-                           for n, t in names.items() if t.requires_grad and t.is_leaf}
+        answer["grads"] = {
+            n: None if t.grad is None else _plain(torch, t.grad)
+            for n, t in names.items()
+            if t.requires_grad and t.is_leaf
+        }
     return answer
 
 
@@ -154,7 +179,10 @@ def load(family: str) -> dict[str, Any]:
 
 def store(family: str, answers: dict[str, Any]) -> None:
     text = json.dumps(answers, separators=(",", ":"), sort_keys=True)
-    with open(DATA / f"{family}.json.gz", "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as f:
+    with (
+        open(DATA / f"{family}.json.gz", "wb") as raw,
+        gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as f,
+    ):
         f.write(text.encode())
 
 
@@ -171,12 +199,14 @@ def _compare_tensor(case: Case, got: dict[str, Any], want: dict[str, Any], where
 
 
 def _tolerance(case: Case, dtype: str) -> tuple[float, float]:
-    """Relative and absolute: about 170 units in the last place of single precision, 2 of half precision. Where inputs and result are
-    in double precision, what nine recorded digits can tell, unless the case says otherwise."""
+    """Relative and absolute: about 170 units in the last place of single precision, 2 of half precision. Where
+    inputs and result are in double precision, what nine recorded digits can tell, unless the case says otherwise.
+    """
     if "float16" in dtype:
         return max(case.rtol, 2e-3), max(case.atol, 2e-3)
     is_double = dtype in ("torch.float64", "torch.complex128") and all(
-        spec.dtype not in ("float16", "float32", "complex64") for spec in case.inputs.values())
+        spec.dtype not in ("float16", "float32", "complex64") for spec in case.inputs.values()
+    )
     if is_double and (case.rtol, case.atol) == (RTOL, ATOL):
         return 2e-8, 1e-10
     return case.rtol, case.atol
@@ -190,7 +220,12 @@ def compare(case: Case, got: Any, want: Any, where: str = "out") -> None:
     elif isinstance(want, dict):
         assert isinstance(got, dict) and got.keys() == want.keys(), f"{where}: got {got!r}, PyTorch {want!r}"
         for key in want:
-            compare(case, got[key], want[key], key if where == "out" and key in ("out", "grads", "error", "grad_fn") else f"{where}.{key}")
+            compare(
+                case,
+                got[key],
+                want[key],
+                key if where == "out" and key in ("out", "grads", "error", "grad_fn") else f"{where}.{key}",
+            )
     elif isinstance(want, list) and not all(isinstance(w, (int, float, str, bool)) for w in want):
         assert isinstance(got, list) and len(got) == len(want), f"{where}: got {got!r}, PyTorch {want!r}"
         for i, (g, w) in enumerate(zip(got, want)):
@@ -198,6 +233,8 @@ def compare(case: Case, got: Any, want: Any, where: str = "out") -> None:
     elif isinstance(want, float):
         np.testing.assert_allclose(got, want, rtol=case.rtol, atol=case.atol, err_msg=where)
     elif where == "error":
-        assert isinstance(got, str) and got.split("\n")[0] == want.split("\n")[0], f"error: got {got!r}, PyTorch {want!r}"
+        assert isinstance(got, str) and got.split("\n")[0] == want.split("\n")[0], (
+            f"error: got {got!r}, PyTorch {want!r}"
+        )
     else:
         assert got == want, f"{where}: got {got!r}, PyTorch {want!r}"

@@ -1,4 +1,5 @@
 """More oracle cases of the family linalg: factorisations, solvers, norms, attention, second derivatives, errors."""
+
 from __future__ import annotations
 
 from .harness import Case, In
@@ -7,7 +8,7 @@ CASES: list[Case] = []
 F64 = "float64"
 C64, C128 = "complex64", "complex128"
 SQUARE = In((3, 3), F64)
-POSITIVE = "p = a @ a.mT + torch.eye(3, dtype=a.dtype)"   # positive definite, from a square matrix
+POSITIVE = "p = a @ a.mT + torch.eye(3, dtype=a.dtype)"  # positive definite, from a square matrix
 REGULAR = "r = a + 3 * torch.eye(3, dtype=a.dtype)"
 
 
@@ -27,33 +28,86 @@ case("inv_complex", f"{REGULAR}; torch.linalg.inv(r)", a=In((3, 3), C128))
 case("inv_empty", "torch.linalg.inv(a)", strides=False, a=In((0, 0)))
 case("inv_ex", f"{REGULAR}; torch.linalg.inv_ex(r)", a=SQUARE)
 case("inv_ex_singular", "torch.linalg.inv_ex(a).info", grad=False, a=In(values=[[1.0, 2.0], [2.0, 4.0]]))
-for name, left, right in (("matrix", (3, 3), (3, 2)), ("vector", (3, 3), (3,)), ("batch", (2, 3, 3), (2, 3, 2)),
-                          ("batch_vector", (2, 3, 3), (2, 3)), ("broadcast", (3, 3), (2, 3, 2)), ("broadcast_a", (2, 3, 3), (3, 2))):
+for name, left, right in (
+    ("matrix", (3, 3), (3, 2)),
+    ("vector", (3, 3), (3,)),
+    ("batch", (2, 3, 3), (2, 3, 2)),
+    ("batch_vector", (2, 3, 3), (2, 3)),
+    ("broadcast", (3, 3), (2, 3, 2)),
+    ("broadcast_a", (2, 3, 3), (3, 2)),
+):
     case(f"solve_{name}", f"{REGULAR}; torch.linalg.solve(r, b)", strides=False, a=In(left, F64), b=In(right, F64))
 case("solve_right", f"{REGULAR}; torch.linalg.solve(r, b, left=False)", a=SQUARE, b=In((2, 3), F64))
 case("solve_complex", f"{REGULAR}; torch.linalg.solve(r, b)", a=In((3, 3), C128), b=In((3, 2), C128))
 case("solve_ex", f"{REGULAR}; torch.linalg.solve_ex(r, b)", strides=False, a=SQUARE, b=In((3, 2), F64))
 for upper in (True, False):
     for unit in (True, False):
-        case(f"solve_triangular_{upper}_{unit}", f"{REGULAR}; torch.linalg.solve_triangular(r, b, upper={upper}, unitriangular={unit})",
-             a=SQUARE, b=In((3, 2), F64))
-    case(f"solve_triangular_right_{upper}", f"{REGULAR}; torch.linalg.solve_triangular(r, b, upper={upper}, left=False)", a=SQUARE,
-         b=In((2, 3), F64))
+        case(
+            f"solve_triangular_{upper}_{unit}",
+            f"{REGULAR}; torch.linalg.solve_triangular(r, b, upper={upper}, unitriangular={unit})",
+            a=SQUARE,
+            b=In((3, 2), F64),
+        )
+    case(
+        f"solve_triangular_right_{upper}",
+        f"{REGULAR}; torch.linalg.solve_triangular(r, b, upper={upper}, left=False)",
+        a=SQUARE,
+        b=In((2, 3), F64),
+    )
     case(f"cholesky_{upper}", f"{POSITIVE}; torch.linalg.cholesky(p, upper={upper})", a=SQUARE)
     case(f"cholesky_old_{upper}", f"{POSITIVE}; torch.cholesky(p, upper={upper})", a=SQUARE)
-    case(f"cholesky_solve_{upper}", f"{REGULAR}; torch.cholesky_solve(b, r.triu() if {upper} else r.tril(), {upper})", a=SQUARE,
-         b=In((3, 2), F64))
-    case(f"cholesky_inverse_{upper}", f"{REGULAR}; torch.cholesky_inverse(r.triu() if {upper} else r.tril(), {upper})", a=SQUARE)
-case("solve_triangular_batch", f"{REGULAR}; torch.linalg.solve_triangular(r, b, upper=True)", a=In((2, 3, 3), F64), b=In((3, 2), F64))
-case("triangular_solve", f"{REGULAR}; torch.triangular_solve(b, r)[0].detach()", grad=False, strides=False, a=SQUARE, b=In((3, 2), F64))
+    case(
+        f"cholesky_solve_{upper}",
+        f"{REGULAR}; torch.cholesky_solve(b, r.triu() if {upper} else r.tril(), {upper})",
+        a=SQUARE,
+        b=In((3, 2), F64),
+    )
+    case(
+        f"cholesky_inverse_{upper}",
+        f"{REGULAR}; torch.cholesky_inverse(r.triu() if {upper} else r.tril(), {upper})",
+        a=SQUARE,
+    )
+case(
+    "solve_triangular_batch",
+    f"{REGULAR}; torch.linalg.solve_triangular(r, b, upper=True)",
+    a=In((2, 3, 3), F64),
+    b=In((3, 2), F64),
+)
+case(
+    "triangular_solve",
+    f"{REGULAR}; torch.triangular_solve(b, r)[0].detach()",
+    grad=False,
+    strides=False,
+    a=SQUARE,
+    b=In((3, 2), F64),
+)
 case("cholesky_batch", f"{POSITIVE}; torch.linalg.cholesky(p)", a=In((2, 3, 3), F64))
 case("cholesky_complex", "p = a @ a.mH + torch.eye(3, dtype=a.dtype); torch.linalg.cholesky(p)", a=In((3, 3), C128))
 case("cholesky_ex", f"{POSITIVE}; torch.linalg.cholesky_ex(p)", a=SQUARE)
 case("cholesky_ex_fails", "torch.linalg.cholesky_ex(a).info", grad=False, a=In(values=[[1.0, 0.0], [0.0, -1.0]]))
-for name, shape, side in (("tall", (5, 3), (5, 2)), ("square", (3, 3), (3, 2)), ("wide", (3, 5), (3, 2)), ("vector", (5, 3), (5,))):
+for name, shape, side in (
+    ("tall", (5, 3), (5, 2)),
+    ("square", (3, 3), (3, 2)),
+    ("wide", (3, 5), (3, 2)),
+    ("vector", (5, 3), (5,)),
+):
     case(f"lstsq_{name}", "torch.linalg.lstsq(a, b).solution", strides=False, a=In(shape, F64), b=In(side, F64))
-case("lstsq_all", "torch.linalg.lstsq(a, b, driver='gelsd')", grad=False, strides=False, a=In((5, 3), F64), b=In((5, 2), F64))
-case("lstsq_gels", "torch.linalg.lstsq(a, b, driver='gels')", grad=False, strides=False, a=In((5, 3), F64), b=In((5, 2), F64))
+case(
+    "lstsq_all",
+    "torch.linalg.lstsq(a, b, driver='gelsd')",
+    grad=False,
+    strides=False,
+    a=In((5, 3), F64),
+    b=In((5, 2), F64),
+)
+case(
+    "lstsq_gels",
+    "torch.linalg.lstsq(a, b, driver='gels')",
+    grad=False,
+    strides=False,
+    a=In((5, 3), F64),
+    b=In((5, 2), F64),
+)
 
 # --- determinants -----------------------------------------------------------------------------------------------------
 case("det", "torch.linalg.det(a)", a=SQUARE)
@@ -67,14 +121,29 @@ case("slogdet_zero", "torch.linalg.slogdet(a)", grad=False, a=In(values=[[0.0, 0
 case("slogdet_complex", "torch.linalg.slogdet(a)", a=In((3, 3), C128))
 case("logdet", f"{POSITIVE}; torch.logdet(p)", a=SQUARE)
 case("logdet_negative", "torch.logdet(a)", grad=False, a=In(values=[[-1.0, 0.0], [0.0, 1.0]]))
-case("tensorinv", "torch.linalg.tensorinv((a + 3 * torch.eye(6, dtype=a.dtype)).reshape(2, 3, 6))", strides=False, a=In((6, 6), F64))
-case("tensorsolve", "torch.linalg.tensorsolve((a + 3 * torch.eye(6, dtype=a.dtype)).reshape(2, 3, 6), b)", strides=False,
-     a=In((6, 6), F64), b=In((2, 3), F64))
+case(
+    "tensorinv",
+    "torch.linalg.tensorinv((a + 3 * torch.eye(6, dtype=a.dtype)).reshape(2, 3, 6))",
+    strides=False,
+    a=In((6, 6), F64),
+)
+case(
+    "tensorsolve",
+    "torch.linalg.tensorsolve((a + 3 * torch.eye(6, dtype=a.dtype)).reshape(2, 3, 6), b)",
+    strides=False,
+    a=In((6, 6), F64),
+    b=In((2, 3), F64),
+)
 
-# --- factorisations: what does not depend on the signs of vectors --------------------------------------------------------
+# --- factorisations: what does not depend on the signs of vectors
+# --------------------------------------------------------
 for name, shape in (("square", (3, 3)), ("tall", (4, 2)), ("wide", (2, 4)), ("batch", (2, 3, 2))):
     given = In(shape, F64)
-    case(f"svd_{name}", "u, s, v = torch.linalg.svd(a, full_matrices=False); (s, (u * s.unsqueeze(-2)) @ v, u.abs(), v.abs())", a=given)
+    case(
+        f"svd_{name}",
+        "u, s, v = torch.linalg.svd(a, full_matrices=False); (s, (u * s.unsqueeze(-2)) @ v, u.abs(), v.abs())",
+        a=given,
+    )
     case(f"svd_full_{name}", "[t.abs() for t in torch.linalg.svd(a)]", grad=False, a=given)
     case(f"svdvals_{name}", "torch.linalg.svdvals(a)", a=given)
     case(f"svd_old_{name}", "u, s, v = torch.svd(a); (s, v.abs())", a=given)
@@ -111,8 +180,20 @@ case("matrix_rank_tensor", "torch.linalg.matrix_rank(a, tol=torch.tensor(1.5, dt
 case("matrix_rank_hermitian", "torch.linalg.matrix_rank(a + a.mT, hermitian=True)", a=SQUARE)
 case("lu_unpack", "torch.lu_unpack(*torch.linalg.lu_factor(a))", strides=False, a=SQUARE)
 case("lu_solve", "torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b)", strides=False, a=SQUARE, b=In((3, 2), F64))
-case("lu_solve_adjoint", "torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, adjoint=True)", strides=False, a=SQUARE, b=In((3, 2), F64))
-case("lu_solve_right", "torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, left=False)", strides=False, a=SQUARE, b=In((2, 3), F64))
+case(
+    "lu_solve_adjoint",
+    "torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, adjoint=True)",
+    strides=False,
+    a=SQUARE,
+    b=In((3, 2), F64),
+)
+case(
+    "lu_solve_right",
+    "torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, left=False)",
+    strides=False,
+    a=SQUARE,
+    b=In((2, 3), F64),
+)
 case("lu_factor_ex", "torch.linalg.lu_factor_ex(a)", a=SQUARE)
 case("lu_no_pivot", f"{REGULAR}; torch.linalg.lu_factor(r, pivot=False)[0]", strides=False, a=SQUARE)
 
@@ -120,7 +201,12 @@ case("lu_no_pivot", f"{REGULAR}; torch.linalg.lu_factor(r, pivot=False)[0]", str
 for order in ("'fro'", "'nuc'", "2", "-2", "1", "-1", "float('inf')", "-float('inf')"):
     name = order.strip("'").replace("float('inf')", "inf")
     case(f"matrix_norm_{name}", f"torch.linalg.matrix_norm(a, {order})", a=In((2, 3, 4), F64))
-    case(f"matrix_norm_{name}_keep", f"torch.linalg.matrix_norm(a, {order}, dim=(0, 2), keepdim=True)", strides=False, a=In((2, 3, 4), F64))
+    case(
+        f"matrix_norm_{name}_keep",
+        f"torch.linalg.matrix_norm(a, {order}, dim=(0, 2), keepdim=True)",
+        strides=False,
+        a=In((2, 3, 4), F64),
+    )
     case(f"norm_{name}", f"torch.linalg.norm(a, {order})", a=In((3, 3), F64))
 for order in ("None", "3", "0", "float('inf')"):
     case(f"norm_vector_{order[:5]}", f"torch.linalg.norm(a, {order})", a=In((4,), F64))
@@ -132,31 +218,61 @@ case("nuclear_norm", "torch.nuclear_norm(a)", a=SQUARE)
 case("frobenius_norm", "torch.frobenius_norm(a, dim=(0, 1))", a=SQUARE)
 for order in ("None", "2", "-2", "1", "float('inf')", "'fro'", "'nuc'"):
     name = order.strip("'").replace("float('inf')", "inf")
-    case(f"cond_{name}", f"{REGULAR}; torch.linalg.cond(r, {order})", grad=order in ("None", "2", "-2", "'nuc'"), a=SQUARE)
+    case(
+        f"cond_{name}",
+        f"{REGULAR}; torch.linalg.cond(r, {order})",
+        grad=order in ("None", "2", "-2", "'nuc'"),
+        a=SQUARE,
+    )
 
 # --- attention --------------------------------------------------------------------------------------------------------
 Q, K = In((2, 3, 4, 8)), In((2, 3, 6, 8))
 CALL = "F.scaled_dot_product_attention"
 case("sdpa", f"{CALL}(q, k, v)", q=Q, k=K, v=K)
 case("sdpa_double", f"{CALL}(q, k, v)", q=In((1, 2, 3, 4), F64), k=In((1, 2, 3, 4), F64), v=In((1, 2, 3, 4), F64))
-case("sdpa_half", f"{CALL}(q, k, v)", grad=False, q=In((1, 2, 3, 4), "float16"), k=In((1, 2, 3, 4), "float16"), v=In((1, 2, 3, 4), "float16"))
+case(
+    "sdpa_half",
+    f"{CALL}(q, k, v)",
+    grad=False,
+    q=In((1, 2, 3, 4), "float16"),
+    k=In((1, 2, 3, 4), "float16"),
+    v=In((1, 2, 3, 4), "float16"),
+)
 case("sdpa_causal", f"{CALL}(q, k, v, is_causal=True)", q=Q, k=K, v=K)
 case("sdpa_scale", f"{CALL}(q, k, v, scale=0.3)", q=Q, k=K, v=K)
 case("sdpa_mask", f"{CALL}(q, k, v, attn_mask=m)", q=Q, k=K, v=K, m=In((4, 6), grad=False))
 case("sdpa_mask_4d", f"{CALL}(q, k, v, attn_mask=m)", q=Q, k=K, v=K, m=In((2, 1, 1, 6), grad=False))
 case("sdpa_mask_grad", f"{CALL}(q, k, v, attn_mask=m)", q=Q, k=K, v=K, m=In((4, 6)))
 case("sdpa_bool", f"{CALL}(q, k, v, attn_mask=m)", q=Q, k=K, v=K, m=In((4, 6), "bool"))
-case("sdpa_bool_none", f"{CALL}(q, k, v, attn_mask=m)", q=Q, k=K, v=K, m=In((4, 6), "bool", values=[[False] * 6] * 2 + [[True] * 6] * 2))
+case(
+    "sdpa_bool_none",
+    f"{CALL}(q, k, v, attn_mask=m)",
+    q=Q,
+    k=K,
+    v=K,
+    m=In((4, 6), "bool", values=[[False] * 6] * 2 + [[True] * 6] * 2),
+)
 case("sdpa_3d", f"{CALL}(q, k, v)", q=In((3, 4, 8)), k=In((3, 6, 8)), v=In((3, 6, 8)))
 case("sdpa_3d_causal", f"{CALL}(q, k, v, is_causal=True)", q=In((3, 4, 8)), k=In((3, 6, 8)), v=In((3, 6, 8)))
-case("sdpa_3d_bool", f"{CALL}(q, k, v, attn_mask=m)", q=In((3, 4, 8)), k=In((3, 6, 8)), v=In((3, 6, 8)),
-     m=In((4, 6), "bool", values=[[False] * 6] + [[True] * 6] * 3))
+case(
+    "sdpa_3d_bool",
+    f"{CALL}(q, k, v, attn_mask=m)",
+    q=In((3, 4, 8)),
+    k=In((3, 6, 8)),
+    v=In((3, 6, 8)),
+    m=In((4, 6), "bool", values=[[False] * 6] + [[True] * 6] * 3),
+)
 case("sdpa_2d", f"{CALL}(q, k, v)", q=In((4, 8)), k=In((6, 8)), v=In((6, 8)))
 case("sdpa_other_value_size", f"{CALL}(q, k, v)", q=Q, k=K, v=In((2, 3, 6, 5)))
 case("sdpa_grouped", f"{CALL}(q, k, v, enable_gqa=True)", q=In((2, 6, 4, 8)), k=K, v=K)
 case("sdpa_grouped_causal", f"{CALL}(q, k, v, is_causal=True, enable_gqa=True)", q=In((2, 6, 6, 8)), k=K, v=K)
 case("sdpa_grouped_3d", f"{CALL}(q, k, v, enable_gqa=True)", q=In((6, 4, 8)), k=In((3, 6, 8)), v=In((3, 6, 8)))
-case("sdpa_transposed", f"{CALL}(q.transpose(1, 2), k.transpose(1, 2), k.transpose(1, 2))", q=In((2, 4, 3, 8)), k=In((2, 6, 3, 8)))
+case(
+    "sdpa_transposed",
+    f"{CALL}(q.transpose(1, 2), k.transpose(1, 2), k.transpose(1, 2))",
+    q=In((2, 4, 3, 8)),
+    k=In((2, 6, 3, 8)),
+)
 case("sdpa_broadcast", f"{CALL}(q, k, k)", q=Q, k=In((1, 3, 6, 8)))
 case("sdpa_no_queries", f"{CALL}(q, k, k)", q=In((2, 3, 0, 8)), k=K)
 case("sdpa_no_keys", f"{CALL}(q, k, k)", q=Q, k=In((2, 3, 0, 8)))
@@ -165,22 +281,28 @@ case("sdpa_one_dropout", f"{CALL}(q, k, k, dropout_p=1.0)", grad=False, q=Q, k=K
 # --- second derivatives -----------------------------------------------------------------------------------------------
 TWICE = "g = torch.autograd.grad((y * y * y).sum(), [t for t in (a, b) if t is not None], create_graph=True)"
 for name, code, more in (
-        ("mm", "y = a @ b", In((3, 2), F64)), ("addmm", "y = torch.addmm(b.sum(1, keepdim=True), a, b, alpha=2)", In((3, 2), F64)),
-        ("bmm", "y = torch.bmm(a.unsqueeze(0), b.unsqueeze(0))", In((3, 2), F64)), ("mv", "y = a.mv(b)", In((3,), F64)),
-        ("dot", "y = torch.dot(a[0], b)", In((3,), F64)), ("einsum", "y = torch.einsum('ij,jk->ki', a, b)", In((3, 2), F64)),
-        ("inv", f"{REGULAR}; b = None; y = torch.linalg.inv(r)", None), ("det", f"{REGULAR}; b = None; y = torch.linalg.det(r)", None),
-        ("solve", f"{REGULAR}; y = torch.linalg.solve(r, b)", In((3, 2), F64)),
-        ("slogdet", f"{REGULAR}; b = None; y = torch.linalg.slogdet(r)[1]", None),
-        ("cholesky", f"{POSITIVE}; b = None; y = torch.linalg.cholesky(p)", None),
-        ("eigh", "b = None; w, v = torch.linalg.eigh(a + a.mT); y = w.sum() + v.abs()", None),
-        ("svd", "b = None; u, s, v = torch.linalg.svd(a, full_matrices=False); y = s.sum() + u.abs() + v.abs()", None),
-        ("qr", f"{REGULAR}; b = None; q, t = torch.linalg.qr(r); y = q.abs() + t.abs()", None),
-        ("solve_triangular", f"{REGULAR}; y = torch.linalg.solve_triangular(r, b, upper=True)", In((3, 2), F64)),
-        ("pinv", "b = None; y = torch.linalg.pinv(a)", None), ("matrix_exp", "b = None; y = torch.matrix_exp(a)", None),
-        ("lu", f"{REGULAR}; b = None; y = torch.linalg.lu_factor(r)[0]", None),
-        ("cdist_mm", "y = torch.cdist(a, b.mT, compute_mode='use_mm_for_euclid_dist')", In((3, 2), F64)),
-        ("bilinear", "y = F.bilinear(a, b.mT, torch.ones(2, 3, 3, dtype=a.dtype))", In((3, 3), F64)),
-        ("sdpa_3d", "y = F.scaled_dot_product_attention(a.unsqueeze(0), b.unsqueeze(0), b.unsqueeze(0))", In((4, 3), F64))):
+    ("mm", "y = a @ b", In((3, 2), F64)),
+    ("addmm", "y = torch.addmm(b.sum(1, keepdim=True), a, b, alpha=2)", In((3, 2), F64)),
+    ("bmm", "y = torch.bmm(a.unsqueeze(0), b.unsqueeze(0))", In((3, 2), F64)),
+    ("mv", "y = a.mv(b)", In((3,), F64)),
+    ("dot", "y = torch.dot(a[0], b)", In((3,), F64)),
+    ("einsum", "y = torch.einsum('ij,jk->ki', a, b)", In((3, 2), F64)),
+    ("inv", f"{REGULAR}; b = None; y = torch.linalg.inv(r)", None),
+    ("det", f"{REGULAR}; b = None; y = torch.linalg.det(r)", None),
+    ("solve", f"{REGULAR}; y = torch.linalg.solve(r, b)", In((3, 2), F64)),
+    ("slogdet", f"{REGULAR}; b = None; y = torch.linalg.slogdet(r)[1]", None),
+    ("cholesky", f"{POSITIVE}; b = None; y = torch.linalg.cholesky(p)", None),
+    ("eigh", "b = None; w, v = torch.linalg.eigh(a + a.mT); y = w.sum() + v.abs()", None),
+    ("svd", "b = None; u, s, v = torch.linalg.svd(a, full_matrices=False); y = s.sum() + u.abs() + v.abs()", None),
+    ("qr", f"{REGULAR}; b = None; q, t = torch.linalg.qr(r); y = q.abs() + t.abs()", None),
+    ("solve_triangular", f"{REGULAR}; y = torch.linalg.solve_triangular(r, b, upper=True)", In((3, 2), F64)),
+    ("pinv", "b = None; y = torch.linalg.pinv(a)", None),
+    ("matrix_exp", "b = None; y = torch.matrix_exp(a)", None),
+    ("lu", f"{REGULAR}; b = None; y = torch.linalg.lu_factor(r)[0]", None),
+    ("cdist_mm", "y = torch.cdist(a, b.mT, compute_mode='use_mm_for_euclid_dist')", In((3, 2), F64)),
+    ("bilinear", "y = F.bilinear(a, b.mT, torch.ones(2, 3, 3, dtype=a.dtype))", In((3, 3), F64)),
+    ("sdpa_3d", "y = F.scaled_dot_product_attention(a.unsqueeze(0), b.unsqueeze(0), b.unsqueeze(0))", In((4, 3), F64)),
+):
     inputs = {"a": SQUARE} if more is None else {"a": SQUARE, "b": more}
     case(f"twice_{name}", f"{code}; {TWICE}; sum((x * x).sum() for x in g)", rtol=1e-6, **inputs)
 
@@ -233,7 +355,9 @@ fails("cross_default", "torch.cross(a, a)", a=In((2, 4)))
 fails("multi_dot_one", "torch.linalg.multi_dot([a])", a=A23)
 fails("multi_dot_shapes", "torch.linalg.multi_dot([a, a])", a=A23)
 fails("matrix_power", "torch.matrix_power(a, 2)", a=A23)
-for k, equation in enumerate(("ij,jk", "ijk", "ij->k", "i1", "ij,", "ii", "...->..", "..i", "ij->ii", "i->i->i", "ij,kl")):
+for k, equation in enumerate(
+    ("ij,jk", "ijk", "ij->k", "i1", "ij,", "ii", "...->..", "..i", "ij->ii", "i->i->i", "ij,kl")
+):
     fails(f"einsum_{k}", f"torch.einsum({equation!r}, a{', b' if equation == 'ij,jk' else ''})", a=A23, b=In((4, 5)))
 fails("cdist_rank", "torch.cdist(a, b)", a=A3, b=A23)
 fails("cdist_columns", "torch.cdist(a, b)", a=A23, b=In((2, 4)))
@@ -280,4 +404,9 @@ fails("sdpa_rank", f"{CALL}(q[0, 0, 0], k, k)", q=Q, k=K)
 fails("sdpa_mask_type", f"{CALL}(q, k, k, attn_mask=torch.zeros(4, 6).double())", q=Q, k=K)
 fails("sdpa_mask_and_causal", f"{CALL}(q[0], k[0], k[0], attn_mask=torch.zeros(4, 6), is_causal=True)", q=Q, k=K)
 fails("sdpa_heads", f"{CALL}(q, k, k, enable_gqa=True)", q=In((2, 5, 4, 8)), k=K)
-fails("sdpa_twice", f"q.requires_grad_(); g, = torch.autograd.grad({CALL}(q, k, k).sum(), q, create_graph=True); g.sum().backward()", q=Q, k=K)
+fails(
+    "sdpa_twice",
+    f"q.requires_grad_(); g, = torch.autograd.grad({CALL}(q, k, k).sum(), q, create_graph=True); g.sum().backward()",
+    q=Q,
+    k=K,
+)

@@ -1,18 +1,78 @@
 """Result types of operations on all pairs of types, as tensors with dimensions, 0-dim tensors and Python numbers."""
+
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
+DTYPES = (
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
 NUMBERS: tuple[Any, ...] = (True, 2, 1.5, 1j)
-BINARY = ("add", "sub", "mul", "div", "true_divide", "floor_divide", "remainder", "fmod", "pow", "maximum", "atan2", "bitwise_and",
-          "logical_and", "eq", "lt", "copysign", "xlogy", "float_power")
-OPERATORS = ("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__truediv__", "__rtruediv__", "__floordiv__", "__mod__",
-             "__pow__", "__rpow__", "__eq__", "__ge__", "__and__", "__or__")
-INPLACE = ("add_", "sub_", "mul_", "div_", "floor_divide_", "remainder_", "pow_", "eq_", "lt_", "bitwise_or_", "copysign_",
-           "fill_", "copy_", "clamp_min_")
+BINARY = (
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "true_divide",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "pow",
+    "maximum",
+    "atan2",
+    "bitwise_and",
+    "logical_and",
+    "eq",
+    "lt",
+    "copysign",
+    "xlogy",
+    "float_power",
+)
+OPERATORS = (
+    "__add__",
+    "__radd__",
+    "__sub__",
+    "__rsub__",
+    "__mul__",
+    "__truediv__",
+    "__rtruediv__",
+    "__floordiv__",
+    "__mod__",
+    "__pow__",
+    "__rpow__",
+    "__eq__",
+    "__ge__",
+    "__and__",
+    "__or__",
+)
+INPLACE = (
+    "add_",
+    "sub_",
+    "mul_",
+    "div_",
+    "floor_divide_",
+    "remainder_",
+    "pow_",
+    "eq_",
+    "lt_",
+    "bitwise_or_",
+    "copysign_",
+    "fill_",
+    "copy_",
+    "clamp_min_",
+)
 
 
 def _calls(torch: Any) -> Iterator[tuple[str, Callable[[Any, Any], Any]]]:
@@ -46,7 +106,9 @@ def _operands(torch: Any) -> Iterator[tuple[str, list[Any], list[Any]]]:
 
 
 def answers(torch: Any) -> dict[str, Any]:
-    """For every call and form a list of codes: the position of a type in DTYPES, or 100 + the position of an error text."""
+    """For every call and form a list of codes: the position of a type in DTYPES, or 100 + the position of an error
+    text.
+    """
     types = {getattr(torch, d): i for i, d in enumerate(DTYPES)}
     errors: list[str] = []
 
@@ -62,24 +124,63 @@ def answers(torch: Any) -> dict[str, Any]:
         if made is NotImplemented:
             return -1
         kind = made if isinstance(made, torch.dtype) else made.dtype
-        return types[torch.complex64 if str(kind) == "torch.complex32" else kind]  # half-precision complex numbers exist in PyTorch only
+        # half-precision complex numbers exist in PyTorch only
+        return types[torch.complex64 if str(kind) == "torch.complex32" else kind]
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = {f"{name} {form}": [answer(call, a, b) for a in lefts for b in rights]
-                for name, call in _calls(torch) for form, lefts, rights in _operands(torch)}
+        made = {
+            f"{name} {form}": [answer(call, a, b) for a in lefts for b in rights]
+            for name, call in _calls(torch)
+            for form, lefts, rights in _operands(torch)
+        }
         torch.set_default_dtype(torch.float64)
         try:
-            double = {f"{name} {form} double": [answer(call, a, b) for a in lefts for b in rights]
-                      for name, call in _calls(torch) if name in ("add", "div", "where", "pow", "result_type")
-                      for form, lefts, rights in _operands(torch) if form.endswith("n")}
+            double = {
+                f"{name} {form} double": [answer(call, a, b) for a in lefts for b in rights]
+                for name, call in _calls(torch)
+                if name in ("add", "div", "where", "pow", "result_type")
+                for form, lefts, rights in _operands(torch)
+                if form.endswith("n")
+            }
         finally:
             torch.set_default_dtype(torch.float32)
-        unary = {name: [answer(lambda a, b, name=name: getattr(torch, name)(a), torch.ones(2, dtype=getattr(torch, d)), None) for d in DTYPES]
-                 for name in ("sum", "prod", "mean", "cumsum", "exp", "abs", "neg", "sign", "floor", "sqrt", "sigmoid", "relu", "isnan",
-                              "logical_not", "bitwise_not", "max", "argmax", "any", "all", "std", "square", "reciprocal", "angle", "trunc")}
-    pairs = {"promote_types": [types[torch.promote_types(a, b)] for a in types for b in types],
-             "can_cast": [int(torch.can_cast(a, b)) for a in types for b in types]}
+        unary = {
+            name: [
+                answer(lambda a, b, name=name: getattr(torch, name)(a), torch.ones(2, dtype=getattr(torch, d)), None)
+                for d in DTYPES
+            ]
+            for name in (
+                "sum",
+                "prod",
+                "mean",
+                "cumsum",
+                "exp",
+                "abs",
+                "neg",
+                "sign",
+                "floor",
+                "sqrt",
+                "sigmoid",
+                "relu",
+                "isnan",
+                "logical_not",
+                "bitwise_not",
+                "max",
+                "argmax",
+                "any",
+                "all",
+                "std",
+                "square",
+                "reciprocal",
+                "angle",
+                "trunc",
+            )
+        }
+    pairs = {
+        "promote_types": [types[torch.promote_types(a, b)] for a in types for b in types],
+        "can_cast": [int(torch.can_cast(a, b)) for a in types for b in types],
+    }
     return {"codes": {**made, **double, **unary, **pairs}, "errors": errors}
 
 

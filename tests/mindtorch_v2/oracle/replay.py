@@ -1,4 +1,5 @@
 """The oracle cases as material for other tests: run again in float64, or on another device."""
+
 from __future__ import annotations
 
 import importlib
@@ -48,7 +49,9 @@ def inputs_of(torch: Any, case: harness.Case, double: bool = False) -> dict[str,
 
 
 def run(torch: Any, case: harness.Case, names: dict[str, Any]) -> Any:
-    """The value of the case's expression over the given inputs, with the generator in the state that the case starts from."""
+    """The value of the case's expression over the given inputs, with the generator in the state that the case starts
+    from.
+    """
     torch.manual_seed(seed_of(case))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

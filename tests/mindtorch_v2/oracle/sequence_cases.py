@@ -1,4 +1,5 @@
 """Calls whose sequence numbers are compared with PyTorch's; see `scripts/oracle/record_sequence_numbers.py`."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -315,12 +316,13 @@ F.max_pool2d(im.clone().requires_grad_(),2).sum().backward()
 
 
 def numbered_events(torch: Any, np: Any, call: str) -> list[list[Any]]:
-    """The events of a call that carry a sequence number, as [name, number after the one that the first node gets]. Steps inside
-    kernels carry none in PyTorch, so these lists do not depend on which kernel was chosen."""
+    """The events of a call that carry a sequence number, as [name, number after the one that the first node gets].
+    Steps inside kernels carry none in PyTorch, so these lists do not depend on which kernel was chosen.
+    """
     space = {"torch": torch, "np": np}
     with torch.no_grad():
         torch.manual_seed(0)
-    for _ in range(2):      # the second run is the warm one
+    for _ in range(2):  # the second run is the warm one
         exec(SETUP, space)
         leaf = torch.ones(1, requires_grad=True)
         with torch.profiler.profile() as profile:
@@ -328,8 +330,11 @@ def numbered_events(torch: Any, np: Any, call: str) -> list[list[Any]]:
             exec(call, space)
     events = profile.events()
     first = next(event for event in events if event.name == "aten::mul")
-    return [[event.name, event.sequence_nr - first.sequence_nr] for event in events[events.index(first) + 1:]
-            if event.sequence_nr >= 0]
+    return [
+        [event.name, event.sequence_nr - first.sequence_nr]
+        for event in events[events.index(first) + 1 :]
+        if event.sequence_nr >= 0
+    ]
 
 
 def all_calls() -> list[str]:

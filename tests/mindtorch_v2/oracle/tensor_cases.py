@@ -1,4 +1,5 @@
 """Expressions about tensors as Python objects; what PyTorch shows for them is recorded as text."""
+
 from __future__ import annotations
 
 import re
@@ -7,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-# Each line sees torch, np, copy, pickle, x (3x4 floats), i (5 integers), s (0-dim), z (empty), b (bools), c (complex), g (a leaf with
-# a gradient) and h (computed from it). Several statements are separated by "; "; the last is the answer.
+# Each line sees torch, np, copy, pickle, x (3x4 floats), i (5 integers), s (0-dim), z (empty), b (bools), c (complex),
+# g (a leaf with a gradient) and h (computed from it). Several statements are separated by "; "; the last is the answer.
 GROUPS: dict[str, str] = {
     "size": """
 x.shape, x.size(), x.size(0), x.size(-1), x.shape[-1], x.shape[:1], x.shape[1:]
@@ -350,10 +351,22 @@ _SPACE_KEYS = re.compile(r"0x[0-9a-f]+")
 def _inputs(torch: Any) -> dict[str, Any]:
     import copy
     import pickle
+
     g = torch.tensor([1.0, 2.0], requires_grad=True)
-    return {"torch": torch, "np": np, "copy": copy, "pickle": pickle, "x": torch.arange(12.0).reshape(3, 4).clone(), "i": torch.arange(5),
-            "s": torch.tensor(1.5), "z": torch.zeros(0, 3), "b": torch.tensor([True, False, True]),
-            "c": torch.tensor([1 + 2j, 3 - 1j]), "g": g, "h": g * 3}
+    return {
+        "torch": torch,
+        "np": np,
+        "copy": copy,
+        "pickle": pickle,
+        "x": torch.arange(12.0).reshape(3, 4).clone(),
+        "i": torch.arange(5),
+        "s": torch.tensor(1.5),
+        "z": torch.zeros(0, 3),
+        "b": torch.tensor([True, False, True]),
+        "c": torch.tensor([1 + 2j, 3 - 1j]),
+        "g": g,
+        "h": g * 3,
+    }
 
 
 def show(torch: Any, line: str) -> str:

@@ -1,4 +1,5 @@
 """Every oracle case answers as PyTorch did."""
+
 from __future__ import annotations
 
 import importlib

@@ -1,4 +1,5 @@
 """What the profiler's tests share: a clock that ticks when it is read, and short forms of a store's rows."""
+
 from __future__ import annotations
 
 import itertools

@@ -1,4 +1,5 @@
 """Stores made by hand, to the nanosecond: what a recording of the given events would have left."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ class E:
     seq: int = -1
     forward_thread: int = 0
     inputs: InputDescription | None = None
-    stack: Sequence[str] = ()   # innermost first
+    stack: Sequence[str] = ()  # innermost first
     module: int = -1
     overload: str | None = None
     flags: int = 0
@@ -72,47 +73,99 @@ def _parents(events: Sequence[E]) -> list[int]:
 
 
 def _row_at(events: Sequence[E], record: M) -> int:
-    inside = [row for row, event in enumerate(events)
-              if event.thread == record.thread and event.start <= record.time <= event.end and not event.flags & Flag.ASYNC]
+    inside = [
+        row
+        for row, event in enumerate(events)
+        if event.thread == record.thread and event.start <= record.time <= event.end and not event.flags & Flag.ASYNC
+    ]
     return inside[-1] if inside else -1
 
 
-def make_store(events: Sequence[E], memory: Sequence[M] = (), modules: Sequence[ModuleInfo] = (), threads: int = 1,
-               stop_ns: int | None = None, user: dict[str, str] | None = None, **options: Any) -> EventStore:
-    """The store of events, which are sorted first. Further keywords are options ("record_shapes") or metadata ("pid")."""
+def make_store(
+    events: Sequence[E],
+    memory: Sequence[M] = (),
+    modules: Sequence[ModuleInfo] = (),
+    threads: int = 1,
+    stop_ns: int | None = None,
+    user: dict[str, str] | None = None,
+    **options: Any,
+) -> EventStore:
+    """The store of events, which are sorted first.
+
+    Further keywords are options ("record_shapes") or metadata ("pid").
+    """
     events = sorted(events, key=lambda e: (e.start, -e.end))
     memory = sorted(memory, key=lambda m: m.time)
     builder = _Builder()
     columns = {
-        "start_ns": [e.start for e in events], "end_ns": [e.end for e in events], "name": [builder.string(e.name) for e in events],
-        "parent": _parents(events), "thread": [e.thread for e in events], "kind": [int(e.kind) for e in events],
-        "step": [e.step for e in events], "sequence_nr": [e.seq for e in events], "forward_thread": [e.forward_thread for e in events],
-        "inputs": [-1 if e.inputs is None else builder.inputs.setdefault(e.inputs, len(builder.inputs)) for e in events],
-        "stack": [builder.stack(e.stack) for e in events], "module": [e.module for e in events],
-        "overload": [-1 if e.overload is None else builder.string(e.overload) for e in events], "flags": [int(e.flags) for e in events]}
+        "start_ns": [e.start for e in events],
+        "end_ns": [e.end for e in events],
+        "name": [builder.string(e.name) for e in events],
+        "parent": _parents(events),
+        "thread": [e.thread for e in events],
+        "kind": [int(e.kind) for e in events],
+        "step": [e.step for e in events],
+        "sequence_nr": [e.seq for e in events],
+        "forward_thread": [e.forward_thread for e in events],
+        "inputs": [
+            -1 if e.inputs is None else builder.inputs.setdefault(e.inputs, len(builder.inputs)) for e in events
+        ],
+        "stack": [builder.stack(e.stack) for e in events],
+        "module": [e.module for e in events],
+        "overload": [-1 if e.overload is None else builder.string(e.overload) for e in events],
+        "flags": [int(e.flags) for e in events],
+    }
     total, running = [], 0
     for record in memory:
         running += record.nbytes
         total.append(running)
-    records = {"time_ns": [m.time for m in memory], "address": [m.address for m in memory], "nbytes": [m.nbytes for m in memory],
-               "total": total, "row": [_row_at(events, m) for m in memory], "thread": [m.thread for m in memory]}
+    records = {
+        "time_ns": [m.time for m in memory],
+        "address": [m.address for m in memory],
+        "nbytes": [m.nbytes for m in memory],
+        "total": total,
+        "row": [_row_at(events, m) for m in memory],
+        "thread": [m.thread for m in memory],
+    }
     wanted = {name: options.pop(name) for name in list(options) if name in Options.__dataclass_fields__}
     last = max([e.end for e in events] + [m.time for m in memory], default=0)
-    metadata = Metadata(**{"start_ns": 0, "stop_ns": last if stop_ns is None else stop_ns, "pid": 4242, "host_name": "host",
-                           "trace_id": "ID", "user": user or {}, "options": Options(**wanted), **options})
+    metadata = Metadata(
+        **{
+            "start_ns": 0,
+            "stop_ns": last if stop_ns is None else stop_ns,
+            "pid": 4242,
+            "host_name": "host",
+            "trace_id": "ID",
+            "user": user or {},
+            "options": Options(**wanted),
+            **options,
+        }
+    )
     return EventStore(
-        columns, strings=list(builder.strings), inputs=list(builder.inputs), modules=modules, metadata=metadata,
+        columns,
+        strings=list(builder.strings),
+        inputs=list(builder.inputs),
+        modules=modules,
+        metadata=metadata,
         threads=[ThreadInfo(n + 1, 7000 + n, "MainThread" if n == 0 else f"worker {n}") for n in range(threads)],
-        stacks=StackTable({"parent": [p for p, _ in builder.nodes], "frame": [f for _, f in builder.nodes]} if builder.nodes else None),
-        memory=MemoryTable(records if memory else None))
+        stacks=StackTable(
+            {"parent": [p for p, _ in builder.nodes], "frame": [f for _, f in builder.nodes]} if builder.nodes else None
+        ),
+        memory=MemoryTable(records if memory else None),
+    )
 
 
 def tensors(*shapes: tuple[int, ...], values: tuple[Any, ...] = ()) -> InputDescription:
     """Arguments: float tensors of these shapes, then plain values."""
-    scalars = tuple("ScalarList" if isinstance(v, tuple) else "" if isinstance(v, str) or v is None else "Scalar" for v in values)
+    scalars = tuple(
+        "ScalarList" if isinstance(v, tuple) else "" if isinstance(v, str) or v is None else "Scalar" for v in values
+    )
     return InputDescription(
-        shapes=shapes + ((),) * len(values), strides=tuple(_strides(s) for s in shapes) + ((),) * len(values),
-        types=("float",) * len(shapes) + scalars, values=(None,) * len(shapes) + values)
+        shapes=shapes + ((),) * len(values),
+        strides=tuple(_strides(s) for s in shapes) + ((),) * len(values),
+        types=("float",) * len(shapes) + scalars,
+        values=(None,) * len(shapes) + values,
+    )
 
 
 def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,4 +1,5 @@
 """Short forms of what a profile recorded, for comparison."""
+
 from __future__ import annotations
 
 import json
@@ -40,7 +41,9 @@ def assert_sound(store: EventStore) -> None:
 
 
 def assert_tracks_nest(path: Any) -> None:
-    """In a trace's file, slices on one track lie strictly inside or beside each other, and tracks have numbers that viewers keep."""
+    """In a trace's file, slices on one track lie strictly inside or beside each other, and tracks have numbers that
+    viewers keep.
+    """
     with open(path) as file:
         trace = json.load(file, parse_float=Decimal)
     tracks: dict[tuple[Any, Any], list[tuple[Decimal, Decimal, str]]] = {}
@@ -48,7 +51,9 @@ def assert_tracks_nest(path: Any) -> None:
         if isinstance(event["tid"], int):
             assert 0 <= event["tid"] < 1 << 31, event
         if event["ph"] == "X":
-            tracks.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"], event["name"]))
+            tracks.setdefault((event["pid"], event["tid"]), []).append(
+                (event["ts"], event["ts"] + event["dur"], event["name"])
+            )
     for slices in tracks.values():
         open_slices: list[tuple[Decimal, Decimal, str]] = []
         for start, end, name in sorted(slices, key=lambda s: (s[0], -s[1])):

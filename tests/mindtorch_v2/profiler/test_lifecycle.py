@@ -1,4 +1,5 @@
 """Starting, stepping and stopping a profile, and what misuse gets."""
+
 from __future__ import annotations
 
 import gc
@@ -13,11 +14,22 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _observer
-from mindtorch_v2.profiler import ProfilerAction, ProfilerActivity, _ExperimentalConfig, profile, record_function, schedule
+from mindtorch_v2.profiler import (
+    ProfilerAction,
+    ProfilerActivity,
+    _ExperimentalConfig,
+    profile,
+    record_function,
+    schedule,
+)
 from mindtorch_v2.profiler.record.step_tracker import KinetoStepTracker
 
-NONE, WARMUP, RECORD, SAVE = (ProfilerAction.NONE, ProfilerAction.WARMUP, ProfilerAction.RECORD,
-                              ProfilerAction.RECORD_AND_SAVE)
+NONE, WARMUP, RECORD, SAVE = (
+    ProfilerAction.NONE,
+    ProfilerAction.WARMUP,
+    ProfilerAction.RECORD,
+    ProfilerAction.RECORD_AND_SAVE,
+)
 CPU = ProfilerActivity.CPU
 
 
@@ -69,28 +81,34 @@ def moves(*actions: ProfilerAction, stop: bool = True) -> list[str]:
     return spy.log
 
 
-@pytest.mark.parametrize(("actions", "expected"), [
-    ((NONE, NONE), ["|"]),
-    ((NONE, WARMUP, WARMUP, RECORD), ["prepare", "start", "|", "stop", "ready@3"]),
-    ((NONE, RECORD, RECORD, SAVE), ["prepare", "start", "|", "stop", "ready@3"]),
-    ((SAVE, NONE), ["prepare", "start", "stop", "ready@1", "|"]),
-    ((SAVE, WARMUP, SAVE), ["prepare", "start", "stop", "ready@1", "prepare", "start", "|", "stop", "ready@2"]),
-    ((SAVE, RECORD), ["prepare", "start", "stop", "ready@1", "prepare", "start", "|", "stop", "ready@1"]),
-    ((SAVE, SAVE), ["prepare", "start", "stop", "ready@1", "prepare", "start", "|", "stop", "ready@1"]),
-    ((RECORD, NONE), ["prepare", "start", "stop", "|"]),
-    ((RECORD, WARMUP, RECORD), ["prepare", "start", "stop", "prepare", "start", "|", "stop", "ready@2"]),
-    ((NONE, WARMUP), ["prepare", "|", "start", "stop"]),
-])
+@pytest.mark.parametrize(
+    ("actions", "expected"),
+    [
+        ((NONE, NONE), ["|"]),
+        ((NONE, WARMUP, WARMUP, RECORD), ["prepare", "start", "|", "stop", "ready@3"]),
+        ((NONE, RECORD, RECORD, SAVE), ["prepare", "start", "|", "stop", "ready@3"]),
+        ((SAVE, NONE), ["prepare", "start", "stop", "ready@1", "|"]),
+        ((SAVE, WARMUP, SAVE), ["prepare", "start", "stop", "ready@1", "prepare", "start", "|", "stop", "ready@2"]),
+        ((SAVE, RECORD), ["prepare", "start", "stop", "ready@1", "prepare", "start", "|", "stop", "ready@1"]),
+        ((SAVE, SAVE), ["prepare", "start", "stop", "ready@1", "prepare", "start", "|", "stop", "ready@1"]),
+        ((RECORD, NONE), ["prepare", "start", "stop", "|"]),
+        ((RECORD, WARMUP, RECORD), ["prepare", "start", "stop", "prepare", "start", "|", "stop", "ready@2"]),
+        ((NONE, WARMUP), ["prepare", "|", "start", "stop"]),
+    ],
+)
 def test_transitions(actions, expected):
     assert moves(*actions) == expected
 
 
 @pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
-@pytest.mark.parametrize(("actions", "text"), [
-    ((WARMUP, NONE), "Incorrect schedule: WARMUP followed by NONE"),
-    ((RECORD, NONE), "Incorrect schedule: RECORD followed by NONE"),
-    ((RECORD, WARMUP), "Incorrect schedule: RECORD followed by WARMUP"),
-])
+@pytest.mark.parametrize(
+    ("actions", "text"),
+    [
+        ((WARMUP, NONE), "Incorrect schedule: WARMUP followed by NONE"),
+        ((RECORD, NONE), "Incorrect schedule: RECORD followed by NONE"),
+        ((RECORD, WARMUP), "Incorrect schedule: RECORD followed by WARMUP"),
+    ],
+)
 def test_senseless_schedules_warn(actions, text):
     with pytest.warns(UserWarning, match=text), profile(schedule=lambda i: actions[min(i, 1)]) as prof:
         prof.step()
@@ -131,11 +149,15 @@ def test_leaving_in_the_first_warm_up_gives_no_events():
     assert list(prof.events()) == []
 
 
-@pytest.mark.parametrize(("steps", "calls", "recorded"), [(1, 0, []), (2, 1, ["#2"]), (3, 1, ["#2", "#3"]), (5, 1, ["#2", "#3"])])
+@pytest.mark.parametrize(
+    ("steps", "calls", "recorded"), [(1, 0, []), (2, 1, ["#2"]), (3, 1, ["#2", "#3"]), (5, 1, ["#2", "#3"])]
+)
 def test_stopping_inside_a_cycle(x, steps, calls, recorded):
     seen = []
-    with profile(schedule=schedule(wait=1, warmup=1, active=2, repeat=1),
-                 on_trace_ready=lambda p: seen.append([e.trace_name[12:] for e in p.events()])) as prof:
+    with profile(
+        schedule=schedule(wait=1, warmup=1, active=2, repeat=1),
+        on_trace_ready=lambda p: seen.append([e.trace_name[12:] for e in p.events()]),
+    ) as prof:
         for _ in range(steps):
             prof.step()
     assert len(seen) == calls
@@ -144,13 +166,23 @@ def test_stopping_inside_a_cycle(x, steps, calls, recorded):
 
 def test_steps_are_numbered_over_cycles(x):
     seen = []
-    with profile(schedule=schedule(wait=1, warmup=1, active=2, repeat=2),
-                 on_trace_ready=lambda p: seen.append((p.step_num, [e.trace_name for e in p.events() if e["kind"] == "scope"],
-                                                       sorted({e["step"] for e in p.events()})))) as prof:
+    with profile(
+        schedule=schedule(wait=1, warmup=1, active=2, repeat=2),
+        on_trace_ready=lambda p: seen.append(
+            (
+                p.step_num,
+                [e.trace_name for e in p.events() if e["kind"] == "scope"],
+                sorted({e["step"] for e in p.events()}),
+            )
+        ),
+    ) as prof:
         for _ in range(9):
             x + x
             prof.step()
-    assert seen == [(4, ["ProfilerStep#2", "ProfilerStep#3"], [2, 3]), (8, ["ProfilerStep#6", "ProfilerStep#7"], [6, 7])]
+    assert seen == [
+        (4, ["ProfilerStep#2", "ProfilerStep#3"], [2, 3]),
+        (8, ["ProfilerStep#6", "ProfilerStep#7"], [6, 7]),
+    ]
 
 
 def test_accumulated_cycles_come_in_the_order_of_time(x):
@@ -252,16 +284,19 @@ def test_while_recording_there_is_nothing_to_read(x, tmp_path):
     assert names(prof) == ["aten::add"]
 
 
-@pytest.mark.parametrize(("activities", "error", "text"), [
-    ([], AssertionError, "^No valid profiler activities found$"),
-    ([CPU, CPU], ValueError, "^Activity ProfilerActivity.CPU specified more than once$"),
-    ([CPU, {CPU: []}], ValueError, "^Activity ProfilerActivity.CPU specified more than once$"),
-    ([CPU, "cpu"], ValueError, "^Activity ProfilerActivity.CPU specified more than once$"),
-    (["tpu"], ValueError, "Unknown activity 'tpu'"),
-    ([3], TypeError, "^Expected ProfilerActivity or dict, got <class 'int'>$"),
-    (CPU, TypeError, "object is not iterable"),
-    ("cpu", TypeError, r"\['cpu'\]"),
-])
+@pytest.mark.parametrize(
+    ("activities", "error", "text"),
+    [
+        ([], AssertionError, "^No valid profiler activities found$"),
+        ([CPU, CPU], ValueError, "^Activity ProfilerActivity.CPU specified more than once$"),
+        ([CPU, {CPU: []}], ValueError, "^Activity ProfilerActivity.CPU specified more than once$"),
+        ([CPU, "cpu"], ValueError, "^Activity ProfilerActivity.CPU specified more than once$"),
+        (["tpu"], ValueError, "Unknown activity 'tpu'"),
+        ([3], TypeError, "^Expected ProfilerActivity or dict, got <class 'int'>$"),
+        (CPU, TypeError, "object is not iterable"),
+        ("cpu", TypeError, r"\['cpu'\]"),
+    ],
+)
 def test_wrong_activities(activities, error, text):
     with pytest.raises(error, match=text):
         profile(activities=activities)
@@ -386,8 +421,9 @@ def test_nothing_refers_to_itself(x):
     gc.collect()
     gc.disable()
     try:
-        with profile(record_shapes=True, profile_memory=True, with_stack=True, with_modules=True,
-                     schedule=lambda i: RECORD) as prof:
+        with profile(
+            record_shapes=True, profile_memory=True, with_stack=True, with_modules=True, schedule=lambda i: RECORD
+        ) as prof:
             torch.nn.Linear(2, 2)(torch.ones(1, 2)).sum().backward()
             prof.step()
         prof.key_averages().table()
@@ -428,10 +464,15 @@ print((resident() - before) // 1024, *grown)
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 def test_many_short_profiles_leave_memory_flat():
-    """What leaks leaks in every round; growth in one round alone is no leak. Profiles that are kept show what a leak would take."""
+    """What leaks leaks in every round; growth in one round alone is no leak.
+
+    Profiles that are kept show what a leak would take.
+    """
     done = subprocess.run([sys.executable, "-c", _MANY], capture_output=True, text=True, check=True)
     kept, *grown = map(int, done.stdout.split())
-    assert min(grown) < kept / 8, f"grew by {grown} KiB in rounds of as many profiles as take {kept} KiB when they are kept"
+    assert min(grown) < kept / 8, (
+        f"grew by {grown} KiB in rounds of as many profiles as take {kept} KiB when they are kept"
+    )
     assert done.stderr == ""
 
 

@@ -1,4 +1,7 @@
-"""The memory timeline against the storages that live: at every step both say the same, for every kind of training program."""
+"""The memory timeline against the storages that live: at every step both say the same, for every kind of training
+program.
+"""
+
 from __future__ import annotations
 
 import gc
@@ -16,12 +19,14 @@ from mindtorch_v2.profiler.record.recorder import recorder
 from mindtorch_v2.profiler.store.lifetimes import FOREVER
 from mindtorch_v2.utils.checkpoint import checkpoint
 
-EXISTING: list[torch.Tensor] = []       # tensors of other tests' making, which live throughout
+EXISTING: list[torch.Tensor] = []  # tensors of other tests' making, which live throughout
 
 
 @pytest.fixture(autouse=True, scope="module")
 def only_what_these_tests_make():
-    """Sets aside what is there already: walking through the objects of a whole test run at every look would take minutes."""
+    """Sets aside what is there already: walking through the objects of a whole test run at every look would take
+    minutes.
+    """
     gc.collect()
     EXISTING.extend(t for t in gc.get_objects() if isinstance(t, torch.Tensor))
     gc.freeze()
@@ -31,7 +36,9 @@ def only_what_these_tests_make():
 
 
 def live_bytes() -> int:
-    """The bytes of all tensors that the garbage collector knows, each memory counted once: nothing of the profiler is used."""
+    """The bytes of all tensors that the garbage collector knows, each memory counted once: nothing of the profiler
+    is used.
+    """
     tensors = [*EXISTING, *(t for t in gc.get_objects() if isinstance(t, torch.Tensor))]
     roots = {id(root): root for root in (root_array(t._array) for t in tensors if not t._keys & 2)}
     return sum(root.nbytes for root in roots.values())
@@ -102,7 +109,9 @@ def mlp(look):
 
 
 def cnn(look):
-    model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8 * 16, 2))
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8 * 16, 2)
+    )
     x = torch.randn(4, 3, 8, 8)
     train(model, lambda: model(x).square().mean(), torch.optim.AdamW(model.parameters()), look)
 
@@ -140,6 +149,7 @@ def checkpointed(look):
         for layer in layers:
             y = checkpoint(lambda t, layer=layer: torch.tanh(layer(t)), y, use_reentrant=False)
         return y.sum()
+
     train(layers, loss, torch.optim.NAdam(layers.parameters()), look)
 
 
@@ -165,7 +175,11 @@ def views(look):
     del y
     look()
     a, b, c = x.chunk(3, 1)
-    d = torch._unsafe_view(x.transpose(0, 1).contiguous(), (60,)) if hasattr(torch, "_unsafe_view") else x.t().reshape(60)
+    d = (
+        torch._unsafe_view(x.transpose(0, 1).contiguous(), (60,))
+        if hasattr(torch, "_unsafe_view")
+        else x.t().reshape(60)
+    )
     look()
     del x, a, c, z
     look()
@@ -219,7 +233,7 @@ def numpys(look):
 def double_backward(look):
     x = torch.randn(5, requires_grad=True)
     for _ in range(2):
-        g, = torch.autograd.grad((x ** 3).sum(), x, create_graph=True)
+        (g,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
         look()
         g.sum().backward()
         x.grad = None
@@ -229,6 +243,7 @@ def double_backward(look):
 
 def nested(look):
     import copy
+
     model = nn.Sequential(nn.Conv1d(2, 4, 3), nn.BatchNorm1d(4))
     twin = copy.deepcopy(model)
     look()
@@ -244,7 +259,21 @@ def nested(look):
     look()
 
 
-PROGRAMS = [mlp, cnn, attention, transformer, lstm, embedding, checkpointed, retained, views, inplace, numpys, double_backward, nested]
+PROGRAMS = [
+    mlp,
+    cnn,
+    attention,
+    transformer,
+    lstm,
+    embedding,
+    checkpointed,
+    retained,
+    views,
+    inplace,
+    numpys,
+    double_backward,
+    nested,
+]
 
 
 @pytest.mark.parametrize("options", [{}, {"record_shapes": True, "with_stack": True}], ids=["plain", "stacks"])
@@ -255,7 +284,7 @@ def test_the_timeline_equals_what_tensors_hold(program, options):
         program(watched.look)
         watched.look()
     blocks = watched.check()
-    assert live_at(blocks, FOREVER - 1) == watched.moments[0][1]          # all that the program made is gone
+    assert live_at(blocks, FOREVER - 1) == watched.moments[0][1]  # all that the program made is gone
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -268,6 +297,7 @@ def test_a_program_that_began_before_the_window(program):
         if not state:
             state["watched"] = Watched().__enter__()
         state["watched"].look()
+
     program(look)
     watched = state["watched"]
     watched.__exit__(None, None, None)

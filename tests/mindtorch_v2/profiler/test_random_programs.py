@@ -1,4 +1,7 @@
-"""Random programs: whatever opens scopes and however Python calls come and go, the tree is what was open, and times add up."""
+"""Random programs: whatever opens scopes and however Python calls come and go, the tree is what was open, and times
+add up.
+"""
+
 from __future__ import annotations
 
 import asyncio
@@ -28,13 +31,14 @@ from .helpers import assert_tracks_nest, store_of
 
 try:
     import greenlet
-except ImportError:      # the programs then have none
+except ImportError:  # the programs then have none
     greenlet = None
 
 x = torch.ones(2, 2)
 x + x
 
-# ---- the language: a program is a list of statements, a statement a tuple of its name and its parts -----------------------------------
+# ---- the language: a program is a list of statements, a statement a tuple of its name and its parts
+# -----------------------------------
 
 WAYS = ["with", "contextmanager", "class", "exit stack", "decorator", "by hand", "callback"]
 _simple = st.sampled_from([("op",), ("call", []), ("builtin",)])
@@ -44,15 +48,22 @@ def _compound(inner: Any) -> Any:
     body = st.lists(inner, max_size=4)
     several = st.lists(body, min_size=1, max_size=3)
     return st.one_of(
-        st.tuples(st.just("scope"), st.sampled_from(WAYS), body), st.tuples(st.just("call"), body),
-        st.tuples(st.just("generator"), st.integers(1, 3), body), st.tuples(st.just("raise"), body),
-        st.tuples(st.just("recursion"), st.integers(1, 4), body), st.tuples(st.just("thread"), body),
-        st.tuples(st.just("module"), body), st.tuples(st.just("tasks"), several), st.tuples(st.just("greenlets"), several))
+        st.tuples(st.just("scope"), st.sampled_from(WAYS), body),
+        st.tuples(st.just("call"), body),
+        st.tuples(st.just("generator"), st.integers(1, 3), body),
+        st.tuples(st.just("raise"), body),
+        st.tuples(st.just("recursion"), st.integers(1, 4), body),
+        st.tuples(st.just("thread"), body),
+        st.tuples(st.just("module"), body),
+        st.tuples(st.just("tasks"), several),
+        st.tuples(st.just("greenlets"), several),
+    )
 
 
 programs = st.lists(st.recursive(_simple, _compound, max_leaves=12), min_size=1, max_size=4)
-flags = st.fixed_dictionaries({name: st.booleans() for name in
-                               ("with_stack", "with_modules", "record_shapes", "profile_memory", "with_flops")})
+flags = st.fixed_dictionaries(
+    {name: st.booleans() for name in ("with_stack", "with_modules", "record_shapes", "profile_memory", "with_flops")}
+)
 
 
 class _Stop(Exception):
@@ -81,9 +92,9 @@ class Machine:
     def __init__(self, all_threads: bool) -> None:
         self.all_threads = all_threads
         self.numbers = itertools.count()
-        self.open: list[str | None] = [None]          # of the task that runs
-        self.scopes: dict[str, str | None] = {}       # name -> what was open when it began
-        self.ops: list[str | None] = []               # what was open around each operator
+        self.open: list[str | None] = [None]  # of the task that runs
+        self.scopes: dict[str, str | None] = {}  # name -> what was open when it began
+        self.ops: list[str | None] = []  # what was open around each operator
         self.recorded = True
         self.on_loop = self.on_greenlet = False
 
@@ -129,6 +140,7 @@ class Machine:
         def generate() -> Iterator[int]:
             with self.noted() as name, record_function(name):
                 yield from range(turns)
+
         for _ in generate():
             self.run(body)
 
@@ -141,10 +153,12 @@ class Machine:
 
     def _scoped(self, way: str, scope: Any, run: Any) -> None:
         if way == "contextmanager":
+
             @contextlib.contextmanager
             def region() -> Iterator[None]:
                 with scope:
                     yield
+
             with region():
                 run()
         elif way == "exit stack":
@@ -221,18 +235,25 @@ class Machine:
         self.open, self.on_greenlet = before, False
 
 
-# ---- what must hold -------------------------------------------------------------------------------------------------------------------
+# ---- what must hold
+# -------------------------------------------------------------------------------------------------------------------
+
 
 def assert_nested(store: EventStore) -> None:
     """Rows lie inside their parents and beside their siblings of the same track; none is asynchronous."""
     assert not (store.flags & Flag.ASYNC).any()
     for row, parent in enumerate(store.parent.tolist()):
         if parent >= 0:
-            assert store.start_ns[parent] <= store.start_ns[row] <= store.end_ns[row] <= store.end_ns[parent], store.name_of(row)
+            assert store.start_ns[parent] <= store.start_ns[row] <= store.end_ns[row] <= store.end_ns[parent], (
+                store.name_of(row)
+            )
     last: dict[tuple[int, int], int] = {}
     for row in range(len(store)):
         sibling = last.get((int(store.thread[row]), int(store.parent[row])))
-        assert sibling is None or store.end_ns[sibling] <= store.start_ns[row], (store.name_of(sibling), store.name_of(row))
+        assert sibling is None or store.end_ns[sibling] <= store.start_ns[row], (
+            store.name_of(sibling),
+            store.name_of(row),
+        )
         last[int(store.thread[row]), int(store.parent[row])] = row
 
 
@@ -261,8 +282,10 @@ def assert_as_opened(prof: Any, machine: Machine) -> None:
 @given(program=programs, flags=flags, all_threads=st.booleans())
 def test_the_tree_is_what_was_open(program, flags, all_threads, tmp_path_factory):
     machine = Machine(all_threads)
-    with clocks.use(TickingClock()), profile(
-            **flags, experimental_config=_ExperimentalConfig(profile_all_threads=all_threads)) as prof:
+    with (
+        clocks.use(TickingClock()),
+        profile(**flags, experimental_config=_ExperimentalConfig(profile_all_threads=all_threads)) as prof,
+    ):
         machine.run(program)
     check(prof, machine, tmp_path_factory.getbasetemp() / "random.json")
 
@@ -282,9 +305,14 @@ def check(prof: Any, machine: Machine, path: Path) -> None:
 
 
 EVERYTHING = [("scope", way, [("op",), ("call", [("op",)])]) for way in WAYS] + [
-    ("generator", 2, [("op",)]), ("raise", [("op",)]), ("recursion", 3, [("op",)]), ("thread", [("op",)]), ("module", [("op",)]),
+    ("generator", 2, [("op",)]),
+    ("raise", [("op",)]),
+    ("recursion", 3, [("op",)]),
+    ("thread", [("op",)]),
+    ("module", [("op",)]),
     ("tasks", [[("op",), ("scope", "contextmanager", [("op",)])] for _ in range(3)]),
-    ("greenlets", [[("op",), ("scope", "exit stack", [("op",)])] for _ in range(3)])]
+    ("greenlets", [[("op",), ("scope", "exit stack", [("op",)])] for _ in range(3)]),
+]
 
 
 @pytest.mark.parametrize("mask", range(32))
@@ -299,6 +327,8 @@ def test_every_combination_of_flags(mask, clock, tmp_path):
 
 def test_times_of_the_system_add_up_too(tmp_path):
     machine = Machine(all_threads=True)
-    with profile(with_stack=True, profile_memory=True, experimental_config=_ExperimentalConfig(profile_all_threads=True)) as prof:
+    with profile(
+        with_stack=True, profile_memory=True, experimental_config=_ExperimentalConfig(profile_all_threads=True)
+    ) as prof:
         machine.run(EVERYTHING * 3)
     check(prof, machine, tmp_path / "t.json")

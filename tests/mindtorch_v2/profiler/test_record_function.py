@@ -1,4 +1,5 @@
 """User scopes."""
+
 from __future__ import annotations
 
 import threading
@@ -80,7 +81,9 @@ def test_names_of_any_text():
 
 
 def test_wrong_types_are_named_when_entered():
-    with pytest.raises(RuntimeError, match=r"Expected a value of type 'str' for argument 'name' but instead found type 'int'"):
+    with pytest.raises(
+        RuntimeError, match=r"Expected a value of type 'str' for argument 'name' but instead found type 'int'"
+    ):
         record_function(3).__enter__()
     with pytest.raises(RuntimeError, match=r"'Optional\[str\]' for argument 'args' but instead found type 'int'"):
         record_function("name", 3).__enter__()
@@ -138,4 +141,8 @@ def test_fast_scopes_look_like_operators():
     row = names(store).index("fast")
     described = store.inputs_of(row)
     assert store.kind[row] == Kind.FUNCTION
-    assert (described.shapes, described.values, described.keywords) == (((2, 3), ()), (None, 4), (("stage", "forward"),))
+    assert (described.shapes, described.values, described.keywords) == (
+        ((2, 3), ()),
+        (None, 4),
+        (("stage", "forward"),),
+    )

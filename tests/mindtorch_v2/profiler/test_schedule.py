@@ -1,4 +1,5 @@
 """The schedule function: what each step does."""
+
 from __future__ import annotations
 
 import warnings
@@ -17,22 +18,27 @@ def letters(steps: int = 14, **config: int) -> str:
     return " ".join(LETTERS[action(i).name] for i in range(steps))
 
 
-@pytest.mark.parametrize(("config", "expected"), [
-    ({"wait": 1, "warmup": 1, "active": 2, "repeat": 1}, "N W R S N N N N N N N N N N"),
-    ({"wait": 1, "warmup": 1, "active": 2, "repeat": 2}, "N W R S N W R S N N N N N N"),
-    ({"wait": 1, "warmup": 1, "active": 2}, "N W R S N W R S N W R S N W"),
-    ({"wait": 0, "warmup": 1, "active": 1}, "W S W S W S W S W S W S W S"),
-    ({"wait": 0, "warmup": 0, "active": 1}, "S S S S S S S S S S S S S S"),
-    ({"wait": 0, "warmup": 0, "active": 3}, "R R S R R S R R S R R S R R"),
-    ({"wait": 0, "warmup": 1, "active": 3, "repeat": 2}, "W R R S W R R S N N N N N N"),
-    ({"wait": 2, "warmup": 1, "active": 2, "repeat": 1, "skip_first": 3}, "N N N N N W R S N N N N N N"),
-    ({"wait": 2, "warmup": 1, "active": 2, "repeat": 2, "skip_first": 1}, "N N N W R S N N W R S N N N"),
-    ({"wait": 2, "warmup": 1, "active": 2, "repeat": 2, "skip_first": 1, "skip_first_wait": 1},
-     "N W R S N N W R S N N N N N"),
-    ({"wait": 3, "warmup": 1, "active": 1, "repeat": 1, "skip_first_wait": 1}, "W S N N N N N N N N N N N N"),
-    ({"wait": 3, "warmup": 1, "active": 1, "skip_first": 2, "skip_first_wait": 5}, "N N W S N N N W S N N N W S"),
-    ({"wait": 0, "warmup": 2, "active": 2, "skip_first": 1, "skip_first_wait": 1}, "N W W R S W W R S W W R S W"),
-])
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"wait": 1, "warmup": 1, "active": 2, "repeat": 1}, "N W R S N N N N N N N N N N"),
+        ({"wait": 1, "warmup": 1, "active": 2, "repeat": 2}, "N W R S N W R S N N N N N N"),
+        ({"wait": 1, "warmup": 1, "active": 2}, "N W R S N W R S N W R S N W"),
+        ({"wait": 0, "warmup": 1, "active": 1}, "W S W S W S W S W S W S W S"),
+        ({"wait": 0, "warmup": 0, "active": 1}, "S S S S S S S S S S S S S S"),
+        ({"wait": 0, "warmup": 0, "active": 3}, "R R S R R S R R S R R S R R"),
+        ({"wait": 0, "warmup": 1, "active": 3, "repeat": 2}, "W R R S W R R S N N N N N N"),
+        ({"wait": 2, "warmup": 1, "active": 2, "repeat": 1, "skip_first": 3}, "N N N N N W R S N N N N N N"),
+        ({"wait": 2, "warmup": 1, "active": 2, "repeat": 2, "skip_first": 1}, "N N N W R S N N W R S N N N"),
+        (
+            {"wait": 2, "warmup": 1, "active": 2, "repeat": 2, "skip_first": 1, "skip_first_wait": 1},
+            "N W R S N N W R S N N N N N",
+        ),
+        ({"wait": 3, "warmup": 1, "active": 1, "repeat": 1, "skip_first_wait": 1}, "W S N N N N N N N N N N N N"),
+        ({"wait": 3, "warmup": 1, "active": 1, "skip_first": 2, "skip_first_wait": 5}, "N N W S N N N W S N N N W S"),
+        ({"wait": 0, "warmup": 2, "active": 2, "skip_first": 1, "skip_first_wait": 1}, "N W W R S W W R S W W R S W"),
+    ],
+)
 def test_actions_of_the_first_steps(config, expected):
     assert letters(**config) == expected
 
@@ -49,7 +55,8 @@ def test_the_message_names_all_values():
         schedule(wait=-1, warmup=0, active=1)
     assert str(caught.value) == (
         "Invalid profiler schedule arguments. Got wait=-1 (need >= 0), warmup=0 (need >= 0), active=1 (need > 0), "
-        "repeat=0 (need >= 0), skip_first=0 (need >= 0).")
+        "repeat=0 (need >= 0), skip_first=0 (need >= 0)."
+    )
     assert type(caught.value).__name__ == "AssertionError"
 
 

@@ -1,4 +1,5 @@
 """What a profile leaves to its surroundings: the terminal, folders, memory, and other profile functions."""
+
 from __future__ import annotations
 
 import cProfile
@@ -25,13 +26,21 @@ WILD = "a\x1b[31mred\x1b[0m\nb\rc\td\x07\x7f\x9b\u2028\u202e\udcff\0"
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-# ---- terminals --------------------------------------------------------------------------------------------------------
+# ---- terminals
+# --------------------------------------------------------------------------------------------------------
 
 
 def test_tables_have_no_control_characters():
-    store = make_store([E(WILD, 0, 10_000, stack=[f"{WILD}.py(3): f", f"m.py(9): {WILD}"], module=0), E("aten::x", 20_000, 25_000)],
-                       with_stack=True, modules=[ModuleInfo(0, WILD, "Linear", -1)])
-    for rows in (build_events(store), build_events(store).key_averages(), build_events(store).key_averages(group_by_stack_n=2)):
+    store = make_store(
+        [E(WILD, 0, 10_000, stack=[f"{WILD}.py(3): f", f"m.py(9): {WILD}"], module=0), E("aten::x", 20_000, 25_000)],
+        with_stack=True,
+        modules=[ModuleInfo(0, WILD, "Linear", -1)],
+    )
+    for rows in (
+        build_events(store),
+        build_events(store).key_averages(),
+        build_events(store).key_averages(group_by_stack_n=2),
+    ):
         for text in (rows.table(), str(rows), rows.table(max_name_column_width=None, max_src_column_width=None)):
             assert not CONTROL.search(text) and r"a\x1b[31mred" in text
     lines = build_events(store).key_averages().table(max_name_column_width=None).splitlines()
@@ -43,7 +52,11 @@ def test_stacks_have_no_control_characters(tmp_path):
     store = make_store([E("x", 0, 10_000, stack=[f"{WILD}.py(3): f", "m.py(9): main"])], with_stack=True)
     build_events(store).export_stacks(tmp_path / "s.txt", "self_cpu_time_total")
     data = (tmp_path / "s.txt").read_bytes()
-    assert data.count(b"\n") == 1 and re.fullmatch(rb"[^ ]+ 10\n", data) and not re.search(rb"[\x00-\x09\x0b-\x1f\x7f]", data)
+    assert (
+        data.count(b"\n") == 1
+        and re.fullmatch(rb"[^ ]+ 10\n", data)
+        and not re.search(rb"[\x00-\x09\x0b-\x1f\x7f]", data)
+    )
 
 
 def test_pages_have_no_control_characters(tmp_path):
@@ -58,7 +71,8 @@ def test_printable_leaves_other_texts_alone():
     assert printable("a\nb\x1b\u2028") == r"a\nb\x1b\u2028"
 
 
-# ---- folders ----------------------------------------------------------------------------------------------------------
+# ---- folders
+# ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "/tmp/x", "..", ".", "a\\b", "a\0b"])
@@ -75,7 +89,8 @@ def test_other_names_of_workers(tmp_path):
     assert len(os.listdir(tmp_path)) == 5
 
 
-# ---- memory -----------------------------------------------------------------------------------------------------------
+# ---- memory
+# -----------------------------------------------------------------------------------------------------------
 
 _RESIDENT = """
 import gc, sys
@@ -105,9 +120,16 @@ print(full - small, large - small)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("how", ["unused", "used"])
 def test_memory_goes_back(how):
-    """Of two profiles of one process: what a large one took is mostly gone when it is. Up to 8 MB stay for the next one."""
-    done = subprocess.run([sys.executable, "-c", _RESIDENT, how], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": str(pathlib.Path(torch.__file__).parents[1])})
+    """Of two profiles of one process: what a large one took is mostly gone when it is.
+
+    Up to 8 MB stay for the next one.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", _RESIDENT, how],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(pathlib.Path(torch.__file__).parents[1])},
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     took, stayed = map(int, done.stdout.split())
     if os.environ.get("MINDTORCH_NATIVE", "1") != "0":
@@ -125,7 +147,8 @@ def test_a_loaded_profile_that_goes_leaves_its_events(tmp_path):
     assert "r" in [e.name for e in events] and "r" in events.table()
 
 
-# ---- other profile functions ------------------------------------------------------------------------------------------
+# ---- other profile functions
+# ------------------------------------------------------------------------------------------
 
 
 def called(prof, name: str) -> int:
@@ -140,12 +163,19 @@ def work():
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="several profile functions live side by side there")
 @pytest.mark.parametrize("how", ["cProfile", "setprofile", "setprofile that stays"])
 def test_another_profile_function_begun_inside_is_told(how):
-    """Before Python 3.12 it takes the place of ours: what was recorded stays, and the profile says that the rest is missing."""
+    """Before Python 3.12 it takes the place of ours: what was recorded stays, and the profile says that the rest is
+    missing.
+    """
     other = cProfile.Profile()
     begin = other.enable if how == "cProfile" else lambda: sys.setprofile(lambda *args: None)
-    end = other.disable if how == "cProfile" else (lambda: sys.setprofile(None)) if how == "setprofile" else lambda: None
+    end = (
+        other.disable if how == "cProfile" else (lambda: sys.setprofile(None)) if how == "setprofile" else lambda: None
+    )
     try:
-        with pytest.warns(UserWarning, match="Python calls are missing from this profile"), profile(with_stack=True) as prof:
+        with (
+            pytest.warns(UserWarning, match="Python calls are missing from this profile"),
+            profile(with_stack=True) as prof,
+        ):
             work()
             begin()
             work()

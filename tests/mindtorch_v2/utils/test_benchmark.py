@@ -1,4 +1,5 @@
 """`utils.benchmark`: how long statements take. Clocks are made up; the texts are PyTorch's."""
+
 from __future__ import annotations
 
 import pickle
@@ -64,9 +65,12 @@ def test_adaptive_autorange_ends_when_results_agree():
 
 
 def test_code_threads_and_names():
-    made = timer(1e-3, setup="""
+    made = timer(
+        1e-3,
+        setup="""
         a = 1
-        b = 2""")
+        b = 2""",
+    )
     assert made._timer.code == ("x", "a = 1\nb = 2")
     space = {"x": 3}
     assert Timer("torch.ones(x)", globals=space).timeit(2).number_per_run == 2 and space == {"x": 3}
@@ -88,17 +92,35 @@ def test_what_is_refused():
             method()
 
 
-@pytest.mark.parametrize("times, lines, figures", [
-    ([2.0], ["  2.00 s", "  1 measurement, 1 runs , 1 thread"], 4),
-    ([1.0, 1.1, 1.2], ["  Median: 1.10 s", "  3 measurements, 1 runs per measurement, 1 thread"], 1),
-    ([1.0, 1.25, 1.125, 1.375], ["  Median: 1.19 s", "  IQR:    0.19 s (1.09 to 1.28)",
-                                 "  4 measurements, 1 runs per measurement, 1 thread",
-                            "  WARNING: Interquartile range is 15.8% of the median measurement.",
-                            "           This could indicate system fluctuation."], 1),
-    ([1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 6e-3], [
-        "  Median: 3.50 ms", "  IQR:    2.50 ms (2.25 to 4.75)", "  6 measurements, 1 runs per measurement, 1 thread",
-        "  WARNING: Interquartile range is 71.4% of the median measurement.",
-        "           This suggests significant environmental influence."], 1)])
+@pytest.mark.parametrize(
+    "times, lines, figures",
+    [
+        ([2.0], ["  2.00 s", "  1 measurement, 1 runs , 1 thread"], 4),
+        ([1.0, 1.1, 1.2], ["  Median: 1.10 s", "  3 measurements, 1 runs per measurement, 1 thread"], 1),
+        (
+            [1.0, 1.25, 1.125, 1.375],
+            [
+                "  Median: 1.19 s",
+                "  IQR:    0.19 s (1.09 to 1.28)",
+                "  4 measurements, 1 runs per measurement, 1 thread",
+                "  WARNING: Interquartile range is 15.8% of the median measurement.",
+                "           This could indicate system fluctuation.",
+            ],
+            1,
+        ),
+        (
+            [1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 6e-3],
+            [
+                "  Median: 3.50 ms",
+                "  IQR:    2.50 ms (2.25 to 4.75)",
+                "  6 measurements, 1 runs per measurement, 1 thread",
+                "  WARNING: Interquartile range is 71.4% of the median measurement.",
+                "           This suggests significant environmental influence.",
+            ],
+            1,
+        ),
+    ],
+)
 def test_measurements_as_text(times, lines, figures):
     found = Measurement(1, times, task())
     assert text(found).splitlines() == ["<>", "x", *lines] and found.significant_figures == figures
@@ -109,20 +131,35 @@ def test_names_as_text():
     spec = task(stmt="a\nb", setup="c\nd", sub_label="sub", description="why", num_threads=4)
     assert spec.summarize() == "stmt: (sub)\n  a\n  b\n\nwhy\nsetup:\n  c\n  d\n"
     assert task(label="l", sub_label="s").title == "l: s" and task(setup="y = 1").summarize() == "x\nsetup: y = 1"
-    assert Measurement(1, [1.0], task(sub_label="s")).as_row_name == "s" and Measurement(1, [1.0], task()).as_row_name == "x"
+    assert (
+        Measurement(1, [1.0], task(sub_label="s")).as_row_name == "s"
+        and Measurement(1, [1.0], task()).as_row_name == "x"
+    )
 
 
 def test_merging_and_pickling():
-    merged = Measurement.merge([Measurement(1, [1.0], task()), Measurement(2, [4.0], task()), Measurement(1, [3.0], task(stmt="y"))])
-    assert [(m.number_per_run, m.raw_times, m.task_spec.stmt) for m in merged] == [(1, [1.0, 2.0], "x"), (1, [3.0], "y")]
+    merged = Measurement.merge(
+        [Measurement(1, [1.0], task()), Measurement(2, [4.0], task()), Measurement(1, [3.0], task(stmt="y"))]
+    )
+    assert [(m.number_per_run, m.raw_times, m.task_spec.stmt) for m in merged] == [
+        (1, [1.0, 2.0], "x"),
+        (1, [3.0], "y"),
+    ]
     again = pickle.loads(pickle.dumps(merged[0]))
     assert (again.raw_times, again.task_spec) == ([1.0, 2.0], task())
 
 
 def results():
-    return [Measurement(1, [x * scale for x in (1e-6, 1.01e-6, 1.02e-6, 0.99e-6)], task(label="lab", sub_label=name, description=column,
-                                                                                       num_threads=threads))
-            for name, factor in (("one", 1), ("two", 3)) for column, scale in (("a", factor), ("b", 120.0 * factor)) for threads in (1, 2)]
+    return [
+        Measurement(
+            1,
+            [x * scale for x in (1e-6, 1.01e-6, 1.02e-6, 0.99e-6)],
+            task(label="lab", sub_label=name, description=column, num_threads=threads),
+        )
+        for name, factor in (("one", 1), ("two", 3))
+        for column, scale in (("a", factor), ("b", 120.0 * factor))
+        for threads in (1, 2)
+    ]
 
 
 def test_compare():
@@ -144,7 +181,8 @@ def test_compare():
     compare.colorize()
     assert str(compare).splitlines()[3:5] == [
         "      one  |  \033[92m\033[1m1\033[0m\033[0m  |  \033[92m\033[1m120\033[0m\033[0m",
-        "      two  |  \033[2m\033[91m3\033[0m\033[0m  |  \033[2m\033[91m360\033[0m\033[0m"]
+        "      two  |  \033[2m\033[91m3\033[0m\033[0m  |  \033[2m\033[91m360\033[0m\033[0m",
+    ]
     compare.colorize(rowwise=True)
     assert str(compare).splitlines()[3].endswith("|  \033[31m\033[1m120\033[0m\033[0m")
     with pytest.raises(ValueError, match="Expected an instance of `Measurement`"):
@@ -152,8 +190,12 @@ def test_compare():
 
 
 def test_compare_environments_and_warnings(capsys):
-    compare = Compare([Measurement(1, [1e-6, 2e-6, 3e-6, 4e-6], task(env="A", description="d")),
-                       Measurement(1, [2e-6] * 4, task(env="B", description="d"))])
+    compare = Compare(
+        [
+            Measurement(1, [1e-6, 2e-6, 3e-6, 4e-6], task(env="A", description="d")),
+            Measurement(1, [2e-6] * 4, task(env="B", description="d")),
+        ]
+    )
     compare.highlight_warnings()
     compare.print()
     lines = capsys.readouterr().out.splitlines()
@@ -163,28 +205,37 @@ def test_compare_environments_and_warnings(capsys):
 
 def test_units_and_figures():
     assert [benchmark.select_unit(t)[0] for t in (2e-9, 2e-6, 2e-3, 2.0, 200.0)] == ["ns", "us", "ms", "s", "s"]
-    assert benchmark.unit_to_english("us") == "microsecond" and benchmark.trim_sigfig(0.0123456, 3) == pytest.approx(0.0123, rel=1e-12)
+    assert benchmark.unit_to_english("us") == "microsecond" and benchmark.trim_sigfig(0.0123456, 3) == pytest.approx(
+        0.0123, rel=1e-12
+    )
     assert benchmark.ordered_unique([3, 1, 3]) == [3, 1]
 
 
 def test_fuzzer_repeats_itself_and_keeps_its_bounds():
     def draws():
         fuzzer = benchmark.Fuzzer(
-            parameters=[benchmark.FuzzedParameter("n", 1, 16, distribution="loguniform"),
-                        benchmark.FuzzedParameter("k", distribution={4: 0.5, 8: 0.5}),
-                        benchmark.FuzzedParameter("d", distribution={1: 0.3, 2: 0.7})],
-            tensors=[benchmark.FuzzedTensor("x", size=("n", "k"), min_elements=4, max_elements=64, dim_parameter="d")], seed=3)
+            parameters=[
+                benchmark.FuzzedParameter("n", 1, 16, distribution="loguniform"),
+                benchmark.FuzzedParameter("k", distribution={4: 0.5, 8: 0.5}),
+                benchmark.FuzzedParameter("d", distribution={1: 0.3, 2: 0.7}),
+            ],
+            tensors=[benchmark.FuzzedTensor("x", size=("n", "k"), min_elements=4, max_elements=64, dim_parameter="d")],
+            seed=3,
+        )
         return [(tuple(t["x"].shape), t["x"].sum().item(), q["x"]["is_contiguous"], p) for t, q, p in fuzzer.take(20)]
 
     first = draws()
     assert first == draws()
     for shape, _, _, params in first:
-        assert shape == (params["n"], params["k"])[:params["d"]] and 4 <= torch.Size(shape).numel() <= 64
+        assert shape == (params["n"], params["k"])[: params["d"]] and 4 <= torch.Size(shape).numel() <= 64
     assert {contiguous for *_, contiguous, _ in first} == {True, False}
 
 
 def test_fuzzed_values_are_pytorchs():
-    fuzzer = benchmark.Fuzzer([benchmark.FuzzedParameter("n", minval=1, maxval=16, distribution="loguniform")],
-                              [benchmark.FuzzedTensor("x", size=("n",))], seed=0)
+    fuzzer = benchmark.Fuzzer(
+        [benchmark.FuzzedParameter("n", minval=1, maxval=16, distribution="loguniform")],
+        [benchmark.FuzzedTensor("x", size=("n",))],
+        seed=0,
+    )
     found = [[round(v, 4) for v in tensors["x"].tolist()] for tensors, _, _ in fuzzer.take(2)]
     assert found == [[0.7821, 0.0536, 0.9888, 0.1949, 0.5242, 0.1987, 0.5094], [0.7166, 0.5961, 0.8303, 0.005]]

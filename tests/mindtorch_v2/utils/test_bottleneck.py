@@ -1,4 +1,5 @@
 """`python -m mindtorch_v2.utils.bottleneck`."""
+
 from __future__ import annotations
 
 import runpy
@@ -28,8 +29,13 @@ def test_three_sections(tmp_path, monkeypatch, capsys):
     run(tmp_path, monkeypatch, 0)
     out = capsys.readouterr().out
     assert out.count("given ['a', '--b']") == 2
-    places = [out.index(title) for title in ("  Environment Summary\n", "  cProfile output\n", "  autograd profiler output (CPU mode)\n")]
-    assert places == sorted(places) and "function calls" in out[places[1]:places[2]] and "aten::add" in out[places[2]:]
+    places = [
+        out.index(title)
+        for title in ("  Environment Summary\n", "  cProfile output\n", "  autograd profiler output (CPU mode)\n")
+    ]
+    assert (
+        places == sorted(places) and "function calls" in out[places[1] : places[2]] and "aten::add" in out[places[2] :]
+    )
 
 
 def test_a_script_that_fails_is_not_hidden(tmp_path, monkeypatch):

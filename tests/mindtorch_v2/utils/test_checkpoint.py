@@ -1,4 +1,5 @@
 """Activation checkpointing, both forms."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -33,6 +34,7 @@ def test_the_function_runs_twice(use_reentrant: bool) -> None:
     def f(x: Any, scale: int) -> Any:
         calls.append(scale)
         return (x * scale).exp()
+
     x = torch.ones(2, requires_grad=True)
     y = checkpoint(f, x, 3, use_reentrant=use_reentrant)
     assert calls == [3]
@@ -47,6 +49,7 @@ def test_recomputation_stops_early_unless_told_not_to() -> None:
         y = x.exp()
         steps.append("after exp")
         return y + 1
+
     x = torch.ones(2, requires_grad=True)
     checkpoint(f, x, use_reentrant=False).sum().backward()
     assert steps == ["after exp"]
@@ -67,6 +70,7 @@ def test_nested_checkpoints() -> None:
 
     def inner(a: Any) -> Any:
         return a.sin().exp()
+
     y = checkpoint(lambda a: checkpoint(inner, a * 2, use_reentrant=False).tanh(), x, use_reentrant=False)
     y.backward()
     z = torch.tensor([0.5], requires_grad=True)
@@ -90,8 +94,11 @@ def test_a_function_that_changes_is_an_error() -> None:
     def f(x: Any) -> Any:
         runs.append(1)
         return (x * x).tanh() if len(runs) == 1 else x * 1
+
     x = torch.ones(2, requires_grad=True)
-    with pytest.raises(CheckpointError, match="A different number of tensors was saved during the original forward and recomputation"):
+    with pytest.raises(
+        CheckpointError, match="A different number of tensors was saved during the original forward and recomputation"
+    ):
         checkpoint(f, x, use_reentrant=False).sum().backward()
 
 
@@ -101,6 +108,7 @@ def test_a_type_that_changes_is_an_error() -> None:
     def f(x: Any) -> Any:
         runs.append(1)
         return (x * x).tanh() if len(runs) == 1 else (x.double() * x).tanh()
+
     x = torch.ones(2, requires_grad=True)
     with pytest.raises(CheckpointError, match="different metadata than during the forward pass"):
         checkpoint(f, x, use_reentrant=False).sum().backward()

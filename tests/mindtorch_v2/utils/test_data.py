@@ -1,4 +1,5 @@
 """Datasets, samplers and loaders: PyTorch's order of samples and random numbers, workers, errors."""
+
 from __future__ import annotations
 
 import collections
@@ -83,7 +84,9 @@ def test_an_abandoned_pass_does_not_disturb_the_next():
 def test_streams():
     assert [b.tolist() for b in data.DataLoader(Stream(), batch_size=3)] == [[0, 1, 2], [3, 4, 5], [6]]
     assert [b.tolist() for b in data.DataLoader(Stream(), batch_size=3, drop_last=True)] == [[0, 1, 2], [3, 4, 5]]
-    assert sorted(x for b in data.DataLoader(Stream(), batch_size=2, num_workers=2) for x in b.tolist()) == list(range(7))
+    assert sorted(x for b in data.DataLoader(Stream(), batch_size=2, num_workers=2) for x in b.tolist()) == list(
+        range(7)
+    )
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -92,13 +95,16 @@ def test_errors_reach_the_user(workers):
         list(data.DataLoader(Broken(), num_workers=workers))
     if workers:
         text = str(caught.value)
-        assert text.startswith("Caught KeyError in DataLoader worker process 0.\nOriginal Traceback (most recent call last):")
+        assert text.startswith(
+            "Caught KeyError in DataLoader worker process 0.\nOriginal Traceback (most recent call last):"
+        )
         assert "no such sample" in text
 
 
 def test_worker_init_and_its_errors():
     def init(worker_id):
         raise ValueError(f"worker {worker_id} will not start")
+
     with pytest.raises(ValueError, match="worker 0 will not start"):
         list(data.DataLoader(Numbers(), num_workers=1, worker_init_fn=init))
 
@@ -108,7 +114,9 @@ def test_collate():
     out = data.default_collate([{"a": 1, "b": (2.0, "s"), "c": point(np.float32(1), torch.ones(2))}] * 2)
     assert out["a"].tolist() == [1, 1] and out["b"][0].dtype is torch.float64 and out["b"][1] == ("s", "s")
     assert out["c"].x.dtype is torch.float32 and out["c"].y.shape == (2, 2)
-    with pytest.raises(TypeError, match="batch must contain tensors, numpy arrays, numbers, dicts or lists; found <class 'object'>"):
+    with pytest.raises(
+        TypeError, match="batch must contain tensors, numpy arrays, numbers, dicts or lists; found <class 'object'>"
+    ):
         data.default_collate([object()])
     with pytest.raises(RuntimeError, match="equal size"):
         data.default_collate([[1], [1, 2]])
@@ -141,15 +149,18 @@ def test_samplers():
     assert len(data.BatchSampler(range(5), 2, False)) == 3
 
 
-@pytest.mark.parametrize("options, text", [
-    ({"num_workers": -1}, "num_workers option should be non-negative"),
-    ({"shuffle": True, "sampler": range(3)}, "sampler option is mutually exclusive with shuffle"),
-    ({"batch_sampler": [[0]], "batch_size": 2}, "batch_sampler option is mutually exclusive"),
-    ({"persistent_workers": True}, "persistent_workers option needs num_workers > 0"),
-    ({"prefetch_factor": 2}, "prefetch_factor option could only be specified in multiprocessing"),
-    ({"batch_size": None, "drop_last": True}, "disables auto-batching"),
-    ({"timeout": -1}, "timeout option should be non-negative"),
-])
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"num_workers": -1}, "num_workers option should be non-negative"),
+        ({"shuffle": True, "sampler": range(3)}, "sampler option is mutually exclusive with shuffle"),
+        ({"batch_sampler": [[0]], "batch_size": 2}, "batch_sampler option is mutually exclusive"),
+        ({"persistent_workers": True}, "persistent_workers option needs num_workers > 0"),
+        ({"prefetch_factor": 2}, "prefetch_factor option could only be specified in multiprocessing"),
+        ({"batch_size": None, "drop_last": True}, "disables auto-batching"),
+        ({"timeout": -1}, "timeout option should be non-negative"),
+    ],
+)
 def test_misuse(options, text):
     with pytest.raises(ValueError, match=text):
         data.DataLoader(range(3), **options)

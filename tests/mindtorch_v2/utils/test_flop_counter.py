@@ -1,4 +1,5 @@
 """`utils.flop_counter`: counts per operator and module; the figures are PyTorch's."""
+
 from __future__ import annotations
 
 import pytest
@@ -10,27 +11,39 @@ from mindtorch_v2.utils.flop_counter import FlopCounterMode, register_flop_formu
 
 aten = torch.ops.aten
 CASES = [
-    ('torch.mm(T(4,5),T(5,6))', {'aten.mm': 240}, {'aten.mm': 480}),
-    ('torch.addmm(T(6),T(4,5),T(5,6),beta=0.5)', {'aten.addmm': 240}, {'aten.mm': 480}),
-    ('torch.bmm(T(3,4,5),T(3,5,6))', {'aten.bmm': 720}, {'aten.bmm': 1440}),
-    ('torch.baddbmm(T(3,4,6),T(3,4,5),T(3,5,6))', {'aten.baddbmm': 720}, {'aten.bmm': 1440}),
-    ('torch.matmul(T(2,3,4),T(4,5))', {'aten.mm': 240}, {'aten.mm': 480}),
-    ("torch.einsum('ab,bc->ac',T(6,7),T(7,8))", {'aten.bmm': 672}, {'aten.bmm': 1344}),
-    ('F.linear(T(5,4),T(3,4),T(3))', {'aten.addmm': 120}, {'aten.mm': 240}),
-    ('F.conv1d(T(2,3,6),T(6,3,4),padding=1)', {'aten.convolution': 1440}, {'aten.convolution_backward': 2880}),
-    ('F.conv2d(T(2,3,6,6),T(6,3,4,4),padding=1)', {'aten.convolution': 28800}, {'aten.convolution_backward': 57600}),
-    ('F.conv3d(T(1,2,4,4,4),T(3,2,2,2,2))', {'aten.convolution': 2592}, {'aten.convolution_backward': 5184}),
-    ('F.conv2d(T(2,4,6,6),T(6,2,3,3),groups=2)', {'aten.convolution': 6912}, {'aten.convolution_backward': 20736}),
-    ('F.conv2d(T(2,3,7,7),T(6,3,3,3),stride=2,dilation=2)', {'aten.convolution': 2592}, {'aten.convolution_backward': 5184}),
-    ('F.conv_transpose2d(T(1,4,5,5),T(4,6,2,2),stride=2)', {'aten.convolution': 4800}, {'aten.convolution_backward': 9600}),
-    ('F.conv_transpose1d(T(1,4,5),T(4,6,2))', {'aten.convolution': 480}, {'aten.convolution_backward': 960}),
-    ('T(4)*T(4)', {}, {}),
-    ('torch.mm(T(4,5).detach(),T(5,6).detach(),out=torch.empty(4,6))', {'aten.mm': 240}, {}),
-    ('(T(4,5)@T(5,4))@T(4,5)', {'aten.mm': 320}, {'aten.mm': 640}),
-    ('T(5)@T(5)', {}, {}),
-    ('T(4,5)@T(5)', {}, {}),
-    ('torch.nn.LSTM(4,3)(T(5,2,4))[0]', {}, {}),
-    ('torch.nn.MultiheadAttention(8,2)(T(3,1,8),T(3,1,8),T(3,1,8),need_weights=True)[0]', {'aten.addmm': 1536, 'aten.bmm': 288}, {'aten.mm': 3072, 'aten.bmm': 576}),
+    ("torch.mm(T(4,5),T(5,6))", {"aten.mm": 240}, {"aten.mm": 480}),
+    ("torch.addmm(T(6),T(4,5),T(5,6),beta=0.5)", {"aten.addmm": 240}, {"aten.mm": 480}),
+    ("torch.bmm(T(3,4,5),T(3,5,6))", {"aten.bmm": 720}, {"aten.bmm": 1440}),
+    ("torch.baddbmm(T(3,4,6),T(3,4,5),T(3,5,6))", {"aten.baddbmm": 720}, {"aten.bmm": 1440}),
+    ("torch.matmul(T(2,3,4),T(4,5))", {"aten.mm": 240}, {"aten.mm": 480}),
+    ("torch.einsum('ab,bc->ac',T(6,7),T(7,8))", {"aten.bmm": 672}, {"aten.bmm": 1344}),
+    ("F.linear(T(5,4),T(3,4),T(3))", {"aten.addmm": 120}, {"aten.mm": 240}),
+    ("F.conv1d(T(2,3,6),T(6,3,4),padding=1)", {"aten.convolution": 1440}, {"aten.convolution_backward": 2880}),
+    ("F.conv2d(T(2,3,6,6),T(6,3,4,4),padding=1)", {"aten.convolution": 28800}, {"aten.convolution_backward": 57600}),
+    ("F.conv3d(T(1,2,4,4,4),T(3,2,2,2,2))", {"aten.convolution": 2592}, {"aten.convolution_backward": 5184}),
+    ("F.conv2d(T(2,4,6,6),T(6,2,3,3),groups=2)", {"aten.convolution": 6912}, {"aten.convolution_backward": 20736}),
+    (
+        "F.conv2d(T(2,3,7,7),T(6,3,3,3),stride=2,dilation=2)",
+        {"aten.convolution": 2592},
+        {"aten.convolution_backward": 5184},
+    ),
+    (
+        "F.conv_transpose2d(T(1,4,5,5),T(4,6,2,2),stride=2)",
+        {"aten.convolution": 4800},
+        {"aten.convolution_backward": 9600},
+    ),
+    ("F.conv_transpose1d(T(1,4,5),T(4,6,2))", {"aten.convolution": 480}, {"aten.convolution_backward": 960}),
+    ("T(4)*T(4)", {}, {}),
+    ("torch.mm(T(4,5).detach(),T(5,6).detach(),out=torch.empty(4,6))", {"aten.mm": 240}, {}),
+    ("(T(4,5)@T(5,4))@T(4,5)", {"aten.mm": 320}, {"aten.mm": 640}),
+    ("T(5)@T(5)", {}, {}),
+    ("T(4,5)@T(5)", {}, {}),
+    ("torch.nn.LSTM(4,3)(T(5,2,4))[0]", {}, {}),
+    (
+        "torch.nn.MultiheadAttention(8,2)(T(3,1,8),T(3,1,8),T(3,1,8),need_weights=True)[0]",
+        {"aten.addmm": 1536, "aten.bmm": 288},
+        {"aten.mm": 3072, "aten.bmm": 576},
+    ),
 ]
 
 
@@ -58,7 +71,9 @@ def test_attention_is_two_products_forward_and_five_backward():
     name = "aten._scaled_dot_product_flash_attention_for_cpu"
     result, found = counted(lambda: F.scaled_dot_product_attention(q, k, v))
     assert found == {name: 2 * one} and counted(lambda: result.sum().backward())[1] == {f"{name}_backward": 5 * one}
-    assert flop_counter.sdpa_flop_count((2, 32, 8, 4), (2, 8, 8, 4), (2, 8, 8, 4)) == flop_counter.sdpa_flop_count(*[(2, 32, 8, 4)] * 3)
+    assert flop_counter.sdpa_flop_count((2, 32, 8, 4), (2, 8, 8, 4), (2, 8, 8, 4)) == flop_counter.sdpa_flop_count(
+        *[(2, 32, 8, 4)] * 3
+    )
     with pytest.raises(AssertionError, match="do not fit"):
         flop_counter.sdpa_flop_count((2, 32, 8, 4), (2, 5, 8, 4), (2, 5, 8, 4))
 
@@ -70,13 +85,21 @@ def test_modules_own_their_forward_and_their_backward():
         model(x).sum().backward()
         torch.mm(x, x.t())
     assert mode.get_flop_counts() == {
-        "Global": {aten.addmm: 180, aten.mm: 440}, "Sequential": {aten.addmm: 180, aten.mm: 240},
-        "Sequential.0": {aten.addmm: 120, aten.mm: 120}, "Sequential.2": {aten.addmm: 60, aten.mm: 120},
-        "Sequential.2.0": {aten.addmm: 60, aten.mm: 120}}
+        "Global": {aten.addmm: 180, aten.mm: 440},
+        "Sequential": {aten.addmm: 180, aten.mm: 240},
+        "Sequential.0": {aten.addmm: 120, aten.mm: 120},
+        "Sequential.2": {aten.addmm: 60, aten.mm: 120},
+        "Sequential.2.0": {aten.addmm: 60, aten.mm: 120},
+    }
     assert mode.get_total_flops() == 620
     assert [line.split() for line in mode.get_table(1).splitlines()[2:]] == [
-        ["Global", "620.000", "100.00%"], ["-", "aten.addmm", "180.000", "29.03%"], ["-", "aten.mm", "440.000", "70.97%"],
-        ["Sequential", "420.000", "67.74%"], ["-", "aten.addmm", "180.000", "29.03%"], ["-", "aten.mm", "240.000", "38.71%"]]
+        ["Global", "620.000", "100.00%"],
+        ["-", "aten.addmm", "180.000", "29.03%"],
+        ["-", "aten.mm", "440.000", "70.97%"],
+        ["Sequential", "420.000", "67.74%"],
+        ["-", "aten.addmm", "180.000", "29.03%"],
+        ["-", "aten.mm", "240.000", "38.71%"],
+    ]
 
 
 def test_a_forward_that_raises_leaves_its_module():
@@ -97,7 +120,12 @@ def test_entering_again_begins_at_zero_and_nothing_stays_behind(capsys):
         with mode:
             torch.mm(torch.ones(size, size), torch.ones(size, size))
     assert mode.get_total_flops() == 54
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["Module", "----------", "Global", "-"] * 2
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        "Module",
+        "----------",
+        "Global",
+        "-",
+    ] * 2
     torch.mm(torch.ones(2, 2), torch.ones(2, 2))
     assert mode.get_total_flops() == 54 and torch._observer.active is None
 
@@ -137,6 +165,9 @@ def test_registering(monkeypatch):
 
 def test_text():
     assert [flop_counter.get_suffix_str(n) for n in (0, 999, 1000, 10**5, 10**7, 10**12)] == ["", "", "", "K", "M", "B"]
-    assert flop_counter.convert_num_with_suffix(1234, "K") == "1.234K" and flop_counter.convert_to_percent_str(1, 0) == "0%"
+    assert (
+        flop_counter.convert_num_with_suffix(1234, "K") == "1.234K"
+        and flop_counter.convert_to_percent_str(1, 0) == "0%"
+    )
     with pytest.warns(UserWarning, match="not needed"):
         FlopCounterMode(torch.nn.Linear(2, 2))

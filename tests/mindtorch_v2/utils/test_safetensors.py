@@ -1,4 +1,5 @@
 """Safetensors files, written and read here and by the format's own numpy front."""
+
 from __future__ import annotations
 
 import contextlib
@@ -31,23 +32,44 @@ def test_a_transposed_tensor_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64"]
+)
 def test_every_type_and_shape_is_read_by_the_library(tmp_path, dtype):
-    tensors = {"scalar": torch.tensor(1).to(getattr(torch, dtype)), "none": torch.ones(0, 3).to(getattr(torch, dtype)),
-               "some": torch.arange(3).to(getattr(torch, dtype)), "wide": torch.ones(2, dtype=torch.float64)}
+    tensors = {
+        "scalar": torch.tensor(1).to(getattr(torch, dtype)),
+        "none": torch.ones(0, 3).to(getattr(torch, dtype)),
+        "some": torch.arange(3).to(getattr(torch, dtype)),
+        "wide": torch.ones(2, dtype=torch.float64),
+    }
     st.save_file(tensors, tmp_path / "x.safetensors")
     theirs = library.load_file(tmp_path / "x.safetensors")
-    assert {k: (v.tolist(), v.shape) for k, v in theirs.items()} == {k: (v.tolist(), tuple(v.shape)) for k, v in tensors.items()}
+    assert {k: (v.tolist(), v.shape) for k, v in theirs.items()} == {
+        k: (v.tolist(), tuple(v.shape)) for k, v in tensors.items()
+    }
 
 
 def _file(path, kind: str, size: int) -> None:
-    header = json.dumps({"fine": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
-                         "model.weight": {"dtype": kind, "shape": [4], "data_offsets": [4, 4 + 4 * size]}}).encode()
+    header = json.dumps(
+        {
+            "fine": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
+            "model.weight": {"dtype": kind, "shape": [4], "data_offsets": [4, 4 + 4 * size]},
+        }
+    ).encode()
     path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(4 + 4 * size))
 
 
-@pytest.mark.parametrize(("kind", "size", "name"), [("BF16", 2, "bfloat16"), ("F8_E4M3", 1, "float8_e4m3fn"), ("F8_E5M2", 1, "float8_e5m2"),
-                                                    ("U16", 2, "uint16"), ("U32", 4, "uint32"), ("U64", 8, "uint64")])
+@pytest.mark.parametrize(
+    ("kind", "size", "name"),
+    [
+        ("BF16", 2, "bfloat16"),
+        ("F8_E4M3", 1, "float8_e4m3fn"),
+        ("F8_E5M2", 1, "float8_e5m2"),
+        ("U16", 2, "uint16"),
+        ("U32", 4, "uint32"),
+        ("U64", 8, "uint64"),
+    ],
+)
 def test_types_beyond_numpys_are_read(tmp_path, kind, size, name):
     _file(tmp_path / "x.safetensors", kind, size)
     found = st.load_file(tmp_path / "x.safetensors")["model.weight"]
@@ -61,7 +83,9 @@ def test_types_that_the_format_lacks_are_refused(tmp_path):
 
 
 def test_damage_is_one_kind_of_error(tmp_path):
-    st.save_file({"a": torch.arange(6.0), "b": torch.ones(2, dtype=torch.int64)}, tmp_path / "x.safetensors", {"k": "v"})
+    st.save_file(
+        {"a": torch.arange(6.0), "b": torch.ones(2, dtype=torch.int64)}, tmp_path / "x.safetensors", {"k": "v"}
+    )
     data, rng = (tmp_path / "x.safetensors").read_bytes(), random.Random(3)
     for _ in range(300):
         (tmp_path / "y.safetensors").write_bytes(damaged(data, rng))
@@ -75,4 +99,6 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.Tensor, "cpu", lambda self: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         st.save_file({"a": torch.zeros(2)}, tmp_path / "x.safetensors")
-    assert (tmp_path / "x.safetensors").read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["x.safetensors"]
+    assert (tmp_path / "x.safetensors").read_bytes() == before and [p.name for p in tmp_path.iterdir()] == [
+        "x.safetensors"
+    ]

@@ -1,4 +1,5 @@
 """Helpers that the derivative rows of several families use. Tensors in, tensors out, dispatched ops only."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -45,13 +46,15 @@ def some(condition: Any) -> bool:
 
 
 def no_derivative(name: str, *inputs: str, node: str = "NotImplemented", message: str = "") -> None:
-    """Declares an op that PyTorch does not differentiate: its result requires a gradient, and the node says what is missing
-    when a gradient reaches it. `node` names nodes of PyTorch's that refuse only then."""
+    """Declares an op that PyTorch does not differentiate: its result requires a gradient, and the node says what is
+    missing when a gradient reaches it. `node` names nodes of PyTorch's that refuse only then.
+    """
     base = name.partition(".")[0]
 
     def refuse(g: Any) -> NoReturn:
         if node == "NotImplemented":
             raise RuntimeError(f"derivative for aten::{base} is not implemented")
         raise NotImplementedError(f"the derivative for '{message or base}' is not implemented.")
+
     rows: dict[str, Any] = dict.fromkeys(inputs, refuse)
     derivative(name, node=node, **rows)

@@ -1,4 +1,5 @@
 """Gradients of factorisations. Notation: X^H is the conjugate transpose; g is the gradient of the output."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +9,9 @@ from ..rules import derivative
 from .common import conj
 from .matrices import anti_hermitian, dagger, diagonal_matrix, differences, product
 
-# --- QR -----------------------------------------------------------------------------------------------------------------
+# --- QR
+# -----------------------------------------------------------------------------------------------------------------
+
 
 def _qr_grad(g: Any, mode: str, A: Any, result0: Any, result1: Any) -> Any:
     q, r = result0, result1
@@ -17,8 +20,10 @@ def _qr_grad(g: Any, mode: str, A: Any, result0: Any, result1: Any) -> Any:
         return None
     m, n = A.shape[-2:]
     if mode == "r":
-        raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
-                           "mode='reduced') if you are going to differentiate through linalg.qr.")
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
+            "mode='reduced') if you are going to differentiate through linalg.qr."
+        )
     if mode == "complete" and m > n:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
     if m >= n:
@@ -56,7 +61,9 @@ def _tall_qr_grad(by_q: Any, by_r: Any, q: Any, r: Any) -> Any:
 derivative("linalg_qr", A=_qr_grad)
 
 
-# --- eigenvalues --------------------------------------------------------------------------------------------------------
+# --- eigenvalues
+# --------------------------------------------------------------------------------------------------------
+
 
 def _check_phase(diagonal: Any, function: str, what: str, quantity: str) -> None:
     """The phase of complex vectors is arbitrary: a loss must not depend on it."""
@@ -64,8 +71,10 @@ def _check_phase(diagonal: Any, function: str, what: str, quantity: str) -> None
         return
     tolerance = 1e-2 if diagonal.dtype.itemsize <= 8 else 1e-4
     if aten.item(aten.any(aten.gt(aten.abs(aten.imag(diagonal)), tolerance))):
-        raise RuntimeError(f"{function}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. "
-                           f"The specified loss function depends on this {quantity}")
+        raise RuntimeError(
+            f"{function}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. "
+            f"The specified loss function depends on this {quantity}"
+        )
 
 
 def _eigh_grad(g: Any, result0: Any, result1: Any) -> Any:
@@ -78,7 +87,9 @@ def _eigh_grad(g: Any, result0: Any, result1: Any) -> Any:
         return aten.matmul(aten.mul(vectors, aten.unsqueeze(by_values, -2)), dagger(vectors))
     inner = aten.matmul(dagger(vectors), by_vectors)
     if inner.dtype.is_complex:
-        _check_phase(aten.diagonal(inner, 0, -2, -1), "linalg_eigh_backward", "eigenvectors", "quantity, so it is ill-defined.")
+        _check_phase(
+            aten.diagonal(inner, 0, -2, -1), "linalg_eigh_backward", "eigenvectors", "quantity, so it is ill-defined."
+        )
     inner = aten.div(aten.mul(anti_hermitian(inner), 0.5), differences(values))
     if by_values is not None:
         inner = aten.add(inner, diagonal_matrix(by_values))
@@ -113,14 +124,20 @@ def _eig_grad(g: Any, self_dtype: Any, result0: Any, result1: Any) -> Any:
 derivative("linalg_eig", self=_eig_grad)
 
 
-# --- singular values ----------------------------------------------------------------------------------------------------
+# --- singular values
+# ----------------------------------------------------------------------------------------------------
 
-def _svd_grad(g: Any, A_shape: Any, full_matrices: bool, compute_uv: bool, result0: Any, result1: Any, result2: Any) -> Any:
+
+def _svd_grad(
+    g: Any, A_shape: Any, full_matrices: bool, compute_uv: bool, result0: Any, result1: Any, result2: Any
+) -> Any:
     by_u, by_s, by_v = g
     if by_u is None and by_s is None and by_v is None:
         return None
     if not compute_uv:
-        raise RuntimeError("svd_backward: cannot compute the gradient without the singular vectors; use compute_uv=True")
+        raise RuntimeError(
+            "svd_backward: cannot compute the gradient without the singular vectors; use compute_uv=True"
+        )
     u, s, vh = result0, result1, result2
     m, n = A_shape[-2:]
     k = min(m, n)
@@ -150,8 +167,9 @@ def _svd_core(by_u: Any, by_s: Any, by_v: Any, u: Any, s: Any, vh: Any) -> Any:
     right = None if by_v is None else anti_hermitian(aten.matmul(vh, dagger(by_v)))
     if u.dtype.is_complex:
         both = left if right is None else right if left is None else aten.add(left, right)
-        _check_phase(aten.diagonal(both, 0, -2, -1), "svd_backward", "singular vectors",
-                     "phase term, making it ill-defined.")
+        _check_phase(
+            aten.diagonal(both, 0, -2, -1), "svd_backward", "singular vectors", "phase term, making it ill-defined."
+        )
     if left is not None:
         core = aten.mul(aten.div(left, gaps), aten.unsqueeze(s, -2))
     if right is not None:
@@ -168,7 +186,9 @@ def _svd_core(by_u: Any, by_s: Any, by_v: Any, u: Any, s: Any, vh: Any) -> Any:
 derivative("_linalg_svd", A=_svd_grad)
 
 
-# --- LU -----------------------------------------------------------------------------------------------------------------
+# --- LU
+# -----------------------------------------------------------------------------------------------------------------
+
 
 def _plu_grad(by_l: Any, by_u: Any, p: Any, lower: Any, upper: Any) -> Any:
     """The gradient by A = P L U. Rows or columns beyond the square part follow from it by one triangular solve."""

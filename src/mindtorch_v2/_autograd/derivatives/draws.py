@@ -1,4 +1,5 @@
 """Derivatives of draws: at a fixed quantile (the implicit reparametrisation), where PyTorch has one."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,6 @@
 """Derivatives of the elementwise family: functions of one operand and complex parts. Those of several operands stand in
 elementwise_binary.py."""
+
 from __future__ import annotations
 
 import math
@@ -15,7 +16,8 @@ _LN10 = math.log(10.0)
 _TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
 
-# --- exponentials, logarithms, roots ------------------------------------------------------------------------------------
+# --- exponentials, logarithms, roots
+# ------------------------------------------------------------------------------------
 derivative("exp", self=lambda g, result: g * conj(result))
 derivative("exp2", self=lambda g, result: g * conj(result) * _LN2)
 derivative("expm1", self=lambda g, result: g * (conj(result) + 1))
@@ -27,7 +29,8 @@ derivative("sqrt", self=lambda g, result: g / (2 * conj(result)))
 derivative("rsqrt", self=lambda g, result: -0.5 * g * conj(aten.pow(result, 3)))
 derivative("reciprocal", self=lambda g, result: -g * conj(result * result))
 
-# --- circles and hyperbolas ---------------------------------------------------------------------------------------------
+# --- circles and hyperbolas
+# ---------------------------------------------------------------------------------------------
 derivative("sin", self=lambda g, self: g * conj(aten.cos(self)))
 derivative("cos", self=lambda g, self: g * -conj(aten.sin(self)))
 derivative("tan", self=lambda g, result: g * conj(1 + result * result))
@@ -38,8 +41,13 @@ derivative("sinh", self=lambda g, self: g * conj(aten.cosh(self)))
 derivative("cosh", self=lambda g, self: g * conj(aten.sinh(self)))
 derivative("tanh", self=lambda g, result: aten.tanh_backward(g, result))
 derivative("asinh", self=lambda g, self: g * conj(aten.rsqrt(self * self + 1)))
-derivative("acosh", self=lambda g, self: g * (conj(aten.rsqrt(self - 1) * aten.rsqrt(self + 1)) if self.dtype.is_complex
-                                             else aten.rsqrt(self * self - 1)))
+derivative(
+    "acosh",
+    self=lambda g, self: (
+        g
+        * (conj(aten.rsqrt(self - 1) * aten.rsqrt(self + 1)) if self.dtype.is_complex else aten.rsqrt(self * self - 1))
+    ),
+)
 derivative("atanh", self=lambda g, self: g * conj(aten.reciprocal(1 - self * self)))
 derivative("sigmoid", self=lambda g, result: aten.sigmoid_backward(g, result))
 derivative("logit", self=lambda g, self, eps: aten.logit_backward(g, self, eps))
@@ -56,12 +64,16 @@ derivative("sinc", self=_sinc_grad)
 derivative("deg2rad", node="Deg2RadBackward0", self=lambda g: g * (math.pi / 180.0))
 derivative("rad2deg", node="Rad2DegBackward0", self=lambda g: g * (180.0 / math.pi))
 
-derivative("sigmoid_backward",
-           grad_output=lambda g, output: aten.sigmoid_backward(g, conj(output)),
-           output=lambda g, grad_output, output: conj(g) * grad_output * (1 - 2 * conj(output)))
-derivative("tanh_backward",
-           grad_output=lambda g, output: aten.tanh_backward(g, conj(output)),
-           output=lambda g, grad_output, output: conj(g) * grad_output * (-2 * conj(output)))
+derivative(
+    "sigmoid_backward",
+    grad_output=lambda g, output: aten.sigmoid_backward(g, conj(output)),
+    output=lambda g, grad_output, output: conj(g) * grad_output * (1 - 2 * conj(output)),
+)
+derivative(
+    "tanh_backward",
+    grad_output=lambda g, output: aten.tanh_backward(g, conj(output)),
+    output=lambda g, grad_output, output: conj(g) * grad_output * (-2 * conj(output)),
+)
 
 
 def _logit_curvature(g: Any, grad_output: Any, self: Any, eps: float | None) -> Any:
@@ -73,7 +85,8 @@ def _logit_curvature(g: Any, grad_output: Any, self: Any, eps: float | None) -> 
 
 derivative("logit_backward", grad_output=lambda g, self, eps: aten.logit_backward(g, self, eps), self=_logit_curvature)
 
-# --- special functions --------------------------------------------------------------------------------------------------
+# --- special functions
+# --------------------------------------------------------------------------------------------------
 derivative("erf", self=lambda g, self: _TWO_OVER_ROOT_PI * aten.exp(-aten.pow(self, 2)) * g)
 derivative("erfc", self=lambda g, self: -_TWO_OVER_ROOT_PI * aten.exp(-aten.pow(self, 2)) * g)
 derivative("erfinv", self=lambda g, result: 0.5 * math.sqrt(math.pi) * aten.exp(aten.pow(result, 2)) * g)
@@ -86,7 +99,8 @@ derivative("special_ndtr", self=lambda g, self: g * aten.exp(-0.5 * self * self)
 derivative("special_ndtri", self=lambda g, result: g * math.sqrt(2.0 * math.pi) * aten.exp(0.5 * result * result))
 
 
-# --- sign, size, steps --------------------------------------------------------------------------------------------------
+# --- sign, size, steps
+# --------------------------------------------------------------------------------------------------
 def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
     """Only the direction of a complex number changes its sign."""
     if not self.dtype.is_complex:
@@ -106,7 +120,8 @@ for _name in ("sign", "floor", "ceil", "trunc", "round"):
 derivative("round.decimals", node="RoundBackward1", self=lambda g: aten.zeros_like(g))
 
 
-# --- writes -------------------------------------------------------------------------------------------------------------
+# --- writes
+# -------------------------------------------------------------------------------------------------------------
 derivative("copy_", node="CopyBackwards", self=lambda g: aten.zeros_like(g), src=lambda g: g)
 derivative("zero_", self=lambda g: aten.zeros_like(g))
 derivative("fill_.Scalar", node="FillBackward2", self=lambda g: aten.zeros_like(g))
@@ -114,12 +129,16 @@ derivative("fill_.Tensor", node="FillBackward3", self=lambda g: aten.zeros_like(
 derivative("fill.Scalar", self=lambda g: aten.zeros_like(g))
 derivative("fill.Tensor", node="FillBackward1", self=lambda g: aten.zeros_like(g), value=lambda g: aten.sum(g))
 derivative("masked_fill.Scalar", self=lambda g, mask: aten.masked_fill(g, mask, 0))
-derivative("masked_fill.Tensor", node="MaskedFillBackward1",
-           self=lambda g, mask: aten.masked_fill(g, mask, 0),
-           value=lambda g, mask: aten.sum(aten.where(mask, g, 0)))
+derivative(
+    "masked_fill.Tensor",
+    node="MaskedFillBackward1",
+    self=lambda g, mask: aten.masked_fill(g, mask, 0),
+    value=lambda g, mask: aten.sum(aten.where(mask, g, 0)),
+)
 
 
-# --- complex numbers ----------------------------------------------------------------------------------------------------
+# --- complex numbers
+# ----------------------------------------------------------------------------------------------------
 def _angle_grad(g: Any, self: Any) -> Any:
     """An angle grows across the direction of its number, by the inverse of the size."""
     if not self.dtype.is_complex:
@@ -134,15 +153,22 @@ derivative("view_as_complex", self=lambda g: aten.view_as_real(g))
 derivative("_conj", self=lambda g: conj(g))
 derivative("_conj_physical", self=lambda g: aten._conj_physical(g))
 derivative("complex", real=lambda g: aten.real(g), imag=lambda g: aten.imag(g))
-derivative("polar",
-           abs=lambda g, result: aten.real(conj(g) * aten.sgn(result)),
-           angle=lambda g, result: aten.real(conj(g) * (result * 1j)))
+derivative(
+    "polar",
+    abs=lambda g, result: aten.real(conj(g) * aten.sgn(result)),
+    angle=lambda g, result: aten.real(conj(g) * (result * 1j)),
+)
 
 
-derivative("nextafter", self=lambda g, self, other: aten.masked_fill(g, aten.eq(self, other), 0), other=lambda g: aten.zeros_like(g))
+derivative(
+    "nextafter",
+    self=lambda g, self, other: aten.masked_fill(g, aten.eq(self, other), 0),
+    other=lambda g: aten.zeros_like(g),
+)
 
 
-# --- what PyTorch refuses to differentiate ------------------------------------------------------------------------------
+# --- what PyTorch refuses to differentiate
+# ------------------------------------------------------------------------------
 no_derivative("floor_divide", "self", "other")
 no_derivative("remainder.Scalar_Tensor", "other")
 no_derivative("heaviside", "self", "values")

@@ -1,4 +1,7 @@
-"""Derivatives of Fourier transforms: the adjoint of a transform is the transform in the other direction, with the same factor."""
+"""Derivatives of Fourier transforms: the adjoint of a transform is the transform in the other direction, with the
+same factor.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -30,5 +33,8 @@ def _c2r_grad(g: Any, self_shape: Sequence[int], dim: Sequence[int], normalizati
 
 derivative("_fft_r2c", node="FftR2CBackward0", self=_r2c_grad)
 derivative("_fft_c2r", node="FftC2RBackward0", self=_c2r_grad)
-derivative("_fft_c2c", node="FftC2CBackward0",
-           self=lambda g, dim, normalization, forward: aten._fft_c2c(g, dim, normalization, not forward))
+derivative(
+    "_fft_c2c",
+    node="FftC2CBackward0",
+    self=lambda g, dim, normalization, forward: aten._fft_c2c(g, dim, normalization, not forward),
+)

@@ -1,5 +1,6 @@
 """Second derivatives of sampling images at given places: the sampling is written once more, with ops that can be
 differentiated twice."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -60,7 +61,9 @@ def _sample(input: Any, grid: Any, mode: int, padding: int, corners: bool) -> An
     image = aten.reshape(input, (n, c, prod(sizes)))
     points = aten.reshape(grid, (n, prod(grid.shape[1:-1]), rank))
     total: Any = 0
-    for read in product(*(_along(points[..., rank - 1 - d], size, mode, padding, corners) for d, size in enumerate(sizes))):
+    for read in product(
+        *(_along(points[..., rank - 1 - d], size, mode, padding, corners) for d, size in enumerate(sizes))
+    ):
         there: Any = True
         flat: Any = 0
         for (place, _), size in zip(read, sizes):
@@ -72,14 +75,31 @@ def _sample(input: Any, grid: Any, mode: int, padding: int, corners: bool) -> An
     return aten.reshape(total, (n, c, *grid.shape[1:-1]))
 
 
-def second_derivatives(g: Any, needs: Sequence[bool], grad_output: Any, input: Any, grid: Any, interpolation_mode: int,
-                       padding_mode: int, align_corners: bool) -> Sequence[Any]:
+def second_derivatives(
+    g: Any,
+    needs: Sequence[bool],
+    grad_output: Any,
+    input: Any,
+    grid: Any,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+) -> Sequence[Any]:
     """Gradients of the first derivatives (weighted by `g`) with respect to what they were made of."""
-    return modes.call_with_grad(True, _second_derivatives, modes.grad_enabled(), g, needs, (grad_output, input, grid),
-                                (interpolation_mode, padding_mode, align_corners))
+    return modes.call_with_grad(
+        True,
+        _second_derivatives,
+        modes.grad_enabled(),
+        g,
+        needs,
+        (grad_output, input, grid),
+        (interpolation_mode, padding_mode, align_corners),
+    )
 
 
-def _second_derivatives(again: bool, g: Any, needs: Sequence[bool], tensors: tuple[Any, ...], options: tuple[Any, ...]) -> Sequence[Any]:
+def _second_derivatives(
+    again: bool, g: Any, needs: Sequence[bool], tensors: tuple[Any, ...], options: tuple[Any, ...]
+) -> Sequence[Any]:
     given = [t if t.requires_grad else t.detach().requires_grad_() for t in tensors]
     out = _sample(given[1], given[2], *options)
     first = run_backward([out], [given[0]], True, True, given[1:], True)

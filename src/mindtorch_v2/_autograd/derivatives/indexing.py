@@ -1,4 +1,5 @@
 """Derivatives of indexing: reading scatters the gradient, writing gathers it."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -9,7 +10,8 @@ from ..rules import derivative
 from .common import no_derivative
 
 
-# --- advanced indexing --------------------------------------------------------------------------------------------------
+# --- advanced indexing
+# --------------------------------------------------------------------------------------------------
 def _index_grad(g: Any, indices: Sequence[Any], self_shape: Any) -> Any:
     return aten._index_put_impl_(aten.new_zeros(g, self_shape), indices, g, True, True)
 
@@ -26,7 +28,8 @@ for _name, _node in (("index_put", "IndexPutBackward0"), ("_index_put_impl_", "I
     derivative(_name, node=_node, self=_overwritten, values=lambda g, indices: aten.index(g, indices))
 
 
-# --- one index for one dimension ----------------------------------------------------------------------------------------
+# --- one index for one dimension
+# ----------------------------------------------------------------------------------------
 def _picked(g: Any, dim: int, index: Any, shape: Sequence[int]) -> Any:
     """The slices of the gradient that an index names, in the shape of a source."""
     found = aten.index_select(g, dim, index)
@@ -40,17 +43,30 @@ def _index_add_grad(g: Any, dim: int, index: Any, alpha: Any, source_shape: Any)
 
 derivative("index_select", self=lambda g, dim, index, self_shape: aten.index_select_backward(g, self_shape, dim, index))
 derivative("index_add", self=lambda g: g, source=_index_add_grad)
-derivative("index_copy", self=lambda g, dim, index: aten.index_fill(g, dim, index, 0),
-           source=lambda g, dim, index, source_shape: _picked(g, dim, index, source_shape))
+derivative(
+    "index_copy",
+    self=lambda g, dim, index: aten.index_fill(g, dim, index, 0),
+    source=lambda g, dim, index, source_shape: _picked(g, dim, index, source_shape),
+)
 derivative("index_fill.int_Scalar", self=lambda g, dim, index: aten.index_fill(g, dim, index, 0))
-derivative("index_fill.int_Tensor", node="IndexFillBackward1", self=lambda g, dim, index: aten.index_fill(g, dim, index, 0),
-           value=lambda g, dim, index: aten.sum(aten.index_select(g, dim, aten._unique2(index, True, False, False)[0])))
+derivative(
+    "index_fill.int_Tensor",
+    node="IndexFillBackward1",
+    self=lambda g, dim, index: aten.index_fill(g, dim, index, 0),
+    value=lambda g, dim, index: aten.sum(aten.index_select(g, dim, aten._unique2(index, True, False, False)[0])),
+)
 
 
-# --- one index per element ----------------------------------------------------------------------------------------------
-derivative("gather", self=lambda g, self, dim, index, sparse_grad: aten.gather_backward(g, self, dim, index, sparse_grad))
-derivative("scatter.src", self=lambda g, dim, index: aten.scatter(g, dim, index, 0),
-           src=lambda g, dim, index: aten.gather(g, dim, index))
+# --- one index per element
+# ----------------------------------------------------------------------------------------------
+derivative(
+    "gather", self=lambda g, self, dim, index, sparse_grad: aten.gather_backward(g, self, dim, index, sparse_grad)
+)
+derivative(
+    "scatter.src",
+    self=lambda g, dim, index: aten.scatter(g, dim, index, 0),
+    src=lambda g, dim, index: aten.gather(g, dim, index),
+)
 derivative("scatter.value", node="ScatterBackward1", self=lambda g, dim, index: aten.scatter(g, dim, index, 0))
 derivative("scatter_add", self=lambda g: g, src=lambda g, dim, index: aten.gather(g, dim, index))
 
@@ -60,10 +76,18 @@ for _name in ("scatter.reduce", "scatter.value_reduce"):
 
 
 class _Folding:
-    """What the gradients of scatter_reduce and index_reduce have in common. `pick` reads at the places, `add` adds there."""
+    """What the gradients of scatter_reduce and index_reduce have in common.
 
-    def __init__(self, pick: Callable[[Any], Any], add: Callable[[Any, Any], Any], fold: Callable[[Any, Any], Any],
-                 clear: Callable[[Any], Any]) -> None:
+    `pick` reads at the places, `add` adds there.
+    """
+
+    def __init__(
+        self,
+        pick: Callable[[Any], Any],
+        add: Callable[[Any, Any], Any],
+        fold: Callable[[Any, Any], Any],
+        clear: Callable[[Any], Any],
+    ) -> None:
         self.pick, self.add, self.fold, self.clear = pick, add, fold, clear
 
     def grads(self, g: Any, base: Any, source: Any, reduce: str, include_self: bool, result: Any) -> tuple[Any, Any]:
@@ -97,19 +121,27 @@ class _Folding:
         return of_base, aten.where(alone, without, divided)
 
 
-def _scatter_reduce_grads(g: Any, needs: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool,
-                          result: Any) -> tuple[Any, Any]:
-    folding = _Folding(lambda t: aten.gather(t, dim, index), lambda t, s: aten.scatter_add(t, dim, index, s),
-                       lambda t, s: aten.scatter_reduce(t, dim, index, s, reduce, include_self=include_self),
-                       lambda t: aten.scatter(t, dim, index, 0))
+def _scatter_reduce_grads(
+    g: Any, needs: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
+) -> tuple[Any, Any]:
+    folding = _Folding(
+        lambda t: aten.gather(t, dim, index),
+        lambda t, s: aten.scatter_add(t, dim, index, s),
+        lambda t, s: aten.scatter_reduce(t, dim, index, s, reduce, include_self=include_self),
+        lambda t: aten.scatter(t, dim, index, 0),
+    )
     return folding.grads(g, self, src, reduce, include_self, result)
 
 
-def _index_reduce_grads(g: Any, needs: Any, self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool,
-                        result: Any) -> tuple[Any, Any]:
-    folding = _Folding(lambda t: aten.index_select(t, dim, index), lambda t, s: aten.index_add(t, dim, index, s),
-                       lambda t, s: aten.index_reduce(t, dim, index, s, reduce, include_self=include_self),
-                       lambda t: aten.index_fill(t, dim, index, 0))
+def _index_reduce_grads(
+    g: Any, needs: Any, self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any
+) -> tuple[Any, Any]:
+    folding = _Folding(
+        lambda t: aten.index_select(t, dim, index),
+        lambda t, s: aten.index_add(t, dim, index, s),
+        lambda t, s: aten.index_reduce(t, dim, index, s, reduce, include_self=include_self),
+        lambda t: aten.index_fill(t, dim, index, 0),
+    )
     return folding.grads(g, self, source, reduce, include_self, result)
 
 
@@ -117,7 +149,8 @@ derivative("scatter_reduce.two", inputs=("self", "src"), joint=_scatter_reduce_g
 derivative("index_reduce", inputs=("self", "source"), joint=_index_reduce_grads)
 
 
-# --- flat positions and masks -------------------------------------------------------------------------------------------
+# --- flat positions and masks
+# -------------------------------------------------------------------------------------------
 def _put_grad(g: Any, index: Any, accumulate: bool, source_shape: Any) -> Any:
     return g if accumulate else aten.put(g, index, aten.zeros(source_shape, dtype=g.dtype, device=g.device), False)
 
@@ -125,27 +158,65 @@ def _put_grad(g: Any, index: Any, accumulate: bool, source_shape: Any) -> Any:
 derivative("take", self=lambda g, index, self_shape: aten.put_(aten.new_zeros(g, self_shape), index, g, True))
 derivative("put", self=_put_grad, source=lambda g, index, source_shape: aten.reshape(aten.take(g, index), source_shape))
 derivative("masked_select", self=lambda g, self, mask: aten.masked_select_backward(g, self, mask))
-derivative("masked_scatter", self=lambda g, mask: aten.masked_fill(g, mask, 0),
-           source=lambda g, mask, source_shape: aten.masked_scatter_backward(g, mask, source_shape))
+derivative(
+    "masked_scatter",
+    self=lambda g, mask: aten.masked_fill(g, mask, 0),
+    source=lambda g, mask, source_shape: aten.masked_scatter_backward(g, mask, source_shape),
+)
 
 
-# --- embeddings ---------------------------------------------------------------------------------------------------------
+# --- embeddings
+# ---------------------------------------------------------------------------------------------------------
 def _embedding_second(g: Any, indices: Any, padding_idx: int) -> Any:
     rows = aten.view(aten.index_select(g, 0, aten.reshape(indices, (-1,))), (*indices.shape, g.shape[1]))
     return aten.masked_fill(rows, aten.unsqueeze(aten.eq(indices, padding_idx), -1), 0) if padding_idx >= 0 else rows
 
 
-def _bag_grad(g: Any, indices: Any, offsets: Any, result1: Any, result2: Any, result3: Any, weight_shape: Any,
-              scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Any, padding_idx: int) -> Any:
-    return aten._embedding_bag_backward(g[0], indices, offsets, result1, result2, result3, weight_shape[0],
-                                        scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx)
+def _bag_grad(
+    g: Any,
+    indices: Any,
+    offsets: Any,
+    result1: Any,
+    result2: Any,
+    result3: Any,
+    weight_shape: Any,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Any,
+    padding_idx: int,
+) -> Any:
+    return aten._embedding_bag_backward(
+        g[0],
+        indices,
+        offsets,
+        result1,
+        result2,
+        result3,
+        weight_shape[0],
+        scale_grad_by_freq,
+        mode,
+        sparse,
+        per_sample_weights,
+        padding_idx,
+    )
 
 
-derivative("embedding", weight=lambda g, indices, weight_shape, padding_idx, scale_grad_by_freq, sparse:
-           aten.embedding_backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq, sparse))
+derivative(
+    "embedding",
+    weight=lambda g, indices, weight_shape, padding_idx, scale_grad_by_freq, sparse: aten.embedding_backward(
+        g, indices, weight_shape[0], padding_idx, scale_grad_by_freq, sparse
+    ),
+)
 derivative("embedding_dense_backward", grad_output=_embedding_second)
-derivative("_embedding_bag", weight=_bag_grad,
-           per_sample_weights=lambda g, weight, indices, offsets, result1, mode, padding_idx:
-           aten._embedding_bag_per_sample_weights_backward(g[0], weight, indices, offsets, result1, mode, padding_idx))
-no_derivative("_embedding_bag_dense_backward", "grad", node="EmbeddingBagBackwardBackward0", message="_embedding_bag_backward")
+derivative(
+    "_embedding_bag",
+    weight=_bag_grad,
+    per_sample_weights=lambda g, weight, indices, offsets, result1, mode, padding_idx: (
+        aten._embedding_bag_per_sample_weights_backward(g[0], weight, indices, offsets, result1, mode, padding_idx)
+    ),
+)
+no_derivative(
+    "_embedding_bag_dense_backward", "grad", node="EmbeddingBagBackwardBackward0", message="_embedding_bag_backward"
+)
 no_derivative("_embedding_bag_per_sample_weights_backward", "grad", "weight")

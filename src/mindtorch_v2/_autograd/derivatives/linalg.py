@@ -1,4 +1,5 @@
 """Gradients of products, distances and attention. Those of factorisations stand in the file imported at the end."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,6 +22,7 @@ def by_columns(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) 
 # --- matrix products. The gradient of an operand gets the operand's own layout, as in PyTorch: it becomes the layout of
 # --- the gradient of a weight, which is multiplied transposed.
 
+
 def grad_of_first(g: Any, mat2: Any, shape: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
     if by_columns(shape, strides, g._array.itemsize):
         return scaled(aten.t(aten.mm(conj(mat2), aten.t(g))), alpha)
@@ -33,13 +35,17 @@ def grad_of_second(g: Any, mat1: Any, shape: tuple[int, ...], strides: tuple[int
     return scaled(aten.mm(conj(aten.t(mat1)), g), alpha)
 
 
-derivative("mm",
-           self=lambda g, mat2, self_shape, self_strides: grad_of_first(g, mat2, self_shape, self_strides),
-           mat2=lambda g, self, mat2_shape, mat2_strides: grad_of_second(g, self, mat2_shape, mat2_strides))
-derivative("addmm",
-           self=lambda g, beta: scaled(g, beta),
-           mat1=lambda g, mat2, alpha, mat1_shape, mat1_strides: grad_of_first(g, mat2, mat1_shape, mat1_strides, alpha),
-           mat2=lambda g, mat1, alpha, mat2_shape, mat2_strides: grad_of_second(g, mat1, mat2_shape, mat2_strides, alpha))
+derivative(
+    "mm",
+    self=lambda g, mat2, self_shape, self_strides: grad_of_first(g, mat2, self_shape, self_strides),
+    mat2=lambda g, self, mat2_shape, mat2_strides: grad_of_second(g, self, mat2_shape, mat2_strides),
+)
+derivative(
+    "addmm",
+    self=lambda g, beta: scaled(g, beta),
+    mat1=lambda g, mat2, alpha, mat1_shape, mat1_strides: grad_of_first(g, mat2, mat1_shape, mat1_strides, alpha),
+    mat2=lambda g, mat1, alpha, mat2_shape, mat2_strides: grad_of_second(g, mat1, mat2_shape, mat2_strides, alpha),
+)
 
 
 def _flipped(t: Any) -> Any:
@@ -47,42 +53,55 @@ def _flipped(t: Any) -> Any:
 
 
 derivative("bmm", self=lambda g, mat2: aten.bmm(g, _flipped(mat2)), mat2=lambda g, self: aten.bmm(_flipped(self), g))
-derivative("baddbmm",
-           self=lambda g, beta: scaled(g, beta),
-           batch1=lambda g, batch2, alpha: scaled(aten.bmm(g, _flipped(batch2)), alpha),
-           batch2=lambda g, batch1, alpha: scaled(aten.bmm(_flipped(batch1), g), alpha))
+derivative(
+    "baddbmm",
+    self=lambda g, beta: scaled(g, beta),
+    batch1=lambda g, batch2, alpha: scaled(aten.bmm(g, _flipped(batch2)), alpha),
+    batch2=lambda g, batch1, alpha: scaled(aten.bmm(_flipped(batch1), g), alpha),
+)
 
 
 def _for_each(g: Any, batch: Any) -> Any:
     return aten.expand(aten.unsqueeze(g, 0), (batch.shape[0], *g.shape))
 
 
-derivative("addbmm",
-           self=lambda g, beta: scaled(g, beta),
-           batch1=lambda g, batch2, alpha: scaled(aten.bmm(_for_each(g, batch2), _flipped(batch2)), alpha),
-           batch2=lambda g, batch1, alpha: scaled(aten.bmm(_flipped(batch1), _for_each(g, batch1)), alpha))
+derivative(
+    "addbmm",
+    self=lambda g, beta: scaled(g, beta),
+    batch1=lambda g, batch2, alpha: scaled(aten.bmm(_for_each(g, batch2), _flipped(batch2)), alpha),
+    batch2=lambda g, batch1, alpha: scaled(aten.bmm(_flipped(batch1), _for_each(g, batch1)), alpha),
+)
 derivative("mv", self=lambda g, vec: aten.ger(g, conj(vec)), vec=lambda g, self: aten.mv(conj(aten.t(self)), g))
-derivative("addmv",
-           self=lambda g, beta: scaled(g, beta),
-           mat=lambda g, vec, alpha: scaled(aten.ger(g, conj(vec)), alpha),
-           vec=lambda g, mat, alpha: scaled(aten.mv(conj(aten.t(mat)), g), alpha))
-derivative("addr",
-           self=lambda g, beta: scaled(g, beta),
-           vec1=lambda g, vec2, alpha: scaled(aten.mv(g, conj(vec2)), alpha),
-           vec2=lambda g, vec1, alpha: scaled(aten.mv(aten.t(g), conj(vec1)), alpha))
+derivative(
+    "addmv",
+    self=lambda g, beta: scaled(g, beta),
+    mat=lambda g, vec, alpha: scaled(aten.ger(g, conj(vec)), alpha),
+    vec=lambda g, mat, alpha: scaled(aten.mv(conj(aten.t(mat)), g), alpha),
+)
+derivative(
+    "addr",
+    self=lambda g, beta: scaled(g, beta),
+    vec1=lambda g, vec2, alpha: scaled(aten.mv(g, conj(vec2)), alpha),
+    vec2=lambda g, vec1, alpha: scaled(aten.mv(aten.t(g), conj(vec1)), alpha),
+)
 derivative("dot", self=lambda g, tensor: aten.mul(g, conj(tensor)), tensor=lambda g, self: aten.mul(g, conj(self)))
 derivative("vdot", self=lambda g, other: aten.mul(conj(g), other), other=lambda g, self: aten.mul(g, self))
-derivative("linalg_cross",
-           self=lambda g, other, dim: aten.linalg_cross(conj(other), g, dim=dim),
-           other=lambda g, self, dim: aten.linalg_cross(g, conj(self), dim=dim))
+derivative(
+    "linalg_cross",
+    self=lambda g, other, dim: aten.linalg_cross(conj(other), g, dim=dim),
+    other=lambda g, self, dim: aten.linalg_cross(g, conj(self), dim=dim),
+)
 
 
-def _trilinear_grads(g: Any, needs: Any, i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any,
-                     sumdim: Any) -> tuple[Any, ...]:
+def _trilinear_grads(
+    g: Any, needs: Any, i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any
+) -> tuple[Any, ...]:
     """The gradient by each operand is the same sum of products, with the gradient in its place."""
-    return (aten._trilinear(g, i2, i3, sumdim, expand2, expand3, expand1) if needs[0] else None,
-            aten._trilinear(i1, g, i3, expand1, sumdim, expand3, expand2) if needs[1] else None,
-            aten._trilinear(i1, i2, g, expand1, expand2, sumdim, expand3) if needs[2] else None)
+    return (
+        aten._trilinear(g, i2, i3, sumdim, expand2, expand3, expand1) if needs[0] else None,
+        aten._trilinear(i1, g, i3, expand1, sumdim, expand3, expand2) if needs[1] else None,
+        aten._trilinear(i1, i2, g, expand1, expand2, sumdim, expand3) if needs[2] else None,
+    )
 
 
 derivative("_trilinear", inputs=("i1", "i2", "i3"), joint=_trilinear_grads)
@@ -90,15 +109,21 @@ derivative("_trilinear", inputs=("i1", "i2", "i3"), joint=_trilinear_grads)
 
 # --- distances --------------------------------------------------------------------------------------------------------
 
+
 def _cdist_second(g: Any, x1: Any, x2: Any, p: float, result: Any) -> Any:
     return aten._cdist_backward(aten.contiguous(aten.mT(g)), x2, x1, p, aten.contiguous(aten.mT(result)))
 
 
-derivative("_cdist_forward", node="CdistBackward0",
-           x1=lambda g, x1, x2, p, result: aten._cdist_backward(aten.contiguous(g), x1, x2, p, result),
-           x2=_cdist_second)
+derivative(
+    "_cdist_forward",
+    node="CdistBackward0",
+    x1=lambda g, x1, x2, p, result: aten._cdist_backward(aten.contiguous(g), x1, x2, p, result),
+    x2=_cdist_second,
+)
 no_derivative("_cdist_backward", "grad", "x1", "x2", node="CdistBackwardBackward0")
-derivative("_pdist_forward", node="PdistBackward0", self=lambda g, self, p, result: aten._pdist_backward(g, self, p, result))
+derivative(
+    "_pdist_forward", node="PdistBackward0", self=lambda g, self, p, result: aten._pdist_backward(g, self, p, result)
+)
 no_derivative("_pdist_backward", "grad", "self", node="PdistBackwardBackward0")
 
 
@@ -118,18 +143,37 @@ derivative("_euclidean_dist", inputs=("x1", "x2"), joint=_euclidean_grads)
 
 # --- attention --------------------------------------------------------------------------------------------------------
 
-def _attention_grads(g: Any, needs: Any, query: Any, key: Any, value: Any, result0: Any, result1: Any, dropout_p: float,
-                     is_causal: bool, attn_mask: Any, scale: Any) -> Any:
+
+def _attention_grads(
+    g: Any,
+    needs: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    result0: Any,
+    result1: Any,
+    dropout_p: float,
+    is_causal: bool,
+    attn_mask: Any,
+    scale: Any,
+) -> Any:
     if g[0] is None:
         return None, None, None
     return aten._scaled_dot_product_flash_attention_for_cpu_backward(
-        g[0], query, key, value, result0, result1, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
+        g[0], query, key, value, result0, result1, dropout_p, is_causal, attn_mask=attn_mask, scale=scale
+    )
 
 
-derivative("_scaled_dot_product_flash_attention_for_cpu", inputs=("query", "key", "value"), joint=_attention_grads,
-           constant=(1,))
+derivative(
+    "_scaled_dot_product_flash_attention_for_cpu",
+    inputs=("query", "key", "value"),
+    joint=_attention_grads,
+    constant=(1,),
+)
 no_derivative("_scaled_dot_product_flash_attention_for_cpu_backward", "grad_out", "query", "key", "value")
-derivative("_safe_softmax", self=lambda g, result, dim, self_dtype: aten._softmax_backward_data(g, result, dim, self_dtype))
+derivative(
+    "_safe_softmax", self=lambda g, result, dim, self_dtype: aten._softmax_backward_data(g, result, dim, self_dtype)
+)
 
 
 from . import decompositions, solvers  # noqa: E402,F401  - they declare the rest of the family

@@ -1,4 +1,5 @@
 """Gradients of losses. The engine undoes broadcasting, so that a row may return one number per element."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -24,8 +25,10 @@ def zeros_like(g: Any) -> Any:
 
 # --- negative log likelihood ------------------------------------------------------------------------------------------
 
+
 def _likelihood(name: str, node: str) -> None:
     """The rows of one of the two ops that pick a class."""
+
     def picked(g: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, result1: Any) -> Any:
         if g[0] is None:
             return None
@@ -44,21 +47,31 @@ _likelihood("nll_loss2d", "NllLoss2D")
 
 # --- differences ------------------------------------------------------------------------------------------------------
 
-derivative("mse_loss",
-           self=lambda g, self, target, reduction: aten.mse_loss_backward(g, self, target, reduction),
-           target=lambda g, self, target, reduction: aten.mse_loss_backward(g, target, self, reduction))
-derivative("smooth_l1_loss",
-           self=lambda g, self, target, reduction, beta: aten.smooth_l1_loss_backward(g, self, target, reduction, beta),
-           target=lambda g, self, target, reduction, beta: aten.smooth_l1_loss_backward(g, target, self, reduction, beta),
-           node="SmoothL1LossBackward0")
-derivative("huber_loss",
-           self=lambda g, self, target, reduction, delta: aten.huber_loss_backward(g, self, target, reduction, delta),
-           target=lambda g, self, target, reduction, delta: aten.huber_loss_backward(g, target, self, reduction, delta))
-derivative("soft_margin_loss",
-           self=lambda g, self, target, reduction: aten.soft_margin_loss_backward(g, self, target, reduction))
+derivative(
+    "mse_loss",
+    self=lambda g, self, target, reduction: aten.mse_loss_backward(g, self, target, reduction),
+    target=lambda g, self, target, reduction: aten.mse_loss_backward(g, target, self, reduction),
+)
+derivative(
+    "smooth_l1_loss",
+    self=lambda g, self, target, reduction, beta: aten.smooth_l1_loss_backward(g, self, target, reduction, beta),
+    target=lambda g, self, target, reduction, beta: aten.smooth_l1_loss_backward(g, target, self, reduction, beta),
+    node="SmoothL1LossBackward0",
+)
+derivative(
+    "huber_loss",
+    self=lambda g, self, target, reduction, delta: aten.huber_loss_backward(g, self, target, reduction, delta),
+    target=lambda g, self, target, reduction, delta: aten.huber_loss_backward(g, target, self, reduction, delta),
+)
+derivative(
+    "soft_margin_loss",
+    self=lambda g, self, target, reduction: aten.soft_margin_loss_backward(g, self, target, reduction),
+)
 
 
-def _second_of_difference(g: Any, needs: Any, grad_output: Any, slope: Any, curvature: Any, count: float) -> tuple[Any, ...]:
+def _second_of_difference(
+    g: Any, needs: Any, grad_output: Any, slope: Any, curvature: Any, count: float
+) -> tuple[Any, ...]:
     """Of `grad_output * slope(self - target) * count`: by the gradient, and by both operands with opposite signs."""
     by_gradient = aten.mul(aten.mul(g, slope), count) if needs[0] else None
     by_self = by_target = None
@@ -111,6 +124,7 @@ derivative("soft_margin_loss_backward", inputs=("grad_output", "self"), joint=_s
 
 # --- binary cross entropy ---------------------------------------------------------------------------------------------
 
+
 def _times_weight(t: Any, weight: Any) -> Any:
     return t if weight is None else aten.mul(t, weight)
 
@@ -127,14 +141,20 @@ def _bce_by_target(g: Any, self: Any, weight: Any, reduction: int) -> Any:
     return _averaged(_times_weight(each, weight), reduction)
 
 
-derivative("binary_cross_entropy",
-           self=lambda g, self, target, weight, reduction: aten.binary_cross_entropy_backward(g, self, target, weight, reduction),
-           target=lambda g, self, weight, reduction: _bce_by_target(g, self, weight, reduction))
+derivative(
+    "binary_cross_entropy",
+    self=lambda g, self, target, weight, reduction: aten.binary_cross_entropy_backward(
+        g, self, target, weight, reduction
+    ),
+    target=lambda g, self, weight, reduction: _bce_by_target(g, self, weight, reduction),
+)
 
 _EPSILON = 1e-12
 
 
-def _bce_second(g: Any, needs: Any, grad_output: Any, self: Any, target: Any, weight: Any, reduction: int) -> tuple[Any, ...]:
+def _bce_second(
+    g: Any, needs: Any, grad_output: Any, self: Any, target: Any, weight: Any, reduction: int
+) -> tuple[Any, ...]:
     """Of (x - t) / (x (1 - x)) times the gradient: the curvature is (x^2 - 2 x t + t) / (x (1 - x))^2."""
     spread = aten.clamp_min(aten.sub(self, aten.mul(self, self)), _EPSILON)
     count = share(g, reduction)
@@ -179,6 +199,7 @@ derivative("binary_cross_entropy_with_logits", self=_logits_by_self, target=_log
 
 # --- margins and sequences --------------------------------------------------------------------------------------------
 
+
 def _multi_margin(g: Any, self: Any, target: Any, p: Any, margin: Any, weight: Any, reduction: int) -> Any:
     return aten.multi_margin_loss_backward(g, self, target, p, margin, weight, reduction)
 
@@ -187,15 +208,28 @@ def _multilabel_margin(g: Any, self: Any, target: Any, reduction: int, result1: 
     return None if g[0] is None else aten.multilabel_margin_loss_backward(g[0], self, target, reduction, result1)
 
 
-def _ctc(g: Any, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, zero_infinity: bool,
-         result0: Any, result1: Any) -> Any:
+def _ctc(
+    g: Any,
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int,
+    zero_infinity: bool,
+    result0: Any,
+    result1: Any,
+) -> Any:
     if g[0] is None:
         return None
-    return aten._ctc_loss_backward(g[0], log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity)
+    return aten._ctc_loss_backward(
+        g[0], log_probs, targets, input_lengths, target_lengths, result0, result1, blank, zero_infinity
+    )
 
 
 derivative("multi_margin_loss", self=_multi_margin)
-derivative("multilabel_margin_loss_forward", node="MultilabelMarginLossBackward0", self=_multilabel_margin, constant=(1,))
+derivative(
+    "multilabel_margin_loss_forward", node="MultilabelMarginLossBackward0", self=_multilabel_margin, constant=(1,)
+)
 derivative("_ctc_loss", log_probs=_ctc, constant=(1,))
 no_derivative("multi_margin_loss_backward", "grad_output", "self")
 no_derivative("multilabel_margin_loss_backward", "grad_output", "self")

@@ -1,4 +1,5 @@
 """Shared by the gradients of factorisations and solvers: functions of matrices, written with dispatched ops."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -25,7 +26,9 @@ def diagonal_matrix(values: Any) -> Any:
 
 def differences(values: Any) -> Any:
     """values[j] - values[i] at (i, j), with 1 on the diagonal so that one can divide by it."""
-    return aten.add(aten.sub(aten.unsqueeze(values, -2), aten.unsqueeze(values, -1)), diagonal_matrix(aten.ones_like(values)))
+    return aten.add(
+        aten.sub(aten.unsqueeze(values, -2), aten.unsqueeze(values, -1)), diagonal_matrix(aten.ones_like(values))
+    )
 
 
 def anti_hermitian(t: Any) -> Any:

@@ -1,4 +1,5 @@
 """Derivatives of the movement ops: what was moved is moved back, what was repeated is summed."""
+
 from __future__ import annotations
 
 import sys
@@ -14,7 +15,8 @@ from .common import sum_to
 Shape = Sequence[int]
 
 
-# --- shapes -----------------------------------------------------------------------------------------------------------------
+# --- shapes
+# -----------------------------------------------------------------------------------------------------------------
 for _name in ("view", "_unsafe_view", "_reshape_alias"):
     derivative(_name, self=lambda g, self_shape: aten.reshape(g, self_shape))
 
@@ -29,16 +31,26 @@ def _unsqueezed(g: Any, self_shape: Shape, dims: Shape) -> Any:
 
 
 for _suffix, _first in (("", 0), ("_", 3)):
-    derivative(f"squeeze{_suffix}", node=f"SqueezeBackward{_first}",
-               self=lambda g, self_shape: _unsqueezed(g, self_shape, range(len(self_shape))))
-    derivative(f"squeeze{_suffix}.dim", node=f"SqueezeBackward{_first + 1}",
-               self=lambda g, self_shape, dim: _unsqueezed(g, self_shape, (dim,)))
-    derivative(f"squeeze{_suffix}.dims", node=f"SqueezeBackward{_first + 2}",
-               self=lambda g, self_shape, dim: _unsqueezed(g, self_shape, dim))
+    derivative(
+        f"squeeze{_suffix}",
+        node=f"SqueezeBackward{_first}",
+        self=lambda g, self_shape: _unsqueezed(g, self_shape, range(len(self_shape))),
+    )
+    derivative(
+        f"squeeze{_suffix}.dim",
+        node=f"SqueezeBackward{_first + 1}",
+        self=lambda g, self_shape, dim: _unsqueezed(g, self_shape, (dim,)),
+    )
+    derivative(
+        f"squeeze{_suffix}.dims",
+        node=f"SqueezeBackward{_first + 2}",
+        self=lambda g, self_shape, dim: _unsqueezed(g, self_shape, dim),
+    )
 derivative("unsqueeze", self=lambda g, dim: aten.squeeze(g, dim))
 derivative("unsqueeze_", node="UnsqueezeBackward1", self=lambda g, dim: aten.squeeze(g, dim))
 
-# --- orders of dimensions ---------------------------------------------------------------------------------------------------
+# --- orders of dimensions
+# ---------------------------------------------------------------------------------------------------
 derivative("transpose.int", self=lambda g, dim0, dim1: aten.transpose(g, dim0, dim1))
 derivative("transpose_", node="TransposeBackward1", self=lambda g, dim0, dim1: aten.transpose(g, dim0, dim1))
 derivative("t", self=lambda g: aten.t(g))
@@ -55,10 +67,15 @@ def _permuted_back(g: Any, dims: Shape) -> Any:
 derivative("permute", self=_permuted_back)
 derivative("expand", self=lambda g, self_shape: sum_to(g, self_shape))
 
-# --- parts ------------------------------------------------------------------------------------------------------------------
+# --- parts
+# ------------------------------------------------------------------------------------------------------------------
 derivative("select.int", self=lambda g, self_shape, dim, index: aten.select_backward(g, self_shape, dim, index))
-derivative("slice.Tensor", self=lambda g, self_shape, dim, start, end, step: aten.slice_backward(
-    g, self_shape, dim, 0 if start is None else start, sys.maxsize if end is None else end, step))
+derivative(
+    "slice.Tensor",
+    self=lambda g, self_shape, dim, start, end, step: aten.slice_backward(
+        g, self_shape, dim, 0 if start is None else start, sys.maxsize if end is None else end, step
+    ),
+)
 
 
 def _narrow_copy_grad(g: Any, self_shape: Sequence[int], dim: int, start: int, length: int) -> Any:
@@ -68,17 +85,33 @@ def _narrow_copy_grad(g: Any, self_shape: Sequence[int], dim: int, start: int, l
 
 derivative("narrow_copy", self=_narrow_copy_grad)
 for _name, _node in (("diagonal", "DiagonalBackward0"), ("diagonal_copy", "DiagonalBackward0_copy")):
-    derivative(_name, node=_node, self=lambda g, self_shape, offset, dim1, dim2: aten.diagonal_backward(
-        g, self_shape, offset, dim1, dim2))
-derivative("unfold", self=lambda g, self_shape, dimension, size, step: aten.unfold_backward(g, self_shape, dimension, size, step))
-derivative("select_backward", node="SelectBackwardBackward0",
-           grad_output=lambda g, dim, index: aten.select(g, dim, index))
-derivative("slice_backward", node="SliceBackwardBackward0",
-           grad_output=lambda g, dim, start, end, step: aten.slice(g, dim, start, end, step))
-derivative("diagonal_backward", node="DiagonalBackwardBackward0",
-           grad_output=lambda g, offset, dim1, dim2: aten.diagonal(g, offset, dim1, dim2))
-derivative("unfold_backward", node="UnfoldBackwardBackward0",
-           grad_in=lambda g, dim, size, step: aten.unfold(g, dim, size, step))
+    derivative(
+        _name,
+        node=_node,
+        self=lambda g, self_shape, offset, dim1, dim2: aten.diagonal_backward(g, self_shape, offset, dim1, dim2),
+    )
+derivative(
+    "unfold",
+    self=lambda g, self_shape, dimension, size, step: aten.unfold_backward(g, self_shape, dimension, size, step),
+)
+derivative(
+    "select_backward", node="SelectBackwardBackward0", grad_output=lambda g, dim, index: aten.select(g, dim, index)
+)
+derivative(
+    "slice_backward",
+    node="SliceBackwardBackward0",
+    grad_output=lambda g, dim, start, end, step: aten.slice(g, dim, start, end, step),
+)
+derivative(
+    "diagonal_backward",
+    node="DiagonalBackwardBackward0",
+    grad_output=lambda g, offset, dim1, dim2: aten.diagonal(g, offset, dim1, dim2),
+)
+derivative(
+    "unfold_backward",
+    node="UnfoldBackwardBackward0",
+    grad_in=lambda g, dim, size, step: aten.unfold(g, dim, size, step),
+)
 
 
 def _without_part(g: Any, name: str, *where: Any) -> Any:
@@ -88,15 +121,26 @@ def _without_part(g: Any, name: str, *where: Any) -> Any:
     return rest
 
 
-derivative("select_scatter", self=lambda g, dim, index: _without_part(g, "select", dim, index),
-           src=lambda g, dim, index: aten.select(g, dim, index))
-derivative("slice_scatter", self=lambda g, dim, start, end, step: _without_part(g, "slice", dim, start, end, step),
-           src=lambda g, dim, start, end, step: aten.slice(g, dim, start, end, step))
-derivative("diagonal_scatter", self=lambda g, offset, dim1, dim2: _without_part(g, "diagonal", offset, dim1, dim2),
-           src=lambda g, offset, dim1, dim2: aten.diagonal(g, offset, dim1, dim2))
+derivative(
+    "select_scatter",
+    self=lambda g, dim, index: _without_part(g, "select", dim, index),
+    src=lambda g, dim, index: aten.select(g, dim, index),
+)
+derivative(
+    "slice_scatter",
+    self=lambda g, dim, start, end, step: _without_part(g, "slice", dim, start, end, step),
+    src=lambda g, dim, start, end, step: aten.slice(g, dim, start, end, step),
+)
+derivative(
+    "diagonal_scatter",
+    self=lambda g, offset, dim1, dim2: _without_part(g, "diagonal", offset, dim1, dim2),
+    src=lambda g, offset, dim1, dim2: aten.diagonal(g, offset, dim1, dim2),
+)
 
 
-def through_storage(g: Any, size: Shape, stride: Shape, start: int, own_shape: Shape, own_stride: Shape, own: int) -> Any:
+def through_storage(
+    g: Any, size: Shape, stride: Shape, start: int, own_shape: Shape, own_stride: Shape, own: int
+) -> Any:
     """Adds every element's gradient to its place in a flat storage, then reads the storage as the input did."""
     length = max(start + storage_extent(size, stride), own + storage_extent(own_shape, own_stride))
     places = aten.as_strided(aten.arange(length, device=g.device), size, stride, start)
@@ -105,15 +149,23 @@ def through_storage(g: Any, size: Shape, stride: Shape, start: int, own_shape: S
     return aten.as_strided(storage, own_shape, own_stride, own)
 
 
-def _as_strided_back(g: Any, self_shape: Shape, self_strides: Shape, self_offset: int, size: Shape, stride: Shape,
-                     storage_offset: int | None) -> Any:
+def _as_strided_back(
+    g: Any,
+    self_shape: Shape,
+    self_strides: Shape,
+    self_offset: int,
+    size: Shape,
+    stride: Shape,
+    storage_offset: int | None,
+) -> Any:
     item = g.element_size()
     start = self_offset if storage_offset is None else storage_offset
     return through_storage(g, size, stride, start, self_shape, tuple(s // item for s in self_strides), self_offset)
 
 
-def _as_strided_inplace_back(g: Any, self_shape: Shape, self_strides: Shape, size: Shape, stride: Shape,
-                             storage_offset: int | None) -> Any:
+def _as_strided_inplace_back(
+    g: Any, self_shape: Shape, self_strides: Shape, size: Shape, stride: Shape, storage_offset: int | None
+) -> Any:
     """For a tensor that owns its memory, so that it began where its storage does."""
     item = g.element_size()
     return through_storage(g, size, stride, storage_offset or 0, self_shape, tuple(s // item for s in self_strides), 0)
@@ -126,16 +178,19 @@ for _name in ("alias", "lift_fresh", "clone"):
 derivative("_to_copy", self=lambda g, self_dtype, self_device: aten.to(g, device=self_device, dtype=self_dtype))
 
 
-# --- several pieces ---------------------------------------------------------------------------------------------------------
+# --- several pieces
+# ---------------------------------------------------------------------------------------------------------
 def _known(grads: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
     """The gradients of several outputs, zeros for outputs that were not used."""
     like = next(x for x in grads if x is not None)
-    return [aten.zeros(shape, dtype=like.dtype, device=like.device) if x is None else x for x, shape in zip(grads, shapes)]
+    return [
+        aten.zeros(shape, dtype=like.dtype, device=like.device) if x is None else x for x, shape in zip(grads, shapes)
+    ]
 
 
 def _joined(grads: Sequence[Any], self_shape: Shape, sizes: Sequence[int], dim: int) -> Any:
     at = normalize_dim(dim, len(self_shape))
-    shapes = [(*self_shape[:at], n, *self_shape[at + 1:]) for n in sizes]
+    shapes = [(*self_shape[:at], n, *self_shape[at + 1 :]) for n in sizes]
     return aten.cat(_known(grads, shapes), at)
 
 
@@ -147,7 +202,7 @@ def _split_back(g: Sequence[Any], self_shape: Shape, split_size: int, dim: int) 
 
 def _unbind_back(g: Sequence[Any], self_shape: Shape, dim: int) -> Any:
     at = normalize_dim(dim, len(self_shape))
-    shape = (*self_shape[:at], *self_shape[at + 1:])
+    shape = (*self_shape[:at], *self_shape[at + 1 :])
     return aten.stack(_known(g, [shape] * len(g)), at)
 
 
@@ -157,7 +212,8 @@ derivative("split_with_sizes", self=lambda g, self_shape, split_sizes, dim: _joi
 derivative("unbind.int", self=_unbind_back)
 
 
-# --- joins and repetitions --------------------------------------------------------------------------------------------------
+# --- joins and repetitions
+# --------------------------------------------------------------------------------------------------
 def _cat_back(g: Any, tensors_shape: Sequence[Shape], dim: int) -> list[Any]:
     at, start, parts = normalize_dim(dim, g.dim()), 0, []
     for shape in tensors_shape:
@@ -203,7 +259,8 @@ derivative("stack", tensors=lambda g, dim: aten.unbind(g, dim))
 derivative("block_diag", tensors=_block_diag_back)
 derivative("repeat", self=_repeat_back)
 
-# --- orders of elements -----------------------------------------------------------------------------------------------------
+# --- orders of elements
+# -----------------------------------------------------------------------------------------------------
 derivative("flip", self=lambda g, dims: aten.flip(g, dims))
 derivative("roll", self=lambda g, shifts, dims: aten.roll(g, [-s for s in shifts], dims))
 derivative("rot90", self=lambda g, k, dims: aten.rot90(g, -k, dims))

@@ -3,6 +3,7 @@
 All of them are one map. With h the output's gradient times the weight, M the mean over what is normalized together and
 y = (x - mean) * rstd, the input receives rstd * P(h), where P(t) = t - M(t) - y * M(t * y) is symmetric.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -24,12 +25,15 @@ def _sum(t: Any, dims: Ints) -> Any:
     return aten.sum(t, dims, keepdim=True) if dims else t
 
 
-def _second(G: Any, Gw: Any, Gb: Any, g: Any, x: Any, mean: Any, rstd: Any, weight: Any, together: Ints, shared: Ints) -> list[Any]:
+def _second(
+    G: Any, Gw: Any, Gb: Any, g: Any, x: Any, mean: Any, rstd: Any, weight: Any, together: Ints, shared: Ints
+) -> list[Any]:
     """What g, x and the weight receive from the gradients G, Gw, Gb of (input's, weight's, bias's gradient).
 
-    Everything broadcasts to x. `together` are the dimensions that a mean is taken over, `shared` those over which the weight's
-    gradient is summed.
+    Everything broadcasts to x. `together` are the dimensions that a mean is taken over, `shared` those over which
+    the weight's gradient is summed.
     """
+
     def mean_of(t: Any) -> Any:
         return aten.mean(t, together, keepdim=True)
 
@@ -56,7 +60,9 @@ def _second(G: Any, Gw: Any, Gb: Any, g: Any, x: Any, mean: Any, rstd: Any, weig
     return [to_g, to_x, to_weight]
 
 
-def _second_fixed(G: Any, Gw: Any, Gb: Any, g: Any, x: Any, mean: Any, rstd: Any, weight: Any, shared: Ints) -> list[Any]:
+def _second_fixed(
+    G: Any, Gw: Any, Gb: Any, g: Any, x: Any, mean: Any, rstd: Any, weight: Any, shared: Ints
+) -> list[Any]:
     """The same where mean and rstd do not depend on x."""
     to_g = to_x = to_weight = None
     if G is not None:
@@ -75,16 +81,26 @@ def _reshaped(grads: Sequence[Any], like: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(None if t is None else aten.reshape(t, shape) for t, shape in zip(grads, like))
 
 
-# --- layer --------------------------------------------------------------------------------------------------------------
-def _layer(g: Sequence[Any], needs: Mask, input: Any, normalized_shape: Ints, weight: Any, bias: Any, result1: Any,
-           result2: Any) -> Sequence[Any]:
+# --- layer
+# --------------------------------------------------------------------------------------------------------------
+def _layer(
+    g: Sequence[Any],
+    needs: Mask,
+    input: Any,
+    normalized_shape: Ints,
+    weight: Any,
+    bias: Any,
+    result1: Any,
+    result2: Any,
+) -> Sequence[Any]:
     if g[0] is None:
         return (None, None, None)
     return aten.native_layer_norm_backward(g[0], input, normalized_shape, result1, result2, weight, bias, needs)
 
 
-def _layer_second(g: Sequence[Any], grad_out: Any, input: Any, normalized_shape: Ints, mean: Any, rstd: Any,
-                  weight: Any) -> Sequence[Any]:
+def _layer_second(
+    g: Sequence[Any], grad_out: Any, input: Any, normalized_shape: Ints, mean: Any, rstd: Any, weight: Any
+) -> Sequence[Any]:
     first = input.dim() - len(normalized_shape)
     shared = list(range(first))
     grads = _second(g[0], g[1], g[2], grad_out, input, mean, rstd, weight, list(range(first, input.dim())), shared)
@@ -93,16 +109,39 @@ def _layer_second(g: Sequence[Any], grad_out: Any, input: Any, normalized_shape:
     return grads
 
 
-# --- batch --------------------------------------------------------------------------------------------------------------
-def _batch(g: Sequence[Any], needs: Mask, input: Any, weight: Any, running_mean: Any, running_var: Any, training: bool, eps: float,
-           result1: Any, result2: Any) -> Sequence[Any]:
+# --- batch
+# --------------------------------------------------------------------------------------------------------------
+def _batch(
+    g: Sequence[Any],
+    needs: Mask,
+    input: Any,
+    weight: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    eps: float,
+    result1: Any,
+    result2: Any,
+) -> Sequence[Any]:
     if g[0] is None:
         return (None, None, None)
-    return aten.native_batch_norm_backward(g[0], input, weight, running_mean, running_var, result1, result2, training, eps, needs)
+    return aten.native_batch_norm_backward(
+        g[0], input, weight, running_mean, running_var, result1, result2, training, eps, needs
+    )
 
 
-def _batch_second(g: Sequence[Any], grad_out: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, save_mean: Any,
-                  save_invstd: Any, train: bool, eps: float) -> Sequence[Any]:
+def _batch_second(
+    g: Sequence[Any],
+    grad_out: Any,
+    input: Any,
+    weight: Any,
+    running_mean: Any,
+    running_var: Any,
+    save_mean: Any,
+    save_invstd: Any,
+    train: bool,
+    eps: float,
+) -> Sequence[Any]:
     per_channel = (1, -1, *(1,) * (input.dim() - 2))
     dims = [i for i in range(input.dim()) if i != 1]
 
@@ -111,16 +150,29 @@ def _batch_second(g: Sequence[Any], grad_out: Any, input: Any, weight: Any, runn
 
     directions = g[0], spread(g[1]), spread(g[2])
     if train:
-        grads = _second(*directions, grad_out, input, spread(save_mean), spread(save_invstd), spread(weight), dims, dims)
+        grads = _second(
+            *directions, grad_out, input, spread(save_mean), spread(save_invstd), spread(weight), dims, dims
+        )
     else:
         rstd = aten.rsqrt(running_var + eps)
         grads = _second_fixed(*directions, grad_out, input, spread(running_mean), spread(rstd), spread(weight), dims)
     return _reshaped(grads, (grad_out.shape, input.shape, (-1,)))
 
 
-# --- group --------------------------------------------------------------------------------------------------------------
-def _group(g: Sequence[Any], needs: Mask, input: Any, weight: Any, N: int, C: int, HxW: int, group: int, result1: Any,
-           result2: Any) -> Sequence[Any]:
+# --- group
+# --------------------------------------------------------------------------------------------------------------
+def _group(
+    g: Sequence[Any],
+    needs: Mask,
+    input: Any,
+    weight: Any,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    result1: Any,
+    result2: Any,
+) -> Sequence[Any]:
     grads: Sequence[Any] = (None, None, None)
     if g[0] is not None:
         plain = g[0] if g[0].is_contiguous() else aten.contiguous(g[0])
@@ -131,7 +183,9 @@ def _group(g: Sequence[Any], needs: Mask, input: Any, weight: Any, N: int, C: in
 
 
 def _group_statistics(by_mean: Any, by_rstd: Any, input: Any, mean: Any, rstd: Any) -> Any:
-    """What the input receives through its groups' means, d mean = 1/n, and through d rstd = -rstd ** 3 * (x - mean) / n."""
+    """What the input receives through its groups' means, d mean = 1/n, and through d rstd = -rstd ** 3 * (x - mean)
+    / n.
+    """
     shape = (*mean.shape, -1)
     rows = aten.reshape(input, shape)
     n = rows.shape[-1]
@@ -142,15 +196,26 @@ def _group_statistics(by_mean: Any, by_rstd: Any, input: Any, mean: Any, rstd: A
     return aten.reshape(out, input.shape)
 
 
-def _group_second(g: Sequence[Any], grad_out: Any, input: Any, mean: Any, rstd: Any, weight: Any, N: int, C: int, HxW: int,
-                  group: int) -> Sequence[Any]:
+def _group_second(
+    g: Sequence[Any], grad_out: Any, input: Any, mean: Any, rstd: Any, weight: Any, N: int, C: int, HxW: int, group: int
+) -> Sequence[Any]:
     whole, per_group, per_channel = (N, group, C // group, HxW), (N, group, 1, 1), (1, group, C // group, 1)
 
     def shaped(t: Any, shape: Ints) -> Any:
         return None if t is None else aten.reshape(t, shape)
 
-    grads = _second(shaped(g[0], whole), shaped(g[1], per_channel), shaped(g[2], per_channel), shaped(grad_out, whole),
-                    shaped(input, whole), shaped(mean, per_group), shaped(rstd, per_group), shaped(weight, per_channel), [2, 3], [0, 3])
+    grads = _second(
+        shaped(g[0], whole),
+        shaped(g[1], per_channel),
+        shaped(g[2], per_channel),
+        shaped(grad_out, whole),
+        shaped(input, whole),
+        shaped(mean, per_group),
+        shaped(rstd, per_group),
+        shaped(weight, per_channel),
+        [2, 3],
+        [0, 3],
+    )
     return _reshaped(grads, (grad_out.shape, input.shape, (C,)))
 
 

@@ -1,4 +1,5 @@
 """Derivatives of vector norms, distances and renormalisation."""
+
 from __future__ import annotations
 
 from math import inf
@@ -63,9 +64,15 @@ def _vector_norm_grad(g: Any, self: Any, ord: float, dim: Any, keepdim: bool, re
 
 
 derivative("linalg_vector_norm", self=_vector_norm_grad)
-derivative("dist", self=lambda g, self, other, p, result: norm_grad(g, aten.sub(self, other), p, result),
-           other=lambda g, self, other, p, result: aten.neg(norm_grad(g, aten.sub(self, other), p, result)))
+derivative(
+    "dist",
+    self=lambda g, self, other, p, result: norm_grad(g, aten.sub(self, other), p, result),
+    other=lambda g, self, other, p, result: aten.neg(norm_grad(g, aten.sub(self, other), p, result)),
+)
 derivative("renorm", self=_renorm_grad)
 derivative("norm.Scalar", self=lambda g, self, p, result: norm_grad(g, self, p, result))
-derivative("norm.ScalarOpt_dim", node="NormBackward1",
-           self=lambda g, self, p, dim, keepdim, result: norm_grad(g, self, 2 if p is None else p, result, dim, keepdim))
+derivative(
+    "norm.ScalarOpt_dim",
+    node="NormBackward1",
+    self=lambda g, self, p, dim, keepdim, result: norm_grad(g, self, 2 if p is None else p, result, dim, keepdim),
+)

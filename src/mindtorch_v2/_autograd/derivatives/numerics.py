@@ -1,4 +1,5 @@
 """Derivatives of numerical tools."""
+
 from __future__ import annotations
 
 from typing import Any

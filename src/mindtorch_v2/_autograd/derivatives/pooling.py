@@ -1,4 +1,8 @@
-"""Derivatives of the poolings. Those of the mean are linear maps and their transposes; those of the maximum move elements."""
+"""Derivatives of the poolings.
+
+Those of the mean are linear maps and their transposes; those of the maximum move elements.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -26,43 +30,90 @@ def _declare_max(rank: int) -> None:
     name = f"max_pool{rank}d_with_indices"
     backward = f"{name}_backward"
 
-    def to_input(g: Sequence[Any], self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
-                 result1: Any) -> Any:
+    def to_input(
+        g: Sequence[Any],
+        self: Any,
+        kernel_size: Ints,
+        stride: Ints,
+        padding: Ints,
+        dilation: Ints,
+        ceil_mode: bool,
+        result1: Any,
+    ) -> Any:
         return getattr(aten, backward)(g[0], self, kernel_size, stride, padding, dilation, ceil_mode, result1)
 
     derivative(name, node=f"MaxPool{rank}DWithIndicesBackward0", self=to_input)
-    derivative(backward, node=f"MaxPool{rank}DWithIndicesBackwardBackward0",
-               grad_output=lambda g, indices: _picked(g, indices, rank), self=lambda g, self: aten.zeros_like(self))
+    derivative(
+        backward,
+        node=f"MaxPool{rank}DWithIndicesBackwardBackward0",
+        grad_output=lambda g, indices: _picked(g, indices, rank),
+        self=lambda g, self: aten.zeros_like(self),
+    )
 
 
 def _declare_avg(rank: int) -> None:
     name = f"avg_pool{rank}d"
     forward, backward = name, f"{name}_backward"
 
-    def to_input(g: Any, self: Any, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool,
-                 divisor_override: int | None) -> Any:
-        return getattr(aten, backward)(g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    def to_input(
+        g: Any,
+        self: Any,
+        kernel_size: Ints,
+        stride: Ints,
+        padding: Ints,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Any:
+        return getattr(aten, backward)(
+            g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
 
-    def to_gradient(g: Any, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool,
-                    divisor_override: int | None) -> Any:
+    def to_gradient(
+        g: Any,
+        kernel_size: Ints,
+        stride: Ints,
+        padding: Ints,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Any:
         return getattr(aten, forward)(g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
     derivative(forward, node=f"AvgPool{rank}DBackward0", self=to_input)
-    derivative(backward, node=f"AvgPool{rank}DBackwardBackward0", grad_output=to_gradient, self=lambda g, self: aten.zeros_like(self))
+    derivative(
+        backward,
+        node=f"AvgPool{rank}DBackwardBackward0",
+        grad_output=to_gradient,
+        self=lambda g, self: aten.zeros_like(self),
+    )
 
 
 def _declare_adaptive(rank: int) -> None:
     mean, maximum = f"_adaptive_avg_pool{rank}d", f"adaptive_max_pool{rank}d"
-    derivative(mean, node=f"AdaptiveAvgPool{rank}DBackward0",
-               self=lambda g, self: getattr(aten, f"{mean}_backward")(g, self))
-    derivative(f"{mean}_backward", node=f"AdaptiveAvgPool{rank}DBackwardBackward0",
-               grad_output=lambda g, grad_output_shape: getattr(aten, mean)(g, grad_output_shape[-rank:]),
-               self=lambda g, self: aten.zeros_like(self))
-    derivative(maximum, node=f"AdaptiveMaxPool{rank}DBackward0",
-               self=lambda g, self, result1: getattr(aten, f"{maximum}_backward")(g[0], self, result1))
-    derivative(f"{maximum}_backward", node=f"AdaptiveMaxPool{rank}DBackwardBackward0",
-               grad_output=lambda g, indices: _picked(g, indices, rank), self=lambda g, self: aten.zeros_like(self))
-    derivative(f"max_unpool{rank}d", node=f"MaxUnpool{rank}DBackward0", self=lambda g, indices: _picked(g, indices, rank))
+    derivative(
+        mean, node=f"AdaptiveAvgPool{rank}DBackward0", self=lambda g, self: getattr(aten, f"{mean}_backward")(g, self)
+    )
+    derivative(
+        f"{mean}_backward",
+        node=f"AdaptiveAvgPool{rank}DBackwardBackward0",
+        grad_output=lambda g, grad_output_shape: getattr(aten, mean)(g, grad_output_shape[-rank:]),
+        self=lambda g, self: aten.zeros_like(self),
+    )
+    derivative(
+        maximum,
+        node=f"AdaptiveMaxPool{rank}DBackward0",
+        self=lambda g, self, result1: getattr(aten, f"{maximum}_backward")(g[0], self, result1),
+    )
+    derivative(
+        f"{maximum}_backward",
+        node=f"AdaptiveMaxPool{rank}DBackwardBackward0",
+        grad_output=lambda g, indices: _picked(g, indices, rank),
+        self=lambda g, self: aten.zeros_like(self),
+    )
+    derivative(
+        f"max_unpool{rank}d", node=f"MaxUnpool{rank}DBackward0", self=lambda g, indices: _picked(g, indices, rank)
+    )
 
 
 for _rank in (2, 3):

@@ -1,4 +1,5 @@
 """Derivatives of the random ops: what is drawn does not depend on what was there before."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -12,11 +13,20 @@ def _nothing(g: Any) -> Any:
     return aten.zeros_like(g)
 
 
-for _name, _node in (("uniform_", "UniformBackward0"), ("normal_", "NormalBackward0"), ("random_.from", "RandomBackward0"),
-                     ("random_.to", "RandomBackward1"), ("random_", "RandomBackward2"), ("exponential_", "ExponentialBackward0"),
-                     ("geometric_", "GeometricBackward0"), ("cauchy_", "CauchyBackward0"), ("log_normal_", "LogNormalBackward0"),
-                     ("bernoulli_.float", "BernoulliBackward2"), ("bernoulli", "BernoulliBackward0"),
-                     ("poisson", "PoissonBackward0")):
+for _name, _node in (
+    ("uniform_", "UniformBackward0"),
+    ("normal_", "NormalBackward0"),
+    ("random_.from", "RandomBackward0"),
+    ("random_.to", "RandomBackward1"),
+    ("random_", "RandomBackward2"),
+    ("exponential_", "ExponentialBackward0"),
+    ("geometric_", "GeometricBackward0"),
+    ("cauchy_", "CauchyBackward0"),
+    ("log_normal_", "LogNormalBackward0"),
+    ("bernoulli_.float", "BernoulliBackward2"),
+    ("bernoulli", "BernoulliBackward0"),
+    ("poisson", "PoissonBackward0"),
+):
     derivative(_name, node=_node, self=_nothing)
 derivative("bernoulli_.Tensor", node="BernoulliBackward1", self=_nothing, p=_nothing)
 no_derivative("bernoulli.p", "self")
@@ -31,5 +41,8 @@ def _native_dropout_back(g: Any, p: float, train: bool | None, result1: Any) -> 
 
 
 derivative("native_dropout", input=_native_dropout_back)
-derivative("native_dropout_backward", node="NativeDropoutBackwardBackward0",
-           grad_output=lambda g, mask, scale: aten.native_dropout_backward(g, mask, scale))
+derivative(
+    "native_dropout_backward",
+    node="NativeDropoutBackwardBackward0",
+    grad_output=lambda g, mask, scale: aten.native_dropout_backward(g, mask, scale),
+)

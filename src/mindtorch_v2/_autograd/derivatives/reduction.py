@@ -1,4 +1,5 @@
 """Derivatives of the reductions. Those of norms stand beside."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -14,11 +15,14 @@ from .common import conj, no_derivative, restore_dim, some
 
 
 def as_type(t: Any, wanted: Any) -> Any:
-    """The tensor in a type; where a reduction was asked for another type than its input's, gradients are computed in one."""
+    """The tensor in a type; where a reduction was asked for another type than its input's, gradients are computed in
+    one.
+    """
     return t if t.dtype is wanted else aten.to(t, wanted)
 
 
-# --- sums and products --------------------------------------------------------------------------------------------------
+# --- sums and products
+# --------------------------------------------------------------------------------------------------
 def _spread_out(g: Any, dim: Any, keepdim: bool, shape: Sequence[int]) -> Any:
     """The gradient of a sum over `dim`: every summand gets all of it."""
     if (dim is None or len(dim) == 0) and not keepdim:
@@ -31,13 +35,25 @@ def _count(dim: Any, shape: Sequence[int]) -> int:
 
 
 derivative("sum", self=lambda g, self_shape: aten.expand(g, self_shape))
-derivative("sum.dim_IntList", node="SumBackward1",
-           self=lambda g, dim, keepdim, self_shape: _spread_out(g, dim, keepdim, self_shape))
-derivative("nansum", self=lambda g, self, dim, keepdim: aten.mul(_spread_out(g, dim, keepdim, tuple(self.shape)),
-                                                                 aten.logical_not(aten.isnan(self))))
+derivative(
+    "sum.dim_IntList",
+    node="SumBackward1",
+    self=lambda g, dim, keepdim, self_shape: _spread_out(g, dim, keepdim, self_shape),
+)
+derivative(
+    "nansum",
+    self=lambda g, self, dim, keepdim: aten.mul(
+        _spread_out(g, dim, keepdim, tuple(self.shape)), aten.logical_not(aten.isnan(self))
+    ),
+)
 derivative("mean", self=lambda g, self_shape: aten.div(aten.expand(g, self_shape), prod(self_shape)))
-derivative("mean.dim", node="MeanBackward1", self=lambda g, dim, keepdim, self_shape:
-           aten.div(_spread_out(g, dim, keepdim, self_shape), _count(dim, self_shape)))
+derivative(
+    "mean.dim",
+    node="MeanBackward1",
+    self=lambda g, dim, keepdim, self_shape: aten.div(
+        _spread_out(g, dim, keepdim, self_shape), _count(dim, self_shape)
+    ),
+)
 
 
 def _prod_without_each(t: Any, dim: int) -> Any:
@@ -68,12 +84,16 @@ def _prod_dim_grad(g: Any, self: Any, dim: int, keepdim: bool, result: Any) -> A
 
 
 derivative("prod", self=lambda g, self, result: _prod_grad(g, as_type(self, g.dtype), result))
-derivative("prod.dim_int", node="ProdBackward1", self=lambda g, self, dim, keepdim, result:
-           _prod_dim_grad(g, as_type(self, g.dtype), dim, keepdim, result))
+derivative(
+    "prod.dim_int",
+    node="ProdBackward1",
+    self=lambda g, self, dim, keepdim, result: _prod_dim_grad(g, as_type(self, g.dtype), dim, keepdim, result),
+)
 derivative("trace", self=lambda g, self_shape: aten.trace_backward(g, self_shape))
 
 
-# --- extremes and order statistics --------------------------------------------------------------------------------------
+# --- extremes and order statistics
+# --------------------------------------------------------------------------------------
 def _evenly(g: Any, self: Any, result: Any) -> Any:
     """Shares the gradient among all elements that equal the selected value."""
     mask = aten.isnan(self) if self.dtype.is_floating_point and some(aten.isnan(result)) else aten.eq(self, result)
@@ -97,7 +117,9 @@ for _name in ("Max", "Min"):
     derivative(_name.lower(), node=f"{_name}Backward1", self=_evenly)
     derivative(f"{_name.lower()}.dim", node=f"{_name}Backward0", self=_selected)
     derivative(f"a{_name.lower()}", self=lambda g, self, result, dim, keepdim: _shared(g, self, result, dim, keepdim))
-    derivative(f"cum{_name.lower()}", self=lambda g, self, dim, result1: aten.cummaxmin_backward(g[0], self, result1, dim))
+    derivative(
+        f"cum{_name.lower()}", self=lambda g, self, dim, result1: aten.cummaxmin_backward(g[0], self, result1, dim)
+    )
 for _name in ("Median", "Nanmedian"):
     derivative(_name.lower(), node=f"{_name}Backward0", self=_evenly)
     derivative(f"{_name.lower()}.dim", node=f"{_name}Backward1", self=_selected)
@@ -112,7 +134,8 @@ def _aminmax_grad(g: Any, self: Any, dim: int | None, keepdim: bool, result0: An
 derivative("aminmax", self=_aminmax_grad)
 
 
-# --- spread -------------------------------------------------------------------------------------------------------------
+# --- spread
+# -------------------------------------------------------------------------------------------------------------
 def _var_grad(g: Any, self: Any, dim: Any, correction: float | None, keepdim: bool) -> Any:
     n = _count(dim, tuple(self.shape))
     freedom = n - (1 if correction is None else correction)
@@ -139,12 +162,18 @@ def _with_mean(g: Any, of_spread: Any, self: Any, dim: Any, keepdim: bool) -> An
 
 derivative("var", self=lambda g, self, unbiased: _var_grad(g, self, None, int(unbiased), False))
 derivative("var.dim", self=lambda g, self, dim, unbiased, keepdim: _var_grad(g, self, dim, int(unbiased), keepdim))
-derivative("var.correction", self=lambda g, self, dim, correction, keepdim: _var_grad(g, self, dim, correction, keepdim))
+derivative(
+    "var.correction", self=lambda g, self, dim, correction, keepdim: _var_grad(g, self, dim, correction, keepdim)
+)
 derivative("std", self=lambda g, self, result, unbiased: _std_grad(g, result, self, None, int(unbiased), False))
-derivative("std.dim", self=lambda g, self, result, dim, unbiased, keepdim:
-           _std_grad(g, result, self, dim, int(unbiased), keepdim))
-derivative("std.correction", self=lambda g, self, result, dim, correction, keepdim:
-           _std_grad(g, result, self, dim, correction, keepdim))
+derivative(
+    "std.dim",
+    self=lambda g, self, result, dim, unbiased, keepdim: _std_grad(g, result, self, dim, int(unbiased), keepdim),
+)
+derivative(
+    "std.correction",
+    self=lambda g, self, result, dim, correction, keepdim: _std_grad(g, result, self, dim, correction, keepdim),
+)
 
 
 def _var_mean_grad(g: Any, self: Any, dim: Any, correction: float | None, keepdim: bool) -> Any:
@@ -156,14 +185,24 @@ def _std_mean_grad(g: Any, result0: Any, self: Any, dim: Any, correction: float 
 
 
 derivative("var_mean", self=lambda g, self, unbiased: _var_mean_grad(g, self, None, int(unbiased), False))
-derivative("var_mean.dim", self=lambda g, self, dim, unbiased, keepdim: _var_mean_grad(g, self, dim, int(unbiased), keepdim))
-derivative("var_mean.correction", self=lambda g, self, dim, correction, keepdim:
-           _var_mean_grad(g, self, dim, correction, keepdim))
-derivative("std_mean", self=lambda g, self, result0, unbiased: _std_mean_grad(g, result0, self, None, int(unbiased), False))
-derivative("std_mean.dim", self=lambda g, self, result0, dim, unbiased, keepdim:
-           _std_mean_grad(g, result0, self, dim, int(unbiased), keepdim))
-derivative("std_mean.correction", self=lambda g, self, result0, dim, correction, keepdim:
-           _std_mean_grad(g, result0, self, dim, correction, keepdim))
+derivative(
+    "var_mean.dim", self=lambda g, self, dim, unbiased, keepdim: _var_mean_grad(g, self, dim, int(unbiased), keepdim)
+)
+derivative(
+    "var_mean.correction",
+    self=lambda g, self, dim, correction, keepdim: _var_mean_grad(g, self, dim, correction, keepdim),
+)
+derivative(
+    "std_mean", self=lambda g, self, result0, unbiased: _std_mean_grad(g, result0, self, None, int(unbiased), False)
+)
+derivative(
+    "std_mean.dim",
+    self=lambda g, self, result0, dim, unbiased, keepdim: _std_mean_grad(g, result0, self, dim, int(unbiased), keepdim),
+)
+derivative(
+    "std_mean.correction",
+    self=lambda g, self, result0, dim, correction, keepdim: _std_mean_grad(g, result0, self, dim, correction, keepdim),
+)
 
 
 def _logsumexp_grad(g: Any, self: Any, dim: Any, keepdim: bool, result: Any) -> Any:
@@ -174,7 +213,8 @@ def _logsumexp_grad(g: Any, self: Any, dim: Any, keepdim: bool, result: Any) -> 
 derivative("logsumexp", self=_logsumexp_grad)
 
 
-# --- scans --------------------------------------------------------------------------------------------------------------
+# --- scans
+# --------------------------------------------------------------------------------------------------------------
 def _reverse(scan: Any, t: Any, dim: int) -> Any:
     """A scan from the end of each line to its beginning."""
     if t.dim() == 0:
@@ -183,8 +223,9 @@ def _reverse(scan: Any, t: Any, dim: int) -> Any:
 
 
 def _logcumsumexp_grad(g: Any, self: Any, dim: int, result: Any) -> Any:
-    """Sums g[i] exp(self[k] - result[i]) over i >= k in logarithms, positive and negative gradients apart (complex numbers have
-    logarithms of all)."""
+    """Sums g[i] exp(self[k] - result[i]) over i >= k in logarithms, positive and negative gradients apart (complex
+    numbers have logarithms of all).
+    """
     if self.dim() == 0 or self.numel() == 0:
         return g
     if self.dtype.is_complex:
@@ -196,15 +237,19 @@ def _logcumsumexp_grad(g: Any, self: Any, dim: int, result: Any) -> Any:
     def part(mask: Any) -> Any:
         logs = aten.sub(aten.where(mask, size, none), result)
         return aten.exp(aten.add(_reverse(aten.logcumsumexp, logs, dim), self))
+
     return aten.sub(part(aten.gt(g, 0)), part(aten.lt(g, 0)))
 
 
 derivative("cumsum", self=lambda g, dim, self_dtype: _reverse(aten.cumsum, as_type(g, self_dtype), dim))
-derivative("cumprod", self=lambda g, self, dim, result: aten.cumprod_backward(as_type(g, self.dtype), self, dim, result))
+derivative(
+    "cumprod", self=lambda g, self, dim, result: aten.cumprod_backward(as_type(g, self.dtype), self, dim, result)
+)
 derivative("logcumsumexp", self=_logcumsumexp_grad)
 
 
-# --- no derivative ------------------------------------------------------------------------------------------------------
+# --- no derivative
+# ------------------------------------------------------------------------------------------------------
 for _name, _node in (("_unique2", "Unique2"), ("unique_dim", "UniqueDim"), ("unique_consecutive", "UniqueConsecutive")):
     no_derivative(_name, "self", node=f"{_node}Backward0")
 no_derivative("bincount", "weights")

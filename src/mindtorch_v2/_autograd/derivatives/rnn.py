@@ -1,4 +1,5 @@
 """Derivatives of LSTM layers and of packing; other recurrent networks are differentiated through their parts."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -7,20 +8,57 @@ from ..._dispatch import aten, modes
 from ..rules import derivative
 
 
-def _lstm_layer(g: Any, needs: tuple[bool, ...], input: Any, weight0: Any, weight1: Any, weight2: Any, weight3: Any, hx_: Any, cx_: Any,
-                reverse: bool, mode: int, hidden_size: int, num_layers: int, has_biases: bool, train: bool, bidirectional: bool,
-                batch_sizes: Any, batch_first: bool, result0: Any, result1: Any, result2: Any, result3: Any) -> Any:
+def _lstm_layer(
+    g: Any,
+    needs: tuple[bool, ...],
+    input: Any,
+    weight0: Any,
+    weight1: Any,
+    weight2: Any,
+    weight3: Any,
+    hx_: Any,
+    cx_: Any,
+    reverse: bool,
+    mode: int,
+    hidden_size: int,
+    num_layers: int,
+    has_biases: bool,
+    train: bool,
+    bidirectional: bool,
+    batch_sizes: Any,
+    batch_first: bool,
+    result0: Any,
+    result1: Any,
+    result2: Any,
+    result3: Any,
+) -> Any:
     """All gradients at once. Where they must be differentiable again, the layer is run anew, step by step."""
     inputs = (input, weight0, weight1, weight2, weight3, hx_, cx_)
     if modes.grad_enabled():
         return _again(g[:3], needs, inputs, reverse, has_biases)
-    return aten.mkldnn_rnn_layer_backward(*inputs, result0, result1, result2, *g[:3], reverse, mode, hidden_size, num_layers,
-                                          has_biases, train, bidirectional, batch_sizes, batch_first, result3)
+    return aten.mkldnn_rnn_layer_backward(
+        *inputs,
+        result0,
+        result1,
+        result2,
+        *g[:3],
+        reverse,
+        mode,
+        hidden_size,
+        num_layers,
+        has_biases,
+        train,
+        bidirectional,
+        batch_sizes,
+        batch_first,
+        result3,
+    )
 
 
 def _again(g: Any, needs: tuple[bool, ...], inputs: tuple[Any, ...], reverse: bool, has_biases: bool) -> list[Any]:
     from ..._backends.composite.rnn import Weights, lstm_step, run_padded
     from ..engine import run_backward
+
     x, w_ih, w_hh, b_ih, b_hh, h, c = inputs
     weights = Weights(w_ih, w_hh, b_ih, b_hh) if has_biases else Weights(w_ih, w_hh)
     out, (h_last, c_last) = run_padded(lstm_step, x, (h, c), weights, reverse)
@@ -41,6 +79,11 @@ def _pack_again(g: Any, batch_sizes: Any, batch_first: bool) -> Any:
     return aten._pack_padded_sequence(g, lengths, batch_first)[0]
 
 
-derivative("mkldnn_rnn_layer", inputs=("input", "weight0", "weight1", "weight2", "weight3", "hx_", "cx_"), joint=_lstm_layer, constant=(3,))
+derivative(
+    "mkldnn_rnn_layer",
+    inputs=("input", "weight0", "weight1", "weight2", "weight3", "hx_", "cx_"),
+    joint=_lstm_layer,
+    constant=(3,),
+)
 derivative("_pack_padded_sequence", node="PackPaddedSequenceBackward0", input=_pack)
 derivative("_pack_padded_sequence_backward", grad=_pack_again)

@@ -1,4 +1,5 @@
 """Gradients of linear solvers. Notation: X^H is the conjugate transpose; g is the gradient of the output."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -16,7 +17,9 @@ def records_again(t: Any) -> bool:
     return bool(grad_enabled() and t.requires_grad)
 
 
-# --- inverse, solve, determinant ------------------------------------------------------------------------------------------
+# --- inverse, solve, determinant
+# ------------------------------------------------------------------------------------------
+
 
 def _inverse_grad(g: Any, result0: Any) -> Any:
     if g[0] is None:
@@ -86,7 +89,9 @@ derivative("_linalg_det", A=_det_grad, constant=(1,))
 derivative("_linalg_slogdet", A=_slogdet_grad, constant=(2,))
 
 
-# --- LU factors --------------------------------------------------------------------------------------------------------
+# --- LU factors
+# --------------------------------------------------------------------------------------------------------
+
 
 def _lu_solve_grads(g: Any, needs: Any, LU: Any, pivots: Any, left: bool, adjoint: bool, result: Any) -> Any:
     solved = aten.linalg_lu_solve(LU, pivots, g, left=left, adjoint=not adjoint)
@@ -104,7 +109,9 @@ def _lu_solve_grads(g: Any, needs: Any, LU: Any, pivots: Any, left: bool, adjoin
 derivative("linalg_lu_solve", inputs=("LU", "B"), joint=_lu_solve_grads)
 
 
-# --- triangular systems -------------------------------------------------------------------------------------------------
+# --- triangular systems
+# -------------------------------------------------------------------------------------------------
+
 
 def _triangular_grads(g: Any, needs: Any, self: Any, result: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
     solved = aten.linalg_solve_triangular(dagger(self), g, upper=not upper, left=left, unitriangular=unitriangular)
@@ -127,8 +134,10 @@ def _cholesky_grad_of(g: Any, factor: Any, upper: bool) -> Any:
     return aten.linalg_solve_triangular(lower, once, upper=False, left=False)
 
 
-derivative("linalg_cholesky_ex",
-           self=lambda g, result0, upper: None if g[0] is None else _cholesky_grad_of(g[0], result0, upper))
+derivative(
+    "linalg_cholesky_ex",
+    self=lambda g, result0, upper: None if g[0] is None else _cholesky_grad_of(g[0], result0, upper),
+)
 derivative("cholesky", self=lambda g, result, upper: _cholesky_grad_of(g, result, upper))
 
 
@@ -151,7 +160,9 @@ derivative("cholesky_solve", inputs=("self", "input2"), joint=_cholesky_solve_gr
 derivative("cholesky_inverse", self=_cholesky_inverse_grad)
 
 
-# --- least squares, pseudo-inverse, exponential ---------------------------------------------------------------------------
+# --- least squares, pseudo-inverse, exponential
+# ---------------------------------------------------------------------------
+
 
 def _pinv_grad_of(g: Any, inverse: Any, A: Any) -> Any:
     """-P^H G P^H + (I - A P) G^H P P^H + P^H P G^H (I - P A)"""
@@ -167,8 +178,9 @@ derivative("linalg_pinv.atol_rtol_tensor", self=lambda g, self, result: _pinv_gr
 
 
 def _lstsq_grads(g: Any, needs: Any, self: Any, b: Any, result0: Any) -> Any:
-    """The solution is pinv(A) b. What is left over, R = b - A x, is orthogonal to the columns of A, so the sums of its squares
-    depend on A and b only as they stand in R."""
+    """The solution is pinv(A) b. What is left over, R = b - A x, is orthogonal to the columns of A, so the sums of
+    its squares depend on A and b only as they stand in R.
+    """
     vector = vector_case(self, b)
     by_x, rhs, x = (None if t is None else aten.unsqueeze(t, -1) if vector else t for t in (g[0], b, result0))
     by_squares = g[1]

@@ -1,4 +1,5 @@
 """Derivatives of special functions."""
+
 from __future__ import annotations
 
 import math
@@ -26,11 +27,16 @@ def _i1e_slope(self: Any, result: Any) -> Any:
 
 
 derivative("i0", self=lambda g, self: g * aten.special_i1(self))
-derivative("special_i0e", node="SpecialI0EBackward0", self=lambda g, self, result: g * (aten.special_i1e(self) - aten.sgn(self) * result))
+derivative(
+    "special_i0e",
+    node="SpecialI0EBackward0",
+    self=lambda g, self, result: g * (aten.special_i1e(self) - aten.sgn(self) * result),
+)
 derivative("special_i1", node="SpecialI1Backward0", self=lambda g, self, result: g * _i1_slope(self, result))
 derivative("special_i1e", node="SpecialI1EBackward0", self=lambda g, self, result: g * _i1e_slope(self, result))
-derivative("special_log_ndtr",
-           self=lambda g, self: g / aten.special_erfcx(self * -math.sqrt(0.5)) * math.sqrt(2 / math.pi))
+derivative(
+    "special_log_ndtr", self=lambda g, self: g / aten.special_erfcx(self * -math.sqrt(0.5)) * math.sqrt(2 / math.pi)
+)
 
 
 def _xlog1py_self(g: Any, self: Any, other: Any) -> Any:
@@ -44,8 +50,15 @@ def _xlog1py_self_number(g: Any, self: Any, other: Any) -> Any:
     return aten.masked_fill(g * (-math.inf if other == -1 else math.nan), aten.eq(self, 0), 0.0)
 
 
-derivative("special_xlog1py", node="SpecialXlog1PyBackward0", self=_xlog1py_self, other=lambda g, self, other: g * self / (other + 1))
-derivative("special_xlog1py.self_scalar", node="SpecialXlog1PyBackward1", other=lambda g, self, other: g * self / (other + 1))
+derivative(
+    "special_xlog1py",
+    node="SpecialXlog1PyBackward0",
+    self=_xlog1py_self,
+    other=lambda g, self, other: g * self / (other + 1),
+)
+derivative(
+    "special_xlog1py.self_scalar", node="SpecialXlog1PyBackward1", other=lambda g, self, other: g * self / (other + 1)
+)
 derivative("special_xlog1py.other_scalar", node="SpecialXlog1PyBackward2", self=_xlog1py_self_number)
 
 

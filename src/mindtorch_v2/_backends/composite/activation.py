@@ -1,4 +1,5 @@
 """Activation functions that PyTorch writes with other ops, and the steps inside others."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -13,7 +14,8 @@ SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805
 
 
-# --- steps that an observer sees ----------------------------------------------------------------------------------------
+# --- steps that an observer sees
+# ----------------------------------------------------------------------------------------
 @stepwise("hardtanh")
 def hardtanh(kernel: Any, self: Any, min_val: Any, max_val: Any) -> Any:
     return aten.overload("clamp")(self, min_val, max_val) if self.dtype.inexact else kernel(self, min_val, max_val)
@@ -34,7 +36,8 @@ def celu_(kernel: Any, self: Any, alpha: Any) -> Any:
     return aten.elu_(self, alpha, 1.0, 1.0 / alpha) if alpha else kernel(self, alpha)
 
 
-# --- made of other activations ------------------------------------------------------------------------------------------
+# --- made of other activations
+# ------------------------------------------------------------------------------------------
 @composite("relu6")
 def relu6(self: Any) -> Any:
     return aten.hardtanh(self, 0, 6)
@@ -55,11 +58,14 @@ def selu_(self: Any) -> Any:
     return aten.elu_(self, SELU_ALPHA, SELU_SCALE)
 
 
-# --- with weights or noise ----------------------------------------------------------------------------------------------
+# --- with weights or noise
+# ----------------------------------------------------------------------------------------------
 @composite("prelu")
 def prelu(self: Any, weight: Any) -> Any:
     if self.dtype is not weight.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {type_word(self.dtype)} and {type_word(weight.dtype)}")
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {type_word(self.dtype)} and {type_word(weight.dtype)}"
+        )
     if weight.dim() > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
     ndim, count = self.dim(), weight.numel()
@@ -68,8 +74,10 @@ def prelu(self: Any, weight: Any) -> Any:
             raise RuntimeError("Not allow zero-dim input tensor.")
         channels = self.shape[1] if ndim > 1 else 1
         if channels != count:
-            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                               f"{count} and channel size = {channels}.")
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{count} and channel size = {channels}."
+            )
     if ndim != weight.dim() or ndim == 1:
         weight = aten.reshape(weight, [count if i == 1 else 1 for i in range(ndim)])
     return aten._prelu_kernel(self, weight)
@@ -85,7 +93,8 @@ def rrelu_(self: Any, lower: Any, upper: Any, training: bool, generator: Any) ->
     return aten.rrelu_with_noise_(self, aten.empty_like(self), lower, upper, training, generator)
 
 
-# --- along a dimension --------------------------------------------------------------------------------------------------
+# --- along a dimension
+# --------------------------------------------------------------------------------------------------
 @composite("softmax.int")
 def softmax(self: Any, dim: int, dtype: dt.dtype | None) -> Any:
     return aten._softmax(self if dtype is None else aten.to(self, dtype), dim, False)

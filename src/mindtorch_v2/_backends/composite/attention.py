@@ -1,4 +1,5 @@
 """Scaled dot-product attention: which implementation a call takes, and the one made of matrix products."""
+
 from __future__ import annotations
 
 from math import inf
@@ -15,14 +16,25 @@ _FUSED_TYPES = ("float16", "bfloat16", "float32", "float64")
 
 def _check(query: Any, key: Any, value: Any, mask: Any) -> None:
     if not query.dtype is key.dtype is value.dtype:
-        raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype.cpp_name} "
-                           f"key.dtype: {key.dtype.cpp_name} and value.dtype: {value.dtype.cpp_name} instead.")
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype.cpp_name} "
+            f"key.dtype: {key.dtype.cpp_name} and value.dtype: {value.dtype.cpp_name} instead."
+        )
     if min(query.dim(), key.dim(), value.dim()) < 2:
-        raise RuntimeError("Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
-                           f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead.")
-    if mask is not None and mask.dtype.name != "bool" and mask.dtype not in (query.dtype,) and mask.dtype.name != "float32":
-        raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-                           f"{mask.dtype.cpp_name} and  query.dtype: {query.dtype.cpp_name} instead.")
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
+    if (
+        mask is not None
+        and mask.dtype.name != "bool"
+        and mask.dtype not in (query.dtype,)
+        and mask.dtype.name != "float32"
+    ):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{mask.dtype.cpp_name} and  query.dtype: {query.dtype.cpp_name} instead."
+        )
 
 
 def _mask_fits(mask: Any, query: Any, key: Any) -> bool:
@@ -37,8 +49,13 @@ def _mask_fits(mask: Any, query: Any, key: Any) -> bool:
 def _takes_fused(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, grouped: bool) -> bool:
     """PyTorch's conditions for its fused CPU kernel."""
     q, k, v = query._array, key._array, value._array
-    if _accelerators.avoids(query._keys, _FUSED) or dropout_p > 0 or query.dtype.name not in _FUSED_TYPES \
-            or not q.ndim == k.ndim == v.ndim == 4 or k.shape != v.shape:
+    if (
+        _accelerators.avoids(query._keys, _FUSED)
+        or dropout_p > 0
+        or query.dtype.name not in _FUSED_TYPES
+        or not q.ndim == k.ndim == v.ndim == 4
+        or k.shape != v.shape
+    ):
         return False
     if mask is not None and ((mask.requires_grad and grad_enabled()) or not _mask_fits(mask, query, key)):
         return False
@@ -64,17 +81,27 @@ def _of_nothing(query: Any, key: Any, value: Any) -> Any:
 
 
 @composite("scaled_dot_product_attention")
-def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool,
-                                 scale: float | None, enable_gqa: bool) -> Any:
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> Any:
     _check(query, key, value, attn_mask)
     if not query._array.shape[-2] or not key._array.shape[-2]:
         return _of_nothing(query, key, value)
     bias = _as_bias(attn_mask, query.dtype)
     if _takes_fused(query, key, value, bias, dropout_p, enable_gqa):
-        return aten._scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask=bias,
-                                                                scale=scale)[0]
-    return aten._scaled_dot_product_attention_math(query, key, value, bias, dropout_p, is_causal, None, scale=scale,
-                                                   enable_gqa=enable_gqa)[0]
+        return aten._scaled_dot_product_flash_attention_for_cpu(
+            query, key, value, dropout_p, is_causal, attn_mask=bias, scale=scale
+        )[0]
+    return aten._scaled_dot_product_attention_math(
+        query, key, value, bias, dropout_p, is_causal, None, scale=scale, enable_gqa=enable_gqa
+    )[0]
 
 
 def _repeat_heads(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
@@ -88,15 +115,29 @@ def _repeat_heads(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
 
 
 @composite("_scaled_dot_product_attention_math")
-def attention_math(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, dropout_mask: Any,
-                   scale: float | None, enable_gqa: bool) -> tuple[Any, Any]:
-    """Softmax of the scaled scores, times the values. Both factors get the root of the scale, so that neither overflows."""
+def attention_math(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any,
+    dropout_p: float,
+    is_causal: bool,
+    dropout_mask: Any,
+    scale: float | None,
+    enable_gqa: bool,
+) -> tuple[Any, Any]:
+    """Softmax of the scaled scores, times the values.
+
+    Both factors get the root of the scale, so that neither overflows.
+    """
     factor = query.shape[-1] ** -0.5 if scale is None else scale
     root = abs(factor) ** 0.5
     query = aten.mul(query, root if factor >= 0 else -root)
     if is_causal:
         if attn_mask is not None:
-            raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
         seen = aten.tril(aten.ones([query.shape[-2], key.shape[-2]], dtype=_bool(), device=query.device))
         attn_mask = _as_bias(seen, query.dtype)
     if enable_gqa:
@@ -115,6 +156,7 @@ def attention_math(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: 
 
 def _bool() -> Any:
     from ..._dtype import bool_
+
     return bool_
 
 

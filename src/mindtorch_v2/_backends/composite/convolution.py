@@ -1,4 +1,5 @@
 """Convolutions in terms of others: the forms users call, the checks, and the choice of a leaf."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -14,15 +15,20 @@ Ints = Sequence[int]
 _AXES = {1: ("width",), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
 
-# --- what users call ----------------------------------------------------------------------------------------------------
+# --- what users call
+# ----------------------------------------------------------------------------------------------------
 def _run_as_batch(name: str, rank: int, run: Callable[[Any], Any], input: Any, bias: Any) -> Any:
     """Runs a convolution on a batch; a single image becomes a batch of one for the while."""
     dims = input.dim()
     if dims != rank + 2 and dims != rank + 1:
-        raise RuntimeError(f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, but got input of size: "
-                           f"{list(input.shape)}")
+        raise RuntimeError(
+            f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input.shape)}"
+        )
     if bias is not None and bias.dtype is not input.dtype:
-        raise RuntimeError(f"Input type ({input.dtype.cpp_name}) and bias type ({bias.dtype.cpp_name}) should be the same")
+        raise RuntimeError(
+            f"Input type ({input.dtype.cpp_name}) and bias type ({bias.dtype.cpp_name}) should be the same"
+        )
     if dims == rank + 2:
         return run(input)
     return aten.squeeze(run(aten.unsqueeze(input, 0)), 0)
@@ -49,21 +55,49 @@ def _declare_forms(rank: int) -> None:
     def conv(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
         def call(x: Any, w: Any, b: Any) -> Any:
             return aten.convolution(x, w, b, stride, padding, dilation, False, zeros, groups)
-        return _run_as_batch(f"conv{rank}d", rank, lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex
-                        else call(x, weight, bias), input, bias)
 
-    def conv_padding(input: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints, groups: int) -> Any:
+        return _run_as_batch(
+            f"conv{rank}d",
+            rank,
+            lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex else call(x, weight, bias),
+            input,
+            bias,
+        )
+
+    def conv_padding(
+        input: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints, groups: int
+    ) -> Any:
         def call(x: Any, w: Any, b: Any) -> Any:
             return aten._convolution_mode(x, w, b, stride, padding, dilation, groups)
-        return _run_as_batch(f"conv{rank}d", rank, lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex
-                        else call(x, weight, bias), input, bias)
 
-    def conv_transpose(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, output_padding: Ints, groups: int,
-                       dilation: Ints) -> Any:
+        return _run_as_batch(
+            f"conv{rank}d",
+            rank,
+            lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex else call(x, weight, bias),
+            input,
+            bias,
+        )
+
+    def conv_transpose(
+        input: Any,
+        weight: Any,
+        bias: Any,
+        stride: Ints,
+        padding: Ints,
+        output_padding: Ints,
+        groups: int,
+        dilation: Ints,
+    ) -> Any:
         def call(x: Any, w: Any, b: Any) -> Any:
             return aten.convolution(x, w, b, stride, padding, dilation, True, output_padding, groups)
-        return _run_as_batch(f"conv_transpose{rank}d", rank, lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex
-                        else call(x, weight, bias), input, bias)
+
+        return _run_as_batch(
+            f"conv_transpose{rank}d",
+            rank,
+            lambda x: _by_parts(call, x, weight, bias) if x.dtype.is_complex else call(x, weight, bias),
+            input,
+            bias,
+        )
 
     composite(f"conv{rank}d")(conv)
     composite(f"conv{rank}d.padding")(conv_padding)
@@ -75,7 +109,9 @@ for _rank in (1, 2, 3):
 
 
 @composite("_convolution_mode")
-def _convolution_mode(input: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints, groups: int) -> Any:
+def _convolution_mode(
+    input: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints, groups: int
+) -> Any:
     rank = weight.dim() - 2
     zeros = (0,) * rank
     if padding == "valid":
@@ -91,14 +127,17 @@ def _convolution_mode(input: Any, weight: Any, bias: Any, stride: Ints, padding:
     return aten.convolution(input, weight, bias, stride, [t // 2 for t in total], dilation, False, zeros, groups)
 
 
-# --- checks -------------------------------------------------------------------------------------------------------------
+# --- checks
+# -------------------------------------------------------------------------------------------------------------
 def _expand(name: str, values: Ints, rank: int) -> tuple[int, ...]:
     if len(values) == rank:
         return tuple(values)
     if len(values) == 1:
         return tuple(values) * rank
-    raise RuntimeError(f"expected {name} to be a single integer value or a list of {rank} values to match the convolution "
-                       f"dimensions, but got {name}={list(values)}")
+    raise RuntimeError(
+        f"expected {name} to be a single integer value or a list of {rank} values to match the convolution "
+        f"dimensions, but got {name}={list(values)}"
+    )
 
 
 def _check_parameters(stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints, groups: int) -> None:
@@ -114,33 +153,47 @@ def _check_parameters(stride: Ints, padding: Ints, dilation: Ints, output_paddin
         raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
 
 
-def _check_shapes(input: Any, weight: Any, bias: Any, padding: Ints, dilation: Ints, transposed: bool, groups: int) -> None:
+def _check_shapes(
+    input: Any, weight: Any, bias: Any, padding: Ints, dilation: Ints, transposed: bool, groups: int
+) -> None:
     x, w = list(input.shape), list(weight.shape)
     if len(x) != len(w):
-        raise RuntimeError(f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {w}, but got {len(x)}-dimensional "
-                           f"input of size {x} instead")
+        raise RuntimeError(
+            f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {w}, but got {len(x)}-dimensional "
+            f"input of size {x} instead"
+        )
     if w[0] < groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-                           f"{w} instead")
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{w} instead"
+        )
     if w[0] % groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
-                           f"size [{w}] instead")
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size [{w}] instead"
+        )
     given = "transposed=1" if transposed else f"groups={groups}"
     channels = w[0] if transposed else w[1] * groups
     if x[1] != channels:
-        raise RuntimeError(f"Given {given}, weight of size {w}, expected input{x} to have {channels} channels, but got {x[1]} "
-                           "channels instead")
+        raise RuntimeError(
+            f"Given {given}, weight of size {w}, expected input{x} to have {channels} channels, but got {x[1]} "
+            "channels instead"
+        )
     made = w[1] * groups if transposed else w[0]
     if bias is not None and list(bias.shape) != [made]:
-        raise RuntimeError(f"Given {'transposed=1, ' if transposed else ''}weight of size {w}, expected bias to be 1-dimensional "
-                           f"with {made} elements, but got bias of size {list(bias.shape)} instead")
+        raise RuntimeError(
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {w}, expected bias to be 1-dimensional "
+            f"with {made} elements, but got bias of size {list(bias.shape)} instead"
+        )
     if transposed:
         return
     have = [n + 2 * p for n, p in zip(x[2:], padding)]
     need = [d * (k - 1) + 1 for d, k in zip(dilation, w[2:])]
     if any(h < n for h, n in zip(have, need)):
-        raise RuntimeError(f"Calculated padded input size per channel: ({_by(have)}). Kernel size: ({_by(need)}). Kernel size can't "
-                           "be greater than actual input size")
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({_by(have)}). Kernel size: ({_by(need)}). Kernel size can't "
+            "be greater than actual input size"
+        )
 
 
 def _by(sizes: Ints) -> str:
@@ -154,30 +207,60 @@ def _check_types(input: Any, weight: Any) -> None:
         raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
 
 
-def _check_transposed(input: Any, weight: Any, stride: Ints, padding: Ints, output_padding: Ints, dilation: Ints) -> None:
+def _check_transposed(
+    input: Any, weight: Any, stride: Ints, padding: Ints, output_padding: Ints, dilation: Ints
+) -> None:
     if any(o >= s and o >= d for o, s, d in zip(output_padding, stride, dilation)):
         words = _AXES[len(stride)]
-        parts = [f"{name}_{word}: {value}" for name, values in
-                 (("output_padding", output_padding), ("stride", stride), ("dilation", dilation)) for word, value in zip(words, values)]
+        parts = [
+            f"{name}_{word}: {value}"
+            for name, values in (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
+            for word, value in zip(words, values)
+        ]
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {' '.join(parts)}")
     sizes = conv_transpose_output_size(input.shape[2:], weight.shape[2:], stride, padding, output_padding, dilation)
     if min(sizes) < 1:
-        raise RuntimeError(f"Given input size per channel: ({_by(input.shape[2:])}). Calculated output size per channel: "
-                           f"({_by(sizes)}). Output size is too small")
+        raise RuntimeError(
+            f"Given input size per channel: ({_by(input.shape[2:])}). Calculated output size per channel: "
+            f"({_by(sizes)}). Output size is too small"
+        )
 
 
-# --- the steps between --------------------------------------------------------------------------------------------------
+# --- the steps between
+# --------------------------------------------------------------------------------------------------
 @composite("convolution")
-def convolution(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
-                output_padding: Ints, groups: int) -> Any:
-    return aten._convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, False, False,
-                             True, True)
+def convolution(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
+) -> Any:
+    return aten._convolution(
+        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, False, False, True, True
+    )
 
 
 @composite("_convolution")
-def _convolution(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
-                 output_padding: Ints, groups: int, benchmark: bool, deterministic: bool, cudnn_enabled: bool,
-                 allow_tf32: bool) -> Any:
+def _convolution(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+) -> Any:
     rank = weight.dim() - 2
     if rank <= 0:
         raise RuntimeError("weight should have at least three dimensions")
@@ -187,22 +270,53 @@ def _convolution(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints
     _check_shapes(input, weight, bias, padding, dilation, transposed, groups)
     _check_types(input, weight)
     own = _accelerators.replacement(input._keys, "_convolution")
-    if own is not None:      # one operator for all ranks and directions, inside this op's event
+    if own is not None:  # one operator for all ranks and directions, inside this op's event
         if transposed:
             _check_transposed(input, weight, stride, padding, output_padding, dilation)
-        return own(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic,
-                   cudnn_enabled, allow_tf32)
+        return own(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+        )
     if rank > 1:
         return _leaf(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
-    if not input.is_contiguous():   # as an image, a permuted line would have its channels innermost
+    if not input.is_contiguous():  # as an image, a permuted line would have its channels innermost
         input = aten.contiguous(input)
-    flat = _leaf(aten.unsqueeze(input, 2), aten.unsqueeze(weight, 2), bias, (1, *stride), (0, *padding), (1, *dilation), transposed,
-                 (0, *output_padding), groups)
+    flat = _leaf(
+        aten.unsqueeze(input, 2),
+        aten.unsqueeze(weight, 2),
+        bias,
+        (1, *stride),
+        (0, *padding),
+        (1, *dilation),
+        transposed,
+        (0, *output_padding),
+        groups,
+    )
     return aten.squeeze(flat, 2)
 
 
-def _leaf(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
-          output_padding: Ints, groups: int) -> Any:
+def _leaf(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
+) -> Any:
     if not transposed:
         return aten.mkldnn_convolution(input, weight, bias, padding, stride, dilation, groups)
     _check_transposed(input, weight, stride, padding, output_padding, dilation)
@@ -214,15 +328,37 @@ def _leaf(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilat
     taken, given = weight.shape[0] // groups, weight.shape[1]
     for i in range(groups):
         image = aten.contiguous(aten.narrow(input, 1, i * taken, taken))
-        made.append(leaf(image, aten.narrow(weight, 0, i * taken, taken), kernel_size,
-                         None if bias is None else aten.narrow(bias, 0, i * given, given), stride, padding, output_padding, dilation))
+        made.append(
+            leaf(
+                image,
+                aten.narrow(weight, 0, i * taken, taken),
+                kernel_size,
+                None if bias is None else aten.narrow(bias, 0, i * given, given),
+                stride,
+                padding,
+                output_padding,
+                dilation,
+            )
+        )
     return aten.cat(made, 1)
 
 
 @composite("_convolution_double_backward")
-def _convolution_double_backward(ggI: Any, ggW: Any, ggb: Any, gO: Any, weight: Any, self: Any, stride: Ints, padding: Ints,
-                                 dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
-                                 output_mask: Sequence[bool]) -> tuple[Any, Any, Any]:
+def _convolution_double_backward(
+    ggI: Any,
+    ggW: Any,
+    ggb: Any,
+    gO: Any,
+    weight: Any,
+    self: Any,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
+    output_mask: Sequence[bool],
+) -> tuple[Any, Any, Any]:
     """A convolution is linear in its input and in its weight, so the gradient of its gradients is made of convolutions:
     of the directions with the other operand, and of the output's gradient back through each direction."""
     form = (stride, padding, dilation, transposed, output_padding, groups)

@@ -1,4 +1,5 @@
 """Copies of views: the view, then a fresh tensor with its values."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -40,12 +41,16 @@ for _name in LISTS:
 
 
 @composite("as_strided_scatter")
-def as_strided_scatter(self: Any, src: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Any:
+def as_strided_scatter(
+    self: Any, src: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+) -> Any:
     made = aten.clone(self)
     view = aten.as_strided(made, size, stride, storage_offset)
     if tuple(view.shape) != tuple(src.shape):
-        raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
-                           f"{list(view.shape)}")
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+            f"{list(view.shape)}"
+        )
     aten.copy_(view, src)
     return made
 
@@ -84,8 +89,11 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool) -> Any:
         rows = aten.arange(count, device=self.device) * (self.shape[1] + 1)
         flat = rows if self.is_contiguous() else rows
         columns = self.shape[1]
-        aten.index_put_(self, [aten.floor_divide(flat, columns), aten.remainder(flat, columns)],
-                        aten.full([], fill_value, dtype=self.dtype, device=self.device))
+        aten.index_put_(
+            self,
+            [aten.floor_divide(flat, columns), aten.remainder(flat, columns)],
+            aten.full([], fill_value, dtype=self.dtype, device=self.device),
+        )
         return self
     aten.fill_(aten.as_strided(self, [count], [step], None), fill_value)
     return self

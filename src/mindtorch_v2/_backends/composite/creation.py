@@ -2,6 +2,7 @@
 
 While nobody watches, a tensor on the CPU is made by one numpy call; watched, by the steps that PyTorch shows.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -20,7 +21,8 @@ from ..._shape import contiguous_strides
 from ..._tensor import preserve_format, wrap
 
 
-# --- from sizes -------------------------------------------------------------------------------------------------------------
+# --- from sizes
+# -------------------------------------------------------------------------------------------------------------
 @composite("zeros")
 def zeros(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
     if layout is not None:
@@ -56,7 +58,9 @@ def _full(size: Sequence[int], value: Any, kind: dt.dtype, device: Any, name: st
 
 
 @composite("full")
-def full(size: Sequence[int], fill_value: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
+def full(
+    size: Sequence[int], fill_value: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any
+) -> Any:
     if isinstance(size, int):
         raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
     if fill_value is None:
@@ -69,7 +73,8 @@ def full(size: Sequence[int], fill_value: Any, dtype: dt.dtype | None, layout: A
     return _full(size, value, kind, device)
 
 
-# --- from the sizes of a tensor ---------------------------------------------------------------------------------------------
+# --- from the sizes of a tensor
+# ---------------------------------------------------------------------------------------------
 def _place(self: Any, device: Any) -> Any:
     return self.device if device is None else _device.resolve(device)
 
@@ -111,8 +116,9 @@ def ones_like(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_m
 
 
 @composite("full_like")
-def full_like(self: Any, fill_value: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any,
-              memory_format: Any) -> Any:
+def full_like(
+    self: Any, fill_value: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> Any:
     return _filled_like(self, as_number(fill_value), dtype, device, memory_format)
 
 
@@ -122,8 +128,15 @@ def new_empty(self: Any, size: Sequence[int], dtype: dt.dtype | None, layout: An
 
 
 @composite("new_empty_strided")
-def new_empty_strided(self: Any, size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
-                      pin_memory: Any) -> Any:
+def new_empty_strided(
+    self: Any,
+    size: Sequence[int],
+    stride: Sequence[int],
+    dtype: dt.dtype | None,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+) -> Any:
     return aten.empty_strided(size, stride, dtype=dtype or self.dtype, device=_place(self, device))
 
 
@@ -140,6 +153,7 @@ def new_ones(self: Any, size: Sequence[int], dtype: dt.dtype | None, layout: Any
 
 
 @composite("new_full")
-def new_full(self: Any, size: Sequence[int], fill_value: Any, dtype: dt.dtype | None, layout: Any, device: Any,
-             pin_memory: Any) -> Any:
+def new_full(
+    self: Any, size: Sequence[int], fill_value: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any
+) -> Any:
     return aten.fill_(aten.new_empty(self, size, dtype=dtype, device=device), as_number(fill_value))

@@ -1,4 +1,5 @@
 """Linear algebra made of the factorisations: solvers, determinants, norms, and the older names of all that."""
+
 from __future__ import annotations
 
 import warnings
@@ -24,6 +25,7 @@ def _outputs(name: str, *values: Any) -> Any:
 
 # --- errors -----------------------------------------------------------------------------------------------------------
 
+
 @composite("_linalg_check_errors")
 def check_errors(info: Any, api_name: str, is_matrix: bool) -> None:
     """Raises for the first matrix whose info is not zero."""
@@ -31,7 +33,9 @@ def check_errors(info: Any, api_name: str, is_matrix: bool) -> None:
         raise_failure(np.array(info.tolist(), np.int32), api_name)
 
 
-# --- inverse, solve, determinant ------------------------------------------------------------------------------------------
+# --- inverse, solve, determinant
+# ------------------------------------------------------------------------------------------
+
 
 @composite("linalg_inv")
 def linalg_inv(A: Any) -> Any:
@@ -92,11 +96,13 @@ def logdet(self: Any) -> Any:
 def linalg_tensorsolve(self: Any, other: Any, dims: Sequence[int] | None) -> Any:
     if dims is not None:
         self = aten.movedim(self, list(dims), [self.dim() - len(dims) + i for i in range(len(dims))])
-    rest = tuple(self.shape[other.dim():])
-    rows, columns = prod(self.shape[:other.dim()]), prod(rest)
+    rest = tuple(self.shape[other.dim() :])
+    rows, columns = prod(self.shape[: other.dim()]), prod(rest)
     if rows != columns:
-        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-                           f"prod(self.shape[:other.ndim]), but got {columns} != {rows}")
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {columns} != {rows}"
+        )
     solved = aten.linalg_solve(aten.reshape(self, (columns, columns)), aten.flatten(other))
     return aten.reshape(solved, rest)
 
@@ -107,14 +113,18 @@ def linalg_tensorinv(self: Any, ind: int) -> Any:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
     first, last = tuple(self.shape[:ind]), tuple(self.shape[ind:])
     if prod(first) != prod(last):
-        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
-                           f"{prod(last)} != {prod(first)}")
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{prod(last)} != {prod(first)}"
+        )
     result, info = aten.linalg_inv_ex(aten.reshape(self, (prod(last), prod(first))))
     aten._linalg_check_errors(info, "linalg.tensorinv", is_matrix=True)
     return aten.reshape(result, (*last, *first))
 
 
-# --- factorisations -------------------------------------------------------------------------------------------------------
+# --- factorisations
+# -------------------------------------------------------------------------------------------------------
+
 
 @composite("linalg_cholesky")
 def linalg_cholesky(self: Any, upper: bool) -> Any:
@@ -124,8 +134,10 @@ def linalg_cholesky(self: Any, upper: bool) -> Any:
 
 
 def _deprecated(old: str, new: str) -> None:
-    warnings.warn(f"torch.{old} is deprecated in favor of torch.{new} and will be removed in a future PyTorch release.",
-                  stacklevel=4)
+    warnings.warn(
+        f"torch.{old} is deprecated in favor of torch.{new} and will be removed in a future PyTorch release.",
+        stacklevel=4,
+    )
 
 
 @composite("cholesky")
@@ -202,15 +214,23 @@ def triangular_solve(self: Any, A: Any, upper: bool, transpose: bool, unitriangu
     return _outputs("triangular_solve", solution, aten.clone(A))
 
 
-# --- norms ----------------------------------------------------------------------------------------------------------------
+# --- norms
+# ----------------------------------------------------------------------------------------------------------------
+
 
 @composite("linalg_norm", "linalg_norm.ord_str")
 def linalg_norm(self: Any, ord: Any, dim: Sequence[int] | None, keepdim: bool, dtype: Any) -> Any:
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
-    if ord is not None and dim is None and self.dim() not in (1, 2) and not (self.dim() == 0 and not isinstance(ord, str)):
-        raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
-                           f"Got {self.dim()}D.")
+    if (
+        ord is not None
+        and dim is None
+        and self.dim() not in (1, 2)
+        and not (self.dim() == 0 and not isinstance(ord, str))
+    ):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D."
+        )
     matrix = isinstance(ord, str) or (ord is not None and (len(dim) == 2 if dim is not None else self.dim() == 2))
     if matrix:
         return aten.linalg_matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)
@@ -223,8 +243,10 @@ def _matrix_dims(self: Any, dim: Sequence[int]) -> tuple[int, int]:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     if self.dtype.category < 2:
         from ..._dispatch.checks import type_word
-        raise RuntimeError("linalg.matrix_norm: Expected a floating point or complex tensor as input. "
-                           f"Got {type_word(self.dtype)}")
+
+        raise RuntimeError(
+            f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {type_word(self.dtype)}"
+        )
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {', '.join(map(str, dim))}")
     first, second = (normalize_dim(d, self.dim()) for d in dim)
@@ -285,7 +307,9 @@ def frobenius_norm_dim(self: Any, dim: Sequence[int], keepdim: bool) -> Any:
     return aten.overload("norm.ScalarOpt_dim")(self, 2, dim, keepdim)
 
 
-# --- condition, rank, pseudo-inverse ----------------------------------------------------------------------------------------
+# --- condition, rank, pseudo-inverse
+# ----------------------------------------------------------------------------------------
+
 
 @composite("linalg_cond")
 def linalg_cond(self: Any, p: Any) -> Any:

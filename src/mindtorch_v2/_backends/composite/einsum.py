@@ -1,4 +1,5 @@
 """Einsum: every operand gets one dimension per label, then operands are contracted pair by pair."""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -23,7 +24,7 @@ class _Equation:
         parts = left.split(",")
         starts = [sum(len(p) + 1 for p in parts[:i]) for i in range(len(parts))]
         self.operands = [self._read(p, start, f"operand {i}", "") for i, (p, start) in enumerate(zip(parts, starts))]
-        self.given = None if arrow < 0 else (equation[arrow + 2:], arrow + 2)
+        self.given = None if arrow < 0 else (equation[arrow + 2 :], arrow + 2)
         if count < len(parts):
             raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
         if count > len(parts):
@@ -43,7 +44,7 @@ class _Equation:
             elif c == ".":
                 if ELLIPSIS in labels:
                     raise RuntimeError(f"einsum(): found '.' for {where} for which an ellipsis was already found")
-                if text[i:i + 3] != ELLIPSIS:
+                if text[i : i + 3] != ELLIPSIS:
                     raise RuntimeError(f"einsum(): found '.' for {where} that is not part of any ellipsis{dots}")
                 labels.append(ELLIPSIS)
                 i += 3
@@ -51,8 +52,10 @@ class _Equation:
                 labels.append(c)
                 i += 1
             else:
-                raise RuntimeError(f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts "
-                                   "must be in [a-zA-Z]")
+                raise RuntimeError(
+                    f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts "
+                    "must be in [a-zA-Z]"
+                )
         return labels
 
     def _explicit_output(self, text: str, start: int) -> list[str]:
@@ -62,7 +65,9 @@ class _Equation:
             if label != ELLIPSIS and labels.count(label) > 1:
                 raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
             if label != ELLIPSIS and label not in known:
-                raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input operand")
+                raise RuntimeError(
+                    f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+                )
         return labels
 
     def _implicit_output(self) -> list[str]:
@@ -100,13 +105,17 @@ def _check_sizes(tensors: Sequence[Any], labels: Sequence[Sequence[str]]) -> Non
         mine: dict[str, int] = {}
         for label, n in zip(names, t.shape):
             if label in mine and mine[label] != n:
-                raise RuntimeError(f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, "
-                                   f"{n} != {mine[label]}")
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, "
+                    f"{n} != {mine[label]}"
+                )
             mine[label] = n
         for label, n in mine.items():
             if n != 1 and known.get(label, 1) not in (1, n):
-                raise RuntimeError(f"einsum(): subscript {label} has size {n} for operand {i} which does not broadcast with "
-                                   f"previously seen size {known[label]}")
+                raise RuntimeError(
+                    f"einsum(): subscript {label} has size {n} for operand {i} which does not broadcast with "
+                    f"previously seen size {known[label]}"
+                )
             known[label] = max(n, known.get(label, 1)) if n else n
 
 
@@ -118,8 +127,10 @@ def _labels_of(parsed: _Equation, tensors: Sequence[Any]) -> tuple[list[list[str
         if (ELLIPSIS not in names and rest != 0) or rest < 0:
             more = "" if ELLIPSIS in names else " and no ellipsis was given"
             verb = "is more than" if ELLIPSIS in names else "does not match"
-            raise RuntimeError(f"einsum(): the number of subscripts in the equation ({len(names) - (ELLIPSIS in names)}) {verb} "
-                               f"the number of dimensions ({t.dim()}) for operand {i}{more}")
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(names) - (ELLIPSIS in names)}) {verb} "
+                f"the number of dimensions ({t.dim()}) for operand {i}{more}"
+            )
         covered.append(rest if ELLIPSIS in names else 0)
     widest = max(covered, default=0)
     return [_spread(names, c, widest) for names, c in zip(parsed.operands, covered)], widest
@@ -154,7 +165,7 @@ def _contract(operands: list[Any], kept: int, path: Sequence[int] | None) -> Any
     holders = [sum(t.shape[d] != 1 for t in operands) for d in range(rank)]
     steps = list(path) if path is not None else [0, 1] * (len(operands) - 1)
     for i in range(0, len(steps), 2):
-        low, high = sorted(steps[i:i + 2])
+        low, high = sorted(steps[i : i + 2])
         b, a = operands.pop(high), operands.pop(low)
         product = _contract_pair(a, b, kept, holders)
         operands.append(product) if path is not None else operands.insert(0, product)
@@ -204,10 +215,14 @@ def sum_product_pair(left: Any, right: Any, sum_dims: Sequence[int]) -> Any:
         return prod(t.shape[d] for d in dims)
 
     out_shape = [left.shape[d] for d in (*shared, *left_only)] + [1] * len(sums) + [right.shape[d] for d in right_only]
-    a = aten.reshape(aten.permute(left, [*shared, *left_only, *sums, *right_only]),
-                     (size(left, shared), size(left, left_only), size(left, sums)))
-    b = aten.reshape(aten.permute(right, [*shared, *sums, *right_only, *left_only]),
-                     (size(left, shared), size(left, sums), size(right, right_only)))
+    a = aten.reshape(
+        aten.permute(left, [*shared, *left_only, *sums, *right_only]),
+        (size(left, shared), size(left, left_only), size(left, sums)),
+    )
+    b = aten.reshape(
+        aten.permute(right, [*shared, *sums, *right_only, *left_only]),
+        (size(left, shared), size(left, sums), size(right, right_only)),
+    )
     product = aten.view(aten.bmm(a, b), out_shape)
     order = [*shared, *left_only, *sums, *right_only]
     return aten.permute(product, [order.index(d) for d in range(rank)])

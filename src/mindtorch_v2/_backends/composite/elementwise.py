@@ -1,4 +1,5 @@
 """Elementwise ops that PyTorch writes with other ops: aliases, operators, predicates, choices by numbers, masks."""
+
 from __future__ import annotations
 
 import math
@@ -14,9 +15,11 @@ from ..._shape import broadcast_shapes
 from ..._tensor import contiguous_format
 
 
-# --- other names --------------------------------------------------------------------------------------------------------
+# --- other names
+# --------------------------------------------------------------------------------------------------------
 def _alias(name: str, target: str) -> None:
     """`name` calls the overload `target`, looked up when first called."""
+
     @composite(name)
     def call(*args: Any) -> Any:
         return aten.overload(target)(*args)
@@ -76,7 +79,8 @@ def special_round(self: Any, decimals: int) -> Any:
     return aten.overload("round.decimals")(self, decimals=decimals)
 
 
-# --- arithmetic ---------------------------------------------------------------------------------------------------------
+# --- arithmetic
+# ---------------------------------------------------------------------------------------------------------
 @stepwise("rsub.Tensor", "rsub.Scalar")
 def rsub(kernel: Any, self: Any, other: Any, alpha: Any) -> Any:
     return aten.sub(other, self, alpha=alpha)
@@ -93,7 +97,11 @@ def square_(self: Any) -> Any:
 
 
 def _wide(*operands: Any) -> dt.dtype:
-    return dt.complex128 if any(isinstance(x, complex) or getattr(x, "dtype", dt.float64).is_complex for x in operands) else dt.float64
+    return (
+        dt.complex128
+        if any(isinstance(x, complex) or getattr(x, "dtype", dt.float64).is_complex for x in operands)
+        else dt.float64
+    )
 
 
 def _cast_to(x: Any, d: dt.dtype) -> Any:
@@ -114,8 +122,10 @@ def float_power(self: Any, exponent: Any) -> Any:
 def float_power_(self: Any, exponent: Any) -> Any:
     d = _wide(self, exponent)
     if self.dtype is not d:
-        raise RuntimeError(f"the base given to float_power_ has dtype {type_word(self.dtype)} but the operation's result requires "
-                           f"dtype {type_word(d)}")
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {type_word(self.dtype)} but the operation's result requires "
+            f"dtype {type_word(d)}"
+        )
     return aten.pow_(self, _cast_to(exponent, d))
 
 
@@ -131,7 +141,8 @@ def positive(self: Any) -> Any:
     return self
 
 
-# --- predicates ---------------------------------------------------------------------------------------------------------
+# --- predicates
+# ---------------------------------------------------------------------------------------------------------
 @composite("isnan")
 def isnan(self: Any) -> Any:
     return aten.ne(self, self)
@@ -195,7 +206,8 @@ def allclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -
     return bool(aten.item(aten.all(aten.isclose(self, other, rtol, atol, equal_nan))))
 
 
-# --- choices ------------------------------------------------------------------------------------------------------------
+# --- choices
+# ------------------------------------------------------------------------------------------------------------
 def _number_like(number: Any, tensor: Any, common: dt.dtype) -> Any:
     kind = common if isinstance(number, complex) else None  # the default type would not hold it
     return aten.to(aten.scalar_tensor(number, dtype=kind, device=tensor.device), common)
@@ -235,11 +247,14 @@ _masked_fill("Scalar")
 _masked_fill("Tensor")
 
 
-# --- writes -------------------------------------------------------------------------------------------------------------
+# --- writes
+# -------------------------------------------------------------------------------------------------------------
 @composite("fill_.Tensor")
 def fill_tensor(self: Any, value: Any) -> Any:
     if value.dim():
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.")
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
+        )
     return aten.copy_(self, value)
 
 
@@ -253,7 +268,8 @@ def fill_functional_tensor(self: Any, value: Any) -> Any:
     return aten.overload("fill_.Tensor")(aten.empty_like(self), value)
 
 
-# --- complex numbers ----------------------------------------------------------------------------------------------------
+# --- complex numbers
+# ----------------------------------------------------------------------------------------------------
 @composite("real")
 def real(self: Any) -> Any:
     return aten.select(aten.view_as_real(self), -1, 0) if self.dtype.is_complex else self

@@ -1,4 +1,5 @@
 """`torch.fft` in terms of the three transforms (real to complex, complex to real, complex to complex)."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from ..._dispatch.registry import composite
 from ..._shape import normalize_dim
 from . import spectral as _spectral  # noqa: F401  registers short-time transforms and windows
 
-_NORMS = {None: 0, "backward": 0, "ortho": 1, "forward": 2}   # of forward transforms: see _backends/cpu/fft.py
+_NORMS = {None: 0, "backward": 0, "ortho": 1, "forward": 2}  # of forward transforms: see _backends/cpu/fft.py
 _INVERSE_NORMS = {None: 2, "backward": 2, "ortho": 1, "forward": 0}
 
 
@@ -57,8 +58,11 @@ def _conj(self: Any) -> Any:
     return aten.conj(self)
 
 
-# --- along one dimension --------------------------------------------------------------------------------------------------
-def _one(self: Any, n: int | None, dim: int, wants_complex: bool, n_in: Callable[[int], int] | None = None) -> tuple[Any, int]:
+# --- along one dimension
+# --------------------------------------------------------------------------------------------------
+def _one(
+    self: Any, n: int | None, dim: int, wants_complex: bool, n_in: Callable[[int], int] | None = None
+) -> tuple[Any, int]:
     """(input cut to the size that `n` asks for, the dimension counted from the front)."""
     self = _promoted(self, wants_complex)
     d = normalize_dim(dim, self.dim())
@@ -127,7 +131,8 @@ def ihfft(self: Any, n: int | None, dim: int, norm: str | None) -> Any:
     return _conj(aten._fft_r2c(self, [d], _normalization(norm, False), True))
 
 
-# --- along several dimensions ---------------------------------------------------------------------------------------------
+# --- along several dimensions
+# ---------------------------------------------------------------------------------------------
 def _dims_and_sizes(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None) -> tuple[list[int], list[int]]:
     """The dimensions that are transformed, and the size asked for along each (-1: as it is)."""
     ndim = self.dim()
@@ -157,7 +162,9 @@ def _many(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, name: s
     return self, dims
 
 
-def _many_to_real(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, name: str) -> tuple[Any, list[int], int]:
+def _many_to_real(
+    self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, name: str
+) -> tuple[Any, list[int], int]:
     """(input of half the size along the last dimension, dimensions, whole size of the last one)."""
     self = _promoted(self, True)
     dims, sizes = _dims_and_sizes(self, s, dim)
@@ -170,7 +177,9 @@ def _many_to_real(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None,
     return _fitted(self, dims, [*sizes[:-1], last // 2 + 1]), dims, last
 
 
-def _complex_transforms(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, norm: str | None, forward: bool) -> Any:
+def _complex_transforms(
+    self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, norm: str | None, forward: bool
+) -> Any:
     self, dims = _many(_promoted(self, True), s, dim)
     return aten._fft_c2c(self, sorted(dims), _normalization(norm, forward), forward)
 
@@ -218,7 +227,8 @@ def ihfftn(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, norm: 
     return aten._fft_c2c(half, dims[:-1], scale, False) if len(dims) > 1 else half
 
 
-# --- frequencies ----------------------------------------------------------------------------------------------------------
+# --- frequencies
+# ----------------------------------------------------------------------------------------------------------
 def _frequency_type(name: str, dtype: dt.dtype | None) -> dt.dtype:
     kind = dtype or dt.get_default_dtype()
     if kind.category < 2:

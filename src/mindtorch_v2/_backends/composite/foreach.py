@@ -1,4 +1,5 @@
 """Ops on lists of tensors, as loops over the ops on single tensors; optimizer steps on whole lists."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -25,13 +26,17 @@ def _check(tensors: Sequence[Any], others: Sequence[Sequence[Any]]) -> None:
         if len(other) == len(tensors):
             continue
         if other and isinstance(other[0], Tensor):
-            raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}")
+            raise RuntimeError(
+                f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}"
+            )
         raise RuntimeError("Tensor list must have same number of elements as scalar list.")
 
 
 def _loop_over(single: str, keyword: str = "") -> tuple[Callable[..., tuple[Any, ...]], Callable[..., Any]]:
-    """The functional and the in-place loop over the op `single`; its last argument is passed as `keyword` if one is given. The
-    in-place one returns the list that it was given."""
+    """The functional and the in-place loop over the op `single`; its last argument is passed as `keyword` if one is
+    given. The in-place one returns the list that it was given.
+    """
+
     def loop(name: str, tensors: Sequence[Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
         _check(tensors, [a for a in args if isinstance(a, (list, tuple))])
         function = getattr(aten, name)
@@ -47,19 +52,24 @@ def _loop_over(single: str, keyword: str = "") -> tuple[Callable[..., tuple[Any,
     def inplace(self: Sequence[Any], *args: Any) -> Sequence[Any]:
         loop(f"{single}_", self, args)
         return self
+
     return functional, inplace
 
 
 def _extremes(base: str) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., Any]]:
-    """The loops of maximum and minimum: in a graph ties share their gradient, which clamp_min and clamp_max give to self."""
+    """The loops of maximum and minimum: in a graph ties share their gradient, which clamp_min and clamp_max give to
+    self.
+    """
     functional, inplace = _loop_over(_SINGLE[base])
     function = getattr(aten, base)
 
     def shared(tensors: Sequence[Any], others: Any) -> list[Any]:
         _check(tensors, [others] if isinstance(others, (list, tuple)) else [])
         each = others if isinstance(others, (list, tuple)) else [others] * len(tensors)
-        return [function(t, o if isinstance(o, Tensor) else aten.scalar_tensor(o, dtype=t.dtype, device=t.device))
-                for t, o in zip(tensors, each)]
+        return [
+            function(t, o if isinstance(o, Tensor) else aten.scalar_tensor(o, dtype=t.dtype, device=t.device))
+            for t, o in zip(tensors, each)
+        ]
 
     def in_graph(tensors: Sequence[Any], others: Any) -> bool:
         return modes.grad_enabled() and any(t.requires_grad for t in flat_tensors((tensors, others)))
@@ -68,7 +78,11 @@ def _extremes(base: str) -> tuple[Callable[..., tuple[Any, ...]], Callable[..., 
         if not in_graph(self, other):
             return inplace(self, other)
         return foreach_copy_(self, shared([aten.clone(t) for t in self], other), False)
-    return lambda self, other: tuple(shared(self, other)) if in_graph(self, other) else functional(self, other), inplace_shared
+
+    return (
+        lambda self, other: tuple(shared(self, other)) if in_graph(self, other) else functional(self, other),
+        inplace_shared,
+    )
 
 
 def _register(overload: str, keyword: str = "") -> None:
@@ -96,10 +110,12 @@ for _overload in ("lerp.List", "lerp.Scalar", "lerp.ScalarList", "pow.List", "po
 def _register_packed(name: str) -> None:
     """addcdiv and addcmul with their factors packed in one tensor."""
     functional, inplace = _loop_over(name, "value")
-    composite(f"_foreach_{name}.Tensor")(lambda self, tensor1, tensor2, scalars: functional(
-        self, tensor1, tensor2, scalars.tolist()))
-    composite(f"_foreach_{name}_.Tensor")(lambda self, tensor1, tensor2, scalars: inplace(
-        self, tensor1, tensor2, scalars.tolist()))
+    composite(f"_foreach_{name}.Tensor")(
+        lambda self, tensor1, tensor2, scalars: functional(self, tensor1, tensor2, scalars.tolist())
+    )
+    composite(f"_foreach_{name}_.Tensor")(
+        lambda self, tensor1, tensor2, scalars: inplace(self, tensor1, tensor2, scalars.tolist())
+    )
 
 
 for _name in TERNARY:
@@ -146,7 +162,8 @@ def foreach_zero_(self: Sequence[Any]) -> Sequence[Any]:
     return self
 
 
-# --- optimizer steps --------------------------------------------------------------------------------------------------------
+# --- optimizer steps
+# --------------------------------------------------------------------------------------------------------
 def _number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) else value
 
@@ -175,40 +192,114 @@ def _count_writes(*lists: Sequence[Any]) -> None:
 
 
 @composite("_fused_sgd_", "_fused_sgd_.tensor_lr")
-def fused_sgd_(self: Sequence[Any], grads: Sequence[Any], momentum_buffer_list: Sequence[Any], weight_decay: float, momentum: float,
-               lr: Any, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale: Any,
-               found_inf: Any) -> None:
+def fused_sgd_(
+    self: Sequence[Any],
+    grads: Sequence[Any],
+    momentum_buffer_list: Sequence[Any],
+    weight_decay: float,
+    momentum: float,
+    lr: Any,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Any,
+    found_inf: Any,
+) -> None:
     if not _may_run("_fused_sgd_", self, found_inf):
         return
     rate, scale = _number(lr), _number(grad_scale)
     buffers = momentum_buffer_list or [None] * len(self)
     for p, g, b in zip(self, grads, buffers):
         if (on_device := _accelerators.replacement(p._keys, "_fused_sgd_")) is not None:
-            on_device(p, g, b, weight_decay=weight_decay, momentum=momentum, lr=rate, dampening=dampening, nesterov=nesterov,
-                      maximize=maximize, is_first_step=is_first_step, grad_scale=scale)
+            on_device(
+                p,
+                g,
+                b,
+                weight_decay=weight_decay,
+                momentum=momentum,
+                lr=rate,
+                dampening=dampening,
+                nesterov=nesterov,
+                maximize=maximize,
+                is_first_step=is_first_step,
+                grad_scale=scale,
+            )
             continue
-        sgd_step(p._array, g._array, None if b is None else b._array, weight_decay=weight_decay, momentum=momentum, lr=rate,
-                 dampening=dampening, nesterov=nesterov, maximize=maximize, is_first_step=is_first_step, grad_scale=scale)
+        sgd_step(
+            p._array,
+            g._array,
+            None if b is None else b._array,
+            weight_decay=weight_decay,
+            momentum=momentum,
+            lr=rate,
+            dampening=dampening,
+            nesterov=nesterov,
+            maximize=maximize,
+            is_first_step=is_first_step,
+            grad_scale=scale,
+        )
     _count_writes(self, momentum_buffer_list, () if scale is None else grads)
 
 
 def _register_adam(name: str, decoupled: bool) -> None:
     @composite(name, f"{name}.tensor_lr")
-    def fused(self: Sequence[Any], grads: Sequence[Any], exp_avgs: Sequence[Any], exp_avg_sqs: Sequence[Any],
-              max_exp_avg_sqs: Sequence[Any], state_steps: Sequence[Any], lr: Any, beta1: float, beta2: float,
-              weight_decay: float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Any, found_inf: Any) -> None:
+    def fused(
+        self: Sequence[Any],
+        grads: Sequence[Any],
+        exp_avgs: Sequence[Any],
+        exp_avg_sqs: Sequence[Any],
+        max_exp_avg_sqs: Sequence[Any],
+        state_steps: Sequence[Any],
+        lr: Any,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+        eps: float,
+        amsgrad: bool,
+        maximize: bool,
+        grad_scale: Any,
+        found_inf: Any,
+    ) -> None:
         if not _may_run(name, self, found_inf):
             return
         rate, scale = _number(lr), _number(grad_scale)
         for i, (p, g, m, s, step) in enumerate(zip(self, grads, exp_avgs, exp_avg_sqs, state_steps)):
             if (on_device := _accelerators.replacement(p._keys, "_fused_adam_")) is not None:
-                on_device(p, g, m, s, max_exp_avg_sqs[i] if amsgrad else None, step=step, lr=rate, beta1=_number(beta1),
-                          beta2=_number(beta2), weight_decay=weight_decay, eps=eps, maximize=maximize, decoupled=decoupled,
-                          grad_scale=scale)
+                on_device(
+                    p,
+                    g,
+                    m,
+                    s,
+                    max_exp_avg_sqs[i] if amsgrad else None,
+                    step=step,
+                    lr=rate,
+                    beta1=_number(beta1),
+                    beta2=_number(beta2),
+                    weight_decay=weight_decay,
+                    eps=eps,
+                    maximize=maximize,
+                    decoupled=decoupled,
+                    grad_scale=scale,
+                )
                 continue
             most = max_exp_avg_sqs[i]._array if amsgrad else None
-            adam_step(p._array, g._array, m._array, s._array, most, step=_number(step), lr=rate, beta1=_number(beta1), beta2=_number(beta2),
-                      weight_decay=weight_decay, eps=eps, maximize=maximize, decoupled=decoupled, grad_scale=scale)
+            adam_step(
+                p._array,
+                g._array,
+                m._array,
+                s._array,
+                most,
+                step=_number(step),
+                lr=rate,
+                beta1=_number(beta1),
+                beta2=_number(beta2),
+                weight_decay=weight_decay,
+                eps=eps,
+                maximize=maximize,
+                decoupled=decoupled,
+                grad_scale=scale,
+            )
         _count_writes(self, exp_avgs, exp_avg_sqs, max_exp_avg_sqs if amsgrad else (), () if scale is None else grads)
 
 
@@ -216,7 +307,8 @@ _register_adam("_fused_adam_", decoupled=False)
 _register_adam("_fused_adamw_", decoupled=True)
 
 
-# --- gradient scaling -------------------------------------------------------------------------------------------------------
+# --- gradient scaling
+# -------------------------------------------------------------------------------------------------------
 @composite("_amp_foreach_non_finite_check_and_unscale_")
 def amp_unscale_(self: Sequence[Any], found_inf: Any, inv_scale: Any) -> None:
     """Multiplies tensors by `inv_scale` in place; `found_inf` becomes 1 where one of them holds an inf or a nan."""
@@ -230,9 +322,17 @@ def amp_unscale_(self: Sequence[Any], found_inf: Any, inv_scale: Any) -> None:
 
 
 @composite("_amp_update_scale_")
-def amp_update_scale_(self: Any, growth_tracker: Any, found_inf: Any, scale_growth_factor: float, scale_backoff_factor: float,
-                      growth_interval: int) -> Any:
-    """Shrinks the scale after a step that was not finite, else counts good steps and grows it after `growth_interval` of them."""
+def amp_update_scale_(
+    self: Any,
+    growth_tracker: Any,
+    found_inf: Any,
+    scale_growth_factor: float,
+    scale_backoff_factor: float,
+    growth_interval: int,
+) -> Any:
+    """Shrinks the scale after a step that was not finite, else counts good steps and grows it after
+    `growth_interval` of them.
+    """
     if found_inf.item():
         aten.mul_(self, scale_backoff_factor)
         aten.fill_(growth_tracker, 0)

@@ -1,4 +1,5 @@
 """Indexing ops that are made of others."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,10 +17,12 @@ from .leaf import run_index, run_leaf
 _MASKS = (dt.bool_, dt.uint8)
 
 
-# --- advanced indexing --------------------------------------------------------------------------------------------------
+# --- advanced indexing
+# --------------------------------------------------------------------------------------------------
 def _places(self: Any, indices: Sequence[Any]) -> list[Any]:
-    """Index tensors with each mask replaced by the coordinates of its true elements. That is a visible step: when nobody
-    watches, the kernels take masks as they are."""
+    """Index tensors with each mask replaced by the coordinates of its true elements. That is a visible step: when
+    nobody watches, the kernels take masks as they are.
+    """
     if (_observer.active is None and self._keys & CPU) or not any(i is not None and i.dtype in _MASKS for i in indices):
         return list(indices)
     out: list[Any] = []
@@ -40,8 +43,16 @@ def index(self: Any, indices: Sequence[Any]) -> Any:
 
 @composite("_index_put_impl_")
 def index_put_impl_(self: Any, indices: Sequence[Any], values: Any, accumulate: bool, unsafe: bool) -> Any:
-    if not accumulate and len(indices) == 1 and values.numel() == 1 and values.dim() == 0 and indices[0] is not None \
-            and indices[0].dtype in _MASKS and values.dtype is self.dtype and not self.is_meta:
+    if (
+        not accumulate
+        and len(indices) == 1
+        and values.numel() == 1
+        and values.dim() == 0
+        and indices[0] is not None
+        and indices[0].dtype in _MASKS
+        and values.dtype is self.dtype
+        and not self.is_meta
+    ):
         mask = indices[0] if indices[0].dtype is dt.bool_ else aten.ne(indices[0], 0)
         check_mask(mask.shape, self.shape, 0)
         while mask.dim() < self.dim():
@@ -61,7 +72,8 @@ def index_put(self: Any, indices: Sequence[Any], values: Any, accumulate: bool) 
     return aten.index_put_(aten.clone(self), indices, values, accumulate)
 
 
-# --- copies that are then written ---------------------------------------------------------------------------------------
+# --- copies that are then written
+# ---------------------------------------------------------------------------------------
 @composite("index_fill.int_Scalar", "index_fill.int_Tensor")
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
     return aten.index_fill_(aten.clone(self), dim, index, value)
@@ -70,8 +82,9 @@ def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
 @composite("index_fill_.int_Tensor")
 def index_fill_tensor_(self: Any, dim: int, index: Any, value: Any) -> Any:
     if value.dim():
-        raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                           f"{value.dim()} dimension(s).")
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
+        )
     return aten.index_fill_(self, dim, index, 0 if value.is_meta else aten.item(value))
 
 
@@ -85,6 +98,7 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
 
 def _contiguous() -> Any:
     from ..._tensor import contiguous_format
+
     return contiguous_format
 
 
@@ -93,17 +107,23 @@ def put(self: Any, index: Any, source: Any, accumulate: bool) -> Any:
     return aten.put_(aten.clone(self), index, source, accumulate)
 
 
-# --- reading ------------------------------------------------------------------------------------------------------------
+# --- reading
+# ------------------------------------------------------------------------------------------------------------
 @composite("take_along_dim")
 def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
     if indices.dtype is not dt.int64:
         from ..._dispatch.checks import type_word
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {type_word(indices.dtype)}")
+
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {type_word(indices.dtype)}"
+        )
     if dim is None:
         return aten.gather(aten.reshape(self, (-1,)), 0, aten.reshape(indices, (-1,)))
     if self.dim() != indices.dim():
-        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-                           f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
+        )
     axis = normalize_dim(dim, self.dim())
     n = self.shape[axis] if self.dim() else 1
     sizes = [list(t.shape) for t in (self, indices)]
@@ -115,6 +135,7 @@ def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
     def widened(t: Any) -> Any:
         full = tuple(t.shape[d] if d == axis else m for d, m in enumerate(shape))
         return aten.broadcast_to(t, full)
+
     return aten.gather(widened(self), axis, aten.remainder(widened(indices), n) if n else widened(indices))
 
 
@@ -153,7 +174,8 @@ def one_hot(self: Any, num_classes: int) -> Any:
     return aten.scatter_(out, -1, aten.unsqueeze(self, -1), 1)
 
 
-# --- backward steps -----------------------------------------------------------------------------------------------------
+# --- backward steps
+# -----------------------------------------------------------------------------------------------------
 @composite("index_select_backward")
 def index_select_backward(grad: Any, self_sizes: Sequence[int], dim: int, index: Any) -> Any:
     return aten.index_add_(aten.new_zeros(grad, self_sizes), dim, index, grad)
@@ -181,16 +203,20 @@ def masked_scatter_backward(grad_output: Any, mask: Any, sizes: Sequence[int]) -
     return aten.view(chosen, sizes)
 
 
-# --- embeddings ---------------------------------------------------------------------------------------------------------
+# --- embeddings
+# ---------------------------------------------------------------------------------------------------------
 @composite("embedding")
 def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
     if weight.dim() != 2:
         raise RuntimeError("'weight' must be 2-D")
     if indices.dtype is not dt.int64 and indices.dtype is not dt.int32:
         from ..._dispatch.checks import type_word
-        raise RuntimeError("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
-                           "Int; but got "
-                           f"torch.{type_word(indices.dtype)}Tensor instead (while checking arguments for embedding)")
+
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+            "Int; but got "
+            f"torch.{type_word(indices.dtype)}Tensor instead (while checking arguments for embedding)"
+        )
     if indices.dim() == 1:
         return aten.index_select(weight, 0, indices)
     rows = aten.index_select(weight, 0, aten.reshape(indices, (-1,)))
@@ -198,8 +224,9 @@ def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: b
 
 
 @composite("embedding_backward")
-def embedding_backward(grad: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool,
-                       sparse: bool) -> Any:
+def embedding_backward(
+    grad: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Any:
     if sparse:
         return aten.embedding_sparse_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
     return aten.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
@@ -218,17 +245,40 @@ def embedding_bag_padded(weight: Any, indices: Any, offsets: Any, *options: Any)
     if padding_idx is None:
         padding_idx = -1
     elif not -weight.shape[0] <= padding_idx < weight.shape[0]:
-        raise RuntimeError(f"padding_idx must be within the number of embeddings, -{weight.shape[0]} through "
-                           f"{weight.shape[0] - 1}, but "
-                           f"got {padding_idx}")
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, -{weight.shape[0]} through "
+            f"{weight.shape[0] - 1}, but "
+            f"got {padding_idx}"
+        )
     elif padding_idx < 0:
         padding_idx += weight.shape[0]
     return embedding_bag(weight, indices, offsets, *options_before, padding_idx)
 
 
 @composite("_embedding_bag_backward")
-def embedding_bag_backward(grad: Any, indices: Any, offsets: Any, offset2bag: Any, bag_size: Any, maximum_indices: Any,
-                           num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Any,
-                           padding_idx: int) -> Any:
-    return aten._embedding_bag_dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights,
-                                              scale_grad_by_freq, mode, per_sample_weights, padding_idx)
+def embedding_bag_backward(
+    grad: Any,
+    indices: Any,
+    offsets: Any,
+    offset2bag: Any,
+    bag_size: Any,
+    maximum_indices: Any,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Any,
+    padding_idx: int,
+) -> Any:
+    return aten._embedding_bag_dense_backward(
+        grad,
+        indices,
+        offset2bag,
+        bag_size,
+        maximum_indices,
+        num_weights,
+        scale_grad_by_freq,
+        mode,
+        per_sample_weights,
+        padding_idx,
+    )

@@ -1,4 +1,5 @@
 """The steps that PyTorch shows around a kernel, as data; see `_dispatch/steps.py`."""
+
 from __future__ import annotations
 
 from ..._dispatch.registry import steps

@@ -1,4 +1,5 @@
 """For ops that are kernels at heart but have visible steps before: runs the kernel inside the op's own event."""
+
 from __future__ import annotations
 
 from typing import Any

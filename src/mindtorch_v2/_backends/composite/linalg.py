@@ -1,4 +1,5 @@
 """Matrix products made of others. Einsum, linear algebra and attention stand in the files imported at the end."""
+
 from __future__ import annotations
 
 import warnings
@@ -16,6 +17,7 @@ Kernel = Callable[..., Any]
 
 
 # --- what PyTorch does inside its products, shown when a profile asks for it ------------------------------------------
+
 
 def _expand_to(self: Any, shape: tuple[int, ...]) -> Any:
     return self if tuple(self.shape) == shape else aten.expand(self, shape)
@@ -40,6 +42,7 @@ def vdot(kernel: Kernel, self: Any, other: Any) -> Any:
 
 
 # --- matmul and linear ------------------------------------------------------------------------------------------------
+
 
 @composite("matmul")
 def matmul(self: Any, other: Any) -> Any:
@@ -107,7 +110,12 @@ def linear(input: Any, weight: Any, bias: Any) -> Any:
     ndim = input._array.ndim
     if ndim == 2:
         return aten.addmm(bias, input, aten.t(weight))
-    if input._array.flags.c_contiguous and weight._array.ndim == 2 and ndim > 0 and (ndim == 3 or bias._array.ndim == 1):
+    if (
+        input._array.flags.c_contiguous
+        and weight._array.ndim == 2
+        and ndim > 0
+        and (ndim == 3 or bias._array.ndim == 1)
+    ):
         outer = input.shape[:-1]
         rows = aten.view(input, (prod(outer), input.shape[-1]))
         return aten.view(aten.addmm(bias, rows, aten.t(weight)), (*outer, weight.shape[0]))
@@ -120,6 +128,7 @@ def linalg_matmul(self: Any, other: Any) -> Any:
 
 
 # --- vectors ----------------------------------------------------------------------------------------------------------
+
 
 @composite("outer")
 def outer(self: Any, vec2: Any) -> Any:
@@ -139,8 +148,10 @@ def inner(self: Any, other: Any) -> Any:
     if self.dim() == 0 or other.dim() == 0:
         return aten.mul(self, other)
     if self.shape[-1] != other.shape[-1]:
-        raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
-                           f"{sizes(self.shape)} and {sizes(other.shape)}")
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{sizes(self.shape)} and {sizes(other.shape)}"
+        )
     return aten.tensordot(self, other, [self.dim() - 1], [other.dim() - 1])
 
 
@@ -157,9 +168,12 @@ def cross(self: Any, other: Any, dim: int | None) -> Any:
         dim = next((i for i, n in enumerate(self.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-        warnings.warn("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
-                      "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
-                      "in a future release.", stacklevel=3)
+        warnings.warn(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+            "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
+            "in a future release.",
+            stacklevel=3,
+        )
     return aten.linalg_cross(self, other, dim=dim)
 
 
@@ -176,14 +190,17 @@ def linalg_vander(x: Any, N: int | None) -> Any:
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
 
+
 @composite("tensordot")
 def tensordot(self: Any, other: Any, dims_self: Sequence[int], dims_other: Sequence[int]) -> Any:
     if len(dims_self) != len(dims_other):
         raise RuntimeError("both dimension lists should have same length")
     for d1, d2 in zip(dims_self, dims_other):
         if self.shape[d1] != other.shape[d2] and 1 not in (self.shape[d1], other.shape[d2]):
-            raise RuntimeError(f"contracted dimensions need to match, but first has size {self.shape[d1]} in dim {d1} and second "
-                               f"has size {other.shape[d2]} in dim {d2}")
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {self.shape[d1]} in dim {d1} and second "
+                f"has size {other.shape[d2]} in dim {d2}"
+            )
     gone1 = [normalize_dim(d, self.dim()) for d in dims_self]
     gone2 = [normalize_dim(d, other.dim()) for d in dims_other]
     for d1, d2 in zip(gone1, gone2):  # a size of 1 stands for as many as the other has
@@ -209,7 +226,7 @@ def _full_contraction(left: Any, right: Any) -> Any:
     if left.is_contiguous() and right.is_contiguous():
         return aten.dot(aten.flatten(left), aten.flatten(right))
     products = aten.mul(aten.squeeze(left), aten.squeeze(right))
-    return aten.sum(products, dtype=products.dtype)   # narrow integers stay what they are, as in dot
+    return aten.sum(products, dtype=products.dtype)  # narrow integers stay what they are, as in dot
 
 
 @composite("kron")
@@ -224,8 +241,11 @@ def kron(self: Any, other: Any) -> Any:
 
 # --- chains -----------------------------------------------------------------------------------------------------------
 
+
 def _cheapest_order(dims: Sequence[int]) -> list[list[int]]:
-    """split[i][j]: where the product of matrices i..j is best cut in two; matrix k has the shape (dims[k], dims[k+1])."""
+    """split[i][j]: where the product of matrices i..j is best cut in two; matrix k has the shape (dims[k],
+    dims[k+1]).
+    """
     count = len(dims) - 1
     cost = [[0] * count for _ in range(count)]
     split = [[0] * count for _ in range(count)]
@@ -265,8 +285,10 @@ def linalg_multi_dot(tensors: Sequence[Any]) -> Any:
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {t.dim()}D")
     for i in range(count - 1):
         if matrices[i].shape[1] != matrices[i + 1].shape[0]:
-            raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {sizes(matrices[i].shape)} and "
-                               f"{sizes(matrices[i + 1].shape)} cannot be multiplied")
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {sizes(matrices[i].shape)} and "
+                f"{sizes(matrices[i + 1].shape)} cannot be multiplied"
+            )
     dims = [m.shape[0] for m in matrices] + [matrices[-1].shape[1]]
     return aten.view(_multiply(matrices, _cheapest_order(dims), 0, count - 1), out)
 
@@ -285,8 +307,9 @@ def check_square(A: Any, function: str) -> None:
     if A.dim() < 2:
         raise RuntimeError(f"{function}: The input tensor A must have at least 2 dimensions.")
     if A.shape[-1] != A.shape[-2]:
-        raise RuntimeError(f"{function}: A must be batches of square matrices, but they are "
-                           f"{A.shape[-2]} by {A.shape[-1]} matrices")
+        raise RuntimeError(
+            f"{function}: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+        )
 
 
 @composite("matrix_power", "linalg_matrix_power")

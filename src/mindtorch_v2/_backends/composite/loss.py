@@ -1,4 +1,5 @@
 """Losses made of other ops, and the steps of the fused ones."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -36,6 +37,7 @@ def shown(shape: Any) -> str:
 
 # --- fused losses, as a profile shows them ----------------------------------------------------------------------------
 
+
 @stepwise("mse_loss")
 def mse_loss(kernel: Kernel, self: Any, target: Any, reduction: int) -> Any:
     return reduced(kernel(self, target, 0), reduction)
@@ -67,8 +69,9 @@ def _times(t: Any, other: Any) -> Any:
 
 
 @stepwise("binary_cross_entropy_with_logits")
-def binary_cross_entropy_with_logits(kernel: Kernel, self: Any, target: Any, weight: Any, pos_weight: Any,
-                                     reduction: int) -> Any:
+def binary_cross_entropy_with_logits(
+    kernel: Kernel, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
+) -> Any:
     log_p = aten.log_sigmoid(self)
     if pos_weight is not None:
         log_p = _times(log_p, aten.add_(aten.mul(aten.sub(pos_weight, 1), target), 1))
@@ -79,7 +82,9 @@ def binary_cross_entropy_with_logits(kernel: Kernel, self: Any, target: Any, wei
     return reduced(loss, reduction)
 
 
-# --- classification -------------------------------------------------------------------------------------------------------
+# --- classification
+# -------------------------------------------------------------------------------------------------------
+
 
 @composite("nll_loss")
 def nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
@@ -98,7 +103,9 @@ def nll_loss_nd(self: Any, target: Any, weight: Any, reduction: int, ignore_inde
     if n < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {n})")
     if n != 1 and shape[0] != (wanted[0] if wanted else 0):
-        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({wanted[0] if wanted else 0}).")
+        raise ValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({wanted[0] if wanted else 0})."
+        )
     if n <= 2:
         return aten.nll_loss(self, target, weight, reduction, ignore_index)
     if n == 4:
@@ -114,7 +121,9 @@ def nll_loss_nd(self: Any, target: Any, weight: Any, reduction: int, ignore_inde
 
 
 @composite("cross_entropy_loss")
-def cross_entropy_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float) -> Any:
+def cross_entropy_loss(
+    self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float
+) -> Any:
     if self._array.shape == target._array.shape:
         return _with_probabilities(self, target, weight, reduction, ignore_index, label_smoothing)
     if label_smoothing > 0:
@@ -135,17 +144,23 @@ def _per_class(weight: Any, self: Any, class_dim: int) -> Any:
     return aten.view(weight, shape)
 
 
-def _with_probabilities(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float) -> Any:
+def _with_probabilities(
+    self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float
+) -> Any:
     class_dim = 0 if self.dim() == 1 else 1
     if not target.dtype.is_floating_point:
-        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {type_word(target.dtype)}")
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {type_word(target.dtype)}"
+        )
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
     _check_smoothing(label_smoothing)
     classes = self.shape[class_dim]
     if weight is not None and (weight.dim() != 1 or weight.shape[0] != classes):
-        raise RuntimeError(f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but "
-                           f"got weight tensor of shape: {sizes(weight.shape)}")
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but "
+            f"got weight tensor of shape: {sizes(weight.shape)}"
+        )
     scores = aten.log_softmax(self, class_dim, self.dtype)
     if label_smoothing > 0:
         target = aten.add(aten.mul(target, 1 - label_smoothing), label_smoothing / classes)
@@ -160,7 +175,9 @@ def _with_probabilities(self: Any, target: Any, weight: Any, reduction: int, ign
     return aten.div(total, scores.numel() / classes) if reduction == MEAN else total
 
 
-def _label_smoothing_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float) -> Any:
+def _label_smoothing_loss(
+    self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float
+) -> Any:
     """The usual loss, mixed with the mean over all classes."""
     _check_smoothing(label_smoothing)
     class_dim = 0 if self.dim() == 1 else 1
@@ -189,7 +206,9 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
     return aten.multilabel_margin_loss_forward(self, target, reduction)[0]
 
 
-# --- regression and likelihoods -------------------------------------------------------------------------------------------
+# --- regression and likelihoods
+# -------------------------------------------------------------------------------------------
+
 
 @composite("l1_loss")
 def l1_loss(self: Any, target: Any, reduction: int) -> Any:
@@ -224,7 +243,8 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
     return reduced(loss, reduction)
 
 
-# --- embeddings -----------------------------------------------------------------------------------------------------------
+# --- embeddings
+# -----------------------------------------------------------------------------------------------------------
 
 _TINY = 1e-12
 
@@ -253,10 +273,14 @@ def hinge_embedding_loss(self: Any, target: Any, margin: float, reduction: int) 
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float, reduction: int) -> Any:
     n = target.dim()
     if n not in (0, 1):
-        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported, got shape {sizes(target.shape)}")
+        raise RuntimeError(
+            f"0D or 1D target tensor expected, multi-target not supported, got shape {sizes(target.shape)}"
+        )
     if input1.dim() != n + 1 or input2.dim() != n + 1:
-        raise RuntimeError(f"{n}D target tensor expects {n + 1}D input tensors, but found inputs with sizes {sizes(input1.shape)} "
-                           f"and {sizes(input2.shape)}.")
+        raise RuntimeError(
+            f"{n}D target tensor expects {n + 1}D input tensors, but found inputs with sizes {sizes(input1.shape)} "
+            f"and {sizes(input2.shape)}."
+        )
     crossed = aten.sum(aten.mul(input1, input2), [n])
     length1 = aten.add(aten.sum(aten.mul(input1, input1), [n]), _TINY)
     length2 = aten.add(aten.sum(aten.mul(input2, input2), [n]), _TINY)
@@ -270,12 +294,15 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float, 
 
 
 @composite("triplet_margin_loss")
-def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float, p: float, eps: float, swap: bool,
-                        reduction: int) -> Any:
+def triplet_margin_loss(
+    anchor: Any, positive: Any, negative: Any, margin: float, p: float, eps: float, swap: bool, reduction: int
+) -> Any:
     dims = [t.dim() for t in (anchor, positive, negative)]
     if len(set(dims)) > 1:
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
-                           f"got: anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs")
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
+            f"got: anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
+        )
     near = aten.pairwise_distance(anchor, positive, p, eps)
     far = aten.pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -306,11 +333,20 @@ def cosine_similarity(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     return aten.sum(aten.mul(aten.div(x1, length1), aten.div(x2, length2)), [dim])
 
 
-# --- sequences ------------------------------------------------------------------------------------------------------------
+# --- sequences
+# ------------------------------------------------------------------------------------------------------------
+
 
 @composite("ctc_loss.IntList")
-def ctc_loss(log_probs: Any, targets: Any, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int,
-             reduction: int, zero_infinity: bool) -> Any:
+def ctc_loss(
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int,
+    reduction: int,
+    zero_infinity: bool,
+) -> Any:
     batched = log_probs.dim() == 3
     log_probs = log_probs if batched else aten.unsqueeze(log_probs, 1)
     loss = aten._ctc_loss(log_probs, targets, list(input_lengths), list(target_lengths), blank, zero_infinity)[0]
@@ -327,8 +363,15 @@ def ctc_loss(log_probs: Any, targets: Any, input_lengths: Sequence[int], target_
 
 
 @composite("ctc_loss.Tensor")
-def ctc_loss_tensor(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, reduction: int,
-                    zero_infinity: bool) -> Any:
+def ctc_loss_tensor(
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int,
+    reduction: int,
+    zero_infinity: bool,
+) -> Any:
     for name, t in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if t.dtype.category > 1:
             raise RuntimeError(f"{name} must be integral")

@@ -1,4 +1,5 @@
 """Movement ops that are made of others: shapes, orders of dimensions and elements, repetitions, diagonals."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -10,10 +11,13 @@ from ..._dispatch.registry import composite
 from ..._shape import infer_size, normalize_dim, normalize_dims
 from ..._tensor import contiguous_format
 from . import kernel_steps as _kernel_steps  # noqa: F401  registers steps
-from . import movement_copies, movement_inplace, movement_joins, movement_pieces  # noqa: F401  - they register the rest of the family
+
+# they register the rest of the family
+from . import movement_copies, movement_inplace, movement_joins, movement_pieces  # noqa: F401
 
 
-# --- shapes -----------------------------------------------------------------------------------------------------------------
+# --- shapes
+# -----------------------------------------------------------------------------------------------------------------
 def _view(self: Any, shape: Sequence[int]) -> Any:
     global _view
     _view = aten.overload("view")  # found once; the op's own function takes over
@@ -44,7 +48,7 @@ def flatten(self: Any, start_dim: int, end_dim: int) -> Any:
         return reshape(self, (1,))
     if start == end:
         return self
-    return reshape(self, (*shape[:start], prod(shape[start:end + 1]), *shape[end + 1:]))
+    return reshape(self, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
 @composite("unflatten.int")
@@ -58,9 +62,11 @@ def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
     except RuntimeError as error:
         if "only one dimension" in str(error):
             raise
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} ({shape[at]}) "
-                           "in the input tensor") from None
-    return aten.view(self, (*shape[:at], *whole, *shape[at + 1:]))
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} ({shape[at]}) "
+            "in the input tensor"
+        ) from None
+    return aten.view(self, (*shape[:at], *whole, *shape[at + 1 :]))
 
 
 @composite("ravel")
@@ -78,7 +84,8 @@ def reshape_as(self: Any, other: Any) -> Any:
     return aten.reshape(self, other._array.shape)
 
 
-# --- orders of dimensions ---------------------------------------------------------------------------------------------------
+# --- orders of dimensions
+# ---------------------------------------------------------------------------------------------------
 @composite("numpy_T")
 def numpy_t(self: Any) -> Any:
     return aten.permute(self, tuple(range(self._array.ndim - 1, -1, -1)))
@@ -124,8 +131,10 @@ def h_property(self: Any) -> Any:
 def movedim(self: Any, source: Sequence[int], destination: Sequence[int]) -> Any:
     n = self._array.ndim
     if len(source) != len(destination):
-        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
-                           f"number of dims as destination ({list(destination)} dims)")
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
+            f"number of dims as destination ({list(destination)} dims)"
+        )
     places = []
     for word, dims in (("source", source), ("destination", destination)):
         found = [normalize_dim(d, n) for d in dims]
@@ -154,7 +163,8 @@ def swapaxes(self: Any, dim0: int, dim1: int) -> Any:
     return aten.transpose(self, dim0, dim1)
 
 
-# --- repetitions ------------------------------------------------------------------------------------------------------------
+# --- repetitions
+# ------------------------------------------------------------------------------------------------------------
 @composite("tile")
 def tile(self: Any, dims: Sequence[int]) -> Any:
     return aten.repeat(self, (1,) * (self._array.ndim - len(dims)) + tuple(dims))
@@ -170,7 +180,7 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size:
     size = shape[at] if shape else 1
     if output_size is not None and output_size != size * repeats:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {size * repeats} but got {output_size}")
-    wide = aten.expand(aten.unsqueeze(whole, at + 1), (*shape[:at + 1], repeats, *shape[at + 1:]))
+    wide = aten.expand(aten.unsqueeze(whole, at + 1), (*shape[: at + 1], repeats, *shape[at + 1 :]))
     return aten.flatten(aten.clone(wide, memory_format=contiguous_format), at, at + 1)
 
 
@@ -183,15 +193,18 @@ def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None, output_si
         repeats = aten.expand(aten.reshape(repeats, (1,)), (size,))
     elif repeats._array.ndim == 1:
         if repeats._array.size != size:
-            raise RuntimeError("repeats must have the same size as input along dim, but got repeats.size(0) = "
-                               f"{repeats._array.size} and input.size({at}) = {size}")
+            raise RuntimeError(
+                "repeats must have the same size as input along dim, but got repeats.size(0) = "
+                f"{repeats._array.size} and input.size({at}) = {size}"
+            )
     else:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     rows = aten.overload("repeat_interleave.Tensor")(repeats, output_size=output_size)
     return aten.index_select(whole, at, rows)
 
 
-# --- orders of elements -----------------------------------------------------------------------------------------------------
+# --- orders of elements
+# -----------------------------------------------------------------------------------------------------
 @composite("fliplr")
 def fliplr(self: Any) -> Any:
     if self._array.ndim < 2:
@@ -252,7 +265,8 @@ def rot90(self: Any, k: int, dims: Sequence[int]) -> Any:
     return aten.transpose_(aten.flip(self, (second if turns == 1 else first,)), first, second)
 
 
-# --- diagonals --------------------------------------------------------------------------------------------------------------
+# --- diagonals
+# --------------------------------------------------------------------------------------------------------------
 @composite("diag")
 def diag(self: Any, diagonal: int) -> Any:
     n = self._array.ndim

@@ -2,6 +2,7 @@
 
 While nobody watches, a copy within the CPU is one numpy call; watched, it is made of the steps that PyTorch shows.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -36,14 +37,21 @@ def contiguous(self: Any, memory_format: Any) -> Any:
 
 
 @composite("_to_copy")
-def to_copy(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, non_blocking: bool,
-            memory_format: Any) -> Any:
+def to_copy(
+    self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
+) -> Any:
     where = self.device if device is None else _device.resolve(device)
     kind = self.dtype if dtype is None else dtype
     if kind is dt.float16 and self.dtype is dt.float64 and self._keys & CPU:
         self = aten._to_copy(self, dtype=dt.float32)  # PyTorch rounds twice, as ml_dtypes does for its own types
-    if self._keys & CPU and where.type == "cpu" and _observer.active is None and self._array.flags.c_contiguous \
-            and self.dtype.category <= kind.category and (memory_format is None or memory_format is preserve_format):
+    if (
+        self._keys & CPU
+        and where.type == "cpu"
+        and _observer.active is None
+        and self._array.flags.c_contiguous
+        and self.dtype.category <= kind.category
+        and (memory_format is None or memory_format is preserve_format)
+    ):
         return wrap(cast(self._array, kind.np), kind)
     if self.is_meta and where.type != "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
@@ -85,8 +93,16 @@ def to_other(self: Any, other: Any, non_blocking: bool, copy: bool, memory_forma
 
 
 @composite("to.dtype_layout")
-def to_dtype_layout(self: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, non_blocking: bool,
-                    copy: bool, memory_format: Any) -> Any:
+def to_dtype_layout(
+    self: Any,
+    dtype: dt.dtype | None,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    non_blocking: bool,
+    copy: bool,
+    memory_format: Any,
+) -> Any:
     return _convert(self, dtype, None if device is None else _device.resolve(device), non_blocking, copy, memory_format)
 
 
@@ -95,7 +111,8 @@ def type_as(self: Any, other: Any) -> Any:
     return aten.overload("to.other")(self, other)
 
 
-# --- numbers ----------------------------------------------------------------------------------------------------------------
+# --- numbers
+# ----------------------------------------------------------------------------------------------------------------
 @composite("item")
 def item(self: Any) -> Any:
     if self._array.size != 1:
@@ -111,5 +128,7 @@ def item(self: Any) -> Any:
 def is_nonzero(self: Any) -> bool:
     n = self._array.size
     if n != 1:
-        raise RuntimeError(f"Boolean value of Tensor with {'no values' if n == 0 else 'more than one value'} is ambiguous")
+        raise RuntimeError(
+            f"Boolean value of Tensor with {'no values' if n == 0 else 'more than one value'} is ambiguous"
+        )
     return bool(aten.item(self))

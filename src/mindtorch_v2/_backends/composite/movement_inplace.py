@@ -1,4 +1,5 @@
 """Forms that give the tensor they are called on another shape, order or memory: only its geometry changes."""
+
 from __future__ import annotations
 
 import contextlib
@@ -20,6 +21,7 @@ from ..cpu import movement as kernels
 
 def _regeometry(name: str, function: Callable[..., np.ndarray]) -> None:
     """Registers the in-place form of a view: the tensor takes on the geometry that the view would have."""
+
     @composite(name)
     def change(self: Tensor, *args: Any) -> Tensor:
         self._array = function(self._array, *args)
@@ -27,9 +29,14 @@ def _regeometry(name: str, function: Callable[..., np.ndarray]) -> None:
         return self
 
 
-for _name, _function in (("squeeze_", kernels.squeeze), ("squeeze_.dim", kernels.squeeze_dim),
-                         ("squeeze_.dims", kernels.squeeze_dims), ("unsqueeze_", kernels.unsqueeze),
-                         ("transpose_", kernels.transpose), ("as_strided_", kernels.as_strided)):
+for _name, _function in (
+    ("squeeze_", kernels.squeeze),
+    ("squeeze_.dim", kernels.squeeze_dim),
+    ("squeeze_.dims", kernels.squeeze_dims),
+    ("unsqueeze_", kernels.unsqueeze),
+    ("transpose_", kernels.transpose),
+    ("as_strided_", kernels.as_strided),
+):
     _regeometry(_name, _function)
 
 
@@ -63,21 +70,26 @@ def inner_event(name: str) -> Iterator[None]:
 @composite("detach_")
 def detach_(self: Any) -> Any:
     if self._base is not None and self._edge is not None:
-        raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-                           "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
-                           "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer."
-                           "zero_grad() function in torch/optim/optimizer.py as a solution.")
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+            "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+            "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer."
+            "zero_grad() function in torch/optim/optimizer.py as a solution."
+        )
     with inner_event("detach_"):
         self._edge = None
         self._keys &= ~GRAD
     return self
 
 
-# --- other memory -----------------------------------------------------------------------------------------------------------
+# --- other memory
+# -----------------------------------------------------------------------------------------------------------
 def _fresh(like: Tensor, extent: int) -> np.ndarray:
     """A flat array of the tensor's type; on the meta device one that has no memory."""
     if like._keys & META:
-        return np.lib.stride_tricks.as_strided(np.zeros(1, like._array.dtype), (extent,), (like._array.itemsize,), writeable=False)
+        return np.lib.stride_tricks.as_strided(
+            np.zeros(1, like._array.dtype), (extent,), (like._array.itemsize,), writeable=False
+        )
     return np.zeros(extent, like._array.dtype)
 
 
@@ -87,7 +99,9 @@ def resize_(self: Any, size: Sequence[int], memory_format: Any) -> Any:
         raise RuntimeError("cannot resize variables that require grad")
     shape = tuple(size)
     if any(n < 0 for n in shape):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {next(n for n in shape if n < 0)}: {list(shape)}")
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {next(n for n in shape if n < 0)}: {list(shape)}"
+        )
     array = self._array
     last = ordered_strides(memory_format, shape)
     strides = contiguous_strides(shape) if last is None else last
@@ -100,17 +114,26 @@ def resize_(self: Any, size: Sequence[int], memory_format: Any) -> Any:
     if not self._keys & META and (offset + needed) * array.itemsize <= root.nbytes and root.flags.forc:
         self._array = np.ndarray(shape, array.dtype, root, offset * array.itemsize, bytes_strides)
     elif self._keys & ACCELERATORS:
-        kept = wrap(np.ndarray((root.nbytes // array.itemsize - offset,), array.dtype, root, offset * array.itemsize), self.dtype,
-                    self._keys & DEVICES, self.device)
+        kept = wrap(
+            np.ndarray((root.nbytes // array.itemsize - offset,), array.dtype, root, offset * array.itemsize),
+            self.dtype,
+            self._keys & DEVICES,
+            self.device,
+        )
         grown = aten.zeros((needed,), dtype=self.dtype, device=self.device)
         aten.copy_(aten.narrow(grown, 0, 0, kept._array.size), kept)
         self._array = np.ndarray(shape, array.dtype, grown._array, 0, bytes_strides)
     else:
         flat = _fresh(self, needed)
         if not self._keys & META:
-            kept = np.ndarray((min(root.nbytes // array.itemsize - offset, needed),), array.dtype, root, offset * array.itemsize) \
-                if root.flags.forc else array.reshape(-1)[:needed]
-            flat[:kept.size] = kept
+            kept = (
+                np.ndarray(
+                    (min(root.nbytes // array.itemsize - offset, needed),), array.dtype, root, offset * array.itemsize
+                )
+                if root.flags.forc
+                else array.reshape(-1)[:needed]
+            )
+            flat[: kept.size] = kept
         self._array = np.ndarray(shape, array.dtype, flat, 0, bytes_strides) if needed else np.empty(shape, array.dtype)
     bump_version(self)
     return taken(self)
@@ -136,7 +159,9 @@ def set_(self: Any) -> Any:
 @composite("set_.source_Tensor")
 def set_source(self: Any, source: Any) -> Any:
     if source.dtype is not self.dtype:
-        raise RuntimeError("Could not set tensor of type " f"{source.dtype.cpp_name} to a tensor of type {self.dtype.cpp_name}")
+        raise RuntimeError(
+            f"Could not set tensor of type {source.dtype.cpp_name} to a tensor of type {self.dtype.cpp_name}"
+        )
     if source._storage is None:
         source._storage = Storage()
     return _take_over(self, source._array, source._storage)
@@ -149,4 +174,3 @@ def set_source_geometry(self: Any, source: Any, storage_offset: int, size: Seque
     if source._storage is None:
         source._storage = Storage()
     return _take_over(self, array, source._storage)
-

@@ -1,4 +1,5 @@
 """Broadcasting, joins and grids: movement ops that take several tensors, or shape one after another."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,7 +12,8 @@ from ..._ops.movement_shapes import check_stack
 from ..._shape import broadcast_shapes
 
 
-# --- broadcasting -----------------------------------------------------------------------------------------------------------
+# --- broadcasting
+# -----------------------------------------------------------------------------------------------------------
 @composite("expand_as")
 def expand_as(self: Any, other: Any) -> Any:
     return aten.expand(self, other._array.shape)
@@ -28,7 +30,8 @@ def broadcast_tensors(tensors: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([t if t._array.shape == shape else aten.expand(t, shape) for t in tensors])
 
 
-# --- joins ------------------------------------------------------------------------------------------------------------------
+# --- joins
+# ------------------------------------------------------------------------------------------------------------------
 @composite("concat", "concatenate")
 def concat(tensors: Sequence[Any], dim: int) -> Any:
     return aten.cat(tensors, dim)
@@ -115,7 +118,9 @@ def block_diag(tensors: Sequence[Any]) -> Any:
     for i, x in enumerate(tensors):
         n = x._array.ndim
         if n > 2:
-            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {n} dimensions")
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {n} dimensions"
+            )
         blocks.append(x if n == 2 else aten.expand(x, (1, x._array.size)) if n else aten.expand(x, (1, 1)))
     common = tensors[0].dtype
     for x in tensors[1:]:
@@ -130,14 +135,17 @@ def block_diag(tensors: Sequence[Any]) -> Any:
     return out
 
 
-# --- grids ------------------------------------------------------------------------------------------------------------------
+# --- grids
+# ------------------------------------------------------------------------------------------------------------------
 @composite("meshgrid")
 def meshgrid(tensors: Sequence[Any]) -> tuple[Any, ...]:
     return _grids(tensors, swap=False)
 
 
 def _grids(tensors: Sequence[Any], swap: bool) -> tuple[Any, ...]:
-    """One grid per tensor; with `swap` the first tensor runs along the second dimension and the second along the first."""
+    """One grid per tensor; with `swap` the first tensor runs along the second dimension and the second along the
+    first.
+    """
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     first = tensors[0]
@@ -151,8 +159,12 @@ def _grids(tensors: Sequence[Any], swap: bool) -> tuple[Any, ...]:
     n = len(tensors)
     place = [1, 0, *range(2, n)] if swap else list(range(n))
     shape = [tensors[p]._array.size for p in place]
-    return tuple([aten.expand(aten.view(x, [-1 if d == place[i] else 1 for d in range(n)]), shape)
-                  for i, x in enumerate(tensors)])
+    return tuple(
+        [
+            aten.expand(aten.view(x, [-1 if d == place[i] else 1 for d in range(n)]), shape)
+            for i, x in enumerate(tensors)
+        ]
+    )
 
 
 @composite("meshgrid.indexing")

@@ -1,4 +1,5 @@
 """Views that come in several pieces, parts of a dimension, and the gradients of such views."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -35,7 +36,8 @@ def narrow_tensor(self: Any, dim: int, start: Any, length: int) -> Any:
     return narrow(self, dim, aten.item(start), length)
 
 
-# --- splits -----------------------------------------------------------------------------------------------------------------
+# --- splits
+# -----------------------------------------------------------------------------------------------------------------
 def _pieces(self: Any, split_size: int, dim: int) -> tuple[Any, ...]:
     """Neighbouring pieces of `split_size` along `dim`; the last one may be smaller."""
     shape = self._array.shape
@@ -127,15 +129,18 @@ def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int) ->
     _dim_to_split(self, dim)
     where = tensor_indices_or_sections
     if where.dtype.name != "int64":
-        raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
-                           f"{where.dtype.cpp_name}")
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {where.dtype.cpp_name}"
+        )
     if not where.is_cpu:
         raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {where.device}")
     if where._array.ndim == 0:
         return tensor_split_sections(self, aten.item(where), dim)
     if where._array.ndim != 1:
-        raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
-                           f"but got a tensor with {where._array.ndim} dims")
+        raise RuntimeError(
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+            f"but got a tensor with {where._array.ndim} dims"
+        )
     return tensor_split_indices(self, where._array.tolist(), dim)
 
 
@@ -144,7 +149,9 @@ def _axis_of(name: str, self: Any) -> int:
     n = self._array.ndim
     least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
     if n < least:
-        raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {n} dimensions!")
+        raise RuntimeError(
+            f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {n} dimensions!"
+        )
     return {"hsplit": 0 if n == 1 else 1, "vsplit": 0, "dsplit": 2}[name]
 
 
@@ -154,8 +161,10 @@ def _register_named_split(name: str) -> None:
         at = _axis_of(name, self)
         size = self._array.shape[at]
         if sections == 0 or size % sections:
-            raise RuntimeError(f"torch.{name} attempted to split along dimension {at}, but the size of the dimension {size} is not "
-                               f"divisible by the split_size {sections}!")
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {at}, but the size of the dimension {size} is not "
+                f"divisible by the split_size {sections}!"
+            )
         return aten.tensor_split(self, sections, at)
 
     @composite(f"{name}.array")
@@ -176,14 +185,18 @@ def unbind(self: Any, dim: int) -> tuple[Any, ...]:
     return tuple([aten.select(self, at, i) for i in range(shape[at])])
 
 
-# --- copies with a part replaced --------------------------------------------------------------------------------------------
+# --- copies with a part replaced
+# --------------------------------------------------------------------------------------------
 def _with_part(self: Any, src: Any, name: str, *where: Any) -> Any:
     """A copy of `self` whose part, as the view op `name` cuts it out, is `src`."""
     out = aten.clone(self)
     part = getattr(aten, name)(out, *where)
     if part._array.shape != src._array.shape:
-        raise RuntimeError(f"expected src to have a size equal to the {name} of self. src size = {list(src._array.shape)}, {name} size = "
-                           f"{list(part._array.shape)}")
+        raise RuntimeError(
+            f"expected src to have a size equal to the {name} of self. src size = {list(src._array.shape)}, {name} "
+            "size = "
+            f"{list(part._array.shape)}"
+        )
     aten.copy_(part, src)
     return out
 
@@ -203,7 +216,8 @@ def diagonal_scatter(self: Any, src: Any, offset: int, dim1: int, dim2: int) -> 
     return _with_part(self, src, "diagonal", offset, dim1, dim2)
 
 
-# --- gradients: zeros with the gradient in the part that was viewed -----------------------------------------------------------
+# --- gradients: zeros with the gradient in the part that was viewed
+# -----------------------------------------------------------
 def _zeros_for(grad: Any, input_sizes: Sequence[int]) -> Any:
     return aten.zeros(input_sizes, dtype=grad.dtype, device=grad.device)
 

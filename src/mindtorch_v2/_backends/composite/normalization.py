@@ -1,4 +1,5 @@
 """Normalizations in terms of others."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -21,14 +22,34 @@ def layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: 
 
 
 @composite("batch_norm")
-def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float,
-               cudnn_enabled: bool) -> Any:
-    return aten._batch_norm_impl_index(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)[0]
+def batch_norm(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Any:
+    return aten._batch_norm_impl_index(
+        input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
+    )[0]
 
 
 @composite("_batch_norm_impl_index")
-def _batch_norm_impl_index(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
-                           eps: float, cudnn_enabled: bool) -> tuple[Any, ...]:
+def _batch_norm_impl_index(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> tuple[Any, ...]:
     """The last two results are workspace and the number of the implementation: there is one."""
     channels = input.shape[1] if input.dim() > 1 else 0
     check_channels(channels, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
@@ -53,22 +74,38 @@ def _nothing_normalized(input: Any, weight: Any, bias: Any) -> Any:
 def group_norm(input: Any, num_groups: int, weight: Any, bias: Any, eps: float, cudnn_enabled: bool) -> Any:
     shape = tuple(input.shape)
     check_groups(shape, num_groups, weight, bias)
-    plain = input if input.is_contiguous() or is_channels_last(input._array.shape, input._array.strides) else aten.contiguous(input)
+    plain = (
+        input
+        if input.is_contiguous() or is_channels_last(input._array.shape, input._array.strides)
+        else aten.contiguous(input)
+    )
     return aten.native_group_norm(plain, weight, bias, shape[0], shape[1], prod(shape[2:]), num_groups, eps)[0]
 
 
 @composite("instance_norm")
-def instance_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float,
-                  eps: float, cudnn_enabled: bool) -> Any:
+def instance_norm(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Any:
     """A batch norm of a single image that has the channels of all."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     shape = tuple(input.shape)
     n, c = shape[:2]
-    weight, bias, mean, var = (None if t is None else aten.repeat(t, (n,)) for t in (weight, bias, running_mean, running_var))
+    weight, bias, mean, var = (
+        None if t is None else aten.repeat(t, (n,)) for t in (weight, bias, running_mean, running_var)
+    )
     plain = input if input.is_contiguous() else aten.contiguous(input)
-    out = aten.batch_norm(aten.view(plain, (1, n * c, *shape[2:])), weight, bias, mean, var, use_input_stats, momentum, eps,
-                          cudnn_enabled)
+    out = aten.batch_norm(
+        aten.view(plain, (1, n * c, *shape[2:])), weight, bias, mean, var, use_input_stats, momentum, eps, cudnn_enabled
+    )
     for statistic, repeated in ((running_mean, mean), (running_var, var)):
         if statistic is not None:
             aten.copy_(aten.alias(statistic), aten.mean(aten.view(repeated, (n, c)), 0, keepdim=False))

@@ -1,4 +1,5 @@
 """Numerical tools made of other ops."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -32,10 +33,14 @@ def vander(x: Any, N: int | None, increasing: bool) -> Any:
 
 
 @composite("empty_permuted")
-def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+def empty_permuted(
+    size: Sequence[int], physical_layout: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Any:
     if sorted(physical_layout) != list(range(len(size))):
-        raise RuntimeError("Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
-                           f"{len(size)} is not equal to len(physical_layout) = {len(physical_layout)}")
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
     stored = aten.empty([size[d] for d in physical_layout], dtype=dtype, device=device)
     return aten.permute(stored, [list(physical_layout).index(d) for d in range(len(size))])
 
@@ -61,12 +66,15 @@ def conv_tbc(self: Any, weight: Any, bias: Any, pad: int) -> Any:
     return aten.permute(out, [2, 0, 1])
 
 
-# --- segments ---------------------------------------------------------------------------------------------------------------
+# --- segments
+# ---------------------------------------------------------------------------------------------------------------
 _START = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}
 
 
 @composite("segment_reduce")
-def segment_reduce(data: Any, reduce: str, lengths: Any, indices: Any, offsets: Any, axis: int, unsafe: bool, initial: Any) -> Any:
+def segment_reduce(
+    data: Any, reduce: str, lengths: Any, indices: Any, offsets: Any, axis: int, unsafe: bool, initial: Any
+) -> Any:
     """Reductions of stretches of a dimension, given by their lengths or their borders, one after another."""
     if reduce not in _START:
         raise RuntimeError(f"unsupported reduction given! {reduce}")
@@ -79,15 +87,17 @@ def segment_reduce(data: Any, reduce: str, lengths: Any, indices: Any, offsets: 
     if lengths is not None and not unsafe and bool(aten.any(aten.lt(lengths, 0))):
         raise RuntimeError("lengths contains negative value!")
     rows = aten.reshape(counts, [-1, counts.shape[-1]])
-    flat = aten.reshape(data, [rows.shape[0], data.shape[axis], *data.shape[axis + 1:]])
+    flat = aten.reshape(data, [rows.shape[0], data.shape[axis], *data.shape[axis + 1 :]])
     start = _START[reduce] if initial is None else initial
     borders = [[0, *aten.cumsum(row, 0).tolist()] for row in rows]
     if offsets is not None:
         borders = [row.tolist() for row in aten.reshape(offsets, [-1, offsets.shape[-1]])]
-    parts = [[_reduced(aten.slice(flat[i], 0, low, high), reduce, start, initial) for low, high in zip(row[:-1], row[1:])]
-             for i, row in enumerate(borders)]
+    parts = [
+        [_reduced(aten.slice(flat[i], 0, low, high), reduce, start, initial) for low, high in zip(row[:-1], row[1:])]
+        for i, row in enumerate(borders)
+    ]
     stacked = aten.stack([aten.stack(row) if row else aten.new_empty(flat, [0, *flat.shape[2:]]) for row in parts])
-    return aten.reshape(stacked, [*counts.shape, *data.shape[axis + 1:]])
+    return aten.reshape(stacked, [*counts.shape, *data.shape[axis + 1 :]])
 
 
 def _reduced(part: Any, reduce: str, start: float, initial: Any) -> Any:
@@ -107,7 +117,8 @@ def _reduced(part: Any, reduce: str, start: float, initial: Any) -> Any:
     return total / part.shape[0] if reduce == "mean" else total
 
 
-# --- matrices ---------------------------------------------------------------------------------------------------------------
+# --- matrices
+# ---------------------------------------------------------------------------------------------------------------
 @composite("linalg_diagonal")
 def linalg_diagonal(A: Any, offset: int, dim1: int, dim2: int) -> Any:
     return aten.diagonal(A, offset, dim1, dim2)
@@ -134,9 +145,13 @@ def householder_product(input: Any, tau: Any) -> Any:
         raise RuntimeError("torch.linalg.householder_product: input must have at least 2 dimensions.")
     m, n = input.shape[-2:]
     if m < n:
-        raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]")
+        raise RuntimeError(
+            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"
+        )
     if n < tau.shape[-1]:
-        raise RuntimeError("torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+        raise RuntimeError(
+            "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]"
+        )
     q = aten.expand(aten.eye(m, n, dtype=input.dtype, device=input.device), [*input.shape[:-2], m, n])
     for i in reversed(range(tau.shape[-1])):
         q = _reflect(_vector(input, i), tau[..., i], q)

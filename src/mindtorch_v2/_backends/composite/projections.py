@@ -1,4 +1,5 @@
 """Pseudo-inverse, rank, bilinear forms and distances, made of other ops."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -11,12 +12,15 @@ from ..._shape import broadcast_shapes
 
 # --- tolerances -------------------------------------------------------------------------------------------------------
 
+
 def _real(self: Any) -> Any:
     return self.dtype.to_real()
 
 
 def _tolerances(self: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """Absolute and relative tolerance as tensors; the relative one is eps * max(m, n) unless an absolute one is given."""
+    """Absolute and relative tolerance as tensors; the relative one is eps * max(m, n) unless an absolute one is
+    given.
+    """
     where = {"dtype": _real(self), "device": self.device}
     given = atol is not None
     if atol is None:
@@ -40,6 +44,7 @@ def _threshold(largest: Any, atol: Any, rtol: Any) -> Any:
 
 
 # --- rank -------------------------------------------------------------------------------------------------------------
+
 
 @composite("linalg_matrix_rank.atol_rtol_tensor", "linalg_matrix_rank.atol_rtol_float")
 def linalg_matrix_rank(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
@@ -66,12 +71,15 @@ def linalg_matrix_rank_tol(self: Any, tol: Any, hermitian: bool) -> Any:
 
 # --- pseudo-inverse ---------------------------------------------------------------------------------------------------
 
+
 @composite("linalg_pinv.atol_rtol_tensor")
 def linalg_pinv(self: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if self.dim() < 2 or self.dtype.category < 2:
         shape = ", ".join(map(str, self.shape))
-        raise RuntimeError(f"linalg.pinv({type_word(self.dtype)}{{[{shape}]}}): expected a tensor with 2 or more dimensions of "
-                           "float, double, cfloat or cdouble types")
+        raise RuntimeError(
+            f"linalg.pinv({type_word(self.dtype)}{{[{shape}]}}): expected a tensor with 2 or more dimensions of "
+            "float, double, cfloat or cdouble types"
+        )
     atol, rtol = _tolerances(self, atol, rtol)
     if self.numel() == 0:
         u, s, v = aten.svd(self)
@@ -112,6 +120,7 @@ def pinverse(self: Any, rcond: float) -> Any:
 
 # --- bilinear ---------------------------------------------------------------------------------------------------------
 
+
 @composite("bilinear")
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any) -> Any:
     _check_bilinear(input1, input2, weight, bias)
@@ -127,15 +136,20 @@ def _check_bilinear(input1: Any, input2: Any, weight: Any, bias: Any) -> None:
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
     for i in range(input1.dim() - 1):
         if input1.shape[i] != input2.shape[i]:
-            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {input1.shape[i]} and "
-                               f"{input2.shape[i]}")
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {i}: got {input1.shape[i]} and "
+                f"{input2.shape[i]}"
+            )
     for which, t, place in (("input1", input1, 1), ("input2", input2, 2)):
         if t.shape[-1] != weight.shape[place]:
-            raise RuntimeError(f"bilinear(): {which} size does not match weight size: got {t.shape[-1]} but expected "
-                               f"{weight.shape[place]}")
+            raise RuntimeError(
+                f"bilinear(): {which} size does not match weight size: got {t.shape[-1]} but expected "
+                f"{weight.shape[place]}"
+            )
     if bias is not None and bias.shape[0] != weight.shape[0]:
-        raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected "
-                           f"{weight.shape[0]}")
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
+        )
 
 
 # --- distances --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 """quantile and nanquantile, which sort and interpolate."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,8 +22,10 @@ def _check(self: Any, q: Any, interpolation: str) -> None:
     if self.dtype is not q.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if interpolation not in _WAYS:
-        raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
-                           f"{interpolation}")
+        raise RuntimeError(
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+            f"{interpolation}"
+        )
     if self.is_meta:
         return
     inside = aten.logical_and_(aten.ge(q, 0), aten.le(q, 1))
@@ -78,7 +81,7 @@ def _quantile(ignore_nan: bool, self: Any, q: Any, dim: int | None, keepdim: boo
 
 
 def _without_axis(sizes: list[int], axis: int | None) -> list[int]:
-    return [] if axis is None else sizes[:axis] + sizes[axis + 1:]
+    return [] if axis is None else sizes[:axis] + sizes[axis + 1 :]
 
 
 def _register(name: str, ignore_nan: bool) -> None:
@@ -88,7 +91,9 @@ def _register(name: str, ignore_nan: bool) -> None:
         made = aten.scalar_tensor(q, dtype=self.dtype, device=self.device)
         return _quantile(ignore_nan, self, made, dim, keepdim, interpolation)
 
-    composite(name)(lambda self, q, dim, keepdim, interpolation: _quantile(ignore_nan, self, q, dim, keepdim, interpolation))
+    composite(name)(
+        lambda self, q, dim, keepdim, interpolation: _quantile(ignore_nan, self, q, dim, keepdim, interpolation)
+    )
     composite(f"{name}.scalar")(with_number)
 
 

@@ -2,6 +2,7 @@
 
 While nobody watches, a tensor on the CPU is drawn directly; watched, by the steps that PyTorch shows.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -28,7 +29,8 @@ def _cast_draws(numbers: Any, kind: dt.dtype) -> Any:
     return wrap(numbers if numbers.dtype == kind.np else numbers.astype(kind.np), kind)
 
 
-# --- fresh tensors ----------------------------------------------------------------------------------------------------------
+# --- fresh tensors
+# ----------------------------------------------------------------------------------------------------------
 @composite("rand.generator")
 def rand(size: Sequence[int], generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
     kind = dtype or dt.get_default_dtype()
@@ -38,13 +40,23 @@ def rand(size: Sequence[int], generator: Any, dtype: dt.dtype | None, layout: An
 
 
 @composite("randn.generator")
-def randn(size: Sequence[int], generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
+def randn(
+    size: Sequence[int], generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any
+) -> Any:
     return normal_sized(0.0, 1.0, size, generator, dtype, layout, device, pin_memory)
 
 
 @composite("normal.float_float")
-def normal_sized(mean: float, std: float, size: Sequence[int], generator: Any, dtype: dt.dtype | None, layout: Any, device: Any,
-                 pin_memory: Any) -> Any:
+def normal_sized(
+    mean: float,
+    std: float,
+    size: Sequence[int],
+    generator: Any,
+    dtype: dt.dtype | None,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+) -> Any:
     kind = dtype or dt.get_default_dtype()
     if _draws_directly(device):
         return _cast_draws(stream_of(generator).normal(counted_sizes(size), kind.np, mean, std), kind)
@@ -52,8 +64,16 @@ def normal_sized(mean: float, std: float, size: Sequence[int], generator: Any, d
 
 
 @composite("randint.low_generator")
-def randint_low(low: int, high: int, size: Sequence[int], generator: Any, dtype: dt.dtype | None, layout: Any, device: Any,
-                pin_memory: Any) -> Any:
+def randint_low(
+    low: int,
+    high: int,
+    size: Sequence[int],
+    generator: Any,
+    dtype: dt.dtype | None,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+) -> Any:
     kind = dtype or dt.int64
     if _draws_directly(device):
         return _cast_draws(stream_of(generator).random_int(counted_sizes(size), kind.np, low, high), kind)
@@ -61,35 +81,55 @@ def randint_low(low: int, high: int, size: Sequence[int], generator: Any, dtype:
 
 
 @composite("randint.generator")
-def randint(high: int, size: Sequence[int], generator: Any, dtype: dt.dtype | None, layout: Any, device: Any,
-            pin_memory: Any) -> Any:
+def randint(
+    high: int, size: Sequence[int], generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any
+) -> Any:
     return randint_low(0, high, size, generator, dtype, layout, device, pin_memory)
 
 
 @composite("rand_like.generator")
-def rand_like(self: Any, generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any,
-              memory_format: Any) -> Any:
+def rand_like(
+    self: Any, generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> Any:
     made = aten.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
     return aten.uniform_(made, 0.0, 1.0, generator=generator)
 
 
 @composite("randn_like.generator")
-def randn_like(self: Any, generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any,
-               memory_format: Any) -> Any:
+def randn_like(
+    self: Any, generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> Any:
     made = aten.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
     return aten.normal_(made, 0.0, 1.0, generator=generator)
 
 
 @composite("randint_like.low_generator_dtype")
-def randint_like_low(self: Any, low: int, high: int, generator: Any, dtype: dt.dtype | None, layout: Any, device: Any,
-                     pin_memory: Any, memory_format: Any) -> Any:
+def randint_like_low(
+    self: Any,
+    low: int,
+    high: int,
+    generator: Any,
+    dtype: dt.dtype | None,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    memory_format: Any,
+) -> Any:
     made = aten.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
     return aten.random_(made, low, high, generator=generator)
 
 
 @composite("randint_like.generator")
-def randint_like(self: Any, high: int, generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any,
-                 memory_format: Any) -> Any:
+def randint_like(
+    self: Any,
+    high: int,
+    generator: Any,
+    dtype: dt.dtype | None,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    memory_format: Any,
+) -> Any:
     return randint_like_low(self, 0, high, generator, dtype, layout, device, pin_memory, memory_format)
 
 
@@ -103,7 +143,8 @@ def bernoulli_p(self: Any, p: float, generator: Any) -> Any:
     return aten.bernoulli_(aten.empty_like(self, memory_format=contiguous_format), p, generator=generator)
 
 
-# --- dropout ----------------------------------------------------------------------------------------------------------------
+# --- dropout
+# ----------------------------------------------------------------------------------------------------------------
 def _check_probability(p: float) -> None:
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
@@ -152,8 +193,12 @@ def _register_dropout(name: str, by_feature: bool, alpha: bool) -> None:
         return _dropout(self, p, train, by_feature=by_feature, alpha=alpha, inplace=True)
 
 
-for _name, _by_feature, _alpha in (("dropout", False, False), ("feature_dropout", True, False), ("alpha_dropout", False, True),
-                                   ("feature_alpha_dropout", True, True)):
+for _name, _by_feature, _alpha in (
+    ("dropout", False, False),
+    ("feature_dropout", True, False),
+    ("alpha_dropout", False, True),
+    ("feature_alpha_dropout", True, True),
+):
     _register_dropout(_name, _by_feature, _alpha)
 
 

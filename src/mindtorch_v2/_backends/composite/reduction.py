@@ -1,4 +1,5 @@
 """Reductions that are made of others."""
+
 from __future__ import annotations
 
 import warnings
@@ -16,14 +17,17 @@ from ..._shape import normalize_dim, normalize_dims
 from . import quantiles  # noqa: F401  - registers quantile and nanquantile
 
 
-# --- means --------------------------------------------------------------------------------------------------------------
+# --- means
+# --------------------------------------------------------------------------------------------------------------
 def _check_mean(self: Any, dtype: dt.dtype | None) -> None:
     kind = dtype or self.dtype
     if kind.category < 2:
         which = "Input" if dtype is None else "Optional"
-        raise RuntimeError(f"mean(): could not infer output dtype. {which} dtype must be either a floating point or "
-                           f"complex dtype. Got: "
-                           f"{type_word(kind)}")
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or "
+            f"complex dtype. Got: "
+            f"{type_word(kind)}"
+        )
 
 
 def _mean(self: Any, dim: Any, keepdim: bool, dtype: dt.dtype | None) -> Any:
@@ -70,7 +74,9 @@ def mean_dim(self: Any, dim: Any, keepdim: bool, dtype: dt.dtype | None) -> Any:
 @composite("nanmean")
 def nanmean(self: Any, dim: Any, keepdim: bool, dtype: dt.dtype | None) -> Any:
     if self.dtype.category < 2:
-        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {type_word(self.dtype)}")
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {type_word(self.dtype)}"
+        )
     plain = aten.detach(self)
     counted = aten.sum(aten.logical_not_(aten.ne(plain, plain)), dim, keepdim)
     return aten.div(aten.nansum(self, dim, keepdim, dtype=dtype), counted)
@@ -89,7 +95,8 @@ def sum_to_size(self: Any, size: Sequence[int]) -> Any:
     return aten.view(out, shape) if lead else out
 
 
-# --- extremes -----------------------------------------------------------------------------------------------------------
+# --- extremes
+# -----------------------------------------------------------------------------------------------------------
 @composite("max.other")
 def max_other(self: Any, other: Any) -> Any:
     return aten.maximum(self, other)
@@ -126,7 +133,8 @@ def trace_backward(grad: Any, sizes: Sequence[int]) -> Any:
     return aten.view(aten.index_fill_(flat, 0, places, grad), sizes)
 
 
-# --- norms and spread ---------------------------------------------------------------------------------------------------
+# --- norms and spread
+# ---------------------------------------------------------------------------------------------------
 @composite("norm.Scalar")
 def norm(self: Any, p: Any) -> Any:
     return _norm(self, p, None, False, None)
@@ -149,8 +157,9 @@ def norm_dim_dtype(self: Any, p: Any, dim: Any, keepdim: bool, dtype: dt.dtype) 
 
 def _norm(self: Any, p: Any, dim: Any, keepdim: bool, dtype: dt.dtype | None) -> Any:
     if self.dtype.category < 2:
-        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {type_word(self.dtype)} "
-                           f"instead.")
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {type_word(self.dtype)} instead."
+        )
     return aten.linalg_vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
 
 
@@ -189,7 +198,8 @@ def logsumexp(self: Any, dim: Any, keepdim: bool) -> Any:
     return aten.add_(aten.log_(aten.sum(aten.exp_(aten.sub(self, top)), dim, keepdim)), shown)
 
 
-# --- scans --------------------------------------------------------------------------------------------------------------
+# --- scans
+# --------------------------------------------------------------------------------------------------------------
 @composite("logcumsumexp")
 def logcumsumexp(self: Any, dim: int) -> Any:
     return aten._logcumsumexp(self, dim)
@@ -201,7 +211,9 @@ def _reverse_cumsum(t: Any, dim: int) -> Any:
 
 @composite("cumprod_backward")
 def cumprod_backward(grad: Any, input: Any, dim: int, output: Any) -> Any:
-    """Before a line's first zero, d out[i] / d in[k] = out[i] / in[k]; at it, the products that leave it out; behind it, 0."""
+    """Before a line's first zero, d out[i] / d in[k] = out[i] / in[k]; at it, the products that leave it out; behind
+    it, 0.
+    """
     if input.numel() <= 1 or input.dim() == 0:
         return grad
     if input.dtype.is_complex:
@@ -221,8 +233,9 @@ def cumprod_backward(grad: Any, input: Any, dim: int, output: Any) -> Any:
 
 
 def _cumprod_backward_by_products(grad: Any, input: Any, dim: int) -> Any:
-    """The same made of products alone, which can be differentiated where factors are zero: each factor's gradient is the sum of
-    the products behind it that leave it out."""
+    """The same made of products alone, which can be differentiated where factors are zero: each factor's gradient is
+    the sum of the products behind it that leave it out.
+    """
     size, found = input.shape[dim], []
     for k in range(size):
         before = aten.prod(aten.narrow(input, dim, 0, k), dim, True)
@@ -298,17 +311,23 @@ def cumulative_trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
     return aten.cumsum(aten.mul(aten.add(right, left), dx / 2.0), dim)
 
 
-# --- covariance ---------------------------------------------------------------------------------------------------------
+# --- covariance
+# ---------------------------------------------------------------------------------------------------------
 def _check_weights(kind: str, weights: Any, observations: int, floating: bool) -> None:
     if weights.dim() > 1:
-        raise RuntimeError(f"cov(): expected {kind} to have one or fewer dimensions but got {kind} with {weights.dim()} "
-                           f"dimensions")
+        raise RuntimeError(
+            f"cov(): expected {kind} to have one or fewer dimensions but got {kind} with {weights.dim()} dimensions"
+        )
     if (weights.dtype.category == 2) is not floating:
         wanted = "floating point" if floating else "integral"
-        raise RuntimeError(f"cov(): expected {kind} to have {wanted} dtype but got {kind} with {type_word(weights.dtype)} dtype")
+        raise RuntimeError(
+            f"cov(): expected {kind} to have {wanted} dtype but got {kind} with {type_word(weights.dtype)} dtype"
+        )
     if weights.numel() != observations:
-        raise RuntimeError(f"cov(): expected {kind} to have the same numel as there are observations in the input but got "
-                           f"{weights.numel()} != {observations}")
+        raise RuntimeError(
+            f"cov(): expected {kind} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {observations}"
+        )
     if observations and not weights.is_meta and aten.item(aten.lt(aten.min(weights), 0)):
         raise RuntimeError(f"cov(): {kind} cannot be negative")
 
@@ -316,7 +335,9 @@ def _check_weights(kind: str, weights: Any, observations: int, floating: bool) -
 @composite("cov")
 def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
     if self.dim() > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions")
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
+        )
     if self.dtype is dt.bool_:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     table = aten.view(self, (1, -1)) if self.dim() < 2 else self
@@ -333,11 +354,16 @@ def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
     if weights is not None and aweights is not None and correction != 0:
         factor = aten.sub(total, aten.div(aten.mul(aten.sum(aten.mul(weights, aweights)), correction), total))
     else:
-        factor = aten.sub(total, correction) if weights is not None else \
-            aten.scalar_tensor(n - correction, dtype=dt.int64, device=self.device)
+        factor = (
+            aten.sub(total, correction)
+            if weights is not None
+            else aten.scalar_tensor(n - correction, dtype=dt.int64, device=self.device)
+        )
     if not self.is_meta and aten.item(aten.le(factor, 0)):
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-                      stacklevel=3)
+        warnings.warn(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+            stacklevel=3,
+        )
         factor = aten.zeros_like(factor)
     away = aten.sub(table, aten.unsqueeze(mean, 1))
     other = aten.t(away if weights is None else aten.mul(away, weights))
@@ -348,8 +374,9 @@ def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
 @composite("corrcoef")
 def corrcoef(self: Any) -> Any:
     if self.dim() > 2:
-        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with "
-                           f"{self.dim()} dimensions")
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
+        )
     c = aten.cov(self)
     if c.dim() == 0:
         return aten.div(c, c)

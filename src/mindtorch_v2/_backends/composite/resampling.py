@@ -1,4 +1,5 @@
 """Padding, resizing, shuffling and sampling in terms of other ops."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -14,19 +15,22 @@ Ints = Sequence[int]
 _EDGE_MODES = {"reflect": "reflection_pad", "replicate": "replication_pad"}
 
 
-# --- padding ------------------------------------------------------------------------------------------------------------
+# --- padding
+# ------------------------------------------------------------------------------------------------------------
 @composite("pad")
 def pad(self: Any, pad: Ints, mode: str, value: float | None) -> Any:
     dims, count = self.dim(), len(pad)
     if count % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if count > 2 * dims:
-        raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got padding length "
-                           f"{count} and input of dimension {dims}")
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{count} and input of dimension {dims}"
+        )
     if mode == "constant":
         return aten.constant_pad_nd(self, pad, 0.0 if value is None else value)
     if value is not None and value != 0:
-        raise RuntimeError(f"Padding mode \"{mode}\" doesn't take in value argument")
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     rank = count // 2
     if rank not in (1, 2, 3) or dims not in (rank + 1, rank + 2):
         raise NotImplementedError(f"Padding size {count} is not supported for {dims}D input tensor.")
@@ -44,8 +48,10 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Any:
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) > 2 * dims:
-        raise RuntimeError("Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
-                           f"{len(pad)}while the input has {dims}dimensions.")
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
+            f"{len(pad)}while the input has {dims}dimensions."
+        )
     pairs = [(dims - 1 - i, pad[2 * i], pad[2 * i + 1]) for i in range(len(pad) // 2)]
     kept = self
     for dim, before, after in reversed(pairs):
@@ -59,8 +65,11 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Any:
     for dim, before, after in pairs:
         shape[dim] += max(before, 0) + max(after, 0)
     last = is_channels_last(self._array.shape, self._array.strides)
-    out = aten.empty_strided(shape, format_strides(tuple(shape)), dtype=self.dtype, device=self.device) if last \
+    out = (
+        aten.empty_strided(shape, format_strides(tuple(shape)), dtype=self.dtype, device=self.device)
+        if last
         else aten.empty(shape, dtype=self.dtype, device=self.device)
+    )
     aten.fill_(out, value)
     middle = out
     for dim, before, after in reversed(pairs):
@@ -104,9 +113,11 @@ def _pad_circular(self: Any, pad: Ints) -> Any:
     return out
 
 
-# --- resizing -----------------------------------------------------------------------------------------------------------
+# --- resizing
+# -----------------------------------------------------------------------------------------------------------
 def _by_scale(name: str, rank: int) -> Callable[..., Any]:
     """The form of an upsampling that takes a size or factors."""
+
     def upsample(input: Any, output_size: Ints | None, *rest: Any) -> Any:
         *corners, factors = rest
         if (output_size is None) == (factors is None):
@@ -117,6 +128,7 @@ def _by_scale(name: str, rank: int) -> Callable[..., Any]:
             output_size = [floor(float(n) * f) for n, f in zip(input.shape[2:], factors)]
         scales = (None,) * rank if factors is None else tuple(factors)
         return aten.overload(name)(input, output_size, *corners, *scales)
+
     return upsample
 
 
@@ -124,7 +136,8 @@ for _name, _rank in UPSAMPLINGS.items():
     composite(f"{_name}.vec")(_by_scale(_name, _rank))
 
 
-# --- shuffling ----------------------------------------------------------------------------------------------------------
+# --- shuffling
+# ----------------------------------------------------------------------------------------------------------
 @composite("channel_shuffle")
 def channel_shuffle(self: Any, groups: int) -> Any:
     shape = list(self.shape)
@@ -133,26 +146,38 @@ def channel_shuffle(self: Any, groups: int) -> Any:
     if groups <= 0:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     if shape[1] % groups:
-        raise RuntimeError(f"Number of channels must be divisible by groups. Got {shape[1]} channels and {groups} groups.")
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {shape[1]} channels and {groups} groups."
+        )
     return aten.native_channel_shuffle(self, groups)
 
 
-# --- sampling -----------------------------------------------------------------------------------------------------------
+# --- sampling
+# -----------------------------------------------------------------------------------------------------------
 @composite("grid_sampler")
 def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
     x, places = list(input.shape), list(grid.shape)
     if x[0] != places[0]:
-        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {x} and grid "
-                           f"with sizes {places}")
+        raise RuntimeError(
+            f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {x} and grid "
+            f"with sizes {places}"
+        )
     if places[-1] != len(x) - 2:
-        raise RuntimeError(f"grid_sampler(): expected grid to have size {len(x) - 2} in last dimension, but got grid with sizes {places}")
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {len(x) - 2} in last dimension, but got grid with sizes "
+            f"{places}"
+        )
     for i in range(2, len(x)):
         if x[i] <= 0:
-            raise RuntimeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {x} with "
-                               f"dimension {i} being empty")
+            raise RuntimeError(
+                f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {x} with "
+                f"dimension {i} being empty"
+            )
     if len(x) not in (4, 5) or len(x) != len(places):
-        raise RuntimeError(f"grid_sampler(): expected {'5D' if len(x) == 5 else '4D'} input and grid with same number of dimensions, "
-                           f"but got input with sizes {x} and grid with sizes {places}")
+        raise RuntimeError(
+            f"grid_sampler(): expected {'5D' if len(x) == 5 else '4D'} input and grid with same number of dimensions, "
+            f"but got input with sizes {x} and grid with sizes {places}"
+        )
     if len(x) == 5 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     sample = aten.grid_sampler_2d if len(x) == 4 else aten.grid_sampler_3d

@@ -2,6 +2,7 @@
 
 The projections of the inputs of all time steps are one product; only the recurrence itself is a loop.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ from ..._dispatch import aten, modes
 from ..._dispatch.registry import composite
 from ..._python.creation import tensor
 
-Hidden = tuple[Any, ...]   # (h,) or (h, c)
+Hidden = tuple[Any, ...]  # (h,) or (h, c)
 Step = Callable[[Any, Hidden, "Weights"], Hidden]
 
 
@@ -34,7 +35,7 @@ def gather_weights(params: Sequence[Any], has_biases: bool, projected: bool) -> 
         raise RuntimeError(f"got an incorrect number of RNN parameters: {len(params)} is no multiple of {per}")
     out = []
     for start in range(0, len(params), per):
-        one = list(params[start:start + per])
+        one = list(params[start : start + per])
         w_hr = one.pop() if projected else None
         b_ih, b_hh = one[2:] if has_biases else (None, None)
         out.append(Weights(one[0], one[1], b_ih, b_hh, w_hr))
@@ -94,12 +95,30 @@ def run_lstm_layer(input: Any, hidden: Hidden, w: Weights, reverse: bool) -> tup
     has_biases = w.b_ih is not None
     b_ih = w.b_ih if has_biases else aten.zeros(w.w_ih.shape, dtype=input.dtype, device=input.device)
     b_hh = w.b_hh if has_biases else aten.zeros(w.w_hh.shape, dtype=input.dtype, device=input.device)
-    out, h, c, _ = aten.mkldnn_rnn_layer(input, w.w_ih, w.w_hh, b_ih, b_hh, hidden[0], hidden[1], reverse, (), LSTM_MODE,
-                                         w.w_hh.shape[1], 1, has_biases, False, False, modes.grad_enabled())
+    out, h, c, _ = aten.mkldnn_rnn_layer(
+        input,
+        w.w_ih,
+        w.w_hh,
+        b_ih,
+        b_hh,
+        hidden[0],
+        hidden[1],
+        reverse,
+        (),
+        LSTM_MODE,
+        w.w_hh.shape[1],
+        1,
+        has_biases,
+        False,
+        False,
+        modes.grad_enabled(),
+    )
     return out, (h, c)
 
 
-def run_packed(step: Step, data: Any, sizes: Sequence[int], hidden: Hidden, w: Weights, reverse: bool) -> tuple[Any, Hidden]:
+def run_packed(
+    step: Step, data: Any, sizes: Sequence[int], hidden: Hidden, w: Weights, reverse: bool
+) -> tuple[Any, Hidden]:
     """All steps of a packed sequence. Sequences that end (or, in reverse, begin) at a step leave (join) the batch."""
     steps = aten.split_with_sizes(aten.linear(data, w.w_ih, w.b_ih), list(sizes), 0)
     if reverse:
@@ -117,7 +136,9 @@ def run_packed(step: Step, data: Any, sizes: Sequence[int], hidden: Hidden, w: W
     return aten.cat(outputs, 0), last
 
 
-def _packed_backwards(step: Step, steps: Sequence[Any], sizes: Sequence[int], hidden: Hidden, w: Weights) -> tuple[Any, Hidden]:
+def _packed_backwards(
+    step: Step, steps: Sequence[Any], sizes: Sequence[int], hidden: Hidden, w: Weights
+) -> tuple[Any, Hidden]:
     size = sizes[-1]
     current = tuple(aten.narrow(x, 0, 0, size) for x in hidden)
     outputs = []
@@ -130,9 +151,19 @@ def _packed_backwards(step: Step, steps: Sequence[Any], sizes: Sequence[int], hi
     return aten.cat(outputs[::-1], 0), current
 
 
-# --- all layers ------------------------------------------------------------------------------------------------------------
-def run_layers(step: Step, input: Any, sizes: Sequence[int] | None, states: Iterator[Hidden], weights: list[Weights], num_layers: int,
-               dropout: float, train: bool, bidirectional: bool) -> tuple[Any, list[Any]]:
+# --- all layers
+# ------------------------------------------------------------------------------------------------------------
+def run_layers(
+    step: Step,
+    input: Any,
+    sizes: Sequence[int] | None,
+    states: Iterator[Hidden],
+    weights: list[Weights],
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Any, list[Any]]:
     """The output of the last layer, and the last hidden states of all layers and directions, stacked."""
     directions = 2 if bidirectional else 1
     if len(weights) != num_layers * directions:
@@ -142,8 +173,13 @@ def run_layers(step: Step, input: Any, sizes: Sequence[int] | None, states: Iter
         outputs = []
         for direction in range(directions):
             w, hidden = weights[layer * directions + direction], next(states)
-            if sizes is None and step is lstm_step and w.w_hr is None and input.dtype is dt.float32 \
-                    and not _accelerators.avoids(input._keys, "mkldnn_rnn_layer"):
+            if (
+                sizes is None
+                and step is lstm_step
+                and w.w_hr is None
+                and input.dtype is dt.float32
+                and not _accelerators.avoids(input._keys, "mkldnn_rnn_layer")
+            ):
                 out, state = run_lstm_layer(input, hidden, w, direction == 1)
             elif sizes is None:
                 out, state = run_padded(step, input, hidden, w, direction == 1)
@@ -170,23 +206,59 @@ def _register(name: str) -> None:
         return is_lstm and hx[0].shape[2] != hx[1].shape[2]
 
     @composite(f"{name}.input")
-    def padded(input: Any, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,
-               bidirectional: bool, batch_first: bool) -> Any:
+    def padded(
+        input: Any,
+        hx: Any,
+        params: Any,
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> Any:
         x = aten.transpose(input, 0, 1) if batch_first else input
         if x.shape[0] == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         fused = is_lstm and not projected(hx) and x.dtype is dt.float32
         states = selected_states(hx) if fused else states_of(hx)
         x = aten.contiguous(x) if fused and not x.is_contiguous() else x
-        out, last = run_layers(step, x, None, states, gather_weights(params, has_biases, projected(hx)), num_layers,
-                               dropout, train, bidirectional)
+        out, last = run_layers(
+            step,
+            x,
+            None,
+            states,
+            gather_weights(params, has_biases, projected(hx)),
+            num_layers,
+            dropout,
+            train,
+            bidirectional,
+        )
         return (aten.transpose(out, 0, 1) if batch_first else out, *last)
 
     @composite(f"{name}.data")
-    def packed(data: Any, batch_sizes: Any, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float,
-               train: bool, bidirectional: bool) -> Any:
-        out, last = run_layers(step, data, batch_sizes.tolist(), states_of(hx),
-                               gather_weights(params, has_biases, projected(hx)), num_layers, dropout, train, bidirectional)
+    def packed(
+        data: Any,
+        batch_sizes: Any,
+        hx: Any,
+        params: Any,
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+    ) -> Any:
+        out, last = run_layers(
+            step,
+            data,
+            batch_sizes.tolist(),
+            states_of(hx),
+            gather_weights(params, has_biases, projected(hx)),
+            num_layers,
+            dropout,
+            train,
+            bidirectional,
+        )
         return (out, *last)
 
     @composite(f"{name}_cell")
@@ -200,7 +272,8 @@ for _name in STEPS:
     _register(_name)
 
 
-# --- padding ---------------------------------------------------------------------------------------------------------------
+# --- padding
+# ---------------------------------------------------------------------------------------------------------------
 @composite("_pad_packed_sequence")
 def pad_packed_sequence(data: Any, batch_sizes: Any, batch_first: bool, padding_value: float, total_length: int) -> Any:
     """The padded tensor and the lengths of the sequences."""
@@ -208,15 +281,19 @@ def pad_packed_sequence(data: Any, batch_sizes: Any, batch_first: bool, padding_
     steps, batch = len(sizes), sizes[0]
     if total_length > 0:
         if total_length < steps:
-            raise RuntimeError("Expected total_length to be at least the length of the longest sequence in input, but got "
-                               f"total_length={total_length} and max sequence length being {steps}")
+            raise RuntimeError(
+                "Expected total_length to be at least the length of the longest sequence in input, but got "
+                f"total_length={total_length} and max sequence length being {steps}"
+            )
         steps = total_length
     out = aten.full((steps, batch, *data.shape[1:]), padding_value, dtype=data.dtype, device=data.device)
     start = step = 0
     for size, run in groupby(sizes):  # steps with as many sequences are copied at once
         n = len(list(run))
         part = aten.slice(data, 0, start, start + n * size)
-        aten.copy_(aten.slice(aten.slice(out, 0, step, step + n), 1, 0, size), aten.view(part, (n, size, *data.shape[1:])))
+        aten.copy_(
+            aten.slice(aten.slice(out, 0, step, step + n), 1, 0, size), aten.view(part, (n, size, *data.shape[1:]))
+        )
         start, step = start + n * size, step + n
     lengths = [sum(size > i for size in sizes) for i in range(batch)]
     return (aten.transpose(out, 0, 1) if batch_first else out), tensor(lengths)

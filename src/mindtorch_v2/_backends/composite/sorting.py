@@ -1,4 +1,5 @@
 """Sorting ops that are made of others."""
+
 from __future__ import annotations
 
 from typing import Any

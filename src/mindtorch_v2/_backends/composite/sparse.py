@@ -1,4 +1,5 @@
 """Operators that give sparse tensors."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -12,7 +13,9 @@ from ..sparse.tensor import coo
 
 
 @composite("embedding_sparse_backward")
-def embedding_sparse_backward(grad: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+def embedding_sparse_backward(
+    grad: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:
     """The gradient of an embedding's rows [num_weights, size]: those that were looked up, one entry for each lookup."""
     if scale_grad_by_freq:
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")

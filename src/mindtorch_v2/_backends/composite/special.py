@@ -1,4 +1,5 @@
 """Special functions that are other names or sums of others."""
+
 from __future__ import annotations
 
 import math

@@ -1,4 +1,5 @@
 """Short-time Fourier transforms and windows, made of other ops."""
+
 from __future__ import annotations
 
 import math
@@ -12,7 +13,8 @@ from ..._dispatch.registry import composite
 from ..cpu.linalg import sizes
 
 
-# --- short-time transforms ------------------------------------------------------------------------------------------------
+# --- short-time transforms
+# ------------------------------------------------------------------------------------------------
 def _word(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
@@ -45,25 +47,43 @@ def _check_stft(self: Any, rows: Any, n_fft: int, hop: int, win_length: int, win
     if not 0 < win_length <= n_fft:
         raise RuntimeError(f"{told}expected 0 < win_length <= n_fft, but got win_length={win_length}")
     if window is not None and tuple(window.shape) != (win_length,):
-        raise RuntimeError(f"{told}expected a 1D window tensor of size equal to win_length={win_length}, but got window with size "
-                           f"{sizes(window.shape)}")
+        raise RuntimeError(
+            f"{told}expected a 1D window tensor of size equal to win_length={win_length}, but got window with size "
+            f"{sizes(window.shape)}"
+        )
 
 
 @composite("stft")
-def stft(self: Any, n_fft: int, hop_length: int | None, win_length: int | None, window: Any, normalized: bool, onesided: bool | None,
-         return_complex: bool | None, align_to_window: bool | None) -> Any:
+def stft(
+    self: Any,
+    n_fft: int,
+    hop_length: int | None,
+    win_length: int | None,
+    window: Any,
+    normalized: bool,
+    onesided: bool | None,
+    return_complex: bool | None,
+    align_to_window: bool | None,
+) -> Any:
     is_complex = self.dtype.is_complex or (window is not None and window.dtype.is_complex)
     if return_complex is None and not is_complex:
-        raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
-                           "return_complex=True in a future PyTorch release.")
+        raise RuntimeError(
+            "stft requires the return_complex parameter be given for real inputs, and will further require that "
+            "return_complex=True in a future PyTorch release."
+        )
     hop, length = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
-    told = (f"stft(torch.{type_word(self.dtype)}Tensor{sizes(self.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={length}, "
-            f"window={_window_text(window)}, normalized={_word(normalized)}, onesided={_word(onesided)}, "
-            f"return_complex={_word(return_complex)}, align_to_window={_word(align_to_window)}) : ")
+    told = (
+        f"stft(torch.{type_word(self.dtype)}Tensor{sizes(self.shape)}, n_fft={n_fft}, hop_length={hop}, "
+        f"win_length={length}, "
+        f"window={_window_text(window)}, normalized={_word(normalized)}, onesided={_word(onesided)}, "
+        f"return_complex={_word(return_complex)}, align_to_window={_word(align_to_window)}) : "
+    )
     rows = aten.unsqueeze(self, 0) if self.dim() == 1 else self
     _check_stft(self, rows, n_fft, hop, length, window, told)
     if align_to_window and length < n_fft:
-        raise NotImplementedError("stft: align_to_window=True with win_length < n_fft is not implemented; pass align_to_window=None")
+        raise NotImplementedError(
+            "stft: align_to_window=True with win_length < n_fft is not implemented; pass align_to_window=None"
+        )
     if is_complex and onesided:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     frames = aten.unfold(rows, -1, n_fft, hop)
@@ -80,10 +100,14 @@ def stft(self: Any, n_fft: int, hop_length: int | None, win_length: int | None, 
     return spectrum if return_complex is not False else aten.view_as_real(spectrum)
 
 
-def _check_istft(self: Any, n_fft: int, hop: int, win_length: int, window: Any, onesided: bool | None, told: str) -> bool:
+def _check_istft(
+    self: Any, n_fft: int, hop: int, win_length: int, window: Any, onesided: bool | None, told: str
+) -> bool:
     """RuntimeError for what cannot be transformed back. Returns whether the spectrum is one-sided."""
     if not self.dtype.is_complex:
-        raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+        raise RuntimeError(
+            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
+        )
     if self.numel() == 0:
         raise RuntimeError(f"{told} : input tensor cannot be empty.")
     if self.dim() not in (2, 3):
@@ -91,11 +115,16 @@ def _check_istft(self: Any, n_fft: int, hop: int, win_length: int, window: Any, 
     bins = self.shape[-2]
     one_sided = onesided if onesided is not None else bins != n_fft
     if one_sided and bins != n_fft // 2 + 1:
-        raise RuntimeError(f"{told} : expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when "
-                           f"onesided=True, but got {bins}")
+        raise RuntimeError(
+            f"{told} : expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 "
+            "when "
+            f"onesided=True, but got {bins}"
+        )
     if not one_sided and bins != n_fft:
-        raise RuntimeError(f"{told} : expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when "
-                           f"onesided=False, but got {bins}")
+        raise RuntimeError(
+            f"{told} : expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when "
+            f"onesided=False, but got {bins}"
+        )
     if not 0 < hop <= win_length:
         raise RuntimeError(f"{told} : expected 0 < hop_length <= win_length")
     if not 0 < win_length <= n_fft:
@@ -111,12 +140,25 @@ def _overlap_added(frames: Any, total: int, n_fft: int, hop: int) -> Any:
 
 
 @composite("istft")
-def istft(self: Any, n_fft: int, hop_length: int | None, win_length: int | None, window: Any, center: bool, normalized: bool,
-          onesided: bool | None, length: int | None, return_complex: bool) -> Any:
+def istft(
+    self: Any,
+    n_fft: int,
+    hop_length: int | None,
+    win_length: int | None,
+    window: Any,
+    center: bool,
+    normalized: bool,
+    onesided: bool | None,
+    length: int | None,
+    return_complex: bool,
+) -> Any:
     hop, size = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
-    told = (f"istft(CPU{type_word(self.dtype)}Type{sizes(self.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={size}, "
-            f"window={_window_text(window)}, center={int(center)}, normalized={int(normalized)}, onesided={_word(onesided)}, "
-            f"length={length}, return_complex={int(return_complex)})")
+    told = (
+        f"istft(CPU{type_word(self.dtype)}Type{sizes(self.shape)}, n_fft={n_fft}, hop_length={hop}, win_length={size}, "
+        f"window={_window_text(window)}, center={int(center)}, normalized={int(normalized)}, "
+        f"onesided={_word(onesided)}, "
+        f"length={length}, return_complex={int(return_complex)})"
+    )
     one_sided = _check_istft(self, n_fft, hop, size, window, onesided, told)
     if one_sided and return_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
@@ -131,7 +173,9 @@ def istft(self: Any, n_fft: int, hop_length: int | None, win_length: int | None,
     count = frames.shape[1]
     total = n_fft + hop * (count - 1)
     signal = _overlap_added(aten.mul(frames, aten.view(shape, [1, 1, n_fft])), total, n_fft, hop)
-    weight = _overlap_added(aten.expand(aten.view(aten.pow(shape, 2), [1, 1, n_fft]), [1, count, n_fft]), total, n_fft, hop)
+    weight = _overlap_added(
+        aten.expand(aten.view(aten.pow(shape, 2), [1, 1, n_fft]), [1, count, n_fft]), total, n_fft, hop
+    )
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - n_fft // 2 if center else total
     signal, weight = aten.slice(signal, 1, start, end), aten.slice(weight, 1, start, end)
@@ -144,13 +188,16 @@ def istft(self: Any, n_fft: int, hop_length: int | None, win_length: int | None,
     return aten.constant_pad_nd(signal, [0, end - max(total, start)]) if end > total else signal
 
 
-# --- windows --------------------------------------------------------------------------------------------------------------
+# --- windows
+# --------------------------------------------------------------------------------------------------------------
 def _points(name: str, window_length: int, periodic: bool, dtype: dt.dtype | None, device: Any, layout: Any) -> Any:
     """(count, 0 ... window_length - 1 as a tensor, or None for a window of at most one point, its type)."""
     kind, where = dtype or dt.get_default_dtype(), _device.resolve(device)
     if not kind.is_floating_point:
-        raise RuntimeError(f"{name} expects floating point dtypes, got: TensorOptions(dtype={kind.cpp_name}, device={where}, "
-                           "layout=Strided (default), requires_grad=false (default), pinned_memory=false, memory_format=(nullopt))")
+        raise RuntimeError(
+            f"{name} expects floating point dtypes, got: TensorOptions(dtype={kind.cpp_name}, device={where}, "
+            "layout=Strided (default), requires_grad=false (default), pinned_memory=false, memory_format=(nullopt))"
+        )
     if window_length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
     count = window_length + 1 if periodic and window_length > 1 else window_length
@@ -163,7 +210,9 @@ def _cut(window: Any, count: int, window_length: int) -> Any:
     return aten.narrow(window, 0, 0, window_length) if count != window_length else window
 
 
-def _cosine_sum(name: str, window_length: int, periodic: bool, factors: tuple[float, ...], dtype: Any, layout: Any, device: Any) -> Any:
+def _cosine_sum(
+    name: str, window_length: int, periodic: bool, factors: tuple[float, ...], dtype: Any, layout: Any, device: Any
+) -> Any:
     """factors[0] - factors[1] * cos(x) + factors[2] * cos(2 * x), with x from 0 to a whole turn."""
     count, points, short = _points(name, window_length, periodic, dtype, device, layout)
     if points is None:
@@ -180,18 +229,23 @@ def hann_window(window_length: int, periodic: bool, dtype: Any, layout: Any, dev
 
 
 @composite("hamming_window.periodic_alpha_beta")
-def hamming_window(window_length: int, periodic: bool, alpha: float, beta: float, dtype: Any, layout: Any, device: Any,
-                   pin_memory: Any) -> Any:
+def hamming_window(
+    window_length: int, periodic: bool, alpha: float, beta: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Any:
     return _cosine_sum("hamming_window", window_length, periodic, (alpha, beta), dtype, layout, device)
 
 
 @composite("hamming_window.periodic_alpha")
-def hamming_window_alpha(window_length: int, periodic: bool, alpha: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+def hamming_window_alpha(
+    window_length: int, periodic: bool, alpha: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Any:
     return hamming_window(window_length, periodic, alpha, 0.46, dtype, layout, device, pin_memory)
 
 
 @composite("hamming_window.periodic")
-def hamming_window_periodic(window_length: int, periodic: bool, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+def hamming_window_periodic(
+    window_length: int, periodic: bool, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Any:
     return hamming_window(window_length, periodic, 0.54, 0.46, dtype, layout, device, pin_memory)
 
 
@@ -210,23 +264,30 @@ def bartlett_window(window_length: int, periodic: bool, dtype: Any, layout: Any,
 
 
 @composite("kaiser_window.beta")
-def kaiser_window(window_length: int, periodic: bool, beta: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+def kaiser_window(
+    window_length: int, periodic: bool, beta: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Any:
     count, points, short = _points("kaiser_window", window_length, periodic, dtype, device, layout)
     if points is None:
         return short
     place = aten.sub(aten.mul_(points, 2.0 / (count - 1)), 1.0)
-    window = aten.div(aten.i0(aten.mul(aten.sqrt(aten.clamp(1.0 - aten.mul(place, place), 0.0)), beta)),
-                      aten.i0(aten.full([], beta, dtype=place.dtype, device=place.device)))
+    window = aten.div(
+        aten.i0(aten.mul(aten.sqrt(aten.clamp(1.0 - aten.mul(place, place), 0.0)), beta)),
+        aten.i0(aten.full([], beta, dtype=place.dtype, device=place.device)),
+    )
     return _cut(window, count, window_length)
 
 
 @composite("kaiser_window.periodic")
-def kaiser_window_periodic(window_length: int, periodic: bool, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+def kaiser_window_periodic(
+    window_length: int, periodic: bool, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Any:
     return kaiser_window(window_length, periodic, 12.0, dtype, layout, device, pin_memory)
 
 
 def _declare_default(name: str) -> None:
     """The overload without `periodic`: windows are periodic unless told otherwise."""
+
     @composite(f"{name}_window")
     def window(window_length: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
         return aten.overload(f"{name}_window.periodic")(window_length, True, dtype=dtype, layout=layout, device=device)

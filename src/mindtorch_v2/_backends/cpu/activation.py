@@ -1,4 +1,5 @@
 """Kernels of activation functions and their gradients. Softmax stands in softmax.py."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -100,10 +101,13 @@ def leaky_relu(self: np.ndarray, negative_slope: Any) -> Any:
 @kernel("leaky_relu_backward")
 def leaky_relu_backward(grad_output: np.ndarray, self: np.ndarray, negative_slope: Any, self_is_result: bool) -> Any:
     if self_is_result and negative_slope < 0:
-        raise RuntimeError("In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "
-                           "caused by calling in-place forward function with a negative slope, please call out-of-place version "
-                           "instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
-                           "leakRelu backward calculation with negative slope")
+        raise RuntimeError(
+            "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This "
+            "is "
+            "caused by calling in-place forward function with a negative slope, please call out-of-place version "
+            "instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place "
+            "leakRelu backward calculation with negative slope"
+        )
     return select(np.greater(self, 0), grad_output, grad_output * negative_slope)
 
 
@@ -136,7 +140,9 @@ def softshrink(self: np.ndarray, lambd: Any) -> Any:
     floating("softshrink_check", self)
     if lambd < 0:
         word = {"e": "Half", "f": "Float", "d": "Double"}[self.dtype.char]
-        raise RuntimeError(f"lambda must be in range [0, {np.finfo(self.dtype).max:g}] for input dtype {word}, but found {lambd:g}")
+        raise RuntimeError(
+            f"lambda must be in range [0, {np.finfo(self.dtype).max:g}] for input dtype {word}, but found {lambd:g}"
+        )
     return self - np.clip(self, -lambd, lambd)
 
 
@@ -145,7 +151,8 @@ def softshrink_backward(grad_output: np.ndarray, self: np.ndarray, lambd: Any) -
     return keep(_beyond(self, lambd), grad_output)
 
 
-# --- piecewise linear ---------------------------------------------------------------------------------------------------
+# --- piecewise linear
+# ---------------------------------------------------------------------------------------------------
 @kernel("hardsigmoid")
 def hardsigmoid(self: np.ndarray) -> Any:
     floating("hardsigmoid_cpu", self)
@@ -156,7 +163,8 @@ def hardsigmoid(self: np.ndarray) -> Any:
 def hardsigmoid_backward(grad_output: np.ndarray, self: np.ndarray) -> np.ndarray:
     inside = np.greater(self, -3)
     inside &= np.less(self, 3)
-    return keep(inside, grad_output * grad_output.dtype.type(np.float32(1 / 6)))  # PyTorch's constant is a float in every type
+    # PyTorch's constant is a float in every type
+    return keep(inside, grad_output * grad_output.dtype.type(np.float32(1 / 6)))
 
 
 @kernel("hardswish")
@@ -180,7 +188,8 @@ def hardswish_backward(grad_output: np.ndarray, self: np.ndarray) -> Any:
     return keep(np.less_equal(self, -3), grad_output * slope, inverted=True)
 
 
-# --- with weights or noise ----------------------------------------------------------------------------------------------
+# --- with weights or noise
+# ----------------------------------------------------------------------------------------------
 @kernel("_prelu_kernel")
 def prelu(self: np.ndarray, weight: np.ndarray) -> Any:
     floating("prelu_cpu", self)
@@ -194,7 +203,9 @@ def prelu_backward(grad_output: np.ndarray, self: np.ndarray, weight: np.ndarray
 
 
 @kernel("rrelu_with_noise")
-def rrelu_with_noise(self: np.ndarray, noise: np.ndarray, lower: Any, upper: Any, training: bool, generator: Any) -> Any:
+def rrelu_with_noise(
+    self: np.ndarray, noise: np.ndarray, lower: Any, upper: Any, training: bool, generator: Any
+) -> Any:
     """Negative elements times a random slope in training (kept in `noise`), times the middle slope otherwise."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
@@ -210,14 +221,22 @@ def rrelu_with_noise(self: np.ndarray, noise: np.ndarray, lower: Any, upper: Any
 
 
 @kernel("rrelu_with_noise_backward")
-def rrelu_with_noise_backward(grad_output: np.ndarray, self: np.ndarray, noise: np.ndarray, lower: Any, upper: Any, training: bool,
-                              self_is_result: bool) -> Any:
+def rrelu_with_noise_backward(
+    grad_output: np.ndarray,
+    self: np.ndarray,
+    noise: np.ndarray,
+    lower: Any,
+    upper: Any,
+    training: bool,
+    self_is_result: bool,
+) -> Any:
     if training and float(upper) - float(lower) > 1e-6:
         return grad_output * noise
     return leaky_relu_backward(grad_output, self, (float(lower) + float(upper)) / 2, self_is_result)
 
 
-# --- gated linear unit --------------------------------------------------------------------------------------------------
+# --- gated linear unit
+# --------------------------------------------------------------------------------------------------
 def _halves(self: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray, int]:
     axis = dim % self.ndim
     n = halved(self.shape, dim)[axis]

@@ -1,4 +1,7 @@
-"""Kernels of activations made of exponentials, as few passes in blocks: gelu, silu, mish, elu, softplus, log_sigmoid."""
+"""Kernels of activations made of exponentials, as few passes in blocks: gelu, silu, mish, elu, softplus,
+log_sigmoid.
+"""
+
 from __future__ import annotations
 
 import math
@@ -26,7 +29,8 @@ def _check(name: str, array: np.ndarray, kinds: str = "f") -> None:
         raise not_implemented(name, array)
 
 
-# --- gelu ---------------------------------------------------------------------------------------------------------------
+# --- gelu
+# ---------------------------------------------------------------------------------------------------------------
 def _phi_single(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
     """out = 1 / Phi(x), z = x * x, where Phi is the normal distribution function."""
     np.multiply(x, x, out=z)
@@ -136,7 +140,8 @@ def gelu_backward(grad_output: np.ndarray, self: np.ndarray, approximate: str) -
     return fused(body, self, grad_output, scratch=1)
 
 
-# --- silu and mish ------------------------------------------------------------------------------------------------------
+# --- silu and mish
+# ------------------------------------------------------------------------------------------------------
 def _silu_body(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
     np.negative(x, out=z)
     np.exp(z, out=z)
@@ -216,7 +221,8 @@ def mish_backward(grad_output: np.ndarray, self: np.ndarray) -> np.ndarray:
     return fused(_mish_backward_body, self, grad_output, scratch=1)
 
 
-# --- numpy's expm1 and log1p are slow in single precision, where faster formulas are as exact --------------------------
+# --- numpy's expm1 and log1p are slow in single precision, where faster formulas are as exact
+# --------------------------
 def _expm1(x: np.ndarray) -> Any:
     """exp(x) - 1 for x <= 0, by tanh of one half; anything for x > 0."""
     if x.dtype.char != "f" or x.size <= 512:
@@ -239,7 +245,8 @@ def _log1p(u: np.ndarray) -> Any:
     return fused(_log1p_body, u, scratch=1) if u.dtype.char == "f" and u.size > 1024 else np.log1p(u)
 
 
-# --- elu ----------------------------------------------------------------------------------------------------------------
+# --- elu
+# ----------------------------------------------------------------------------------------------------------------
 @kernel("elu")
 def elu(self: np.ndarray, alpha: Any, scale: Any, input_scale: Any) -> Any:
     _check("elu_cpu", self)
@@ -256,11 +263,15 @@ def celu(self: np.ndarray, alpha: Any) -> Any:
 
 
 @kernel("elu_backward")
-def elu_backward(grad_output: np.ndarray, alpha: Any, scale: Any, input_scale: Any, is_result: bool,
-                 self_or_result: np.ndarray) -> Any:
+def elu_backward(
+    grad_output: np.ndarray, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: np.ndarray
+) -> Any:
     if is_result and alpha < 0:
-        raise RuntimeError("In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused "
-                           "by calling in-place forward function with a negative slope, please call out-of-place version instead.")
+        raise RuntimeError(
+            "In-place elu backward calculation is triggered with a negative slope which is not supported. This is "
+            "caused "
+            "by calling in-place forward function with a negative slope, please call out-of-place version instead."
+        )
     if is_result:
         slope = (self_or_result + alpha * scale) * input_scale
     else:
@@ -268,7 +279,8 @@ def elu_backward(grad_output: np.ndarray, alpha: Any, scale: Any, input_scale: A
     return select(np.greater(self_or_result, 0), np.multiply(grad_output, scale), slope * grad_output)
 
 
-# --- softplus and log sigmoid -------------------------------------------------------------------------------------------
+# --- softplus and log sigmoid
+# -------------------------------------------------------------------------------------------
 @kernel("softplus")
 def softplus(self: np.ndarray, beta: Any, threshold: Any) -> Any:
     _check("softplus_cpu", self)

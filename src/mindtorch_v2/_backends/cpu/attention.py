@@ -1,4 +1,5 @@
 """Scaled dot-product attention and its gradient, computed in tiles of query rows that fit into the cache."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from .sums import sum_over
 
 load_blas()
 
-_TILE = 1 << 17   # scores held at once when the inputs are large
+_TILE = 1 << 17  # scores held at once when the inputs are large
 _WHOLE = 1 << 18  # up to this many scores everything is done in one piece
 
 
@@ -28,7 +29,10 @@ def _grouped(a: np.ndarray, heads: int) -> np.ndarray:
 
 
 def _future(scores: np.ndarray, first: int) -> None:
-    """Hides the keys after each query; `first` is the number of the first row. Columns before it are seen by all rows."""
+    """Hides the keys after each query; `first` is the number of the first row.
+
+    Columns before it are seen by all rows.
+    """
     rows, columns = scores.shape[-2:]
     if columns > first + 1:
         seen = np.arange(first, columns) <= np.arange(first, first + rows)[:, None]
@@ -60,10 +64,10 @@ class _Tile:
         return (*self.at, ..., slice(0, self.keys), slice(None))
 
     def of_mask(self, mask: np.ndarray | None) -> np.ndarray | None:
-        return None if mask is None else mask[self.rows][..., :self.keys]
+        return None if mask is None else mask[self.rows][..., : self.keys]
 
     def of_keys(self, a: np.ndarray) -> np.ndarray:
-        return a[self.at][..., :self.keys, :]
+        return a[self.at][..., : self.keys, :]
 
 
 def _tiles(q: np.ndarray, keys: int, causal: bool) -> Iterator[_Tile]:
@@ -82,7 +86,9 @@ def _tiles(q: np.ndarray, keys: int, causal: bool) -> Iterator[_Tile]:
 
 def _check(query: np.ndarray, key: np.ndarray, value: np.ndarray, dropout_p: float) -> None:
     if not query.ndim == key.ndim == value.ndim == 4:
-        raise RuntimeError("scaled_dot_product_attention_flash_attention: Accept only 4 dims inputs shape of {B, H, T, K}")
+        raise RuntimeError(
+            "scaled_dot_product_attention_flash_attention: Accept only 4 dims inputs shape of {B, H, T, K}"
+        )
     if dropout_p != 0:
         raise RuntimeError("scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
     if query.shape[-1] != value.shape[-1] or key.shape[-1] != value.shape[-1]:
@@ -115,8 +121,16 @@ def _exp_rows(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @accelerated("attention_forward")
-def _forward(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, causal: bool, scale: float, out: np.ndarray,
-             lse: np.ndarray) -> None:
+def _forward(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    mask: np.ndarray | None,
+    causal: bool,
+    scale: float,
+    out: np.ndarray,
+    lse: np.ndarray,
+) -> None:
     """Fills `out` (B, H, L, E) and `lse` (B, H, L), the logarithms of the rows' sums, of queries (B, H, L, E)."""
     heads, keys = k.shape[1], k.shape[2]
     q = _grouped(q * scale, heads)
@@ -131,8 +145,20 @@ def _forward(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | Non
 
 
 @accelerated("attention_backward")
-def _backward(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, causal: bool, scale: float, out: np.ndarray,
-              lse: np.ndarray, grad: np.ndarray, dq: np.ndarray, dk: np.ndarray, dv: np.ndarray) -> None:
+def _backward(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    mask: np.ndarray | None,
+    causal: bool,
+    scale: float,
+    out: np.ndarray,
+    lse: np.ndarray,
+    grad: np.ndarray,
+    dq: np.ndarray,
+    dk: np.ndarray,
+    dv: np.ndarray,
+) -> None:
     """Fills `dq`, and adds to `dk` and `dv`, the gradients of what `_forward` was given."""
     heads, keys = k.shape[1], k.shape[2]
     g, q, o = _grouped(grad, heads), _grouped(q * scale, heads), _grouped(out, heads)
@@ -159,21 +185,37 @@ def _over_group(a: np.ndarray) -> np.ndarray:
 
 
 @kernel("_scaled_dot_product_flash_attention_for_cpu")
-def flash_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, dropout_p: float, is_causal: bool,
-                    attn_mask: np.ndarray | None, scale: float | None) -> tuple[np.ndarray, np.ndarray]:
+def flash_attention(
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
+    dropout_p: float,
+    is_causal: bool,
+    attn_mask: np.ndarray | None,
+    scale: float | None,
+) -> tuple[np.ndarray, np.ndarray]:
     _check(query, key, value, dropout_p)
     q, k, v, mask = _as_wide(query, key, value, attn_mask)
     b, h, n, e = q.shape
     out = np.empty_like(query, q.dtype)
     lse = np.empty((b, n, h), q.dtype).transpose(0, 2, 1)
-    _forward(q, k, v, _full_mask(mask, q, k), is_causal, e ** -0.5 if scale is None else float(scale), out, lse)
+    _forward(q, k, v, _full_mask(mask, q, k), is_causal, e**-0.5 if scale is None else float(scale), out, lse)
     return out.astype(query.dtype, copy=False), lse
 
 
 @kernel("_scaled_dot_product_flash_attention_for_cpu_backward")
-def flash_attention_backward(grad_out: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, out: np.ndarray,
-                             logsumexp: np.ndarray, dropout_p: float, is_causal: bool, attn_mask: np.ndarray | None,
-                             scale: float | None) -> tuple[np.ndarray, ...]:
+def flash_attention_backward(
+    grad_out: np.ndarray,
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
+    out: np.ndarray,
+    logsumexp: np.ndarray,
+    dropout_p: float,
+    is_causal: bool,
+    attn_mask: np.ndarray | None,
+    scale: float | None,
+) -> tuple[np.ndarray, ...]:
     g, q, k, v, o, mask = _as_wide(grad_out, query, key, value, out, attn_mask)
     dq, dk, dv = np.empty(q.shape, q.dtype), np.zeros(k.shape, k.dtype), np.zeros(v.shape, v.dtype)
     factor = q.shape[-1] ** -0.5 if scale is None else float(scale)

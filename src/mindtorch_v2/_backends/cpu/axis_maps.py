@@ -1,8 +1,10 @@
 """Linear maps along one dimension of an array: each output element is a weighted sum of a few input elements.
 
-Padding by reflection or replication has one tap of weight 1, nearest-neighbour resizing too; linear interpolation has two,
-cubic four. A map of an image is one map per dimension, and its transpose is the map's transpose per dimension.
+Padding by reflection or replication has one tap of weight 1, nearest-neighbour resizing too; linear interpolation
+has two, cubic four. A map of an image is one map per dimension, and its transpose is the map's transpose per
+dimension.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -13,8 +15,8 @@ import numpy as np
 
 from .pool_arrays import along
 
-_CUBIC = -0.75   # the free coefficient of the convolution kernel
-_FEW = 5         # slices that are copied faster than as many elements are gathered
+_CUBIC = -0.75  # the free coefficient of the convolution kernel
+_FEW = 5  # slices that are copied faster than as many elements are gathered
 
 
 class Tap(NamedTuple):
@@ -22,8 +24,10 @@ class Tap(NamedTuple):
 
     places: np.ndarray
     weights: np.ndarray | None
-    segments: list[tuple[slice, slice, int]] | None   # the map as a few slices (output, input, step), if that is possible
-    rounds: list[tuple[Any, Any]]                     # (input places, outputs that read them): no place twice in a round
+    # the map as a few slices (output, input, step), if that is possible
+    segments: list[tuple[slice, slice, int]] | None
+    # (input places, outputs that read them): no place twice in a round
+    rounds: list[tuple[Any, Any]]
 
 
 def make_tap(places: np.ndarray, weights: np.ndarray | None = None) -> Tap:
@@ -51,7 +55,9 @@ def _segments(places: np.ndarray) -> list[tuple[slice, slice, int]] | None:
 
 
 def _rounds(places: np.ndarray) -> list[tuple[Any, Any]]:
-    """Outputs grouped so that each round reads every place at most once; places and outputs are slices where they can be."""
+    """Outputs grouped so that each round reads every place at most once; places and outputs are slices where they
+    can be.
+    """
     order = np.argsort(places, kind="stable")
     ranked = places[order]
     starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1]))) if ranked.size else order
@@ -78,7 +84,7 @@ def _column(weights: np.ndarray, axis: int, dtype: Any) -> np.ndarray:
 
 
 def _shape_with(a: np.ndarray, axis: int, size: int) -> tuple[int, ...]:
-    return (*a.shape[:axis], size, *a.shape[a.ndim + axis + 1:])
+    return (*a.shape[:axis], size, *a.shape[a.ndim + axis + 1 :])
 
 
 def apply_map(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
@@ -101,10 +107,12 @@ def apply_map(x: np.ndarray, axis: int, taps: Sequence[Tap]) -> np.ndarray:
 
 
 def _merge_taps(taps: Sequence[Tap]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Places and weights of the taps, with weights of one place added up (at the edges); empty where every weight is 1."""
+    """Places and weights of the taps, with weights of one place added up (at the edges); empty where every weight is
+    1.
+    """
     found = [(tap.places, tap.weights.astype(np.float64)) for tap in taps if tap.weights is not None]
     for i, (places, weights) in enumerate(found):
-        for later, others in found[i + 1:]:
+        for later, others in found[i + 1 :]:
             same = later == places
             weights[same] += others[same]
             others[same] = 0.0
@@ -148,7 +156,8 @@ def apply_transpose(g: np.ndarray, axis: int, taps: Sequence[Tap], size: int) ->
     return out
 
 
-# --- padding ------------------------------------------------------------------------------------------------------------
+# --- padding
+# ------------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=256)
 def padding_taps(kind: str, size: int, before: int, after: int) -> tuple[Tap, ...]:
     """Reads outside the image come from its mirror image ("reflection_pad") or from its edge ("replication_pad")."""
@@ -159,7 +168,8 @@ def padding_taps(kind: str, size: int, before: int, after: int) -> tuple[Tap, ..
     return (make_tap(np.clip(places, 0, size - 1)),)
 
 
-# --- resizing -----------------------------------------------------------------------------------------------------------
+# --- resizing
+# -----------------------------------------------------------------------------------------------------------
 def _step(size: int, out: int, scale: float | None, real: Any) -> Any:
     """Input positions per output position."""
     return real(1.0 / scale) if scale is not None and scale > 0 else real(size) / real(out)
@@ -204,10 +214,13 @@ def _cubic(size: int, out: int, corners: bool, scale: float | None, real: Any) -
     base = np.floor(places)
     t = np.clip(places - base, 0, 1).astype(real)
     weights = _far_cubic(t + 1), _near_cubic(t), _near_cubic(1 - t), _far_cubic(2 - t)
-    return tuple(make_tap(np.clip(base.astype(np.int64) + shift, 0, size - 1), w) for shift, w in zip((-1, 0, 1, 2), weights))
+    return tuple(
+        make_tap(np.clip(base.astype(np.int64) + shift, 0, size - 1), w) for shift, w in zip((-1, 0, 1, 2), weights)
+    )
 
 
-# --- resizing with a filter as wide as the input is dense, so that nothing of it is passed over -----------------------------
+# --- resizing with a filter as wide as the input is dense, so that nothing of it is passed over
+# -----------------------------
 def _triangle(x: np.ndarray) -> np.ndarray:
     return np.maximum(1 - np.abs(x), 0)
 
@@ -222,8 +235,11 @@ def _lanczos_filter(x: np.ndarray) -> np.ndarray:
     return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
 
 
-_FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {   # and how many elements they reach over
-    "linear_aa": (_triangle, 2), "cubic_aa": (_cubic_filter, 4), "lanczos_aa": (_lanczos_filter, 6)}
+_FILTERS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {  # and how many elements they reach over
+    "linear_aa": (_triangle, 2),
+    "cubic_aa": (_cubic_filter, 4),
+    "lanczos_aa": (_lanczos_filter, 6),
+}
 
 
 def _filter_taps(method: str, size: int, out: int, corners: bool, scale: float | None, real: Any) -> tuple[Tap, ...]:
@@ -248,8 +264,12 @@ _METHODS: dict[str, Callable[..., tuple[Tap, ...]]] = {"linear": _linear, "cubic
 
 
 @lru_cache(maxsize=256)
-def resizing_taps(method: str, size: int, out: int, corners: bool, scale: float | None, double: bool) -> tuple[Tap, ...]:
-    """The map of one dimension: method "nearest", "exact", "linear" or "cubic", or with a filter "linear_aa", "cubic_aa", "lanczos_aa"."""
+def resizing_taps(
+    method: str, size: int, out: int, corners: bool, scale: float | None, double: bool
+) -> tuple[Tap, ...]:
+    """The map of one dimension: method "nearest", "exact", "linear" or "cubic", or with a filter "linear_aa",
+    "cubic_aa", "lanczos_aa".
+    """
     if method in _FILTERS:
         return _filter_taps(method, size, out, corners, scale, np.float64 if double else np.float32)
     if method in ("nearest", "exact"):

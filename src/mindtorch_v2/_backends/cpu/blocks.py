@@ -3,6 +3,7 @@
 A formula of ten numpy calls over a large array would move it through memory ten times, and pay for fresh pages on
 every temporary. Done block by block, only the first read and the last write leave the cache.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 BLOCK = 32768  # elements: 128 KB of float32, so that three or four arrays share a common L2 cache
-FEW = 4096     # elements up to which the calls cost more than the work, and plain expressions are best
+FEW = 4096  # elements up to which the calls cost more than the work, and plain expressions are best
 
 
 def constant(value: float) -> dict[str, np.ndarray]:
@@ -22,11 +23,13 @@ def constant(value: float) -> dict[str, np.ndarray]:
 ONE = constant(1)
 
 
-def in_blocks(body: Callable[..., None], out: np.ndarray, inputs: tuple[np.ndarray, ...], scratch: int = 0) -> np.ndarray:
+def in_blocks(
+    body: Callable[..., None], out: np.ndarray, inputs: tuple[np.ndarray, ...], scratch: int = 0
+) -> np.ndarray:
     """Runs `body(out, *inputs, *scratch)`, which writes into `out`, and returns `out`.
 
-    Large arrays of one shape that lie in one piece are cut into blocks. `out` may be one of the inputs if `body` reads an
-    element of it before it writes that element. Scratch arrays have the type of `out`.
+    Large arrays of one shape that lie in one piece are cut into blocks. `out` may be one of the inputs if `body`
+    reads an element of it before it writes that element. Scratch arrays have the type of `out`.
     """
     n = out.size
     if n > BLOCK and out.flags.c_contiguous and all(a.flags.c_contiguous and a.shape == out.shape for a in inputs):

@@ -1,4 +1,5 @@
 """From an op to a function on CPU tensors: its numpy kernel, boxed so that it takes and gives tensors."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -61,6 +62,7 @@ def _box_plain(op: Op, kernel: Boxed) -> Boxed:
         if out_type == "cast" and t.dtype is not common and common is not None:
             t._array, t.dtype = cast_array(t._array, common.np), common
         return t
+
     return boxed
 
 
@@ -77,6 +79,7 @@ def _box_writing(op: Op, kernel: Boxed) -> Boxed:
             raise explain(op, args, error) from None
         bump_version(target)
         return target
+
     return boxed
 
 
@@ -118,12 +121,15 @@ def _box_inplace_twin(op: Op) -> Boxed:
             raise explain(op, args, error) from None
         bump_version(target)
         return target
+
     return boxed
 
 
 def _copy_result(target: Tensor, result: np.ndarray) -> None:
     if result.shape != target._array.shape:
-        raise RuntimeError(f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(result.shape)}")
+        raise RuntimeError(
+            f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(result.shape)}"
+        )
     copyto(target._array, result, casting="unsafe")
 
 
@@ -132,6 +138,7 @@ def _composite_inplace(source: Op) -> Boxed:
 
     def boxed(target: Tensor, *rest: Any) -> Any:
         return target.copy_(composite(target, *rest))
+
     return boxed
 
 

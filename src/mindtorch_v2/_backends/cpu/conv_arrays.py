@@ -1,8 +1,10 @@
-"""Convolution on arrays: the forward map, and its transposes with respect to input and weight, in any number of dimensions.
+"""Convolution on arrays: the forward map, and its transposes with respect to input and weight, in any number of
+dimensions.
 
 An image is unrolled into columns, one row per (channel, kernel position), so that the sum over both becomes one matrix
 product. Arrays are (batch, channels, *space); weights are (out, in / groups, *kernel).
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,8 +20,8 @@ from ..._native import accelerated, load_blas
 load_blas()
 
 Ints = Sequence[int]
-COLUMN_BYTES = 1 << 25   # columns are made for as many images at a time as fit into this
-SHORT_ROW = 64           # output positions per image below which one product for the whole batch beats one per image
+COLUMN_BYTES = 1 << 25  # columns are made for as many images at a time as fit into this
+SHORT_ROW = 64  # output positions per image below which one product for the whole batch beats one per image
 
 
 def inside(parts: Iterable[Any]) -> tuple[Any, ...]:
@@ -47,7 +49,9 @@ def crop_space(x: np.ndarray, padding: Ints) -> np.ndarray:
     return np.ascontiguousarray(x[inside(slice(p, n - p) for p, n in zip(padding, x.shape[2:]))])
 
 
-def window_view(padded: np.ndarray, kernel: Ints, out: Ints, stride: Ints, dilation: Ints, batch_inside: bool) -> np.ndarray:
+def window_view(
+    padded: np.ndarray, kernel: Ints, out: Ints, stride: Ints, dilation: Ints, batch_inside: bool
+) -> np.ndarray:
     """A view (N, C, *kernel, *out) of a contiguous array; with `batch_inside` it is (C, *kernel, N, *out)."""
     batch, channel, *steps = padded.strides
     taps = [s * d for s, d in zip(steps, dilation)]
@@ -59,12 +63,16 @@ def window_view(padded: np.ndarray, kernel: Ints, out: Ints, stride: Ints, dilat
 
 
 @accelerated("unroll")
-def unroll(x: np.ndarray, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints, batch_inside: bool) -> np.ndarray:
+def unroll(
+    x: np.ndarray, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints, batch_inside: bool
+) -> np.ndarray:
     """The columns (N, C, *kernel, *out) of images, or (C, *kernel, N, *out) with `batch_inside`."""
     return window_view(pad_space(x, padding), kernel, out, stride, dilation, batch_inside).copy()
 
 
-def tap_slices(kernel: Ints, out: Ints, stride: Ints, dilation: Ints) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+def tap_slices(
+    kernel: Ints, out: Ints, stride: Ints, dilation: Ints
+) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
     """For every kernel position, the slices of a padded array that it reads for all outputs."""
     for tap in product(*map(range, kernel)):
         yield tap, tuple(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in zip(tap, dilation, out, stride))
@@ -76,9 +84,18 @@ def batch_chunks(batch: int, column_elements: int, itemsize: int) -> Iterator[sl
     return (slice(i, min(i + step, batch)) for i in range(0, batch, step))
 
 
-# --- forward ------------------------------------------------------------------------------------------------------------
-def correlate(x: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int,
-              bias: np.ndarray | None = None) -> np.ndarray:
+# --- forward
+# ------------------------------------------------------------------------------------------------------------
+def correlate(
+    x: np.ndarray,
+    weight: np.ndarray,
+    out: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+    bias: np.ndarray | None = None,
+) -> np.ndarray:
     """The convolution itself, plus the bias; `out` are the spatial sizes of the result."""
     result = np.empty((x.shape[0], weight.shape[0], *out), x.dtype)
     kernel = weight.shape[2:]
@@ -89,8 +106,18 @@ def correlate(x: np.ndarray, weight: np.ndarray, out: Ints, stride: Ints, paddin
 
 
 @accelerated("conv_forward")
-def _correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, result: np.ndarray, kernel: Ints, out: Ints, stride: Ints,
-               padding: Ints, dilation: Ints, groups: int) -> None:
+def _correlate(
+    x: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray | None,
+    result: np.ndarray,
+    kernel: Ints,
+    out: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+) -> None:
     """Fills `result`."""
     batch, length = x.shape[0], prod(out)
     flat = result.reshape(batch, weight.shape[0], length)
@@ -116,7 +143,9 @@ def _as_images(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
 def _as_pairs(kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints) -> tuple[Ints, ...]:
     """The sizes of a convolution of lines as those of images of one row."""
     sizes = (kernel, out, stride, padding, dilation)
-    return tuple((0 if size is padding else 1, *size) for size in sizes) if len(kernel) == 1 else tuple(map(tuple, sizes))
+    return (
+        tuple((0 if size is padding else 1, *size) for size in sizes) if len(kernel) == 1 else tuple(map(tuple, sizes))
+    )
 
 
 def _multiply(weight: np.ndarray, columns: np.ndarray, groups: int, into: np.ndarray | None = None) -> np.ndarray:
@@ -132,16 +161,20 @@ def _multiply(weight: np.ndarray, columns: np.ndarray, groups: int, into: np.nda
 
 
 def _multiply_together(weight: np.ndarray, columns: np.ndarray, groups: int, into: np.ndarray) -> None:
-    """One product for all images, whose positions form one row: weight (O, I, *K) times columns (groups * I * K, N, L)."""
+    """One product for all images, whose positions form one row: weight (O, I, *K) times columns (groups * I * K, N,
+    L).
+    """
     n, o, length = into.shape
     depth = prod(weight.shape[1:])
     rows = np.matmul(weight.reshape(groups, o // groups, depth), columns.reshape(groups, depth, n * length))
     into[...] = rows.reshape(o, n, length).swapaxes(0, 1)
 
 
-# --- transpose with respect to the input --------------------------------------------------------------------------------
-def input_gradient(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
-                   groups: int) -> np.ndarray:
+# --- transpose with respect to the input
+# --------------------------------------------------------------------------------
+def input_gradient(
+    grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
     """The gradient of `correlate` with respect to its input, whose spatial sizes are `size`."""
     kernel = weight.shape[2:]
     reach = [d * (k - 1) for d, k in zip(dilation, kernel)]
@@ -162,15 +195,26 @@ def _together(grad: np.ndarray, groups: int) -> bool:
 
 
 @accelerated("conv_input_gradient")
-def _add_input_gradient(total: np.ndarray, weight: np.ndarray, grad: np.ndarray, together: bool, kernel: Ints, out: Ints, stride: Ints,
-                        padding: Ints, dilation: Ints, groups: int) -> None:
+def _add_input_gradient(
+    total: np.ndarray,
+    weight: np.ndarray,
+    grad: np.ndarray,
+    together: bool,
+    kernel: Ints,
+    out: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+) -> None:
     """Adds to `total`, which holds zeros."""
     grad = grad.swapaxes(0, 1) if together else grad
     total[...] = _input_gradient(np.ascontiguousarray(grad), weight, total.shape[2:], stride, padding, dilation, groups)
 
 
-def _input_gradient(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
-                    groups: int) -> np.ndarray:
+def _input_gradient(
+    grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
     channels = weight.shape[1] * groups
     kernel, out = weight.shape[2:], grad.shape[2:]
     reach = [d * (k - 1) for d, k in zip(dilation, kernel)]
@@ -207,12 +251,14 @@ def _column_gradient(grad: np.ndarray, weight: np.ndarray, groups: int) -> np.nd
     return made.reshape(n, groups * weight.shape[1], prod(weight.shape[2:]), length)
 
 
-def _add_up_flat(grad: np.ndarray, weight: np.ndarray, size: Ints, padding: Ints, dilation: Ints, groups: int) -> np.ndarray:
+def _add_up_flat(
+    grad: np.ndarray, weight: np.ndarray, size: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
     """For stride 1. A shift of a padded image is a shift of its flat memory, so whole images are added in one run each;
     the gradient is widened to the padded row length with zeros, which is what the run reads between its rows."""
     n, out, kernel = grad.shape[0], grad.shape[2:], weight.shape[2:]
     whole = [s + 2 * p for s, p in zip(size, padding)]
-    steps = [prod(whole[i + 1:]) for i in range(len(whole))]
+    steps = [prod(whole[i + 1 :]) for i in range(len(whole))]
     length = out[0] * steps[0]
     reach = sum(d * (k - 1) * s for d, k, s in zip(dilation, kernel, steps))
     channels = weight.shape[1] * groups
@@ -226,13 +272,15 @@ def _add_up_flat(grad: np.ndarray, weight: np.ndarray, size: Ints, padding: Ints
         flat = np.zeros((count, channels, length + reach), grad.dtype)
         for i, tap in enumerate(product(*map(range, kernel))):
             offset = sum(t * d * s for t, d, s in zip(tap, dilation, steps))
-            flat[:, :, offset:offset + length] += columns[:, :, i]
-        total[part] = flat[:, :, :prod(whole)].reshape(count, channels, *whole)[middle]
+            flat[:, :, offset : offset + length] += columns[:, :, i]
+        total[part] = flat[:, :, : prod(whole)].reshape(count, channels, *whole)[middle]
     return total
 
 
 @accelerated("fold")
-def fold(columns: np.ndarray, size: Ints, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints) -> np.ndarray:
+def fold(
+    columns: np.ndarray, size: Ints, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints
+) -> np.ndarray:
     """The transpose of `unroll`: columns (N, C, kernel positions, output positions) added up to images of this size."""
     n, channels = columns.shape[:2]
     total = np.zeros((n, channels, *(s + 2 * p for s, p in zip(size, padding))), columns.dtype)
@@ -242,8 +290,9 @@ def fold(columns: np.ndarray, size: Ints, kernel: Ints, out: Ints, stride: Ints,
     return crop_space(total, padding)
 
 
-def _add_up(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints,
-            groups: int) -> np.ndarray:
+def _add_up(
+    grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
     """For any stride: every kernel position adds its share to the inputs it read."""
     n, out, kernel = grad.shape[0], grad.shape[2:], weight.shape[2:]
     channels = weight.shape[1] * groups
@@ -253,9 +302,11 @@ def _add_up(grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padd
     return total
 
 
-# --- transpose with respect to the weight -------------------------------------------------------------------------------
-def weight_gradient(grad: np.ndarray, x: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints,
-                    groups: int) -> np.ndarray:
+# --- transpose with respect to the weight
+# -------------------------------------------------------------------------------
+def weight_gradient(
+    grad: np.ndarray, x: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray:
     """The gradient of `correlate` with respect to a weight of this shape."""
     total = np.empty(shape, grad.dtype)
     together = _together(grad, groups)
@@ -266,8 +317,18 @@ def weight_gradient(grad: np.ndarray, x: np.ndarray, shape: Ints, stride: Ints, 
 
 
 @accelerated("conv_weight_gradient")
-def _fill_weight_gradient(x: np.ndarray, weight: np.ndarray, grad: np.ndarray, together: bool, kernel: Ints, out: Ints, stride: Ints,
-                          padding: Ints, dilation: Ints, groups: int) -> None:
+def _fill_weight_gradient(
+    x: np.ndarray,
+    weight: np.ndarray,
+    grad: np.ndarray,
+    together: bool,
+    kernel: Ints,
+    out: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+) -> None:
     """Fills `weight` with its gradient."""
     grad = grad.swapaxes(0, 1) if together else grad
     n, o = grad.shape[:2]

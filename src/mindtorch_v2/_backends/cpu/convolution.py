@@ -1,4 +1,5 @@
 """Kernels of the convolutions. The arithmetic is in `conv_arrays`."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,7 +17,9 @@ Ints = Sequence[int]
 
 
 def _widen(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Contiguous arrays, float16 as float32: products are added up in single precision and matrix products need plain memory."""
+    """Contiguous arrays, float16 as float32: products are added up in single precision and matrix products need
+    plain memory.
+    """
     return tuple(np.ascontiguousarray(a, np.float32 if a.dtype.char == "e" else None) for a in arrays)
 
 
@@ -28,26 +31,55 @@ def _finish(result: np.ndarray, bias: np.ndarray | None, dtype: np.dtype[Any]) -
 
 
 @kernel("mkldnn_convolution")
-def mkldnn_convolution(self: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, padding: Ints, stride: Ints, dilation: Ints,
-                       groups: int) -> np.ndarray:
+def mkldnn_convolution(
+    self: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray | None,
+    padding: Ints,
+    stride: Ints,
+    dilation: Ints,
+    groups: int,
+) -> np.ndarray:
     x, w = _widen(self, weight)
     out = conv_output_size(x.shape[2:], w.shape[2:], stride, padding, dilation)
-    made = correlate(x, w, out, stride, padding, dilation, groups, None if bias is None else bias.astype(x.dtype, copy=False))
+    made = correlate(
+        x, w, out, stride, padding, dilation, groups, None if bias is None else bias.astype(x.dtype, copy=False)
+    )
     return laid_out_like(_finish(made, None, self.dtype), self, weight)
 
 
 @kernel("slow_conv_transpose2d", "slow_conv_transpose3d")
-def slow_conv_transpose(self: np.ndarray, weight: np.ndarray, kernel_size: Ints, bias: np.ndarray | None, stride: Ints,
-                        padding: Ints, output_padding: Ints, dilation: Ints) -> np.ndarray:
+def slow_conv_transpose(
+    self: np.ndarray,
+    weight: np.ndarray,
+    kernel_size: Ints,
+    bias: np.ndarray | None,
+    stride: Ints,
+    padding: Ints,
+    output_padding: Ints,
+    dilation: Ints,
+) -> np.ndarray:
     x, w = _widen(self, weight)
     out = conv_transpose_output_size(x.shape[2:], kernel_size, stride, padding, output_padding, dilation)
-    return laid_out_like(_finish(input_gradient(x, w, out, stride, padding, dilation, 1), bias, self.dtype), self, weight)
+    return laid_out_like(
+        _finish(input_gradient(x, w, out, stride, padding, dilation, 1), bias, self.dtype), self, weight
+    )
 
 
 @kernel("convolution_backward")
-def convolution_backward(grad_output: np.ndarray, input: np.ndarray, weight: np.ndarray, bias_sizes: Ints | None, stride: Ints,
-                         padding: Ints, dilation: Ints, transposed: bool, output_padding: Ints, groups: int,
-                         output_mask: Sequence[bool]) -> tuple[np.ndarray | None, ...]:
+def convolution_backward(
+    grad_output: np.ndarray,
+    input: np.ndarray,
+    weight: np.ndarray,
+    bias_sizes: Ints | None,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
+    output_mask: Sequence[bool],
+) -> tuple[np.ndarray | None, ...]:
     g, x, w = _widen(grad_output, input, weight)
     stride, padding, dilation = (tuple(v) * (w.ndim - 2) if len(v) == 1 else v for v in (stride, padding, dilation))
     to_input, to_weight, to_bias = output_mask

@@ -1,4 +1,5 @@
 """Numpy kernels of the ops that make tensors out of sizes and numbers."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,7 +28,9 @@ Array = np.ndarray
 
 
 @kernel("empty.memory_format")
-def empty(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Array:
+def empty(
+    size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> Array:
     if layout is not None:
         refuse_sparse("empty", layout)
     kind = (dtype or dt.get_default_dtype()).np
@@ -49,10 +52,13 @@ def _empty_in_format(shape: tuple[int, ...], kind: np.dtype[Any], memory_format:
 
 
 @kernel("empty_strided")
-def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
-                  pin_memory: Any) -> Array:
+def empty_strided(
+    size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any
+) -> Array:
     if len(size) != len(stride):
-        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
     shape, kind = counted_sizes(size), (dtype or dt.get_default_dtype()).np
     if tuple(stride) == contiguous_strides(shape):
         return np.empty(shape, kind)
@@ -62,14 +68,15 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | 
     return np.ndarray(shape, kind, memory, 0, [s * kind.itemsize for s in stride])
 
 
-# --- matrices ---------------------------------------------------------------------------------------------------------------
+# --- matrices
+# ---------------------------------------------------------------------------------------------------------------
 @kernel("eye.m")
 def eye_rectangle(n: int, m: int, dtype: dt.dtype | None, *options: Any) -> Array:
     for word, value in (("n", n), ("m", m)):
         if value < 0:
             raise RuntimeError(f"{word} must be greater or equal to 0, got {value}")
     out = np.zeros((n, m), (dtype or dt.get_default_dtype()).np)
-    out.reshape(-1)[:m * m:m + 1] = 1  # a matrix with more rows than columns has no diagonal below row m
+    out.reshape(-1)[: m * m : m + 1] = 1  # a matrix with more rows than columns has no diagonal below row m
     return out
 
 
@@ -78,7 +85,8 @@ def eye(n: int, dtype: dt.dtype | None, *options: Any) -> Array:
     return eye_rectangle(n, n, dtype)
 
 
-# --- sequences --------------------------------------------------------------------------------------------------------------
+# --- sequences
+# --------------------------------------------------------------------------------------------------------------
 @kernel("arange.start_step")
 def arange(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *options: Any) -> Array:
     if dtype is None and end.__class__ is int and start.__class__ is int and step == 1 and start <= end:

@@ -1,4 +1,5 @@
 """Connectionist temporal classification, all samples of a batch at once, one time step after another."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,8 +12,9 @@ from .errors import not_implemented
 _WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
-def _check(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sequence[int], target_lengths: Sequence[int],
-           blank: int) -> None:
+def _check(
+    log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int
+) -> None:
     steps, batch, classes = log_probs.shape
     if not log_probs.size:
         raise RuntimeError("log_probs tensor must not be empty")
@@ -30,8 +32,10 @@ def _check(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sequence[i
         if n > steps:
             raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {n} {_WHERE}")
     if targets.ndim > 1 and batch and targets.shape[1] < max(target_lengths, default=0):
-        raise RuntimeError(f"Expected tensor to have size at least {max(target_lengths)} at dimension 1, but got size "
-                           f"{targets.shape[1]} for argument #2 'targets' {_WHERE}")
+        raise RuntimeError(
+            f"Expected tensor to have size at least {max(target_lengths)} at dimension 1, but got size "
+            f"{targets.shape[1]} for argument #2 'targets' {_WHERE}"
+        )
 
 
 def _with_blanks(targets: np.ndarray, lengths: Sequence[int], blank: int) -> np.ndarray:
@@ -40,14 +44,15 @@ def _with_blanks(targets: np.ndarray, lengths: Sequence[int], blank: int) -> np.
     out = np.full((len(lengths), 2 * longest + 1), blank, np.int64)
     start = 0
     for i, n in enumerate(lengths):
-        out[i, 1:2 * n:2] = targets[start:start + n] if targets.ndim == 1 else targets[i, :n]
+        out[i, 1 : 2 * n : 2] = targets[start : start + n] if targets.ndim == 1 else targets[i, :n]
         start += n
     return out
 
 
 def _paths(log_probs: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(steps, batch, places): the log probability of each place's label, and what entering it from two back costs: nothing
-    if the labels differ, all probability if it would skip a blank between equal labels."""
+    """(steps, batch, places): the log probability of each place's label, and what entering it from two back costs:
+    nothing if the labels differ, all probability if it would skip a blank between equal labels.
+    """
     steps, batch, _ = log_probs.shape
     emitted = np.take_along_axis(log_probs, np.broadcast_to(labels, (steps, *labels.shape)), axis=2)
     skip = np.full(labels.shape, -np.inf, log_probs.dtype)
@@ -69,7 +74,7 @@ def _log_sum(*terms: np.ndarray) -> np.ndarray:
 
 def _shift(a: np.ndarray, by: int) -> np.ndarray:
     out = np.full_like(a, -np.inf)
-    out[:, by:] = a[:, :a.shape[1] - by]
+    out[:, by:] = a[:, : a.shape[1] - by]
     return out
 
 
@@ -99,8 +104,14 @@ def _ends(alpha: np.ndarray, input_lengths: np.ndarray, target_lengths: np.ndarr
 
 
 @kernel("_ctc_loss")
-def ctc_loss(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int,
-             zero_infinity: bool) -> tuple[np.ndarray, np.ndarray]:
+def ctc_loss(
+    log_probs: np.ndarray,
+    targets: np.ndarray,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int,
+    zero_infinity: bool,
+) -> tuple[np.ndarray, np.ndarray]:
     _check(log_probs, targets, input_lengths, target_lengths, blank)
     labels = _with_blanks(targets, target_lengths, blank)
     alpha = _alpha(log_probs, labels)
@@ -108,9 +119,17 @@ def ctc_loss(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sequence
 
 
 @kernel("_ctc_loss_backward")
-def ctc_loss_backward(grad: np.ndarray, log_probs: np.ndarray, targets: np.ndarray, input_lengths: Sequence[int],
-                      target_lengths: Sequence[int], neg_log_likelihood: np.ndarray, log_alpha: np.ndarray, blank: int,
-                      zero_infinity: bool) -> np.ndarray:
+def ctc_loss_backward(
+    grad: np.ndarray,
+    log_probs: np.ndarray,
+    targets: np.ndarray,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    neg_log_likelihood: np.ndarray,
+    log_alpha: np.ndarray,
+    blank: int,
+    zero_infinity: bool,
+) -> np.ndarray:
     loss = neg_log_likelihood
     labels = _with_blanks(targets, target_lengths, blank)
     out = np.zeros_like(log_probs)

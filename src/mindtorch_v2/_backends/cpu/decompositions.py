@@ -1,4 +1,5 @@
 """Kernels of factorisations and linear solvers, on numpy.linalg and `lapack`."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -28,8 +29,10 @@ def check_matrix(a: np.ndarray, function: str, square: bool = True, name: str = 
     if a.ndim < 2:
         raise RuntimeError(f"{function}: The input tensor {name} must have at least 2 dimensions.")
     if square and a.shape[-1] != a.shape[-2]:
-        raise RuntimeError(f"{function}: {name} must be batches of square matrices, but they are "
-                           f"{a.shape[-2]} by {a.shape[-1]} matrices")
+        raise RuntimeError(
+            f"{function}: {name} must be batches of square matrices, but they are "
+            f"{a.shape[-2]} by {a.shape[-1]} matrices"
+        )
     if is_narrow(a):
         raise RuntimeError(f"{function}: Low precision dtypes not supported. Got {type_word(a)}")
     if a.dtype.kind not in "fc":
@@ -37,12 +40,21 @@ def check_matrix(a: np.ndarray, function: str, square: bool = True, name: str = 
 
 
 _FAILURES = (
-    ("inv", "The diagonal element {0} is zero, the inversion could not be completed because the input matrix is singular."),
+    (
+        "inv",
+        "The diagonal element {0} is zero, the inversion could not be completed because the input matrix is singular.",
+    ),
     ("solve", "The solver failed because the input matrix is singular."),
-    ("cholesky", "The factorization could not be completed because the input is not positive-definite (the leading minor of "
-                 "order {0} is not positive-definite)."),
-    ("lu_factor", "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform "
-                  "the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"),
+    (
+        "cholesky",
+        "The factorization could not be completed because the input is not positive-definite (the leading minor of "
+        "order {0} is not positive-definite).",
+    ),
+    (
+        "lu_factor",
+        "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform "
+        "the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+    ),
 )
 
 
@@ -64,8 +76,9 @@ def _converging(function: str, decompose: Callable[..., Any], a: np.ndarray, *ar
         return decompose(a, *args)
     except np.linalg.LinAlgError:
         which = "" if a.ndim == 2 else f"(Batch element {_first_bad(a)}): "
-        raise LinAlgError(f"{function}: {which}The algorithm failed to converge because the input matrix contained "
-                          "non-finite values.") from None
+        raise LinAlgError(
+            f"{function}: {which}The algorithm failed to converge because the input matrix contained non-finite values."
+        ) from None
 
 
 def _first_bad(a: np.ndarray) -> int:
@@ -74,6 +87,7 @@ def _first_bad(a: np.ndarray) -> int:
 
 
 # --- LU -------------------------------------------------------------------------------------------------------------
+
 
 @kernel("_linalg_det")
 def linalg_det(A: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -89,8 +103,9 @@ def linalg_slogdet(A: np.ndarray) -> tuple[np.ndarray, ...]:
     lu, pivots, _ = lu_factor(A)
     diagonal = lu.diagonal(axis1=-2, axis2=-1)
     size = np.abs(diagonal)
-    sign = (np.divide(diagonal, size, out=np.zeros_like(diagonal), where=size != 0).prod(axis=-1)
-            * permutation_sign(pivots)).astype(A.dtype)
+    sign = (
+        np.divide(diagonal, size, out=np.zeros_like(diagonal), where=size != 0).prod(axis=-1) * permutation_sign(pivots)
+    ).astype(A.dtype)
     return sign, np.log(size).sum(axis=-1).astype(size.dtype), column_major(lu), pivots
 
 
@@ -120,7 +135,9 @@ def linalg_lu_solve(LU: np.ndarray, pivots: np.ndarray, B: np.ndarray, left: boo
 
 
 @kernel("lu_unpack")
-def lu_unpack(LU_data: np.ndarray, LU_pivots: np.ndarray, unpack_data: bool, unpack_pivots: bool) -> tuple[np.ndarray, ...]:
+def lu_unpack(
+    LU_data: np.ndarray, LU_pivots: np.ndarray, unpack_data: bool, unpack_pivots: bool
+) -> tuple[np.ndarray, ...]:
     m, n = LU_data.shape[-2:]
     k = min(m, n)
     nothing = np.empty((0,), LU_data.dtype)
@@ -137,6 +154,7 @@ def lu_unpack(LU_data: np.ndarray, LU_pivots: np.ndarray, unpack_data: bool, unp
 
 
 # --- solvers --------------------------------------------------------------------------------------------------------
+
 
 @kernel("linalg_inv_ex")
 def linalg_inv_ex(A: np.ndarray, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -167,22 +185,28 @@ def _equation(left: bool) -> str:
 def check_system(function: str, A: np.ndarray, B: np.ndarray, left: bool) -> None:
     """Raises unless `A @ X = B` (or `X @ A = B`) makes sense for matrices B."""
     if A.dtype != B.dtype:
-        raise RuntimeError(f"{function}: Expected A and B to have the same dtype, but found A of type {type_word(A)} "
-                           f"and B of type {type_word(B)} instead")
+        raise RuntimeError(
+            f"{function}: Expected A and B to have the same dtype, but found A of type {type_word(A)} "
+            f"and B of type {type_word(B)} instead"
+        )
     check_matrix(A, function)
     if B.ndim < 2:
         raise RuntimeError(f"{function}: The input tensor B must have at least 2 dimensions.")
     if A.shape[-2] != B.shape[-2 if left else -1]:
-        raise RuntimeError(f"{function}: Incompatible shapes of A and B for the equation {_equation(left)} "
-                           f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
+        raise RuntimeError(
+            f"{function}: Incompatible shapes of A and B for the equation {_equation(left)} "
+            f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+        )
 
 
 @kernel("_linalg_solve_ex")
 def linalg_solve_ex(A: np.ndarray, B: np.ndarray, left: bool, check_errors: bool) -> tuple[np.ndarray, ...]:
     vector = vector_case(A, B)
     if vector and not left:
-        raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this "
-                           "case linalg.solve is equivalent to B / A.squeeze(-1)")
+        raise RuntimeError(
+            "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this "
+            "case linalg.solve is equivalent to B / A.squeeze(-1)"
+        )
     matrices = B[..., None] if vector else B
     check_system("linalg.solve", A, matrices, left)
     lu, pivots, info = lu_factor(A)
@@ -215,7 +239,9 @@ def linalg_solve(A: np.ndarray, B: np.ndarray, left: bool) -> np.ndarray:
 
 
 @kernel("linalg_solve_triangular")
-def linalg_solve_triangular(self: np.ndarray, B: np.ndarray, upper: bool, left: bool, unitriangular: bool) -> np.ndarray:
+def linalg_solve_triangular(
+    self: np.ndarray, B: np.ndarray, upper: bool, left: bool, unitriangular: bool
+) -> np.ndarray:
     check_system("linalg.solve_triangular", self, B, left)
     if left:
         return column_major(solve_triangular(self, B, upper, unitriangular))
@@ -229,8 +255,10 @@ def cholesky_solve(self: np.ndarray, input2: np.ndarray, upper: bool) -> np.ndar
         if t.ndim < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions instead")
     if self.shape[-2] != input2.shape[-2]:
-        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2.shape[-2]} by "
-                           f"{input2.shape[-1]} but each b matrix is {self.shape[-2]} by {self.shape[-1]}")
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2.shape[-2]} by "
+            f"{input2.shape[-1]} but each b matrix is {self.shape[-2]} by {self.shape[-1]}"
+        )
     check_matrix(input2, "cholesky_solve")
     lower = input2.conj().swapaxes(-1, -2) if upper else input2
     first = solve_triangular(lower, self, upper=False)
@@ -245,6 +273,7 @@ def cholesky_inverse(self: np.ndarray, upper: bool) -> np.ndarray:
 
 # --- factorisations -------------------------------------------------------------------------------------------------
 
+
 @kernel("linalg_cholesky_ex")
 def linalg_cholesky_ex(self: np.ndarray, upper: bool, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
     check_matrix(self, "linalg.cholesky")
@@ -255,7 +284,9 @@ def linalg_cholesky_ex(self: np.ndarray, upper: bool, check_errors: bool) -> tup
 @kernel("linalg_qr")
 def linalg_qr(A: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
     if mode not in ("reduced", "complete", "r"):
-        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
     check_matrix(A, "linalg.qr", square=False)
     made: Any = np.linalg.qr(A, mode)  # type: ignore[call-overload]
     if mode == "r":

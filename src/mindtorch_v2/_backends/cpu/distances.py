@@ -1,4 +1,5 @@
 """Distances between rows: every pair of two sets (cdist), every pair of one set (pdist)."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ def _norm(difference: np.ndarray, p: float) -> np.ndarray:
         return np.sqrt(np.einsum("...i,...i->...", size, size))
     if p == np.inf:
         return size.max(axis=-1, initial=0)
-    return (size ** p).sum(axis=-1) ** (1 / p)
+    return (size**p).sum(axis=-1) ** (1 / p)
 
 
 def _slope(difference: np.ndarray, distance: np.ndarray, p: float) -> np.ndarray:

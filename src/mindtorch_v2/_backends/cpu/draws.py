@@ -1,4 +1,5 @@
 """Kernels of draws element by element, and of their gradients with respect to the parameters."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -38,16 +39,19 @@ def sample_dirichlet(self: np.ndarray, generator: Any) -> np.ndarray:
 @kernel("binomial")
 def binomial(count: np.ndarray, prob: np.ndarray, generator: Any) -> np.ndarray:
     if count.dtype != prob.dtype:
-        raise RuntimeError(f"expected scalar type {dt.from_numpy(count.dtype).cpp_name.capitalize()} but found "
-                           f"{dt.from_numpy(prob.dtype).cpp_name.capitalize()}")
+        raise RuntimeError(
+            f"expected scalar type {dt.from_numpy(count.dtype).cpp_name.capitalize()} but found "
+            f"{dt.from_numpy(prob.dtype).cpp_name.capitalize()}"
+        )
     _floating(count, "binomial_cpu")
     if count.size and (count < 0).any():
         raise RuntimeError("binomial expects all elements of count to be non-negative")
     return rejection.binomial(stream_of(generator), count, prob).astype(count.dtype)
 
 
-# --- gradients ------------------------------------------------------------------------------------------------------------
-_FAR_SHAPE = 1e4        # above, gamma and beta variables are close enough to a cubed normal one
+# --- gradients
+# ------------------------------------------------------------------------------------------------------------
+_FAR_SHAPE = 1e4  # above, gamma and beta variables are close enough to a cubed normal one
 _MOST_TERMS = 5000
 
 
@@ -77,7 +81,7 @@ def _gamma_far(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The same by Wilson and Hilferty's normal approximation of the cube root."""
     y = np.cbrt(x / a)
     z = 3 * np.sqrt(a) * (y - 1 + 1 / (9 * a))
-    return y ** 3 + 3 * a * y * y * (1 / (9 * a * a) - z / (6 * a ** 1.5))
+    return y**3 + 3 * a * y * y * (1 / (9 * a * a) - z / (6 * a**1.5))
 
 
 @kernel("_standard_gamma_grad")
@@ -95,7 +99,9 @@ def standard_gamma_grad(self: np.ndarray, output: np.ndarray) -> np.ndarray:
 
 
 def _below_mean(x: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """For x ~ Beta(a, b): dx/da / (1 - x) at a fixed quantile, by the power series of the incomplete beta function in x."""
+    """For x ~ Beta(a, b): dx/da / (1 - x) at a fixed quantile, by the power series of the incomplete beta function
+    in x.
+    """
     factor = 1 / a
     slope = np.log(x) + digamma(a + b) - digamma(a + 1)
     total = factor * slope

@@ -1,4 +1,8 @@
-"""Kernels of the elementwise family. Unary functions stand in elementwise_unary.py, special ones in special_functions.py."""
+"""Kernels of the elementwise family.
+
+Unary functions stand in elementwise_unary.py, special ones in special_functions.py.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -21,7 +25,8 @@ from .whole_numbers import as_element, wrapped
 Operand = Any  # an array, or a Python number where the declaration allows one
 
 
-# --- sums and products --------------------------------------------------------------------------------------------------
+# --- sums and products
+# --------------------------------------------------------------------------------------------------
 def _factor(self: Any, alpha: Any, name: str) -> Any:
     """The factor as a number; RuntimeError for one that the type of the result does not allow."""
     if not isinstance(alpha, (int, float, complex)):
@@ -45,16 +50,23 @@ def _fits(number: Any, like: np.ndarray) -> Any:
 
 def _wrapping(ufunc: Any) -> Callable[[Operand, Operand], Any]:
     """`ufunc` of two operands, the second of which may be a whole number that the type cannot hold."""
+
     def call(self: Operand, other: Operand) -> Any:
         try:
             return ufunc(self, other)
         except OverflowError:
             return ufunc(self, _fits(other, self)) if isinstance(self, np.ndarray) else ufunc(_fits(self, other), other)
+
     return call
 
 
 _add, _multiply, _subtract = _wrapping(np.add), _wrapping(np.multiply), _wrapping(np.subtract)
-_remainder, _fmod, _floor_divide, _power = _wrapping(np.remainder), _wrapping(np.fmod), _wrapping(np.floor_divide), _wrapping(np.power)
+_remainder, _fmod, _floor_divide, _power = (
+    _wrapping(np.remainder),
+    _wrapping(np.fmod),
+    _wrapping(np.floor_divide),
+    _wrapping(np.power),
+)
 
 
 @kernel("add.Tensor", direct=np.add)
@@ -79,6 +91,7 @@ def _scaled_into(self: np.ndarray, other: Operand, alpha: Any, ufunc: Any) -> No
     def body(out: np.ndarray, a: np.ndarray, b: np.ndarray, t: np.ndarray) -> None:
         np.multiply(b, alpha, out=t)
         ufunc(a, t, out=out)
+
     in_blocks(body, self, (self, other), 1)
 
 
@@ -91,18 +104,24 @@ def add_into(self: np.ndarray, other: Operand, alpha: Any) -> None:
 
 
 def _no_bool_subtraction() -> RuntimeError:
-    return RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-                        "`logical_xor()` operator instead.")
+    return RuntimeError(
+        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+        "`logical_xor()` operator instead."
+    )
 
 
 @check("sub.Tensor", "rsub.Scalar", "rsub.Tensor")
 def no_bool_operand(self: Any, other: Any, alpha: Any) -> None:
-    kinds = [isinstance(x, bool) if isinstance(x, (int, float, complex)) else x.dtype.name == "bool" for x in (self, other)]
+    kinds = [
+        isinstance(x, bool) if isinstance(x, (int, float, complex)) else x.dtype.name == "bool" for x in (self, other)
+    ]
     if all(kinds):
         raise _no_bool_subtraction()
     if any(kinds):
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-                           "use the `~` or `logical_not()` operator instead.")
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
 
 
 @kernel("sub.Tensor")
@@ -143,7 +162,8 @@ def mul_into(self: np.ndarray, other: Operand) -> None:
         np.multiply(self, _fits(other, self), out=self)
 
 
-# --- quotients ----------------------------------------------------------------------------------------------------------
+# --- quotients
+# ----------------------------------------------------------------------------------------------------------
 @kernel("div.Tensor", ufunc=np.true_divide, direct=np.true_divide)
 def div(self: Operand, other: Operand) -> Any:
     return np.true_divide(self, other)
@@ -186,7 +206,9 @@ def div_mode(self: Operand, other: Operand, rounding_mode: str | None) -> Any:
             return np.true_divide(self, other, dtype=get_default_dtype().np)
         return np.true_divide(self, other)
     if rounding_mode not in _ROUNDING:
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
     return _ROUNDING[rounding_mode](self, other)
 
 
@@ -211,7 +233,8 @@ def fmod(self: Operand, other: Operand) -> Any:
     return _fmod(self, other)
 
 
-# --- powers -------------------------------------------------------------------------------------------------------------
+# --- powers
+# -------------------------------------------------------------------------------------------------------------
 _POWERS: dict[Any, Callable[[np.ndarray], Any]] = {
     2: lambda x: x * x,
     3: lambda x: x * x * x,
@@ -248,18 +271,23 @@ def pow_tensor(self: Operand, exponent: np.ndarray) -> Any:
         return _power(self, exponent)
     # The inverse of a whole number is whole only for 1 and -1; PyTorch gives 0 for all others.
     whole = _power(self, np.maximum(exponent, 0))
-    unit = np.where(self == np.array(1), 1, np.where(self == np.array(-1), 1 - 2 * (exponent & 1), 0)).astype(exponent.dtype)
+    unit = np.where(self == np.array(1), 1, np.where(self == np.array(-1), 1 - 2 * (exponent & 1), 0)).astype(
+        exponent.dtype
+    )
     return np.where(exponent < 0, unit, whole)
 
 
-# --- other functions of two operands ------------------------------------------------------------------------------------
+# --- other functions of two operands
+# ------------------------------------------------------------------------------------
 def _two(name: str, ufunc: Any, kinds: str, refused: str = "") -> None:
     """Registers a numpy ufunc for the kinds of types that PyTorch supports; others are refused by its wording."""
+
     def call(self: Operand, other: Operand) -> Any:
         array = self if isinstance(self, np.ndarray) else other
         if array.dtype.kind not in kinds:
             raise RuntimeError(refused) if refused else not_implemented(f"{name}_cpu", array)
         return ufunc(self, other)
+
     kernel(name, ufunc=ufunc)(call)
 
 
@@ -311,9 +339,11 @@ def heaviside(self: np.ndarray, values: np.ndarray) -> Any:
     return np.where(self == 0, values, (self > 0).astype(self.dtype))
 
 
-# --- comparisons, logic, bits -------------------------------------------------------------------------------------------
+# --- comparisons, logic, bits
+# -------------------------------------------------------------------------------------------
 def _compare(name: str, ufunc: Any, ordered: bool) -> None:
     """Registers a comparison; `ordered` ones have no meaning for complex numbers."""
+
     def with_tensor(self: np.ndarray, other: np.ndarray) -> Any:
         if ordered and self.dtype.kind == "c":
             raise not_implemented(f"{name}_cpu", self)
@@ -322,7 +352,9 @@ def _compare(name: str, ufunc: Any, ordered: bool) -> None:
     def with_number(self: np.ndarray, other: Any) -> Any:
         kind = self.dtype.kind
         if ordered and (kind == "c" or other.__class__ is complex):
-            raise not_implemented(f"{name}_cpu", self if kind == "c" else np.empty(0, "D" if self.dtype.char == "d" else "F"))
+            raise not_implemented(
+                f"{name}_cpu", self if kind == "c" else np.empty(0, "D" if self.dtype.char == "d" else "F")
+            )
         if kind in "iu" and self.dtype.itemsize < 8:
             other = _fits(other, self)
         return ufunc(self, other)
@@ -331,8 +363,14 @@ def _compare(name: str, ufunc: Any, ordered: bool) -> None:
     kernel(f"{name}.Scalar")(with_number)
 
 
-for _name, _ufunc, _ordered in (("eq", np.equal, False), ("ne", np.not_equal, False), ("lt", np.less, True),
-                                ("le", np.less_equal, True), ("gt", np.greater, True), ("ge", np.greater_equal, True)):
+for _name, _ufunc, _ordered in (
+    ("eq", np.equal, False),
+    ("ne", np.not_equal, False),
+    ("lt", np.less, True),
+    ("le", np.less_equal, True),
+    ("gt", np.greater, True),
+    ("ge", np.greater_equal, True),
+):
     _compare(_name, _ufunc, _ordered)
 for _name in ("logical_and", "logical_or", "logical_xor"):
     kernel(_name, ufunc=getattr(np, _name))(getattr(np, _name))
@@ -347,6 +385,7 @@ def _bits(names: tuple[str, ...], ufunc: Any, error_name: str, kinds: str) -> No
             return ufunc(self, other)
         except OverflowError:
             return ufunc(self, _fits(other, self)) if isinstance(self, np.ndarray) else ufunc(_fits(self, other), other)
+
     kernel(*names)(call)
 
 
@@ -356,20 +395,32 @@ for _name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
 
 def _shift(ufunc: Any, beyond: Callable[[Any], Any]) -> Callable[[Operand, Operand], Any]:
     """A shift that is defined for every distance: negative or too far means that all bits leave."""
+
     def call(self: Operand, other: Operand) -> Any:
         bits = (self if isinstance(self, np.ndarray) else other).dtype.itemsize * 8
         out = np.less(other, 0) | np.greater_equal(other, bits)
         if not np.any(out):
             return ufunc(self, other)
         return np.where(out, beyond(self), ufunc(self, np.where(out, 0, other).astype(np.asarray(other).dtype)))
+
     return call
 
 
 _shift_left = _shift(np.left_shift, lambda a: np.zeros_like(a))
 _shift_right = _shift(np.right_shift, lambda a: -np.less(a, 0).astype(np.asarray(a).dtype))
 for _name, _operator, _call in (("left", "lshift", _shift_left), ("right", "rshift", _shift_right)):
-    _bits((f"bitwise_{_name}_shift.Tensor", f"bitwise_{_name}_shift.Tensor_Scalar", f"bitwise_{_name}_shift.Scalar_Tensor",
-           f"__{_operator}__.Tensor", f"__{_operator}__.Scalar"), _call, f"{_operator}_cpu", "iu")
+    _bits(
+        (
+            f"bitwise_{_name}_shift.Tensor",
+            f"bitwise_{_name}_shift.Tensor_Scalar",
+            f"bitwise_{_name}_shift.Scalar_Tensor",
+            f"__{_operator}__.Tensor",
+            f"__{_operator}__.Scalar",
+        ),
+        _call,
+        f"{_operator}_cpu",
+        "iu",
+    )
 
 
 @kernel("equal")
@@ -380,6 +431,7 @@ def equal(self: np.ndarray, other: np.ndarray) -> bool:
 def _shift_into(call: Callable[[Operand, Operand], Any]) -> Callable[[np.ndarray, Operand], None]:
     def write(self: np.ndarray, other: Operand) -> None:
         np.copyto(self, call(self, other), casting="unsafe")
+
     return write
 
 

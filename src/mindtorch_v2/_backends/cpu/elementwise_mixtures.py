@@ -1,4 +1,5 @@
 """Kernels that limit, choose and mix: clamp, where, lerp, addcmul, addcdiv."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -12,11 +13,24 @@ from .unsupported import not_implemented, type_word
 from .whole_numbers import as_element
 
 SMALL = 2048  # elements up to which two plain calls beat numpy's clip, which has more to prepare
-_CPP = {"?": "bool", "B": "unsigned char", "b": "signed char", "h": "short int", "i": "int", "l": "long int", "q": "long int",
-        "e": "c10::Half", "f": "float", "d": "double", "F": "c10::complex<float>", "D": "c10::complex<double>"}
+_CPP = {
+    "?": "bool",
+    "B": "unsigned char",
+    "b": "signed char",
+    "h": "short int",
+    "i": "int",
+    "l": "long int",
+    "q": "long int",
+    "e": "c10::Half",
+    "f": "float",
+    "d": "double",
+    "F": "c10::complex<float>",
+    "D": "c10::complex<double>",
+}
 
 
-# --- limits -------------------------------------------------------------------------------------------------------------
+# --- limits
+# -------------------------------------------------------------------------------------------------------------
 def _extremes(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """The limits that limit nothing."""
     if dtype.kind == "f":
@@ -52,7 +66,10 @@ _zeros: dict[str, np.ndarray] = {c: np.zeros(BLOCK, c) for c in "fd"}
 
 
 def not_negative(self: np.ndarray) -> Any:
-    """The larger of each element and 0. With an array of zeros numpy's maximum runs three times as fast as with a number."""
+    """The larger of each element and 0.
+
+    With an array of zeros numpy's maximum runs three times as fast as with a number.
+    """
     n = self.size
     if n <= 256 or self.dtype.char not in _zeros or not self.flags.c_contiguous:
         return np.maximum(self, 0) if n <= SMALL else clip(self, 0, None)
@@ -111,11 +128,14 @@ def clamp_max_into(self: np.ndarray, max: Any) -> None:
     clamp_into(self, None, max)
 
 
-# --- choices ------------------------------------------------------------------------------------------------------------
+# --- choices
+# ------------------------------------------------------------------------------------------------------------
 @kernel("where.self", "where.ScalarOther", "where.ScalarSelf")
 def where(condition: np.ndarray, self: Any, other: Any) -> Any:
     if condition.dtype.kind != "b" and condition.dtype.char != "B":
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {type_word(condition)}")
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {type_word(condition)}"
+        )
     if self.__class__ is not np.ndarray:
         self = np.array(self, other.dtype)
     elif other.__class__ is not np.ndarray:
@@ -123,13 +143,16 @@ def where(condition: np.ndarray, self: Any, other: Any) -> Any:
     return select(condition, self, other) if condition.dtype.kind == "b" else np.where(condition, self, other)
 
 
-# --- mixtures -----------------------------------------------------------------------------------------------------------
+# --- mixtures
+# -----------------------------------------------------------------------------------------------------------
 @check("lerp.Tensor")
 def one_type(self: Any, end: Any, weight: Any) -> None:
     """A weight without dimensions takes part in the choice of the common type; all else must be of one type."""
     for name, given in (("end", end), ("weight", weight)):
         if given.dtype is not self.dtype and not (name == "weight" and given.dim() == 0):
-            raise RuntimeError(f"expected dtype {_CPP[self.dtype.np.char]} for `{name}` but got dtype {_CPP[given.dtype.np.char]}")
+            raise RuntimeError(
+                f"expected dtype {_CPP[self.dtype.np.char]} for `{name}` but got dtype {_CPP[given.dtype.np.char]}"
+            )
 
 
 def _check_lerp(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
@@ -168,6 +191,7 @@ def lerp_scalar_into(self: np.ndarray, end: np.ndarray, weight: Any) -> None:
         else:
             t *= 1 - weight
             np.subtract(b, t, out=out)
+
     in_blocks(body, self, (self, end), 1)
 
 
@@ -204,10 +228,14 @@ def _check_addcdiv(self: np.ndarray) -> None:
 def _refuse_integers(whole: bool) -> None:
     if whole:
         raise RuntimeError(
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
-            "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
-            "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
-            "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+            "true division of "
+            "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+            "torch.trunc(tensor1 / "
+            "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float "
+            "inputs. The future "
+            "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes."
+        )
 
 
 @kernel("addcdiv")
@@ -219,11 +247,13 @@ def addcdiv(self: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, value: A
 
 def _add_scaled(ufunc: Any, self: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, value: Any) -> None:
     """self += value * ufunc(tensor1, tensor2), without large temporaries where the shapes agree."""
+
     def body(out: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray, t: np.ndarray) -> None:
         ufunc(b, c, out=t)
         if value != 1:
             t *= value
         np.add(a, t, out=out)
+
     if tensor1.shape == self.shape == tensor2.shape and self.size > BLOCK:
         in_blocks(body, self, (self, tensor1, tensor2), 1)
     else:

@@ -1,4 +1,5 @@
 """Kernels of one operand. The rule of these ops has already made integers floating where PyTorch does."""
+
 from __future__ import annotations
 
 import math
@@ -14,12 +15,31 @@ from . import special_functions as special
 from .blocks import FEW, ONE, fused, in_blocks
 from .unsupported import not_implemented
 
-# --- numpy's own --------------------------------------------------------------------------------------------------------
+# --- numpy's own
+# --------------------------------------------------------------------------------------------------------
 for _name, _ufunc in {
-    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
-    "sqrt": np.sqrt, "reciprocal": np.reciprocal, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
-    "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
-    "acosh": np.arccosh, "atanh": np.arctanh, "logical_not": np.logical_not,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "sqrt": np.sqrt,
+    "reciprocal": np.reciprocal,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "logical_not": np.logical_not,
 }.items():
     kernel(_name, ufunc=_ufunc)(_ufunc)
 
@@ -52,7 +72,8 @@ def sinc(self: np.ndarray) -> Any:
     return np.where(zero, self.dtype.type(1), np.sin(angle) / np.where(zero, self.dtype.type(1), angle))
 
 
-# --- the logistic function ----------------------------------------------------------------------------------------------
+# --- the logistic function
+# ----------------------------------------------------------------------------------------------
 def _sigmoid_body(out: np.ndarray, x: np.ndarray) -> None:
     np.negative(x, out=out)
     np.exp(out, out=out)
@@ -117,12 +138,14 @@ def logit_backward(grad_output: np.ndarray, self: np.ndarray, eps: float | None)
     return np.where(inside, grad_output / (self * (1 - self)), self.dtype.type(outside))
 
 
-# --- special functions --------------------------------------------------------------------------------------------------
+# --- special functions
+# --------------------------------------------------------------------------------------------------
 def _special(name: str, function: Callable[[np.ndarray], Any], error_name: str) -> None:
     def call(self: np.ndarray) -> Any:
         if self.dtype.kind == "c":
             raise not_implemented(error_name, self)
         return function(self)
+
     kernel(name)(call)
 
 
@@ -130,7 +153,9 @@ def entr(x: np.ndarray) -> Any:
     """-x * log(x), 0 at 0, minus infinity below."""
     positive = x > 0
     some = np.where(positive, x, x.dtype.type(1))
-    return np.where(positive, -some * np.log(some), np.where(x == 0, x.dtype.type(0), np.where(np.isnan(x), x, -np.inf)))
+    return np.where(
+        positive, -some * np.log(some), np.where(x == 0, x.dtype.type(0), np.where(np.isnan(x), x, -np.inf))
+    )
 
 
 for _name in ("erf", "erfc", "erfinv", "lgamma"):
@@ -143,14 +168,17 @@ _special("special_ndtri", special.ndtri, "ndtri_cpu")
 kernel("polygamma")(special.polygamma)
 
 
-# --- sign and size ------------------------------------------------------------------------------------------------------
+# --- sign and size
+# ------------------------------------------------------------------------------------------------------
 @kernel("neg", ufunc=np.negative)
 def neg(self: np.ndarray) -> Any:
     try:
         return np.negative(self)
     except TypeError:
-        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
-                           "use the `~` or `logical_not()` operator instead.") from None
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        ) from None
 
 
 @kernel("abs")
@@ -171,8 +199,9 @@ def absolute_into(self: np.ndarray) -> None:
 def sign(self: np.ndarray) -> Any:
     kind = self.dtype.kind
     if kind == "c":
-        raise NotImplementedError("Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn "
-                                  "instead.")
+        raise NotImplementedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        )
     if kind == "b":
         return self.copy()
     if kind == "f":
@@ -184,7 +213,7 @@ def sign(self: np.ndarray) -> Any:
 def sgn(self: np.ndarray) -> Any:
     if self.dtype.kind != "c":
         return sign(self)
-    return np.where(np.isinf(self), np.array(complex(np.nan, np.nan), self.dtype), np.sign(self))   # as z / |z| is
+    return np.where(np.isinf(self), np.array(complex(np.nan, np.nan), self.dtype), np.sign(self))  # as z / |z| is
 
 
 @kernel("signbit")
@@ -211,6 +240,7 @@ def _infinite(name: str, ufunc: Callable[[np.ndarray], Any]) -> None:
         if kind == "c":
             raise RuntimeError(f"{name} does not support complex inputs.")
         return ufunc(self) if kind == "f" else np.zeros(self.shape, bool)
+
     kernel(name)(call)
 
 
@@ -226,7 +256,8 @@ def bitwise_not(self: np.ndarray) -> Any:
         raise not_implemented("bitwise_not_cpu", self) from None
 
 
-# --- rounding -----------------------------------------------------------------------------------------------------------
+# --- rounding
+# -----------------------------------------------------------------------------------------------------------
 def _rounding(name: str, ufunc: Any) -> None:
     def call(self: np.ndarray) -> Any:
         kind = self.dtype.kind
@@ -237,6 +268,7 @@ def _rounding(name: str, ufunc: Any) -> None:
         if kind == "c" and name != "round":
             raise NotImplementedError(f"{name} is not supported for complex inputs")
         raise not_implemented(f"{name}_vml_cpu", self)
+
     kernel(name)(call)
 
 
@@ -273,9 +305,11 @@ def _finite(x: np.ndarray, nan: float | None, posinf: float | None, neginf: floa
 @kernel("nan_to_num")
 def nan_to_num(self: np.ndarray, nan: float | None, posinf: float | None, neginf: float | None) -> np.ndarray:
     stored = dt.BY_NUM[self.dtype.num]
-    if stored.wide is not None:     # what replaces an infinity is the largest number of the type itself
+    if stored.wide is not None:  # what replaces an infinity is the largest number of the type itself
         top = dt.finfo(stored).max
-        made = nan_to_num(self.astype(stored.wide.np), nan, top if posinf is None else posinf, -top if neginf is None else neginf)
+        made = nan_to_num(
+            self.astype(stored.wide.np), nan, top if posinf is None else posinf, -top if neginf is None else neginf
+        )
         return made.astype(self.dtype)
     kind = self.dtype.kind
     if kind == "f":

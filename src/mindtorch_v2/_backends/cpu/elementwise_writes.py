@@ -1,4 +1,5 @@
 """Kernels that write (copies, fills, masks) and kernels on the parts of complex numbers."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,7 +16,8 @@ from .unsupported import not_implemented, type_word
 from .whole_numbers import as_element as as_element
 
 
-# --- copies and fills ---------------------------------------------------------------------------------------------------
+# --- copies and fills
+# ---------------------------------------------------------------------------------------------------
 def check_target_shape(target: np.ndarray, *others: np.ndarray) -> None:
     """RuntimeError, as PyTorch words it, unless the others broadcast to the shape of `target`."""
     whole = broadcast_shapes(target.shape, *(o.shape for o in others))
@@ -30,7 +32,6 @@ def copy_(self: np.ndarray, src: np.ndarray, non_blocking: bool) -> None:
     if src.dtype.kind == "c" and self.dtype.kind not in "cb":
         src = src.real
     np.copyto(self, src if self.dtype.num < dt.FIRST_USER_NUM else in_range(src, self.dtype), casting="unsafe")
-
 
 
 @kernel("fill_.Scalar")
@@ -52,11 +53,15 @@ def _put(self: np.ndarray, mask: np.ndarray, value: Any) -> None:
 def _element(self: np.ndarray, mask: np.ndarray, value: Any) -> Any:
     """The value to write in the type of `self`, after the checks of masked_fill."""
     if mask.dtype.kind != "b":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dt.BY_NUM[mask.dtype.num].cpp_name}")
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {dt.BY_NUM[mask.dtype.num].cpp_name}"
+        )
     if isinstance(value, np.ndarray):
         if value.ndim:
-            raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                               f"{value.ndim} dimension(s).")
+            raise RuntimeError(
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value.ndim} dimension(s)."
+            )
         value = value.item()
     return as_element(self, value)
 
@@ -76,7 +81,8 @@ def masked_fill_into(self: np.ndarray, mask: np.ndarray, value: Any) -> None:
     _put(self, mask, _element(self, mask, value))
 
 
-# --- complex numbers ----------------------------------------------------------------------------------------------------
+# --- complex numbers
+# ----------------------------------------------------------------------------------------------------
 @kernel("_conj", "_conj_physical", ufunc=np.conjugate)
 def conj(self: np.ndarray) -> Any:
     return np.conjugate(self) if self.dtype.kind == "c" else self.copy()
@@ -93,8 +99,10 @@ def view_as_real(self: np.ndarray) -> np.ndarray:
 @kernel("view_as_complex")
 def view_as_complex(self: np.ndarray) -> np.ndarray:
     if self.dtype.kind != "f" or dt.BY_NUM[self.dtype.num] in dt.FLOAT8:
-        raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
-                           f"{type_word(self)}")
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{type_word(self)}"
+        )
     if self.ndim == 0:
         raise RuntimeError("Input tensor must have one or more dimensions")
     if self.shape[-1] != 2:
@@ -111,11 +119,15 @@ def view_as_complex(self: np.ndarray) -> np.ndarray:
 
 def _check_parts(first: np.ndarray, second: np.ndarray) -> None:
     if first.dtype.kind != "f" or second.dtype.kind != "f":
-        raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
-                           f"{type_word(first)} and {type_word(second)}")
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{type_word(first)} and {type_word(second)}"
+        )
     if first.dtype != second.dtype:
-        raise RuntimeError(f"Expected object of scalar type {type_word(first)} but got scalar type {type_word(second)} for second "
-                           "argument")
+        raise RuntimeError(
+            f"Expected object of scalar type {type_word(first)} but got scalar type {type_word(second)} for second "
+            "argument"
+        )
 
 
 def _join(real: np.ndarray, imag: np.ndarray) -> np.ndarray:

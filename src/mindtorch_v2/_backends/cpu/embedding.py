@@ -1,4 +1,5 @@
 """CPU kernels of embeddings: gradients of table rows, renormalised rows, bags of rows."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -28,12 +29,15 @@ def _share_by_frequency(rows: np.ndarray, index: np.ndarray, count: int) -> np.n
 
 
 @kernel("embedding_dense_backward")
-def embedding_dense_backward(grad_output: np.ndarray, indices: np.ndarray, num_weights: int, padding_idx: int,
-                             scale_grad_by_freq: bool) -> Any:
+def embedding_dense_backward(
+    grad_output: np.ndarray, indices: np.ndarray, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:
     if indices.dtype not in INTS:
-        raise RuntimeError("Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, "
-                           "Int; but got "
-                           f"torch.{type_word(indices)}Tensor instead (while checking arguments for embedding_backward)")
+        raise RuntimeError(
+            "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, "
+            "Int; but got "
+            f"torch.{type_word(indices)}Tensor instead (while checking arguments for embedding_backward)"
+        )
     index = indices.reshape(-1)
     check_range(index, 0, num_weights, IndexError)
     rows = grad_output.reshape(index.size, grad_output.shape[-1])
@@ -56,28 +60,37 @@ def embedding_renorm_(self: np.ndarray, indices: np.ndarray, max_norm: float, no
     self[used[long]] = rows[long] * (max_norm / (norms[long, None] + 1e-7)).astype(self.dtype)
 
 
-# --- bags ---------------------------------------------------------------------------------------------------------------
-def _check_bags(weight: np.ndarray, indices: np.ndarray, offsets: np.ndarray, mode: int, samples: np.ndarray | None) -> None:
+# --- bags
+# ---------------------------------------------------------------------------------------------------------------
+def _check_bags(
+    weight: np.ndarray, indices: np.ndarray, offsets: np.ndarray, mode: int, samples: np.ndarray | None
+) -> None:
     if samples is not None and mode != SUM:
         raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
     if offsets.size and offsets[0] != 0:
-        raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position "
-                           "0. However, got "
-                           f"{int(offsets[0])}")
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position "
+            "0. However, got "
+            f"{int(offsets[0])}"
+        )
     if offsets.size and offsets[-1] > indices.size:
-        raise RuntimeError(f"offsets[-1] can not be greater than input's length {indices.size} but got offsets[-1] of "
-                           f"{int(offsets[-1])}")
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {indices.size} but got offsets[-1] of "
+            f"{int(offsets[-1])}"
+        )
     bad = outside(indices, weight.shape[0])
     if bad is not None:
         raise RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {bad}")
 
 
-def _largest(rows: np.ndarray, index: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _largest(
+    rows: np.ndarray, index: np.ndarray, starts: np.ndarray, sizes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The largest element per bag and column, and the index of the row that it came from."""
     out = np.zeros((len(sizes), rows.shape[1]), rows.dtype)
     source = np.zeros(out.shape, np.int64)
     for bag in np.flatnonzero(sizes):
-        part = rows[starts[bag]:starts[bag] + sizes[bag]]
+        part = rows[starts[bag] : starts[bag] + sizes[bag]]
         first = part.argmax(axis=0)
         out[bag] = part[first, np.arange(part.shape[1])]
         source[bag] = index[starts[bag] + first]
@@ -85,14 +98,23 @@ def _largest(rows: np.ndarray, index: np.ndarray, starts: np.ndarray, sizes: np.
 
 
 @kernel("_embedding_bag", "_embedding_bag_forward_only")
-def embedding_bag(weight: np.ndarray, indices: np.ndarray, offsets: np.ndarray, scale_grad_by_freq: bool, mode: int, sparse: bool,
-                  per_sample_weights: np.ndarray | None, include_last_offset: bool, padding_idx: int) -> tuple[Any, ...]:
+def embedding_bag(
+    weight: np.ndarray,
+    indices: np.ndarray,
+    offsets: np.ndarray,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: np.ndarray | None,
+    include_last_offset: bool,
+    padding_idx: int,
+) -> tuple[Any, ...]:
     """The bags' sums, means or maxima; the bag of each index; how many rows each bag counts; where maxima came from."""
     _check_bags(weight, indices, offsets, mode, per_sample_weights)
     bags = offsets.size - int(include_last_offset)
     bag_of = np.searchsorted(offsets[:bags], np.arange(indices.size), side="right") - 1
     if include_last_offset:
-        bag_of[offsets[-1]:] = -1  # behind the last bag
+        bag_of[offsets[-1] :] = -1  # behind the last bag
     kept = (indices != padding_idx) & (bag_of >= 0)
     index, bag = indices[kept], bag_of[kept]
     sizes = np.bincount(bag, minlength=bags)
@@ -109,9 +131,18 @@ def embedding_bag(weight: np.ndarray, indices: np.ndarray, offsets: np.ndarray, 
 
 
 @kernel("_embedding_bag_dense_backward")
-def embedding_bag_dense_backward(grad: np.ndarray, indices: np.ndarray, offset2bag: np.ndarray, bag_size: np.ndarray,
-                                 maximum_indices: np.ndarray, num_weights: int, scale_grad_by_freq: bool, mode: int,
-                                 per_sample_weights: np.ndarray | None, padding_idx: int) -> Any:
+def embedding_bag_dense_backward(
+    grad: np.ndarray,
+    indices: np.ndarray,
+    offset2bag: np.ndarray,
+    bag_size: np.ndarray,
+    maximum_indices: np.ndarray,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: np.ndarray | None,
+    padding_idx: int,
+) -> Any:
     if mode == MAX:
         width = grad.shape[1]
         full = np.flatnonzero(bag_size)
@@ -130,7 +161,14 @@ def embedding_bag_dense_backward(grad: np.ndarray, indices: np.ndarray, offset2b
 
 
 @kernel("_embedding_bag_per_sample_weights_backward")
-def per_sample_weights_backward(grad: np.ndarray, weight: np.ndarray, indices: np.ndarray, offsets: np.ndarray,
-                                offset2bag: np.ndarray, mode: int, padding_idx: int) -> Any:
+def per_sample_weights_backward(
+    grad: np.ndarray,
+    weight: np.ndarray,
+    indices: np.ndarray,
+    offsets: np.ndarray,
+    offset2bag: np.ndarray,
+    mode: int,
+    padding_idx: int,
+) -> Any:
     out = (grad.take(offset2bag, axis=0) * weight.take(indices, axis=0)).sum(axis=1)
     return np.where((indices == padding_idx) | (offset2bag < 0), out.dtype.type(0), out)

@@ -1,4 +1,5 @@
 """Checks that kernels of several families make, and the wording of their errors."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -29,8 +30,9 @@ def outside(index: np.ndarray, size: int, lowest: int = 0) -> int | None:
     return int(flat[np.argmax((flat < lowest) | (flat >= size))])
 
 
-def check_range(index: np.ndarray, dim: int, size: int, error: type[Exception] = RuntimeError, prefix: str = "",
-                lowest: int = 0) -> None:
+def check_range(
+    index: np.ndarray, dim: int, size: int, error: type[Exception] = RuntimeError, prefix: str = "", lowest: int = 0
+) -> None:
     """Raises with PyTorch's text if an index is not in lowest..size-1."""
     bad = outside(index, size, lowest)
     if bad is not None:

@@ -1,4 +1,5 @@
 """Fourier transforms of arrays, by numpy's pocketfft."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -9,7 +10,8 @@ import numpy as np
 from ..._dispatch.registry import kernel
 from ..._ops.fft import transform_order
 
-# PyTorch's normalization: 0 none, 1 by the root of the number of points, 2 by their number; in numpy's words for each direction.
+# PyTorch's normalization: 0 none, 1 by the root of the number of points, 2 by their number; in numpy's words for each
+# direction.
 _FORWARD: Any = ("backward", "ortho", "forward")
 _INVERSE: Any = ("forward", "ortho", "backward")
 
@@ -41,5 +43,7 @@ def fft_c2c(self: np.ndarray, dim: Sequence[int], normalization: int, forward: b
     if not dim:
         return self.copy()
     if forward:
-        return _transformed(self, dim, lambda a, axes: np.fft.fftn(a, axes=axes, norm=_FORWARD[normalization]), self.dtype)
+        return _transformed(
+            self, dim, lambda a, axes: np.fft.fftn(a, axes=axes, norm=_FORWARD[normalization]), self.dtype
+        )
     return _transformed(self, dim, lambda a, axes: np.fft.ifftn(a, axes=axes, norm=_INVERSE[normalization]), self.dtype)

@@ -1,4 +1,5 @@
 """Optimizer steps on arrays: each goes over its parameter once, block by block, so that a block stays in the cache."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ def _blocks(*arrays: Array | None) -> Iterator[list[Any]]:
         return
     flat = [None if a is None else a.reshape(-1) for a in arrays]
     for start in range(0, first.size, _BLOCK):
-        yield [None if a is None else a[start:start + _BLOCK] for a in flat]
+        yield [None if a is None else a[start : start + _BLOCK] for a in flat]
 
 
 def _unscale(grad: Array, scale: float | None) -> None:
@@ -29,16 +30,40 @@ def _unscale(grad: Array, scale: float | None) -> None:
         np.divide(grad, scale, out=grad)
 
 
-def sgd_step(param: Array, grad: Array, buffer: Array | None, *, weight_decay: float, momentum: float, lr: float,
-             dampening: float, nesterov: bool, maximize: bool, is_first_step: bool, grad_scale: float | None) -> None:
+def sgd_step(
+    param: Array,
+    grad: Array,
+    buffer: Array | None,
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: float | None,
+) -> None:
     """One step of stochastic gradient descent, in place; `buffer` is the momentum or None."""
     _unscale(grad, grad_scale)
-    _sgd(param, grad, buffer, weight_decay, momentum, lr, dampening, bool(nesterov), bool(maximize), bool(is_first_step))
+    _sgd(
+        param, grad, buffer, weight_decay, momentum, lr, dampening, bool(nesterov), bool(maximize), bool(is_first_step)
+    )
 
 
 @accelerated("sgd_step")
-def _sgd(param: Array, grad: Array, buffer: Array | None, weight_decay: float, momentum: float, lr: float, dampening: float,
-         nesterov: bool, maximize: bool, is_first_step: bool) -> None:
+def _sgd(
+    param: Array,
+    grad: Array,
+    buffer: Array | None,
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+) -> None:
     for p, g, b in _blocks(param, grad, buffer):
         if maximize:
             g = np.negative(g)
@@ -54,18 +79,65 @@ def _sgd(param: Array, grad: Array, buffer: Array | None, weight_decay: float, m
         p -= g * lr
 
 
-def adam_step(param: Array, grad: Array, mean: Array, square: Array, most: Array | None, *, step: float, lr: float, beta1: float,
-              beta2: float, weight_decay: float, eps: float, maximize: bool, decoupled: bool, grad_scale: float | None) -> None:
-    """One step of Adam, or of AdamW with `decoupled` weight decay, in place. `most` holds the largest squares for AMSGrad."""
+def adam_step(
+    param: Array,
+    grad: Array,
+    mean: Array,
+    square: Array,
+    most: Array | None,
+    *,
+    step: float,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    decoupled: bool,
+    grad_scale: float | None,
+) -> None:
+    """One step of Adam, or of AdamW with `decoupled` weight decay, in place.
+
+    `most` holds the largest squares for AMSGrad.
+    """
     _unscale(grad, grad_scale)
-    size = lr / (1 - beta1 ** step)
-    correction = (1 - beta2 ** step) ** 0.5
-    _adam(param, grad, mean, square, most, lr, size, correction, beta1, beta2, weight_decay, eps, bool(maximize), bool(decoupled))
+    size = lr / (1 - beta1**step)
+    correction = (1 - beta2**step) ** 0.5
+    _adam(
+        param,
+        grad,
+        mean,
+        square,
+        most,
+        lr,
+        size,
+        correction,
+        beta1,
+        beta2,
+        weight_decay,
+        eps,
+        bool(maximize),
+        bool(decoupled),
+    )
 
 
 @accelerated("adam_step")
-def _adam(param: Array, grad: Array, mean: Array, square: Array, most: Array | None, lr: float, size: float, correction: float,
-          beta1: float, beta2: float, weight_decay: float, eps: float, maximize: bool, decoupled: bool) -> None:
+def _adam(
+    param: Array,
+    grad: Array,
+    mean: Array,
+    square: Array,
+    most: Array | None,
+    lr: float,
+    size: float,
+    correction: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    decoupled: bool,
+) -> None:
     for p, g, m, s, largest in _blocks(param, grad, mean, square, most):
         if maximize:
             g = np.negative(g)

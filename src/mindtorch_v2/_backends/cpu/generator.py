@@ -38,23 +38,12 @@ class CPUGenerator(GeneratorEngine):
         twin.set_state(self.get_state())
         return twin
 
-    def uniform(
-        self,
-        shape: Any,
-        dtype: Any = np.float32,
-        low: float = 0.0,
-        high: float = 1.0,
-    ) -> Array:
+    def uniform(self, shape: Any, dtype: Any = np.float32, low: float = 0.0, high: float = 1.0) -> Array:
         """``uniform_(low, high)``; with the defaults ``rand``."""
         return _continuous.uniform(self, shape, dtype, low, high)
 
     def normal(
-        self,
-        shape: Any,
-        dtype: Any = np.float32,
-        mean: float = 0.0,
-        std: float = 1.0,
-        contiguous: bool = True,
+        self, shape: Any, dtype: Any = np.float32, mean: float = 0.0, std: float = 1.0, contiguous: bool = True
     ) -> Array:
         """``normal_(mean, std)``; with the defaults ``randn``.
 
@@ -63,9 +52,7 @@ class CPUGenerator(GeneratorEngine):
         """
         return _normal.normal(self, shape, dtype, mean, std, contiguous)
 
-    def random_int(
-        self, shape: Any, dtype: Any = np.int64, low: int = 0, high: int | None = None
-    ) -> Array:
+    def random_int(self, shape: Any, dtype: Any = np.int64, low: int = 0, high: int | None = None) -> Array:
         """``random_(low, high)`` and ``randint(low, high)``."""
         return _discrete.random_int(self, shape, dtype, low, high)
 
@@ -77,9 +64,7 @@ class CPUGenerator(GeneratorEngine):
         """``randperm(n)``."""
         return _discrete.permutation(self, n, dtype)
 
-    def bernoulli_scalar(
-        self, shape: Any, dtype: Any = np.float32, p: float = 0.5
-    ) -> Array:
+    def bernoulli_scalar(self, shape: Any, dtype: Any = np.float32, p: float = 0.5) -> Array:
         """``bernoulli_(p)``; with ``1 - p`` the mask of ``dropout(p)``."""
         return _discrete.bernoulli_scalar(self, shape, dtype, p)
 
@@ -87,9 +72,7 @@ class CPUGenerator(GeneratorEngine):
         """``bernoulli(p)`` and ``bernoulli_(p)`` with a tensor of probabilities."""
         return _discrete.bernoulli_array(self, p_array, dtype)
 
-    def exponential(
-        self, shape: Any, dtype: Any = np.float32, lambd: float = 1.0
-    ) -> Array:
+    def exponential(self, shape: Any, dtype: Any = np.float32, lambd: float = 1.0) -> Array:
         """``exponential_(lambd)``."""
         return _continuous.exponential(self, shape, dtype, lambd)
 
@@ -97,32 +80,14 @@ class CPUGenerator(GeneratorEngine):
         """``geometric_(p)``."""
         return _continuous.geometric(self, shape, dtype, p)
 
-    def cauchy(
-        self,
-        shape: Any,
-        dtype: Any = np.float32,
-        median: float = 0.0,
-        sigma: float = 1.0,
-    ) -> Array:
+    def cauchy(self, shape: Any, dtype: Any = np.float32, median: float = 0.0, sigma: float = 1.0) -> Array:
         """``cauchy_(median, sigma)``."""
         return _continuous.cauchy(self, shape, dtype, median, sigma)
 
-    def log_normal(
-        self,
-        shape: Any,
-        dtype: Any = np.float32,
-        mean: float = 1.0,
-        std: float = 2.0,
-    ) -> Array:
+    def log_normal(self, shape: Any, dtype: Any = np.float32, mean: float = 1.0, std: float = 2.0) -> Array:
         """``log_normal_(mean, std)``."""
         return _continuous.log_normal(self, shape, dtype, mean, std)
 
-    def multinomial(
-        self,
-        weights2d: Array,
-        n: int,
-        replacement: bool = False,
-        dtype: Any = None,
-    ) -> NDArray[np.int64]:
+    def multinomial(self, weights2d: Array, n: int, replacement: bool = False, dtype: Any = None) -> NDArray[np.int64]:
         """``multinomial`` on 2-D weights: int64 indices of shape (rows, n)."""
         return _discrete.multinomial(self, weights2d, n, replacement, dtype)

@@ -25,9 +25,7 @@ class Kind(NamedTuple):
     top: float | int  # largest finite value
 
 
-BFLOAT16 = Kind(
-    np.dtype(np.float32), "BFloat16", "c10::BFloat16", 8, (2 - 2.0**-7) * 2.0**127
-)
+BFLOAT16 = Kind(np.dtype(np.float32), "BFloat16", "c10::BFloat16", 8, (2 - 2.0**-7) * 2.0**127)
 
 _TABLE: list[tuple[str, str, str, int]] = [
     ("bool", "Bool", "bool", 0),
@@ -161,9 +159,7 @@ def fma64(a: Real, b: float, c: float) -> Real:
     scaled = b * 134217729.0
     b_high = scaled - (scaled - b)
     b_low = b - b_high
-    lost = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + (
-        a_low * b_low
-    )
+    lost = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + (a_low * b_low)
     total = product + c
     part = total - product
     dropped = (product - (total - part)) + (c - part)

@@ -35,10 +35,7 @@ def _check_uniform(kind: Kind, low: float, high: float) -> None:
         if not -kind.top <= bound <= kind.top:
             raise RuntimeError(f"{name} is out of bounds for {kind.ctype}")
     if low > high:
-        raise RuntimeError(
-            "uniform_ expects to return a [from, to) range, but found "
-            f"from={low:g} > to={high:g}"
-        )
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     if high - low > kind.top:
         raise RuntimeError(
             f"uniform_ expects to-from <= std::numeric_limits<{kind.label}>::max(), "
@@ -47,13 +44,7 @@ def _check_uniform(kind: Kind, low: float, high: float) -> None:
         )
 
 
-def uniform(
-    engine: GeneratorEngine,
-    shape: Any,
-    dtype: Any = np.float32,
-    low: float = 0.0,
-    high: float = 1.0,
-) -> Array:
+def uniform(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, low: float = 0.0, high: float = 1.0) -> Array:
     """``uniform_(low, high)``: values in [low, high).
 
     A value that rounding carries onto ``high`` becomes ``low``.  Complex
@@ -78,9 +69,7 @@ def uniform(
     return filled(count, kind.store, piece).reshape(shape)
 
 
-def _scale(
-    engine: GeneratorEngine, size: int, kind: Kind, low: float, high: float
-) -> Array:
+def _scale(engine: GeneratorEngine, size: int, kind: Kind, low: float, high: float) -> Array:
     """``low + (high - low) * u``, fused, in float64 or float32."""
     if kind.digits == 53:
         return fma64(engine.unit64(size), high - low, low)
@@ -88,9 +77,7 @@ def _scale(
     return fma32(engine.unit32(size), float(np.float32(high) - base), float(base))
 
 
-def exponential(
-    engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, lambd: float = 1.0
-) -> Array:
+def exponential(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, lambd: float = 1.0) -> Array:
     """``exponential_(lambd)``."""
     kind = kind_of(dtype)
     if not is_floating(kind):
@@ -99,9 +86,7 @@ def exponential(
             f"dtype must be a floating point but you specified {kind.label}"
         )
     if not lambd > 0.0:
-        raise RuntimeError(
-            f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}"
-        )
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     scale = -1.0 / lambd
 
     def piece(size: int) -> Array:
@@ -114,9 +99,7 @@ def exponential(
     return filled(count_of(shape), kind.store, piece).reshape(shape)
 
 
-def geometric(
-    engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, p: float = 0.5
-) -> Array:
+def geometric(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, p: float = 0.5) -> Array:
     """``geometric_(p)``: number of trials up to the first success."""
     if not 0.0 < p < 1.0:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
@@ -141,11 +124,7 @@ def geometric(
 
 
 def cauchy(
-    engine: GeneratorEngine,
-    shape: Any,
-    dtype: Any = np.float32,
-    median: float = 0.0,
-    sigma: float = 1.0,
+    engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, median: float = 0.0, sigma: float = 1.0
 ) -> Array:
     """``cauchy_(median, sigma)``."""
     if not sigma > 0.0:
@@ -168,11 +147,7 @@ def cauchy(
 
 
 def log_normal(
-    engine: GeneratorEngine,
-    shape: Any,
-    dtype: Any = np.float32,
-    mean: float = 1.0,
-    std: float = 2.0,
+    engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, mean: float = 1.0, std: float = 2.0
 ) -> Array:
     """``log_normal_(mean, std)``: always built from pairs, whatever the size."""
     if not std > 0.0:

@@ -13,15 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .generator_cast import (
-    Array,
-    Kind,
-    cast,
-    count_of,
-    is_floating,
-    kind_of,
-    not_implemented,
-)
+from .generator_cast import Array, Kind, cast, count_of, is_floating, kind_of, not_implemented
 from .generator_continuous import exponential
 from .generator_engine import GeneratorEngine, filled
 
@@ -45,9 +37,7 @@ def _as_kind(values: NDArray[np.int64], kind: Kind) -> Array:
     return values.astype(kind.store, copy=False)
 
 
-def _spread(
-    engine: GeneratorEngine, count: int, low: int, span: int
-) -> NDArray[np.int64]:
+def _spread(engine: GeneratorEngine, count: int, low: int, span: int) -> NDArray[np.int64]:
     """``low + word % span`` as int64, wrapping like two's complement.
 
     A span of 2**64 stands for every int64: the word itself, nothing added.
@@ -70,10 +60,7 @@ def _nearest(value: int, kind: Kind) -> int:
 def _check_bounds(kind: Kind, low: int, last: int) -> None:
     """Refuse bounds the type cannot hold; warn where it skips integers."""
     if kind.store.kind == "c":
-        raise RuntimeError(
-            "check_random_bounds handles only integral, floating-point and "
-            "boolean types"
-        )
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if is_floating(kind):
         bottom: float = -kind.top
     else:
@@ -118,11 +105,7 @@ def _check_full_64(kind: Kind) -> None:
 
 
 def random_int(
-    engine: GeneratorEngine,
-    shape: Any,
-    dtype: Any = np.int64,
-    low: int = 0,
-    high: int | None = None,
+    engine: GeneratorEngine, shape: Any, dtype: Any = np.int64, low: int = 0, high: int | None = None
 ) -> Array:
     """``random_(low, high)`` and ``randint``: integers in [low, high).
 
@@ -142,10 +125,7 @@ def random_int(
         return _integers(engine, shape, kind, low, span)
     high = int(high)
     if low >= high:
-        raise RuntimeError(
-            "random_ expects 'from' to be less than 'to', but got "
-            f"from={low} >= to={high}"
-        )
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     _check_bounds(kind, low, high - 1)
     if is_floating(kind):
         low, high = _narrow(kind, low, high)
@@ -157,9 +137,7 @@ def random_int(
     return _integers(engine, shape, kind, low, high - low)
 
 
-def _integers(
-    engine: GeneratorEngine, shape: Any, kind: Kind, low: int, span: int
-) -> Array:
+def _integers(engine: GeneratorEngine, shape: Any, kind: Kind, low: int, span: int) -> Array:
     def piece(size: int) -> Array:
         return _as_kind(_spread(engine, size, low, span), kind)
 
@@ -216,19 +194,13 @@ def permutation(engine: GeneratorEngine, n: int, dtype: Any = np.int64) -> Array
     """``randperm(n)``: the numbers 0..n-1 in random order."""
     kind = kind_of(dtype)
     if n < 0:
-        raise RuntimeError(
-            f"Trying to create tensor with negative dimension {n}: [{n}]"
-        )
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     if kind.store.kind in "bc" or kind.label.startswith("UInt"):
         raise not_implemented("randperm", kind)
     if not is_floating(kind) and n > int(kind.top):
-        raise RuntimeError(
-            f"value cannot be converted to type {kind.store.name}_t without overflow"
-        )
+        raise RuntimeError(f"value cannot be converted to type {kind.store.name}_t without overflow")
     if kind.digits in (11, 24, 53) and n > (1 << kind.digits) + 1:
-        raise RuntimeError(
-            f"n cannot be greater than {(1 << kind.digits) + 1} for {kind.label} type."
-        )
+        raise RuntimeError(f"n cannot be greater than {(1 << kind.digits) + 1} for {kind.label} type.")
     if n < 2:
         return _as_kind(np.arange(n, dtype=np.int64), kind)
     left = np.arange(n, 1, -1, dtype=np.int64)
@@ -247,9 +219,7 @@ def permutation(engine: GeneratorEngine, n: int, dtype: Any = np.int64) -> Array
     return _as_kind(np.array(order, dtype=np.int64), kind)
 
 
-def bernoulli_scalar(
-    engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, p: float = 0.5
-) -> Array:
+def bernoulli_scalar(engine: GeneratorEngine, shape: Any, dtype: Any = np.float32, p: float = 0.5) -> Array:
     """``bernoulli_(p)``: ones with probability p.
 
     With ``1 - p`` this is the mask of ``dropout(p)`` before its scaling.
@@ -266,9 +236,7 @@ def bernoulli_scalar(
     return filled(count_of(shape), kind.store, piece).reshape(shape)
 
 
-def bernoulli_array(
-    engine: GeneratorEngine, p_array: Array, dtype: Any = np.float32
-) -> Array:
+def bernoulli_array(engine: GeneratorEngine, p_array: Array, dtype: Any = np.float32) -> Array:
     """``bernoulli(p)`` with one probability per element.
 
     float64 probabilities spend a 64-bit word each, all others a 32-bit word.
@@ -304,42 +272,27 @@ def _search(cumulative: Array, draws: NDArray[np.float64]) -> NDArray[np.int64]:
     return low
 
 
-def _with_replacement(
-    engine: GeneratorEngine, weights: Array, n: int
-) -> NDArray[np.int64]:
+def _with_replacement(engine: GeneratorEngine, weights: Array, n: int) -> NDArray[np.int64]:
     if bool((weights < 0).any()):
-        raise RuntimeError(
-            "invalid multinomial distribution (encountering probability entry < 0)"
-        )
+        raise RuntimeError("invalid multinomial distribution (encountering probability entry < 0)")
     if not bool(np.isfinite(weights).all()):
-        raise RuntimeError(
-            "invalid multinomial distribution (encountering probability entry = "
-            "infinity or NaN)"
-        )
+        raise RuntimeError("invalid multinomial distribution (encountering probability entry = infinity or NaN)")
     wide = np.float64 if weights.dtype == np.float64 else np.float32
     cumulative: Array = np.cumsum(weights, axis=1, dtype=wide)
     if not bool((cumulative[:, -1] > 0).all()):
-        raise RuntimeError(
-            "invalid multinomial distribution (sum of probabilities <= 0)"
-        )
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     cumulative /= cumulative[:, -1:].copy()
     cumulative[:, -1] = 1
     draws = engine.unit64(weights.shape[0] * n).reshape(-1, n)
     return _search(cumulative, draws)
 
 
-def _race(
-    engine: GeneratorEngine, weights: Array, n: int, dtype: Any
-) -> NDArray[np.int64]:
+def _race(engine: GeneratorEngine, weights: Array, n: int, dtype: Any) -> NDArray[np.int64]:
     """The n first arrivals when category i arrives at rate ``weights[i]``."""
     if not bool((np.isfinite(weights) & (weights >= 0)).all()):
-        raise RuntimeError(
-            "probability tensor contains either `inf`, `nan` or element < 0"
-        )
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if not bool((weights.astype(np.float64).sum(axis=1) > 0).all()):
-        raise RuntimeError(
-            "invalid multinomial distribution (sum of probabilities <= 0)"
-        )
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     times = exponential(engine, weights.shape, dtype)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         scores = cast(weights / times, kind_of(dtype))
@@ -351,11 +304,7 @@ def _race(
 
 
 def multinomial(
-    engine: GeneratorEngine,
-    weights2d: Array,
-    n: int,
-    replacement: bool = False,
-    dtype: Any = None,
+    engine: GeneratorEngine, weights2d: Array, n: int, replacement: bool = False, dtype: Any = None
 ) -> NDArray[np.int64]:
     """``multinomial``: int64 indices of shape (rows, n) for 2-D weights.
 
@@ -364,16 +313,11 @@ def multinomial(
     """
     kind = kind_of(weights2d.dtype if dtype is None else dtype)
     if not is_floating(kind):
-        raise RuntimeError(
-            "multinomial only supports floating-point dtypes for input, got: "
-            f"{kind.label}"
-        )
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {kind.label}")
     if n <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and n > weights2d.shape[1]:
-        raise RuntimeError(
-            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
-        )
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if weights2d.size == 0:
         return np.empty((weights2d.shape[0], n), dtype=np.int64)
     if replacement and n > 1:

@@ -45,9 +45,7 @@ _TWO_M53 = 2.0**-53
 def _checked_seed(seed: Any) -> int:
     """The seed as an unsigned 64-bit int, or PyTorch's error for a bad one."""
     if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):
-        raise RuntimeError(
-            f"manual_seed expected a long, but got {type(seed).__name__}"
-        )
+        raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
     value = int(seed)
     if not -(1 << 63) <= value <= _SEED_MASK:
         raise ValueError("Overflow when unpacking long long")
@@ -115,9 +113,7 @@ class GeneratorEngine:
     def set_state(self, state: Any) -> Self:
         """Continue from a state saved here or by PyTorch; returns self."""
         if not isinstance(state, np.ndarray):
-            raise TypeError(
-                f"expected a torch.ByteTensor, but got {type(state).__name__}"
-            )
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(state).__name__}")
         if state.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
         if state.size != STATE_BYTES:
@@ -152,10 +148,7 @@ class GeneratorEngine:
         self._pos, self._end, self._seed = pos, end, seed
 
     def _load_key(self, key: NDArray[np.uint32], pos: int) -> None:
-        self._bits.state = {
-            "bit_generator": "MT19937",
-            "state": {"key": key, "pos": pos},
-        }
+        self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": pos}}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.get_state())
@@ -217,9 +210,7 @@ class GeneratorEngine:
         return out
 
 
-def filled(
-    count: int, store: np.dtype[Any], make: Callable[[int], NDArray[Any]]
-) -> NDArray[Any]:
+def filled(count: int, store: np.dtype[Any], make: Callable[[int], NDArray[Any]]) -> NDArray[Any]:
     """``count`` elements of type ``store``, made by ``make`` piece by piece.
 
     ``make(size)`` returns the next ``size`` elements of the stream, already of

@@ -20,17 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .generator_cast import (
-    Array,
-    Kind,
-    cast,
-    component,
-    count_of,
-    fma32,
-    fma64,
-    kind_of,
-    require_floating,
-)
+from .generator_cast import Array, Kind, cast, component, count_of, fma32, fma64, kind_of, require_floating
 from .generator_engine import CHUNK, GeneratorEngine, filled
 
 F32 = NDArray[np.float32]
@@ -60,19 +50,10 @@ _LOG = [
 ]
 _LN2_LOW = np.float32(-2.12194440e-4)
 _LN2_HIGH = np.float32(0.693359375)
-_COS = [
-    float(np.float32(value))
-    for value in (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-]
-_SIN = [
-    float(np.float32(value))
-    for value in (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
-]
+_COS = [float(np.float32(value)) for value in (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)]
+_SIN = [float(np.float32(value)) for value in (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)]
 _FOUR_OVER_PI = np.float32(1.27323954473516)
-_PI_OVER_4 = [
-    np.float32(value)
-    for value in (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)
-]
+_PI_OVER_4 = [np.float32(value) for value in (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)]
 
 
 def _horner(coefficients: list[float], at: F64) -> F32:
@@ -176,9 +157,7 @@ def _blocks64(uniforms: F64) -> F64:
     return out
 
 
-def _blocks(
-    engine: GeneratorEngine, count: int, kind: Kind, mean: float, std: float
-) -> Array:
+def _blocks(engine: GeneratorEngine, count: int, kind: Kind, mean: float, std: float) -> Array:
     """``count`` (a multiple of 16, at most CHUNK) finished values of the type."""
     plain = mean == 0.0 and std == 1.0
     if kind.digits == 53:
@@ -190,9 +169,7 @@ def _blocks(
     return cast(values, kind)
 
 
-def _fill(
-    engine: GeneratorEngine, count: int, kind: Kind, mean: float, std: float
-) -> Array:
+def _fill(engine: GeneratorEngine, count: int, kind: Kind, mean: float, std: float) -> Array:
     """``count`` >= 16 normals made in blocks; CHUNK is a multiple of the block."""
 
     def piece(size: int) -> Array:
@@ -282,14 +259,7 @@ def normal(
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     kind = kind_of(dtype)
     if kind.store.kind == "c":
-        parts = normal(
-            engine,
-            2 * count_of(shape),
-            component(kind).store,
-            mean,
-            std / math.sqrt(2.0),
-            contiguous,
-        )
+        parts = normal(engine, 2 * count_of(shape), component(kind).store, mean, std / math.sqrt(2.0), contiguous)
         return parts.view(kind.store).reshape(shape)
     require_floating("normal_kernel_cpu", kind)
     count = count_of(shape)

@@ -1,8 +1,9 @@
 """Draws by rejection, element by element, in the order and with the numbers of PyTorch's CPU kernels.
 
-Gamma: Marsaglia and Tsang (2000). Binomial and Poisson: Hörmann's transformed rejection (1993) where the mean is at least 10; below,
-sums of geometric waiting times and products of uniforms. All arithmetic is in double precision.
+Gamma: Marsaglia and Tsang (2000). Binomial and Poisson: Hörmann's transformed rejection (1993) where the mean is at
+least 10; below, sums of geometric waiting times and products of uniforms. All arithmetic is in double precision.
 """
+
 from __future__ import annotations
 
 import math
@@ -14,11 +15,13 @@ import numpy as np
 from .generator_engine import GeneratorEngine
 
 _BATCH = 256
-_THIRD = float(np.float32(1) / np.float32(3))     # PyTorch takes the third in single precision
+_THIRD = float(np.float32(1) / np.float32(3))  # PyTorch takes the third in single precision
 
 
 class _Uniforms:
-    """Uniform numbers of an engine one by one, fetched in batches; what was fetched and not used is given back at the end."""
+    """Uniform numbers of an engine one by one, fetched in batches; what was fetched and not used is given back at
+    the end.
+    """
 
     def __init__(self, engine: GeneratorEngine) -> None:
         self._engine = engine
@@ -100,9 +103,20 @@ def standard_gamma(engine: GeneratorEngine, alpha: np.ndarray) -> np.ndarray:
     return np.array(drawn, np.float64).reshape(alpha.shape)
 
 
-# --- binomial -------------------------------------------------------------------------------------------------------------
-_TAILS = [0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
-          0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287]
+# --- binomial
+# -------------------------------------------------------------------------------------------------------------
+_TAILS = [
+    0.0810614667953272,
+    0.0413406959554092,
+    0.0276779256849983,
+    0.02079067210376509,
+    0.0166446911898211,
+    0.0138761288230707,
+    0.0118967099458917,
+    0.0104112652619720,
+    0.00925546218271273,
+    0.00833056343336287,
+]
 
 
 def _stirling_tail(k: float) -> float:
@@ -142,9 +156,15 @@ def _binomial_transformed(count: float, prob: float, uniforms: _Uniforms) -> flo
             return k
         if k < 0 or k > count:
             continue
-        bound = ((m + 0.5) * math.log((m + 1) / (r * (count - m + 1))) + (count + 1) * math.log((count - m + 1) / (count - k + 1))
-                 + (k + 0.5) * math.log(r * (count - k + 1) / (k + 1)) + _stirling_tail(m) + _stirling_tail(count - m)
-                 - _stirling_tail(k) - _stirling_tail(count - k))
+        bound = (
+            (m + 0.5) * math.log((m + 1) / (r * (count - m + 1)))
+            + (count + 1) * math.log((count - m + 1) / (count - k + 1))
+            + (k + 0.5) * math.log(r * (count - k + 1) / (k + 1))
+            + _stirling_tail(m)
+            + _stirling_tail(count - m)
+            - _stirling_tail(k)
+            - _stirling_tail(count - k)
+        )
         if math.log(v * alpha / (a / (us * us) + b)) <= bound:
             return k
 
@@ -166,7 +186,8 @@ def binomial(engine: GeneratorEngine, count: np.ndarray, prob: np.ndarray) -> np
     return _elementwise(engine, _binomial_one, *np.broadcast_arrays(count, prob))
 
 
-# --- Poisson --------------------------------------------------------------------------------------------------------------
+# --- Poisson
+# --------------------------------------------------------------------------------------------------------------
 def _poisson_transformed(rate: float, uniforms: _Uniforms) -> float:
     root, log_rate = math.sqrt(rate), math.log(rate)
     b = 0.931 + 2.53 * root
@@ -181,7 +202,9 @@ def _poisson_transformed(rate: float, uniforms: _Uniforms) -> float:
             return k
         if k < 0 or (us < 0.013 and v > us):
             continue
-        if math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b) <= -rate + k * log_rate - math.lgamma(k + 1):
+        if math.log(v) + math.log(inverse_alpha) - math.log(a / (us * us) + b) <= -rate + k * log_rate - math.lgamma(
+            k + 1
+        ):
             return k
 
 

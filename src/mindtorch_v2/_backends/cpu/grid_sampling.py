@@ -1,4 +1,5 @@
 """Sampling of images and volumes at given places: `grid_sampler_2d`, `grid_sampler_3d` and their transposes."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,8 @@ ZEROS, BORDER, REFLECTION = 0, 1, 2
 _CUBIC = -0.75
 
 
-# --- from [-1, 1] to places in the image --------------------------------------------------------------------------------
+# --- from [-1, 1] to places in the image
+# --------------------------------------------------------------------------------
 def _to_pixels(x: np.ndarray, size: int, corners: bool) -> tuple[np.ndarray, float]:
     """Places in pixels, and their derivative."""
     if corners:
@@ -56,7 +58,8 @@ def _places(x: np.ndarray, size: int, padding: int, corners: bool) -> tuple[np.n
     return places, grad
 
 
-# --- reading ------------------------------------------------------------------------------------------------------------
+# --- reading
+# ------------------------------------------------------------------------------------------------------------
 def _indices(places: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Flat positions (0 where outside) and whether they are inside."""
     inside: Any = True
@@ -87,8 +90,9 @@ def _cubic_weights(t: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 class _Sampling:
-    """The neighbours that one call reads: flat positions, weights and the weights' derivatives. Dimensions are in the order of the
-    image's; the grid names them backwards, x first."""
+    """The neighbours that one call reads: flat positions, weights and the weights' derivatives. Dimensions are in
+    the order of the image's; the grid names them backwards, x first.
+    """
 
     def __init__(self, grid: np.ndarray, sizes: Sequence[int], mode: int, padding: int, corners: bool) -> None:
         rank = len(sizes)
@@ -99,7 +103,9 @@ class _Sampling:
         for axis, size in enumerate(sizes):
             along = points[..., rank - 1 - axis]
             # In cubic mode neighbours, not the place itself, are brought inside.
-            place, slope = _to_pixels(along, size, corners) if mode == BICUBIC else _places(along, size, padding, corners)
+            place, slope = (
+                _to_pixels(along, size, corners) if mode == BICUBIC else _places(along, size, padding, corners)
+            )
             self.places.append(place)
             self.slopes.append(slope)
 
@@ -112,7 +118,12 @@ class _Sampling:
         for chosen in product(*(self._along(p, size) for p, size in zip(self.places, self.sizes))):
             flat, inside = _indices([place for place, _, _ in chosen], self.sizes)
             weights = [w for _, w, _ in chosen]
-            yield flat, inside, prod(weights), [prod([*weights[:i], slope, *weights[i + 1:]]) for i, (_, _, slope) in enumerate(chosen)]
+            yield (
+                flat,
+                inside,
+                prod(weights),
+                [prod([*weights[:i], slope, *weights[i + 1 :]]) for i, (_, _, slope) in enumerate(chosen)],
+            )
 
     def _along(self, place: np.ndarray, size: int) -> list[tuple[np.ndarray, Any, Any]]:
         """The neighbours along one dimension: where, weight, derivative of the weight."""
@@ -133,22 +144,33 @@ def _as_float_arrays(*arrays: np.ndarray) -> list[np.ndarray]:
 
 
 @kernel("grid_sampler_2d", "grid_sampler_3d")
-def grid_sampler(input: np.ndarray, grid: np.ndarray, interpolation_mode: int, padding_mode: int, align_corners: bool) -> np.ndarray:
+def grid_sampler(
+    input: np.ndarray, grid: np.ndarray, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> np.ndarray:
     if grid.dtype != input.dtype:
         raise RuntimeError(f"expected scalar type {type_word(input)} but found {type_word(grid)}")
     x, places = _as_float_arrays(input, grid)
     n, c, *sizes = x.shape
     image = x.reshape(n, c, prod(sizes))
     total: Any = np.zeros((n, c, prod(grid.shape[1:-1])), x.dtype)
-    for flat, inside, weight, _ in _Sampling(places, sizes, interpolation_mode, padding_mode, align_corners).neighbours():
+    for flat, inside, weight, _ in _Sampling(
+        places, sizes, interpolation_mode, padding_mode, align_corners
+    ).neighbours():
         taken = _read(image, flat, inside)
         total += taken if isinstance(weight, int) else taken * weight[:, None]
     return total.reshape(n, c, *grid.shape[1:-1]).astype(input.dtype, copy=False)
 
 
 @kernel("grid_sampler_2d_backward", "grid_sampler_3d_backward")
-def grid_sampler_backward(grad_output: np.ndarray, input: np.ndarray, grid: np.ndarray, interpolation_mode: int, padding_mode: int,
-                          align_corners: bool, output_mask: Sequence[bool]) -> tuple[Any, ...]:
+def grid_sampler_backward(
+    grad_output: np.ndarray,
+    input: np.ndarray,
+    grid: np.ndarray,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: Sequence[bool],
+) -> tuple[Any, ...]:
     g, x, places = _as_float_arrays(grad_output, input, grid)
     n, c, *sizes = x.shape
     pixels = prod(sizes)
@@ -166,6 +188,10 @@ def grid_sampler_backward(grad_output: np.ndarray, input: np.ndarray, grid: np.n
             along = np.vecdot(g.swapaxes(1, 2), _read(image, flat, inside).swapaxes(1, 2))
             for total, slope in zip(by_place, slopes):
                 total += along * slope
-    made = np.stack([by * slope for by, slope in zip(reversed(by_place), reversed(sampling.slopes))], axis=-1).reshape(grid.shape)
-    return (None if to_input is None else to_input.astype(input.dtype).reshape(input.shape),
-            made.astype(grid.dtype) if output_mask[1] else None)
+    made = np.stack([by * slope for by, slope in zip(reversed(by_place), reversed(sampling.slopes))], axis=-1).reshape(
+        grid.shape
+    )
+    return (
+        None if to_input is None else to_input.astype(input.dtype).reshape(input.shape),
+        made.astype(grid.dtype) if output_mask[1] else None,
+    )

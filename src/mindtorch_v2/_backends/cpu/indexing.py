@@ -1,4 +1,5 @@
 """CPU kernels of indexing: advanced indices, one index per dimension, flat positions, masks."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -20,7 +21,8 @@ _INT64 = np.dtype(np.int64)
 _KEPT = slice(None)
 
 
-# --- advanced indexing --------------------------------------------------------------------------------------------------
+# --- advanced indexing
+# --------------------------------------------------------------------------------------------------
 def _mask_places(mask: np.ndarray, self: np.ndarray, position: int) -> tuple[np.ndarray, ...]:
     """The index arrays that a mask over the dimensions from `position` on stands for."""
     check_mask(mask.shape, self.shape, position)
@@ -28,7 +30,9 @@ def _mask_places(mask: np.ndarray, self: np.ndarray, position: int) -> tuple[np.
 
 
 def numpy_index(self: np.ndarray, indices: Sequence[np.ndarray | None]) -> list[Any]:
-    """One entry per indexed dimension for numpy: a full slice or an integer array, checked against the sizes of `self`."""
+    """One entry per indexed dimension for numpy: a full slice or an integer array, checked against the sizes of
+    `self`.
+    """
     out: list[Any] = []
     for index in indices:
         if index is None:
@@ -46,7 +50,9 @@ def numpy_index(self: np.ndarray, indices: Sequence[np.ndarray | None]) -> list[
         broadcast_shapes(*(a.shape for a in arrays))
     except RuntimeError:
         shapes = ", ".join(str(list(a.shape)) for a in arrays)
-        raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
     return out
 
 
@@ -112,11 +118,15 @@ def _accumulate(self: np.ndarray, where: list[Any], values: np.ndarray) -> None:
 
 
 @kernel("_index_put_impl_")
-def index_put(self: np.ndarray, indices: Sequence[np.ndarray | None], values: np.ndarray, accumulate: bool, unsafe: bool) -> None:
+def index_put(
+    self: np.ndarray, indices: Sequence[np.ndarray | None], values: np.ndarray, accumulate: bool, unsafe: bool
+) -> None:
     if self.dtype != values.dtype:
-        raise RuntimeError(f"Index put requires the source and destination dtypes match, got {type_word(self)} for the "
-                           f"destination and "
-                           f"{type_word(values)} for the source.")
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {type_word(self)} for the "
+            f"destination and "
+            f"{type_word(values)} for the source."
+        )
     where = numpy_index(self, indices)
     if all(i is _KEPT for i in where):
         np.add(self, values, out=self) if accumulate else np.copyto(self, values)
@@ -129,12 +139,15 @@ def index_put(self: np.ndarray, indices: Sequence[np.ndarray | None], values: np
             self[tuple(where)] = values
     except ValueError:
         shape = list(self[tuple(where)].shape)
-        raise RuntimeError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
-                           f"result of shape "
-                           f"{shape}") from None
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
+            f"result of shape "
+            f"{shape}"
+        ) from None
 
 
-# --- one index for one dimension ----------------------------------------------------------------------------------------
+# --- one index for one dimension
+# ----------------------------------------------------------------------------------------
 @kernel("index_select")
 def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> Any:
     if index.ndim > 1:
@@ -158,29 +171,38 @@ def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> Any:
     return np.ascontiguousarray(self[(_KEPT,) * axis + (index,)])
 
 
-def _check_slices(name: str, self: np.ndarray, dim: int, index: np.ndarray,
-                  source: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+def _check_slices(
+    name: str, self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int]:
     """For index_add and index_reduce: self and source with at least one dimension, and the dimension."""
     axis = normalize_dim(dim, self.ndim)
     if index.dtype not in INTS:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {type_word(index)}")
     if index.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
-                         f"{type_word(index)} and size: "
-                         f"{list(index.shape)}")
+        raise IndexError(
+            f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+            f"{type_word(index)} and size: "
+            f"{list(index.shape)}"
+        )
     if self.dtype != source.dtype:
-        raise RuntimeError(f"{name}(): self ({type_word(self)}) and source ({type_word(source)}) must have the same scalar type")
+        raise RuntimeError(
+            f"{name}(): self ({type_word(self)}) and source ({type_word(source)}) must have the same scalar type"
+        )
     sizes = [tuple(n for d, n in enumerate(a.shape) if d != axis) for a in (self, source)]
     if self.ndim != source.ndim or sizes[0] != sizes[1]:
-        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got "
-                           "self.shape = "
-                           f"{list(self.shape)} source.shape = {list(source.shape)}")
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+            "self.shape = "
+            f"{list(self.shape)} source.shape = {list(source.shape)}"
+        )
     if self.ndim == 0:
         self, source = self.reshape(1), source.reshape(1)
     if index.size != source.shape[axis]:
-        raise RuntimeError(f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): "
-                           f"({source.shape[axis]}), "
-                           f"for dim: {axis}")
+        raise RuntimeError(
+            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): "
+            f"({source.shape[axis]}), "
+            f"for dim: {axis}"
+        )
     return self, source, axis
 
 
@@ -204,7 +226,9 @@ _FOLDS = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum, "mean": n
 
 
 @inplace_kernel("index_reduce")
-def index_reduce_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> None:
+def index_reduce_(
+    self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool
+) -> None:
     if reduce not in _FOLDS:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     target, source, axis = _check_slices("index_reduce_", self, dim, index, source)
@@ -214,7 +238,9 @@ def index_reduce_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndar
 
 
 @kernel("index_reduce")
-def index_reduce(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> Any:
+def index_reduce(
+    self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool
+) -> Any:
     out = self.copy()
     index_reduce_(out, dim, index, source, reduce, include_self)
     return out
@@ -226,21 +252,27 @@ def index_copy_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
     if index.dtype != _INT64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {type_word(index)}")
     if self.dtype != source.dtype:
-        raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) "
-                           f"{type_word(self)} and "
-                           f"(source) {type_word(source)}")
+        raise RuntimeError(
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{type_word(self)} and "
+            f"(source) {type_word(source)}"
+        )
     if index.ndim > 1:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
     slices = [tuple(n for d, n in enumerate(a.shape) if d != axis) for a in (self, source)]
     if slices[0] != slices[1]:
         shown = [" ".join(map(str, s)) for s in slices]
-        raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-                           f"{shown[0]} at dimension {axis} and source slice shape: {shown[1]} at dimension 0.")
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{shown[0]} at dimension {axis} and source slice shape: {shown[1]} at dimension 0."
+        )
     target, source = (self, source) if self.ndim else (self.reshape(1), source.reshape(1))
     source = source if source.ndim else source.reshape(1)
     if index.size != source.shape[axis]:
-        raise IndexError(f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) "
-                         f"({source.shape[axis]})")
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) "
+            f"({source.shape[axis]})"
+        )
     check_range(index, axis, target.shape[axis], IndexError, "index_copy_(): ")
     target[(_KEPT,) * axis + (index.reshape(-1),)] = source
 
@@ -266,7 +298,8 @@ def index_fill_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> No
     target[(_KEPT,) * axis + (index,)] = as_element(self, value)
 
 
-# --- flat positions -----------------------------------------------------------------------------------------------------
+# --- flat positions
+# -----------------------------------------------------------------------------------------------------
 def _check_flat(name: str, self: np.ndarray, index: np.ndarray) -> None:
     if index.dtype != _INT64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {type_word(index)}")
@@ -286,11 +319,15 @@ def take(self: np.ndarray, index: np.ndarray) -> Any:
 @kernel("put_")
 def put_(self: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> None:
     if self.dtype != source.dtype:
-        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {type_word(self)} and "
-                           f"source.dtype = {type_word(source)}")
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {type_word(self)} and "
+            f"source.dtype = {type_word(source)}"
+        )
     if index.size != source.size:
-        raise IndexError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-                         f"{source.size}, index.numel() = {index.size}")
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
     _check_flat("put_", self, index)
     flat = self.reshape(-1)
     places = index.reshape(-1)
@@ -302,7 +339,8 @@ def put_(self: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bo
         self[...] = flat.reshape(self.shape)
 
 
-# --- masks --------------------------------------------------------------------------------------------------------------
+# --- masks
+# --------------------------------------------------------------------------------------------------------------
 @kernel("masked_select")
 def masked_select(self: np.ndarray, mask: np.ndarray) -> Any:
     if mask.dtype.kind != "b":
@@ -318,20 +356,25 @@ def masked_scatter_(self: np.ndarray, mask: np.ndarray, source: np.ndarray) -> N
     if mask.dtype.kind != "b":
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {type_word(mask)}")
     if self.dtype != source.dtype:
-        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{type_word(self)} and "
-                           f"{type_word(source)}")
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got{type_word(self)} and "
+            f"{type_word(source)}"
+        )
     if mask.ndim > self.ndim:
-        raise RuntimeError(f"expand(CPUBoolType{{{list(mask.shape)}}}, size={list(self.shape)}): the number of sizes "
-                           f"provided ({self.ndim}) "
-                           f"must be greater or equal to the number of dimensions in the tensor ({mask.ndim})")
+        raise RuntimeError(
+            f"expand(CPUBoolType{{{list(mask.shape)}}}, size={list(self.shape)}): the number of sizes "
+            f"provided ({self.ndim}) "
+            f"must be greater or equal to the number of dimensions in the tensor ({mask.ndim})"
+        )
     if broadcast_shapes(mask.shape, self.shape) != self.shape:
-        raise RuntimeError(f"The expanded size of the tensor {list(self.shape)} does not fit the mask of shape "
-                           f"{list(mask.shape)}")
+        raise RuntimeError(
+            f"The expanded size of the tensor {list(self.shape)} does not fit the mask of shape {list(mask.shape)}"
+        )
     places = masked_places(np.broadcast_to(mask, self.shape))
     if source.size < places.size:
         raise RuntimeError("Number of elements of source < number of ones in mask")
     flat = self.reshape(-1)
-    flat[places] = source.reshape(-1)[:places.size]
+    flat[places] = source.reshape(-1)[: places.size]
     if not np.shares_memory(flat, self):
         self[...] = flat.reshape(self.shape)
 
@@ -347,7 +390,8 @@ def nonzero(self: np.ndarray) -> Any:
     return np.stack(self.nonzero()).T  # one column after another in memory, as PyTorch lays it out
 
 
-# --- membership and index tables ----------------------------------------------------------------------------------------
+# --- membership and index tables
+# ----------------------------------------------------------------------------------------
 @kernel("isin.Tensor_Tensor", "isin.Scalar_Tensor")
 def isin(elements: Any, test_elements: np.ndarray, assume_unique: bool, invert: bool) -> Any:
     elements = np.asarray(elements)

@@ -1,4 +1,5 @@
 """CPU kernels with one index per element: gather, scatter and scatter_reduce."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -32,7 +33,9 @@ def flat_index(index: np.ndarray, axis: int, shape: tuple[int, ...]) -> np.ndarr
     return np.asarray(places)
 
 
-def _prepare(name: str, self: np.ndarray, dim: int, index: np.ndarray, whose: str) -> tuple[np.ndarray, np.ndarray, int]:
+def _prepare(
+    name: str, self: np.ndarray, dim: int, index: np.ndarray, whose: str
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Checks what gather and scatter have in common; scalars become one-dimensional."""
     axis = normalize_dim(dim, self.ndim)
     if index.dtype not in INTS and index.size:
@@ -49,9 +52,11 @@ def gather(self: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool) -> 
         return np.empty(index.shape, self.dtype)
     for d, n in enumerate(places.shape):
         if d != axis and n > source.shape[d]:
-            raise RuntimeError(f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
-                               f"than self "
-                               f"{list(self.shape)} apart from dimension {axis}")
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
+                f"than self "
+                f"{list(self.shape)} apart from dimension {axis}"
+            )
     check_range(places, axis, source.shape[axis])
     if source.flags.c_contiguous:
         out = source.reshape(-1).take(flat_index(places, axis, source.shape))
@@ -60,8 +65,11 @@ def gather(self: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool) -> 
     return out.reshape(index.shape)
 
 
-# --- scatter ------------------------------------------------------------------------------------------------------------
-def _check_scatter(name: str, self: np.ndarray, dim: int, index: np.ndarray, src: Any) -> tuple[np.ndarray, np.ndarray, int]:
+# --- scatter
+# ------------------------------------------------------------------------------------------------------------
+def _check_scatter(
+    name: str, self: np.ndarray, dim: int, index: np.ndarray, src: Any
+) -> tuple[np.ndarray, np.ndarray, int]:
     target, places, axis = _prepare(name, self, dim, index, "self")
     is_array = isinstance(src, np.ndarray)
     if is_array and src.dtype != self.dtype:
@@ -75,9 +83,11 @@ def _check_scatter(name: str, self: np.ndarray, dim: int, index: np.ndarray, src
         fits = fits and all(n <= m for n, m in zip(places.shape, src.shape or (1,)))
     if not fits:
         also = f" and to be no larger size than src {list(src.shape)}" if is_array else ""
-        raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from "
-                           f"dimension "
-                           f"{axis}{also}")
+        raise RuntimeError(
+            f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from "
+            f"dimension "
+            f"{axis}{also}"
+        )
     check_range(places, axis, target.shape[axis])
     return target, places, axis
 
@@ -102,7 +112,9 @@ def _identity(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
 
 
 def fold(target: np.ndarray, where: Any, values: Any, ufunc: np.ufunc, reduce: str, include_self: bool) -> None:
-    """target[where] = ufunc(target[where], values) for every value in turn; "mean" divides by how many came together."""
+    """target[where] = ufunc(target[where], values) for every value in turn; "mean" divides by how many came
+    together.
+    """
     if not include_self:
         target[where] = _identity(ufunc, target.dtype)
     ufunc.at(target, where, values)
@@ -116,8 +128,15 @@ def fold(target: np.ndarray, where: Any, values: Any, ufunc: np.ufunc, reduce: s
             target[...] = target // counts
 
 
-def _write(target: np.ndarray, places: np.ndarray, axis: int, src: Any, ufunc: np.ufunc | None, reduce: str = "",
-           include_self: bool = True) -> None:
+def _write(
+    target: np.ndarray,
+    places: np.ndarray,
+    axis: int,
+    src: Any,
+    ufunc: np.ufunc | None,
+    reduce: str = "",
+    include_self: bool = True,
+) -> None:
     if places.size == 0:
         return
     values = _source_part(src, places)
@@ -133,7 +152,11 @@ def _write(target: np.ndarray, places: np.ndarray, axis: int, src: Any, ufunc: n
 
 
 def _scatter_src_(self: np.ndarray, dim: int, index: np.ndarray, src: Any) -> None:
-    _write(*_check_scatter("scatter", self, dim, index, src), src if isinstance(src, np.ndarray) else as_element(self, src), None)
+    _write(
+        *_check_scatter("scatter", self, dim, index, src),
+        src if isinstance(src, np.ndarray) else as_element(self, src),
+        None,
+    )
 
 
 def _scatter_reduce_old_(self: np.ndarray, dim: int, index: np.ndarray, src: Any, reduce: str) -> None:
@@ -151,7 +174,9 @@ def _scatter_add_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray
 _FOLDS = {"sum": np.add, "prod": np.multiply, "mean": np.add, "amax": np.maximum, "amin": np.minimum}
 
 
-def _scatter_reduce_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> None:
+def _scatter_reduce_(
+    self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool
+) -> None:
     if reduce not in _FOLDS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     _write(*_check_scatter("scatter", self, dim, index, src), src, _FOLDS[reduce], reduce, include_self)
@@ -159,6 +184,7 @@ def _scatter_reduce_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndar
 
 def _register(writer: Any, *names: str) -> None:
     """Registers an in-place kernel and, made from it, the functional one."""
+
     def functional(self: np.ndarray, *rest: Any) -> Any:
         out = np.array(self, order="C")
         writer(out, *rest)

@@ -3,6 +3,7 @@
 All functions take stacks of matrices, arrays in, arrays out, and follow LAPACK's conventions (pivots count from 1; an
 info of 0 is success).
 """
+
 from __future__ import annotations
 
 from math import prod
@@ -19,7 +20,8 @@ def column_major(a: np.ndarray) -> np.ndarray:
     swapped = a.swapaxes(-1, -2)
     if swapped.flags.c_contiguous and 1 not in a.shape:
         return a
-    return np.array(swapped, order="C").swapaxes(-1, -2)  # a copy, so that dimensions of one element have their strides too
+    # a copy, so that dimensions of one element have their strides too
+    return np.array(swapped, order="C").swapaxes(-1, -2)
 
 
 def lu_factor(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -56,7 +58,7 @@ def _factor_columns(lu: np.ndarray, pivots: np.ndarray, info: np.ndarray, start:
             continue
         below = column[1:]
         below /= column[0]
-        lu[j + 1:, j + 1:stop] -= below[:, None] * lu[j, j + 1:stop]
+        lu[j + 1 :, j + 1 : stop] -= below[:, None] * lu[j, j + 1 : stop]
 
 
 def _factor_panel(lu: np.ndarray, pivots: np.ndarray, info: np.ndarray, start: int, stop: int) -> None:
@@ -74,9 +76,9 @@ def _factor_panel(lu: np.ndarray, pivots: np.ndarray, info: np.ndarray, start: i
         if zero.any():
             info[zero & (info == 0)] = j + 1
             diagonal = np.where(zero, 1, diagonal)
-        column = lu[:, j + 1:, j]
+        column = lu[:, j + 1 :, j]
         column /= diagonal[:, None]
-        lu[:, j + 1:, j + 1:stop] -= column[:, :, None] * lu[:, j, None, j + 1:stop]
+        lu[:, j + 1 :, j + 1 : stop] -= column[:, :, None] * lu[:, j, None, j + 1 : stop]
 
 
 def _size_of(a: np.ndarray) -> np.ndarray:
@@ -171,12 +173,26 @@ def _cholesky_steps(a: np.ndarray) -> int:
         if not pivot > 0:
             return j + 1
         a[j, j] = root = np.sqrt(pivot)
-        a[j + 1:, j] /= root
+        a[j + 1 :, j] /= root
     return 0
 
 
-_PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
-         10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0)
+_PADE = (
+    64764752532480000.0,
+    32382376266240000.0,
+    7771770303897600.0,
+    1187353796428800.0,
+    129060195264000.0,
+    10559470521600.0,
+    670442572800.0,
+    33522128640.0,
+    1323241920.0,
+    40840800.0,
+    960960.0,
+    16380.0,
+    182.0,
+    1.0,
+)
 
 
 def matrix_exp(a: np.ndarray) -> np.ndarray:
@@ -187,7 +203,7 @@ def matrix_exp(a: np.ndarray) -> np.ndarray:
     norm = np.abs(wide).sum(axis=-2).max(axis=-1)
     halvings = np.ceil(np.log2(np.maximum(norm, 1e-300) / 5.37)).clip(0, 1000)
     halvings = np.where(np.isfinite(halvings), halvings, 0).astype(np.int64)
-    x = wide / (2.0 ** halvings)[..., None, None]
+    x = wide / (2.0**halvings)[..., None, None]
     identity = np.eye(a.shape[-1])
     b = _PADE
     x2 = x @ x

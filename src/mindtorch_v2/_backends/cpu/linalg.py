@@ -1,4 +1,5 @@
 """Matrix products. Decompositions, distances and attention stand in the files imported at the end."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -29,14 +30,18 @@ def sizes(shape: Sequence[int]) -> str:
 def check_expandable(shape: tuple[int, ...], target: tuple[int, ...], name: str = "Float") -> None:
     """RuntimeError, worded like that of `expand`, unless `shape` broadcasts to `target`."""
     if len(shape) > len(target):
-        raise RuntimeError(f"expand(torch.{name}Tensor{{{sizes(shape)}}}, size={sizes(target)}): the number of sizes provided "
-                           f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
+        raise RuntimeError(
+            f"expand(torch.{name}Tensor{{{sizes(shape)}}}, size={sizes(target)}): the number of sizes provided "
+            f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+        )
     lead = len(target) - len(shape)
     for i in range(len(shape) - 1, -1, -1):
         if shape[i] not in (1, target[lead + i]):
-            raise RuntimeError(f"The expanded size of the tensor ({target[lead + i]}) must match the existing size ({shape[i]}) "
-                               f"at non-singleton dimension {lead + i}.  Target sizes: {sizes(target)}.  "
-                               f"Tensor sizes: {sizes(shape)}")
+            raise RuntimeError(
+                f"The expanded size of the tensor ({target[lead + i]}) must match the existing size ({shape[i]}) "
+                f"at non-singleton dimension {lead + i}.  Target sizes: {sizes(target)}.  "
+                f"Tensor sizes: {sizes(shape)}"
+            )
 
 
 def _product(a: np.ndarray, b: np.ndarray, multiply: Any, name: str) -> np.ndarray:
@@ -62,8 +67,9 @@ def mm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
     if self.shape[1] != mat2.shape[0]:
         raise cannot_multiply(self.shape, mat2.shape)
     if self.dtype != mat2.dtype:
-        raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
-                           f"{_cpp_name(self)} != {_cpp_name(mat2)}")
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {_cpp_name(self)} != {_cpp_name(mat2)}"
+        )
     return _product(self, mat2, _dot, "addmm_impl_cpu_")
 
 
@@ -92,6 +98,7 @@ def matmul(self: np.ndarray, other: np.ndarray) -> Any:
         except ValueError:
             pass  # shapes that do not fit: the steps say why
     from ..composite.linalg import matmul as in_steps
+
     return in_steps(wrap(self), wrap(other))._array
 
 
@@ -100,11 +107,14 @@ def dot(self: np.ndarray, tensor: np.ndarray) -> Any:
     if self.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
     if self.dtype != tensor.dtype:
-        raise RuntimeError("dot : expected both vectors to have same dtype, but found "
-                           f"{type_word(self)} and {type_word(tensor)}")
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {type_word(self)} and {type_word(tensor)}"
+        )
     if self.size != tensor.size:
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{self.size}] and src [{tensor.size}] to have the same "
-                           f"number of elements, but got {self.size} and {tensor.size} elements respectively")
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{self.size}] and src [{tensor.size}] to have the same "
+            f"number of elements, but got {self.size} and {tensor.size} elements respectively"
+        )
     if self.dtype.char in _BLAS:
         return _dot(self, tensor)
     return _product(self, tensor, _dot, "dot")
@@ -116,8 +126,16 @@ def vdot(self: np.ndarray, other: np.ndarray) -> Any:
 
 
 @kernel("_trilinear")
-def trilinear(i1: np.ndarray, i2: np.ndarray, i3: np.ndarray, expand1: Sequence[int], expand2: Sequence[int],
-              expand3: Sequence[int], sumdim: Sequence[int], unroll_dim: int) -> np.ndarray:
+def trilinear(
+    i1: np.ndarray,
+    i2: np.ndarray,
+    i3: np.ndarray,
+    expand1: Sequence[int],
+    expand2: Sequence[int],
+    expand3: Sequence[int],
+    sumdim: Sequence[int],
+    unroll_dim: int,
+) -> np.ndarray:
     rank = i1.ndim + len(expand1)
     labels: list[Any] = [[d for d in range(rank) if d not in gone] for gone in (expand1, expand2, expand3)]
     kept: Any = [d for d in range(rank) if d not in sumdim]
@@ -127,6 +145,7 @@ def trilinear(i1: np.ndarray, i2: np.ndarray, i3: np.ndarray, expand1: Sequence[
 
 
 # --- sums with a product --------------------------------------------------------------------------------------------
+
 
 def _factor(number: Any, array: np.ndarray) -> Any:
     """`beta` or `alpha` as a number of the array's kind: integers are multiplied by integers."""
@@ -193,8 +212,10 @@ def addmm(self: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: Any, alpha
 @inplace_kernel("addmm")
 def addmm_(self: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: Any, alpha: Any) -> None:
     if mat1.ndim == 2 == mat2.ndim and self.shape != (mat1.shape[0], mat2.shape[1]) and mat1.shape[1] == mat2.shape[0]:
-        raise RuntimeError(f"Bad in-place call: input tensor size {sizes(self.shape)} and output tensor size "
-                           f"{sizes((mat1.shape[0], mat2.shape[1]))} should match")
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {sizes(self.shape)} and output tensor size "
+            f"{sizes((mat1.shape[0], mat2.shape[1]))} should match"
+        )
     _check_addmm(self, mat1, mat2)
     if self.dtype == np.float16:
         self[...] = addmm(self, mat1, mat2, beta, alpha)
@@ -206,10 +227,14 @@ def _check_addmv(self: np.ndarray, mat: np.ndarray, vec: np.ndarray) -> None:
     if self.ndim > 1 or mat.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
     if mat.shape[1] != vec.shape[0] or self.size not in (1, mat.shape[0]):
-        raise RuntimeError(f"size mismatch, got input ({self.size}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({self.size}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
+        )
     if not self.dtype == mat.dtype == vec.dtype:
-        raise RuntimeError("addmv input tensors must have the same dtype, but got "
-                           f"{type_word(self)}, {type_word(mat)}, and {type_word(vec)}")
+        raise RuntimeError(
+            "addmv input tensors must have the same dtype, but got "
+            f"{type_word(self)}, {type_word(mat)}, and {type_word(vec)}"
+        )
 
 
 @kernel("addmv")
@@ -223,8 +248,13 @@ def addmv(self: np.ndarray, mat: np.ndarray, vec: np.ndarray, beta: Any, alpha: 
 
 @kernel("mv")
 def mv(self: np.ndarray, vec: np.ndarray) -> np.ndarray:
-    if self.ndim == 2 and vec.ndim == 1 and self.dtype is vec.dtype and self.dtype.char in _BLAS \
-            and self.shape[1] == vec.shape[0]:
+    if (
+        self.ndim == 2
+        and vec.ndim == 1
+        and self.dtype is vec.dtype
+        and self.dtype.char in _BLAS
+        and self.shape[1] == vec.shape[0]
+    ):
         return _dot(self, vec)
     return addmv(np.zeros(self.shape[:1], vec.dtype), self, vec, 0, 1)
 
@@ -238,21 +268,26 @@ def addmv_(self: np.ndarray, mat: np.ndarray, vec: np.ndarray, beta: Any, alpha:
     _write_scaled(self, _product(mat, vec, _dot, "addmv_impl_cpu"), beta, alpha)
 
 
-def _check_batches(name: str, self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, target: tuple[int, ...]) -> None:
+def _check_batches(
+    name: str, self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, target: tuple[int, ...]
+) -> None:
     check_expandable(self.shape, target, type_word(self))
     for which, batch in (("batch1", batch1), ("batch2", batch2)):
         if batch.ndim != 3:
             raise RuntimeError(f"{which} must be a 3D tensor")
     if name == "addbmm" and batch1.shape[0] != batch2.shape[0]:
-        raise RuntimeError("batch1 and batch2 must have same number of batches, got "
-                           f"{batch1.shape[0]} and {batch2.shape[0]}")
+        raise RuntimeError(
+            f"batch1 and batch2 must have same number of batches, got {batch1.shape[0]} and {batch2.shape[0]}"
+        )
 
 
 @kernel("baddbmm")
 def baddbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, beta: Any, alpha: Any) -> np.ndarray:
     if not self.dtype == batch1.dtype == batch2.dtype:
-        raise RuntimeError(f"Input dtypes must be the same, got: input {_cpp_name(self)}, batch1: {_cpp_name(batch1)}, "
-                           f"batch2: {_cpp_name(batch2)}")
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {_cpp_name(self)}, batch1: {_cpp_name(batch1)}, "
+            f"batch2: {_cpp_name(batch2)}"
+        )
     half = self.dtype == np.float16
     if half:
         self, batch1, batch2 = (a.astype(np.float32) for a in (self, batch1, batch2))
@@ -270,7 +305,9 @@ def addbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, beta: Any, 
     if batch2.shape[1] != m:
         raise RuntimeError(f"Incompatible matrix sizes for bmm ({n}x{m} and {batch2.shape[1]}x{batch2.shape[2]})")
     # The sum of the products is one product of the matrices laid side by side.
-    return addmm(self, batch1.transpose(1, 0, 2).reshape(n, b * m), batch2.reshape(b * m, batch2.shape[-1]), beta, alpha)
+    return addmm(
+        self, batch1.transpose(1, 0, 2).reshape(n, b * m), batch2.reshape(b * m, batch2.shape[-1]), beta, alpha
+    )
 
 
 @kernel("addr")
@@ -279,7 +316,9 @@ def addr(self: np.ndarray, vec1: np.ndarray, vec2: np.ndarray, beta: Any, alpha:
         if vec.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vec.ndim}-D")
     check_expandable(self.shape, (vec1.size, vec2.size), type_word(self))
-    common = dt.promote_types(dt.BY_NUM[self.dtype.num], dt.promote_types(dt.BY_NUM[vec1.dtype.num], dt.BY_NUM[vec2.dtype.num]))
+    common = dt.promote_types(
+        dt.BY_NUM[self.dtype.num], dt.promote_types(dt.BY_NUM[vec1.dtype.num], dt.BY_NUM[vec2.dtype.num])
+    )
     for name, number in (("beta", beta), ("alpha", alpha)):
         if common.category < 2 and isinstance(number, float):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
@@ -294,10 +333,13 @@ def linalg_cross(self: np.ndarray, other: np.ndarray, dim: int) -> np.ndarray:
     if self.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if not -self.ndim <= dim < self.ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-self.ndim}, {self.ndim - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-self.ndim}, {self.ndim - 1}], but got {dim})"
+        )
     if self.shape[dim] != 3 or other.shape[dim] != 3:
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. "
-                           f"Got {self.shape[dim]} and {other.shape[dim]}")
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[dim]} and {other.shape[dim]}"
+        )
     a0, a1, a2 = np.moveaxis(self, dim, 0)
     b0, b1, b2 = np.moveaxis(other, dim, 0)
     return np.stack((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0), axis=dim)

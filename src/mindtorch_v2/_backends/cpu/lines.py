@@ -1,4 +1,5 @@
 """Lines: an array seen as many rows of the values along one dimension, for kernels that order or select values."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -2,6 +2,7 @@
 
 While nobody watches, a loss is one kernel; in a profile its reduction is an event of its own, as in PyTorch.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -52,6 +53,7 @@ def _difference(self: np.ndarray, target: np.ndarray, name: str) -> np.ndarray:
 
 # --- squares and absolute values --------------------------------------------------------------------------------------
 
+
 @kernel("mse_loss")
 def mse_loss(self: np.ndarray, target: np.ndarray, reduction: int) -> Any:
     d = _difference(self, target, "mse_cpu")
@@ -88,8 +90,9 @@ def smooth_l1_loss(self: np.ndarray, target: np.ndarray, reduction: int, beta: f
 
 
 @kernel("smooth_l1_loss_backward")
-def smooth_l1_loss_backward(grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, reduction: int,
-                            beta: float) -> np.ndarray:
+def smooth_l1_loss_backward(
+    grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, reduction: int, beta: float
+) -> np.ndarray:
     d = _difference(self, target, "smooth_l1_backward_cpu")
     slope = np.clip(d / beta, -1, 1) if beta else np.sign(d)
     return _times(slope * share(reduction, d.size), grad_output)
@@ -108,13 +111,15 @@ def huber_loss(self: np.ndarray, target: np.ndarray, reduction: int, delta: floa
 
 
 @kernel("huber_loss_backward")
-def huber_loss_backward(grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, reduction: int,
-                        delta: float) -> np.ndarray:
+def huber_loss_backward(
+    grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, reduction: int, delta: float
+) -> np.ndarray:
     d = _difference(self, target, "huber_backward_cpu")
     return _times(np.clip(d, -delta, delta) * share(reduction, d.size), grad_output)
 
 
 # --- soft margin ------------------------------------------------------------------------------------------------------
+
 
 @kernel("soft_margin_loss")
 def soft_margin_loss(self: np.ndarray, target: np.ndarray, reduction: int) -> Any:
@@ -125,7 +130,9 @@ def soft_margin_loss(self: np.ndarray, target: np.ndarray, reduction: int) -> An
 
 
 @kernel("soft_margin_loss_backward")
-def soft_margin_loss_backward(grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, reduction: int) -> np.ndarray:
+def soft_margin_loss_backward(
+    grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, reduction: int
+) -> np.ndarray:
     z = np.exp(-self * target)
     slope = np.asarray(-target * z / (z + 1))
     return _times(slope * share(reduction, slope.size), grad_output)
@@ -133,7 +140,7 @@ def soft_margin_loss_backward(grad_output: np.ndarray, self: np.ndarray, target:
 
 # --- binary cross entropy ---------------------------------------------------------------------------------------------
 
-_LOG_FLOOR = -100.0   # logarithms of 0 are cut off here
+_LOG_FLOOR = -100.0  # logarithms of 0 are cut off here
 _EPSILON = 1e-12
 
 
@@ -157,8 +164,9 @@ def binary_cross_entropy(self: np.ndarray, target: np.ndarray, weight: np.ndarra
 
 
 @kernel("binary_cross_entropy_backward")
-def binary_cross_entropy_backward(grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, weight: np.ndarray | None,
-                                  reduction: int) -> np.ndarray:
+def binary_cross_entropy_backward(
+    grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, reduction: int
+) -> np.ndarray:
     slope = np.asarray((self - target) / np.maximum((1 - self) * self, _EPSILON))
     if weight is not None:
         slope = slope * weight
@@ -171,12 +179,15 @@ def _check_writable(target: np.ndarray, *others: np.ndarray | None) -> None:
         if other is not None:
             whole = broadcast_shapes(target.shape, other.shape)
             if whole != target.shape:
-                raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(whole)}")
+                raise RuntimeError(
+                    f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(whole)}"
+                )
 
 
 @kernel("binary_cross_entropy_with_logits")
-def binary_cross_entropy_with_logits(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None,
-                                     pos_weight: np.ndarray | None, reduction: int) -> Any:
+def binary_cross_entropy_with_logits(
+    self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, pos_weight: np.ndarray | None, reduction: int
+) -> Any:
     _refuse("log_sigmoid_cpu", self)
     if pos_weight is not None:
         broadcast_shapes(pos_weight.shape, target.shape)

@@ -1,4 +1,5 @@
 """Margin losses over classes."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -16,10 +17,13 @@ def _sizes(shape: Any) -> str:
 
 def _check_classes(self: np.ndarray) -> None:
     if self.ndim > 2 or (self.ndim and not self.shape[-1]):
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {_sizes(self.shape)}")
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {_sizes(self.shape)}"
+        )
 
 
 # --- one class per sample ---------------------------------------------------------------------------------------------
+
 
 def _check_multi(self: np.ndarray, target: np.ndarray, p: Any, weight: np.ndarray | None) -> np.ndarray:
     """The input as (samples, classes)."""
@@ -28,9 +32,11 @@ def _check_multi(self: np.ndarray, target: np.ndarray, p: Any, weight: np.ndarra
     _check_classes(self)
     rows = self.reshape(-1, self.shape[-1]) if self.ndim else self.reshape(1, 1)
     if target.ndim > 1 or target.size != rows.shape[0]:
-        raise RuntimeError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
-                           f"size). Expected target size [{rows.shape[0]}], but got {_sizes(target.shape)}. Input has shape "
-                           f"{_sizes(self.shape)}.")
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{rows.shape[0]}], but got {_sizes(target.shape)}. Input has shape "
+            f"{_sizes(self.shape)}."
+        )
     if weight is not None and (weight.ndim > 1 or weight.size != rows.shape[1]):
         raise RuntimeError(f"inconsistent weight size, expected {rows.shape[1]} but got {_sizes(weight.shape)}")
     if target.dtype != np.int64:
@@ -49,8 +55,9 @@ def _violations(rows: np.ndarray, classes: np.ndarray, margin: Any) -> np.ndarra
 
 
 @kernel("multi_margin_loss")
-def multi_margin_loss(self: np.ndarray, target: np.ndarray, p: Any, margin: Any, weight: np.ndarray | None,
-                      reduction: int) -> Any:
+def multi_margin_loss(
+    self: np.ndarray, target: np.ndarray, p: Any, margin: Any, weight: np.ndarray | None, reduction: int
+) -> Any:
     rows = _check_multi(self, target, p, weight)
     classes = target.reshape(-1)
     over = _violations(rows, classes, margin)
@@ -62,8 +69,15 @@ def multi_margin_loss(self: np.ndarray, target: np.ndarray, p: Any, margin: Any,
 
 
 @kernel("multi_margin_loss_backward")
-def multi_margin_loss_backward(grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, p: Any, margin: Any,
-                               weight: np.ndarray | None, reduction: int) -> np.ndarray:
+def multi_margin_loss_backward(
+    grad_output: np.ndarray,
+    self: np.ndarray,
+    target: np.ndarray,
+    p: Any,
+    margin: Any,
+    weight: np.ndarray | None,
+    reduction: int,
+) -> np.ndarray:
     rows = _check_multi(self, target, p, weight)
     classes = target.reshape(-1)
     over = _violations(rows, classes, margin)
@@ -77,6 +91,7 @@ def multi_margin_loss_backward(grad_output: np.ndarray, self: np.ndarray, target
 
 
 # --- several classes per sample ---------------------------------------------------------------------------------------
+
 
 def _check_multilabel(self: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Input and target as (samples, classes)."""
@@ -117,8 +132,9 @@ def multilabel_margin_loss_forward(self: np.ndarray, target: np.ndarray, reducti
 
 
 @kernel("multilabel_margin_loss_backward")
-def multilabel_margin_loss_backward(grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, reduction: int,
-                                    is_target: np.ndarray) -> np.ndarray:
+def multilabel_margin_loss_backward(
+    grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, reduction: int, is_target: np.ndarray
+) -> np.ndarray:
     rows, labels = _check_multilabel(self, target)
     counts, named = _labels(labels)
     active = (_pair_violations(rows, labels, counts, named) > 0).astype(self.dtype)

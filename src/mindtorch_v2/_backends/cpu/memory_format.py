@@ -1,4 +1,5 @@
 """Results that lie in memory as PyTorch's do: with channels innermost where the input's are."""
+
 from __future__ import annotations
 
 from typing import Any

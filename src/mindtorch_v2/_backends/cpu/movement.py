@@ -1,5 +1,6 @@
 """Numpy kernels of the movement family. Views come back as numpy views; nothing here reads a view's memory, so the same
 kernels make views on every device."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -10,12 +11,7 @@ from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
 from ... import _dtype as dt
 from ..._dispatch.registry import kernel
-from ..._ops.movement_shapes import (
-    dense_strides,
-    expand_geometry,
-    ordered_strides,
-    storage_extent,
-)
+from ..._ops.movement_shapes import dense_strides, expand_geometry, ordered_strides, storage_extent
 from ..._shape import infer_size, normalize_dim, normalize_dims
 from ..._storage import restride, root_array
 from ..._tensor import contiguous_format, preserve_format
@@ -26,7 +22,8 @@ Array = np.ndarray
 _ndarray = np.ndarray
 
 
-# --- other shapes -----------------------------------------------------------------------------------------------------------
+# --- other shapes
+# -----------------------------------------------------------------------------------------------------------
 @kernel("view")
 def view(self: Array, size: Sequence[int]) -> Array:
     try:
@@ -36,8 +33,10 @@ def view(self: Array, size: Sequence[int]) -> Array:
         return out
     except ValueError:
         infer_size(size, self.size)
-        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans "
-                           "across two contiguous subspaces). Use .reshape(...) instead.") from None
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans "
+            "across two contiguous subspaces). Use .reshape(...) instead."
+        ) from None
 
 
 @kernel("_unsafe_view")
@@ -97,7 +96,8 @@ def squeeze_dims(self: Array, dim: Sequence[int]) -> Array:
     return self.squeeze(tuple(d for d in normalize_dims(dim, self.ndim) if self.shape[d] == 1))
 
 
-# --- other orders -----------------------------------------------------------------------------------------------------------
+# --- other orders
+# -----------------------------------------------------------------------------------------------------------
 _SWAPS: dict[tuple[int, int, int], tuple[int, ...]] = {}  # (ndim, dim0, dim1) -> the permutation that swaps them
 
 
@@ -133,8 +133,11 @@ def clone(self: Array, memory_format: Any) -> Array:
     if memory_format is contiguous_format:
         return contiguous_copy(self)
     item = self.itemsize
-    strides = dense_strides(self.shape, tuple([s // item for s in self.strides])) if keeps_order \
+    strides = (
+        dense_strides(self.shape, tuple([s // item for s in self.strides]))
+        if keeps_order
         else ordered_strides(memory_format, self.shape) or ()
+    )
     out = _ndarray(self.shape, self.dtype, strides=[s * item for s in strides])
     out[...] = self
     return out
@@ -147,9 +150,10 @@ def permute(self: Array, dims: Sequence[int]) -> Array:
     except ValueError:
         n = self.ndim
         if len(dims) != n:
-            raise RuntimeError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
-                               f"desired ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
-                               ) from None
+            raise RuntimeError(
+                "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+                f"desired ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
+            ) from None
         for d in dims:
             normalize_dim(d, n)
         raise RuntimeError("permute(): duplicate dims are not allowed.") from None
@@ -160,14 +164,17 @@ def expand(self: Array, size: Sequence[int], implicit: bool) -> Array:
     if len(size) < self.ndim:
         word = type_word(self)
         kind = f"CPU{word}Type" if self.dtype.kind in "bc" else f"torch.{word}Tensor"
-        raise RuntimeError(f"expand({kind}{{{list(self.shape)}}}, size="
-                           f"{list(size)}): the number of sizes provided ({len(size)}) must be greater or equal to the number of "
-                           f"dimensions in the tensor ({self.ndim})")
+        raise RuntimeError(
+            f"expand({kind}{{{list(self.shape)}}}, size="
+            f"{list(size)}): the number of sizes provided ({len(size)}) must be greater or equal to the number of "
+            f"dimensions in the tensor ({self.ndim})"
+        )
     shape, strides = expand_geometry(self.shape, self.strides, tuple(size))
     return restride(self, shape, strides)
 
 
-# --- parts ------------------------------------------------------------------------------------------------------------------
+# --- parts
+# ------------------------------------------------------------------------------------------------------------------
 @kernel("select.int")
 def select(self: Array, dim: int, index: int) -> Array:
     try:
@@ -180,8 +187,9 @@ def select(self: Array, dim: int, index: int) -> Array:
         if not self.ndim:
             raise IndexError("select() cannot be applied to a 0-dim tensor.") from None
         where = normalize_dim(dim, self.ndim)
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {where}"
-                         ) from None
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {where}"
+        ) from None
 
 
 @kernel("slice.Tensor")
@@ -237,8 +245,10 @@ def as_strided(self: Array, size: Sequence[int], stride: Sequence[int], storage_
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     needed = (offset + storage_extent(size, stride)) * item if 0 not in size else 0
     if needed > root.nbytes:
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
-                           f"requiring a storage size of {needed} are out of bounds for storage of size {root.nbytes}")
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
+            f"requiring a storage size of {needed} are out of bounds for storage of size {root.nbytes}"
+        )
     strides = [s * item for s in stride]
     if needed and (root.flags.c_contiguous or root.flags.f_contiguous):
         return _ndarray(size, self.dtype, root, offset * item, strides)
@@ -256,12 +266,16 @@ def split_with_sizes(self: Array, split_sizes: Sequence[int], dim: int) -> list[
     if not self.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if any(n < 0 for n in split_sizes):
-        raise RuntimeError("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes="
-                           f"{list(split_sizes)}")
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes="
+            f"{list(split_sizes)}"
+        )
     axis = normalize_dim(dim, self.ndim)
     if sum(split_sizes) != self.shape[axis]:
-        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {self.shape[axis]} (input tensor's size at "
-                           f"dimension {dim}), but got split_sizes={list(split_sizes)}")
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[axis]} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={list(split_sizes)}"
+        )
     before, start, parts = BEFORE[axis], 0, []
     for n in split_sizes:
         parts.append(self[before + (slice(start, start + n),)])
@@ -269,7 +283,8 @@ def split_with_sizes(self: Array, split_sizes: Sequence[int], dim: int) -> list[
     return parts
 
 
-# --- numbers ----------------------------------------------------------------------------------------------------------------
+# --- numbers
+# ----------------------------------------------------------------------------------------------------------------
 @kernel("_local_scalar_dense")
 def local_scalar_dense(self: Array) -> Any:
     return self.item()

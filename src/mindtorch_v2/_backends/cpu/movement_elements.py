@@ -1,4 +1,5 @@
 """Numpy kernels that move elements to new memory: joins, repetitions, other orders, triangles."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -18,23 +19,25 @@ Array = np.ndarray
 BEFORE = tuple((slice(None),) * n for n in range(65))  # BEFORE[d] + (key,) indexes dimension d
 
 
-_COLUMNS = 16       # 64 bytes of float32: a cache line of the output
-_LARGE = 65536      # elements from which a transposed copy is worth its loop
+_COLUMNS = 16  # 64 bytes of float32: a cache line of the output
+_LARGE = 65536  # elements from which a transposed copy is worth its loop
 
 
 @accelerated("contiguous_copy")
 def contiguous_copy(array: Array) -> Array:
-    """A row-major copy. Numpy copies a large transposed array column by column, which misses the cache with every element;
-    narrow stripes are four times as fast."""
+    """A row-major copy. Numpy copies a large transposed array column by column, which misses the cache with every
+    element; narrow stripes are four times as fast.
+    """
     if array.size < _LARGE or array.ndim < 2 or array.strides[-1] < 512 or array.itemsize not in array.strides:
         return array.copy("C")
     out = np.empty(array.shape, array.dtype)
     for start in range(0, array.shape[-1], _COLUMNS):
-        out[..., start:start + _COLUMNS] = array[..., start:start + _COLUMNS]
+        out[..., start : start + _COLUMNS] = array[..., start : start + _COLUMNS]
     return out
 
 
-# --- joins and repetitions --------------------------------------------------------------------------------------------------
+# --- joins and repetitions
+# --------------------------------------------------------------------------------------------------
 def _common_type(arrays: Sequence[Array]) -> np.dtype[Any]:
     common = dt.BY_NUM[arrays[0].dtype.num]
     for a in arrays[1:]:
@@ -105,7 +108,8 @@ def repeat_interleave(repeats: Array, output_size: int | None) -> Array:
     return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)
 
 
-# --- other orders of elements -----------------------------------------------------------------------------------------------
+# --- other orders of elements
+# -----------------------------------------------------------------------------------------------
 @kernel("flip")
 def flip(self: Array, dims: Sequence[int]) -> Array:
     reverse = set(normalize_dims(dims, self.ndim)) if dims else set()
@@ -118,8 +122,10 @@ def narrow_copy(self: Array, dim: int, start: int, length: int) -> Array:
     if not self.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if dim >= self.ndim:
-        raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error "
-                           "message be improved?  If so, please report an enhancement request to PyTorch.)")
+        raise RuntimeError(
+            "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error "
+            "message be improved?  If so, please report an enhancement request to PyTorch.)"
+        )
     axis = normalize_dim(dim, self.ndim)
     size = self.shape[axis]
     if not -size <= start <= size:

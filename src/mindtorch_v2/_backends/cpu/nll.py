@@ -1,4 +1,8 @@
-"""Negative log likelihood: picks one class per sample. One implementation serves samples (N, C) and images (N, C, H, W)."""
+"""Negative log likelihood: picks one class per sample.
+
+One implementation serves samples (N, C) and images (N, C, H, W).
+"""
+
 from __future__ import annotations
 
 from functools import lru_cache
@@ -59,10 +63,13 @@ def _check(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, flat
             raise RuntimeError(f"size mismatch (got input: {_sizes(self.shape)}, target: {_sizes(target.shape)})")
     else:
         if target.ndim != 3:
-            raise RuntimeError("only batches of spatial targets supported (3D tensors) but got targets of dimension: "
-                               f"{target.ndim}")
+            raise RuntimeError(
+                f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}"
+            )
         if self.ndim != 4:
-            raise RuntimeError(f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.ndim}")
+            raise RuntimeError(
+                f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.ndim}"
+            )
         if target.shape != (self.shape[0], *self.shape[2:]):
             raise RuntimeError(f"size mismatch (got input: {_sizes(self.shape)} , target: {_sizes(target.shape)}")
     if self.dtype.kind != "f":
@@ -72,8 +79,10 @@ def _check(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, flat
     if weight is not None:
         classes = self.shape[-1 if flat else 1]
         if weight.ndim != 1 or weight.size != classes:
-            raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
-                               f"tensor of shape: {_sizes(weight.shape)}")
+            raise RuntimeError(
+                f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+                f"tensor of shape: {_sizes(weight.shape)}"
+            )
         if weight.dtype != self.dtype:
             raise RuntimeError(f"expected scalar type {type_word(self)} but found {type_word(weight)}")
 
@@ -93,7 +102,9 @@ def _class_of_each(target: np.ndarray, classes: int, ignore_index: int) -> tuple
     return np.where(counts, flat, 0), counts
 
 
-def _weights(classes_of: np.ndarray, counts: np.ndarray | None, weight: np.ndarray | None, kind: Any) -> np.ndarray | None:
+def _weights(
+    classes_of: np.ndarray, counts: np.ndarray | None, weight: np.ndarray | None, kind: Any
+) -> np.ndarray | None:
     """What each place weighs; None if all weigh 1."""
     if weight is None:
         return None if counts is None else counts.astype(kind)
@@ -101,8 +112,9 @@ def _weights(classes_of: np.ndarray, counts: np.ndarray | None, weight: np.ndarr
     return each if counts is None else each * counts
 
 
-def _forward(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, reduction: int, ignore_index: int,
-             flat: bool) -> tuple[Any, Any]:
+def _forward(
+    self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, reduction: int, ignore_index: int, flat: bool
+) -> tuple[Any, Any]:
     _check(self, target, weight, flat)
     n, classes, inner = _geometry(self)
     classes_of, counts = _class_of_each(target, classes, ignore_index)
@@ -117,14 +129,21 @@ def _forward(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, re
         shape = () if self.ndim == 1 else target.shape
         return (-picked).astype(kind, copy=False).reshape(shape), kind.type(0)
     total = picked.size if each is None else _total(each)
-    loss = 0 - (_total(picked) if picked.size < _CACHED else sum_over(picked, None))   # of nothing: 0, not -0
+    loss = 0 - (_total(picked) if picked.size < _CACHED else sum_over(picked, None))  # of nothing: 0, not -0
     if reduction == MEAN:
         loss = loss / picked.dtype.type(total)
     return kind.type(loss), kind.type(total)
 
 
-def _backward(grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, reduction: int,
-              ignore_index: int, total_weight: np.ndarray) -> np.ndarray:
+def _backward(
+    grad_output: np.ndarray,
+    self: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: np.ndarray,
+) -> np.ndarray:
     n, classes, inner = _geometry(self)
     classes_of, counts = _class_of_each(target, classes, ignore_index)
     each = _weights(classes_of, counts, weight, self.dtype)
@@ -141,20 +160,26 @@ def _backward(grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, wei
 
 
 @kernel("nll_loss_forward")
-def nll_loss_forward(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, reduction: int,
-                     ignore_index: int) -> tuple[Any, Any]:
+def nll_loss_forward(
+    self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, reduction: int, ignore_index: int
+) -> tuple[Any, Any]:
     if weight is None and reduction == MEAN and self.ndim == 2 and target.dtype is _LONG and self.dtype.char in "fd":
         n, classes = self.shape
         # The usual mean over a small batch, with all classes in range: no step more than needed.
-        if 0 < n <= _CACHED and target.shape == (n,) and _largest(target.view(_UNSIGNED)) < classes \
-                and not 0 <= ignore_index < classes:
+        if (
+            0 < n <= _CACHED
+            and target.shape == (n,)
+            and _largest(target.view(_UNSIGNED)) < classes
+            and not 0 <= ignore_index < classes
+        ):
             return -_total(self.take(target + _small_starts(n, classes, 1))) / n, self.dtype.type(n)
     return _forward(self, target, weight, reduction, ignore_index, flat=True)
 
 
 @kernel("nll_loss2d_forward")
-def nll_loss2d_forward(self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, reduction: int,
-                       ignore_index: int) -> tuple[Any, Any]:
+def nll_loss2d_forward(
+    self: np.ndarray, target: np.ndarray, weight: np.ndarray | None, reduction: int, ignore_index: int
+) -> tuple[Any, Any]:
     return _forward(self, target, weight, reduction, ignore_index, flat=False)
 
 

@@ -1,5 +1,7 @@
-"""Kernels of the normalizations. Sums are matrix products, temporaries are reused, and large inputs are taken in blocks of
-rows that stay in the cache between passes."""
+"""Kernels of the normalizations. Sums are matrix products, temporaries are reused, and large inputs are taken in
+blocks of rows that stay in the cache between passes.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,8 +18,8 @@ from .unsupported import not_implemented, type_word
 
 Ints = Sequence[int]
 Mask = Sequence[bool]
-_BLOCK = 1 << 17   # elements
-_ROW = 1024        # longer rows are summed in pieces
+_BLOCK = 1 << 17  # elements
+_ROW = 1024  # longer rows are summed in pieces
 _ONES: dict[np.dtype[Any], np.ndarray] = {np.dtype(t): np.ones(_ROW, t) for t in (np.float32, np.float64)}
 
 
@@ -56,7 +58,8 @@ def _row_sums(rows: np.ndarray) -> np.ndarray:
     return rows @ _ONES[rows.dtype][:n] if n <= _ROW else sum_over(rows, 1)
 
 
-# --- rows: each is normalized on its own ----------------------------------------------------------------------------------
+# --- rows: each is normalized on its own
+# ----------------------------------------------------------------------------------
 def _center(rows: np.ndarray, into: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
     """Writes rows minus their means; returns the means and the reciprocals of the standard deviations, as columns."""
     m, n = rows.shape
@@ -83,8 +86,9 @@ def _normalize_rows(rows: np.ndarray, w: np.ndarray | None, b: np.ndarray | None
 
 
 @kernel("native_layer_norm")
-def native_layer_norm(input: np.ndarray, normalized_shape: Ints, weight: np.ndarray | None, bias: np.ndarray | None,
-                      eps: float) -> tuple[np.ndarray, ...]:
+def native_layer_norm(
+    input: np.ndarray, normalized_shape: Ints, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> tuple[np.ndarray, ...]:
     axis = check_normalized_shape(input.shape, normalized_shape, weight=weight, bias=bias)
     dtype = _computing_type("LayerNormKernelImpl", input, weight, bias)
     length = prod(normalized_shape)
@@ -97,7 +101,7 @@ def native_layer_norm(input: np.ndarray, normalized_shape: Ints, weight: np.ndar
         mean, rstd = _normalize_rows(rows, w, b, eps, out)
     else:
         step = max(1, _BLOCK // length)
-        pairs = [_normalize_rows(rows[i:i + step], w, b, eps, out[i:i + step]) for i in range(0, count, step)]
+        pairs = [_normalize_rows(rows[i : i + step], w, b, eps, out[i : i + step]) for i in range(0, count, step)]
         mean, rstd = (np.concatenate(parts) for parts in zip(*pairs))
     kept = _statistics_dtype(input, weight, bias)
     shape = (*input.shape[:axis], *(1,) * len(normalized_shape))
@@ -105,11 +109,19 @@ def native_layer_norm(input: np.ndarray, normalized_shape: Ints, weight: np.ndar
 
 
 @kernel("native_layer_norm_backward")
-def native_layer_norm_backward(grad_out: np.ndarray, input: np.ndarray, normalized_shape: Ints, mean: np.ndarray, rstd: np.ndarray,
-                               weight: np.ndarray | None, bias: np.ndarray | None, output_mask: Mask) -> tuple[Any, ...]:
+def native_layer_norm_backward(
+    grad_out: np.ndarray,
+    input: np.ndarray,
+    normalized_shape: Ints,
+    mean: np.ndarray,
+    rstd: np.ndarray,
+    weight: np.ndarray | None,
+    bias: np.ndarray | None,
+    output_mask: Mask,
+) -> tuple[Any, ...]:
     dtype = _computing_type("LayerNormBackwardKernelImpl", input)
     length = prod(normalized_shape)
-    count = prod(input.shape[:input.ndim - len(normalized_shape)])
+    count = prod(input.shape[: input.ndim - len(normalized_shape)])
     g, x = _wide(grad_out, dtype).reshape(count, length), _wide(input, dtype).reshape(count, length)
     mean, rstd = _wide(mean, dtype).reshape(count), _wide(rstd, dtype).reshape(count)
     w = None if weight is None else _wide(weight, dtype).reshape(length)
@@ -124,12 +136,22 @@ def native_layer_norm_backward(grad_out: np.ndarray, input: np.ndarray, normaliz
     gb = sum_over(g, 0) if to_bias else None
     kept = _statistics_dtype(input, weight, bias)
     shape = tuple(normalized_shape)
-    return (None if gx is None else _as(gx, input.dtype).reshape(input.shape),
-            None if gw is None else _as(gw, kept).reshape(shape), None if gb is None else _as(gb, kept).reshape(shape))
+    return (
+        None if gx is None else _as(gx, input.dtype).reshape(input.shape),
+        None if gw is None else _as(gw, kept).reshape(shape),
+        None if gb is None else _as(gb, kept).reshape(shape),
+    )
 
 
-def _layer_norm_block(g: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, w: np.ndarray | None,
-                      gx: np.ndarray | None, gw: np.ndarray | None) -> None:
+def _layer_norm_block(
+    g: np.ndarray,
+    x: np.ndarray,
+    mean: np.ndarray,
+    rstd: np.ndarray,
+    w: np.ndarray | None,
+    gx: np.ndarray | None,
+    gw: np.ndarray | None,
+) -> None:
     """Writes the input's gradient of some rows into `gx` and adds to the weight's in `gw`."""
     n = x.shape[1]
     centred = x - mean[:, None]
@@ -151,7 +173,8 @@ def _layer_norm_block(g: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.n
     gx *= rstd[:, None]
 
 
-# --- channels: each is normalized over batch and space --------------------------------------------------------------------
+# --- channels: each is normalized over batch and space
+# --------------------------------------------------------------------
 def _channels_apart(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """(N, C, L) with L = 1 for inputs without space."""
     space = prod(x.shape[2:])
@@ -175,8 +198,16 @@ def _update(running: np.ndarray | None, value: np.ndarray, momentum: float) -> N
 
 
 @kernel("native_batch_norm")
-def native_batch_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, running_mean: np.ndarray | None,
-                      running_var: np.ndarray | None, training: bool, momentum: float, eps: float) -> tuple[np.ndarray, ...]:
+def native_batch_norm(
+    input: np.ndarray,
+    weight: np.ndarray | None,
+    bias: np.ndarray | None,
+    running_mean: np.ndarray | None,
+    running_var: np.ndarray | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[np.ndarray, ...]:
     channels = input.shape[1] if input.ndim > 1 else 0
     check_channels(channels, training, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     dtype = _computing_type("batch_norm", input, weight, bias, running_mean, running_var)
@@ -211,9 +242,18 @@ def native_batch_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.nda
 
 
 @kernel("native_batch_norm_backward")
-def native_batch_norm_backward(grad_out: np.ndarray, input: np.ndarray, weight: np.ndarray | None, running_mean: np.ndarray | None,
-                               running_var: np.ndarray | None, save_mean: np.ndarray | None, save_invstd: np.ndarray | None,
-                               train: bool, eps: float, output_mask: Mask) -> tuple[Any, ...]:
+def native_batch_norm_backward(
+    grad_out: np.ndarray,
+    input: np.ndarray,
+    weight: np.ndarray | None,
+    running_mean: np.ndarray | None,
+    running_var: np.ndarray | None,
+    save_mean: np.ndarray | None,
+    save_invstd: np.ndarray | None,
+    train: bool,
+    eps: float,
+    output_mask: Mask,
+) -> tuple[Any, ...]:
     dtype = _computing_type("batch_norm_backward", input)
     g, x = _channels_apart(grad_out, dtype), _channels_apart(input, dtype)
     if train:
@@ -236,15 +276,26 @@ def native_batch_norm_backward(grad_out: np.ndarray, input: np.ndarray, weight: 
     elif to_input:
         gx = g * scale[:, None]
     kept = _statistics_dtype(input, weight)
-    return (None if gx is None else laid_out_like(_as(gx, input.dtype).reshape(input.shape), input),
-            _as(products * rstd, kept) if to_weight and products is not None else None,
-            _as(total, kept) if to_bias and total is not None else None)
+    return (
+        None if gx is None else laid_out_like(_as(gx, input.dtype).reshape(input.shape), input),
+        _as(products * rstd, kept) if to_weight and products is not None else None,
+        _as(total, kept) if to_bias and total is not None else None,
+    )
 
 
-# --- groups: each is normalized on its own, parameters belong to channels ---------------------------------------------------
+# --- groups: each is normalized on its own, parameters belong to channels
+# ---------------------------------------------------
 @kernel("native_group_norm")
-def native_group_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, N: int, C: int, HxW: int, group: int,
-                      eps: float) -> tuple[np.ndarray, ...]:
+def native_group_norm(
+    input: np.ndarray,
+    weight: np.ndarray | None,
+    bias: np.ndarray | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[np.ndarray, ...]:
     dtype = _computing_type("GroupNormKernelImpl", input, weight, bias)
     rows = _wide(input, dtype).reshape(N * group, C // group * HxW)
     out = np.empty(rows.shape, dtype)
@@ -263,8 +314,18 @@ def native_group_norm(input: np.ndarray, weight: np.ndarray | None, bias: np.nda
 
 
 @kernel("native_group_norm_backward")
-def native_group_norm_backward(grad_out: np.ndarray, input: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None,
-                               N: int, C: int, HxW: int, group: int, output_mask: Mask) -> tuple[Any, ...]:
+def native_group_norm_backward(
+    grad_out: np.ndarray,
+    input: np.ndarray,
+    mean: np.ndarray,
+    rstd: np.ndarray,
+    weight: np.ndarray | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    output_mask: Mask,
+) -> tuple[Any, ...]:
     dtype = _computing_type("GroupNormBackwardKernelImpl", input)
     each = C // group
     g = _wide(grad_out, dtype).reshape(N, C, HxW)
@@ -285,4 +346,8 @@ def native_group_norm_backward(grad_out: np.ndarray, input: np.ndarray, mean: np
         centred += (shift * rstd)[:, :, None]
         np.subtract(g * (scale if w is None else scale * w)[:, :, None], by_channel, out=by_channel)
         gx = _as(centred, input.dtype).reshape(input.shape)
-    return (gx, _as((products * scale).sum(0), kept) if to_weight else None, _as(totals.sum(0), kept) if to_bias else None)
+    return (
+        gx,
+        _as((products * scale).sum(0), kept) if to_weight else None,
+        _as(totals.sum(0), kept) if to_bias else None,
+    )

@@ -1,4 +1,5 @@
 """Kernels of numerical tools."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ def nonzero_static(self: np.ndarray, size: int, fill_value: int) -> np.ndarray:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     out = np.full((size, self.ndim), fill_value, np.int64)
     found = np.argwhere(self)[:size] if self.ndim else np.zeros((int(bool(self)), 0), np.int64)[:size]
-    out[:len(found)] = found
+    out[: len(found)] = found
     return out
 
 
@@ -32,27 +33,41 @@ def hash_tensor(self: np.ndarray, dim: Sequence[int], keepdim: bool, mode: int) 
     """The exclusive or of the elements' bits, as 64-bit words; integers and floats are widened first."""
     if mode != 0:
         raise RuntimeError("hash_tensor: only mode=0 (xor) is supported")
-    wide: Any = self.astype(np.float64).view(np.uint64) if self.dtype.kind == "f" else self.astype(np.int64).view(np.uint64)
+    wide: Any = (
+        self.astype(np.float64).view(np.uint64) if self.dtype.kind == "f" else self.astype(np.int64).view(np.uint64)
+    )
     axes = tuple(d % max(self.ndim, 1) for d in dim) or tuple(range(self.ndim))
-    xor: Any = np.bitwise_xor          # numpy's annotations know no tuple of axes here
+    xor: Any = np.bitwise_xor  # numpy's annotations know no tuple of axes here
     return xor.reduce(wide, axes, keepdims=keepdim) if self.ndim else wide
 
 
-# --- histograms -------------------------------------------------------------------------------------------------------------
+# --- histograms
+# -------------------------------------------------------------------------------------------------------------
 def _check_histogram(self: np.ndarray, weight: np.ndarray | None) -> None:
     if self.dtype.kind != "f" or self.dtype.itemsize < 4:
         word = {"i": "Long", "u": "Byte", "b": "Bool", "c": "ComplexFloat", "f": "Half"}[self.dtype.kind]
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{word}'")
     if weight is not None and weight.shape != self.shape:
-        raise RuntimeError("torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor excluding "
-                           f"its innermost dimension, but got input with shape {list(self.shape)} and weight with shape "
-                           f"{list(weight.shape)}")
+        raise RuntimeError(
+            "torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor "
+            "excluding "
+            f"its innermost dimension, but got input with shape {list(self.shape)} and weight with shape "
+            f"{list(weight.shape)}"
+        )
 
 
 @kernel("histogram.bin_ct")
-def histogram(self: np.ndarray, bins: int, range: Sequence[float] | None, weight: np.ndarray | None, density: bool) -> Any:
+def histogram(
+    self: np.ndarray, bins: int, range: Sequence[float] | None, weight: np.ndarray | None, density: bool
+) -> Any:
     _check_histogram(self, weight)
-    low, high = (range[0], range[1]) if range is not None else (float(self.min()), float(self.max())) if self.size else (0.0, 1.0)
+    low, high = (
+        (range[0], range[1])
+        if range is not None
+        else (float(self.min()), float(self.max()))
+        if self.size
+        else (0.0, 1.0)
+    )
     if low == high:
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, bins + 1, dtype=self.dtype)
@@ -92,7 +107,8 @@ def histogramdd(self: np.ndarray, bins: Sequence[np.ndarray], weight: np.ndarray
     return counts
 
 
-# --- Householder reflections ------------------------------------------------------------------------------------------------
+# --- Householder reflections
+# ------------------------------------------------------------------------------------------------
 @kernel("geqrf")
 def geqrf(self: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """R above the diagonal, the reflections' vectors below it, and their factors tau; as LAPACK's geqrf."""
@@ -105,20 +121,22 @@ def geqrf(self: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return packed, tau
 
 
-# --- LDL^T ------------------------------------------------------------------------------------------------------------------
+# --- LDL^T
+# ------------------------------------------------------------------------------------------------------------------
 def _ldl_one(a: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarray, int]:
-    """Bunch and Kaufman's factorisation of the lower triangle, packed as LAPACK's sytrf and hetrf do: blocks of 1 or 2 rows; pivots count
-    from one and are negative for the rows of a block of 2."""
+    """Bunch and Kaufman's factorisation of the lower triangle, packed as LAPACK's sytrf and hetrf do: blocks of 1 or
+    2 rows; pivots count from one and are negative for the rows of a block of 2.
+    """
     a = np.tril(a).copy()
     n = a.shape[0]
     pivots = np.zeros(n, np.int32)
-    bound = (1 + 17 ** 0.5) / 8
+    bound = (1 + 17**0.5) / 8
     conj = np.conj if hermitian and a.dtype.kind == "c" else (lambda v: v)
-    size_of = (lambda v: np.abs(v.real) + np.abs(v.imag)) if a.dtype.kind == "c" else np.abs     # LAPACK's measure
+    size_of = (lambda v: np.abs(v.real) + np.abs(v.imag)) if a.dtype.kind == "c" else np.abs  # LAPACK's measure
     k, info = 0, 0
     while k < n:
         size, place = 1, k
-        column = size_of(a[k + 1:, k])
+        column = size_of(a[k + 1 :, k])
         largest = column.max(initial=0.0)
         diagonal = abs(a[k, k].real) if hermitian else size_of(a[k, k])
         if max(diagonal, largest) == 0:
@@ -128,7 +146,7 @@ def _ldl_one(a: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarray, in
             continue
         if diagonal < bound * largest:
             r = k + 1 + int(column.argmax())
-            row = size_of(np.concatenate([a[r, k:r], a[r + 1:, r]]))
+            row = size_of(np.concatenate([a[r, k:r], a[r + 1 :, r]]))
             other = row.max(initial=0.0)
             if diagonal >= bound * largest * (largest / other):
                 place = k
@@ -140,17 +158,17 @@ def _ldl_one(a: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarray, in
         if place != last:
             _swap(a, k, last, place, size, conj)
         _eliminate(a, k, size, conj)
-        pivots[k:k + size] = place + 1 if size == 1 else -(place + 1)
+        pivots[k : k + size] = place + 1 if size == 1 else -(place + 1)
         k += size
     return a, pivots, info
 
 
 def _swap(a: np.ndarray, k: int, i: int, j: int, size: int, conj: Any) -> None:
     """Exchanges rows and columns i < j of the symmetric matrix whose lower triangle is kept."""
-    a[j + 1:, [i, j]] = a[j + 1:, [j, i]]
-    middle = a[i + 1:j, i].copy()
-    a[i + 1:j, i] = conj(a[j, i + 1:j])
-    a[j, i + 1:j] = conj(middle)
+    a[j + 1 :, [i, j]] = a[j + 1 :, [j, i]]
+    middle = a[i + 1 : j, i].copy()
+    a[i + 1 : j, i] = conj(a[j, i + 1 : j])
+    a[j, i + 1 : j] = conj(middle)
     a[j, i] = conj(a[j, i])
     a[[i, j], [i, j]] = a[[j, i], [j, i]]
     if size == 2:
@@ -159,12 +177,12 @@ def _swap(a: np.ndarray, k: int, i: int, j: int, size: int, conj: Any) -> None:
 
 def _eliminate(a: np.ndarray, k: int, size: int, conj: Any) -> None:
     rest = slice(k + size, None)
-    below = a[rest, k:k + size].copy()
-    block = np.tril(a[k:k + size, k:k + size])
+    below = a[rest, k : k + size].copy()
+    block = np.tril(a[k : k + size, k : k + size])
     block = block + conj(np.tril(block, -1)).T
     factors = np.linalg.solve(block.T, below.T).T
     a[rest, rest] -= np.tril(factors @ conj(below).T)
-    a[rest, k:k + size] = factors
+    a[rest, k : k + size] = factors
 
 
 @kernel("linalg_ldl_factor_ex")
@@ -174,8 +192,10 @@ def ldl_factor_ex(self: np.ndarray, hermitian: bool, check_errors: bool) -> Any:
     packed = np.array([o[0] for o in out], self.dtype).reshape(self.shape)
     info = np.array([o[2] for o in out], np.int32).reshape(batch)
     if check_errors and info.any():
-        raise np.linalg.LinAlgError(f"torch.linalg.ldl_factor_ex: (Batch element 0): Factorization has completed with a zero pivot "
-                                    f"at {int(info.ravel().max())}.")
+        raise np.linalg.LinAlgError(
+            f"torch.linalg.ldl_factor_ex: (Batch element 0): Factorization has completed with a zero pivot "
+            f"at {int(info.ravel().max())}."
+        )
     return packed, np.array([o[1] for o in out], np.int32).reshape(self.shape[:-1]), info
 
 
@@ -198,10 +218,10 @@ def _ldl_solve_one(a: np.ndarray, pivots: np.ndarray, b: np.ndarray, hermitian: 
         k += size
     for k, size, place in blocks:
         b[[k + size - 1, place]] = b[[place, k + size - 1]]
-        b[k + size:] -= a[k + size:, k:k + size] @ b[k:k + size]
-        block = np.tril(a[k:k + size, k:k + size])
-        b[k:k + size] = np.linalg.solve(block + conj(np.tril(block, -1)).T, b[k:k + size])
+        b[k + size :] -= a[k + size :, k : k + size] @ b[k : k + size]
+        block = np.tril(a[k : k + size, k : k + size])
+        b[k : k + size] = np.linalg.solve(block + conj(np.tril(block, -1)).T, b[k : k + size])
     for k, size, place in reversed(blocks):
-        b[k:k + size] -= conj(a[k + size:, k:k + size]).T @ b[k + size:]
+        b[k : k + size] -= conj(a[k + size :, k : k + size]).T @ b[k + size :]
         b[[k + size - 1, place]] = b[[place, k + size - 1]]
     return b

@@ -1,4 +1,5 @@
 """Pooling on arrays (..., *space): maximum with positions, mean, and their transposes."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -45,12 +46,14 @@ def _tap_indices(windows: Windows) -> list[tuple[Any, ...]]:
     return [inside(window) for _, window in tap_slices(windows.kernel, windows.out, windows.stride, windows.dilation)]
 
 
-# --- maximum ------------------------------------------------------------------------------------------------------------
+# --- maximum
+# ------------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=64)
 def _positions(space: tuple[int, ...], windows: Windows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Flat positions in the image: of each window's start, of each tap relative to it, of each window's first element that
-    lies in the image."""
-    steps = [prod(space[i + 1:]) for i in range(len(space))]
+    """Flat positions in the image: of each window's start, of each tap relative to it, of each window's first
+    element that lies in the image.
+    """
+    steps = [prod(space[i + 1 :]) for i in range(len(space))]
     start, first = np.zeros((1,) * len(space), np.int64), np.zeros((1,) * len(space), np.int64)
     for i, (step, s, p, d, o) in enumerate(zip(steps, windows.stride, windows.padding, windows.dilation, windows.out)):
         shape = [-1 if j == i else 1 for j in range(len(space))]
@@ -58,8 +61,10 @@ def _positions(space: tuple[int, ...], windows: Windows) -> tuple[np.ndarray, np
         start = start + (begins * step).reshape(shape)
         valid = np.where(begins < 0, begins + -(begins // d) * d, begins)
         first = first + (valid * step).reshape(shape)
-    taps = np.array([sum(t * d * step for t, d, step in zip(tap, windows.dilation, steps))
-                     for tap in np.ndindex(*windows.kernel)], np.int64)
+    taps = np.array(
+        [sum(t * d * step for t, d, step in zip(tap, windows.dilation, steps)) for tap in np.ndindex(*windows.kernel)],
+        np.int64,
+    )
     return start, taps, first
 
 
@@ -97,13 +102,17 @@ def _best_of_four(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) ->
 
 
 def _best_of(parts: list[np.ndarray], whole: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The elementwise maximum and the number of the part it comes from. Unless the parts are `whole`, the windows reach into
-    padding, and those in which nothing exceeds it get the number after the last."""
+    """The elementwise maximum and the number of the part it comes from. Unless the parts are `whole`, the windows
+    reach into padding, and those in which nothing exceeds it get the number after the last.
+    """
     number = np.min_scalar_type(len(parts))
     if whole:
         best, code = parts[0].copy(), np.zeros(parts[0].shape, number)
     else:
-        best, code = np.full(parts[0].shape, lowest(parts[0].dtype), parts[0].dtype), np.full(parts[0].shape, len(parts), number)
+        best, code = (
+            np.full(parts[0].shape, lowest(parts[0].dtype), parts[0].dtype),
+            np.full(parts[0].shape, len(parts), number),
+        )
     for i, part in enumerate(parts):
         if whole and i == 0:
             continue
@@ -125,7 +134,8 @@ def scatter_positions(grad: np.ndarray, positions: np.ndarray, shape: Ints, rank
     return out.reshape(shape)
 
 
-# --- mean ---------------------------------------------------------------------------------------------------------------
+# --- mean
+# ---------------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=64)
 def _divisors(space: tuple[int, ...], windows: Windows, include_pad: bool) -> Any:
     """How many elements each window averages: one number where all have the same, else an array."""
@@ -160,7 +170,9 @@ def avg_pool(x: np.ndarray, windows: Windows, include_pad: bool, divisor: int | 
     return _divide_in_place(total, divisor or _divisors(x.shape[-rank:], windows, include_pad))
 
 
-def avg_pool_backward(grad: np.ndarray, space: Ints, windows: Windows, include_pad: bool, divisor: int | None) -> np.ndarray:
+def avg_pool_backward(
+    grad: np.ndarray, space: Ints, windows: Windows, include_pad: bool, divisor: int | None
+) -> np.ndarray:
     """The transpose of `avg_pool`: every input receives its share from the windows it lies in."""
     rank = len(windows.out)
     share = _divide_in_place(np.array(grad), divisor or _divisors(tuple(space), windows, include_pad))
@@ -168,7 +180,7 @@ def avg_pool_backward(grad: np.ndarray, space: Ints, windows: Windows, include_p
         k, s, o, p = windows.kernel[axis], windows.stride[axis], windows.out[axis], windows.padding[axis]
         whole = max((o - 1) * s + k, space[axis] + p)
         lead = share.shape[:axis]
-        spread = np.zeros((*lead, whole, *share.shape[share.ndim + axis + 1:]), grad.dtype)
+        spread = np.zeros((*lead, whole, *share.shape[share.ndim + axis + 1 :]), grad.dtype)
         for t in range(k):
             target = spread[along(axis, slice(t, t + (o - 1) * s + 1, s))]
             if s >= k:
@@ -179,7 +191,8 @@ def avg_pool_backward(grad: np.ndarray, space: Ints, windows: Windows, include_p
     return np.ascontiguousarray(share)
 
 
-# --- adapted windows ----------------------------------------------------------------------------------------------------
+# --- adapted windows
+# ----------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=64)
 def _adapted_rounds(size: int, out: int) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
     """The lengths of the windows; and for each r the windows with more than r elements, with the place of the r-th."""
@@ -200,7 +213,7 @@ def adaptive_avg_pool(x: np.ndarray, output_size: Ints) -> np.ndarray:
     """The mean of windows that cover the image in `output_size` pieces, one dimension after the other."""
     for axis, out in zip(range(-len(output_size), 0), output_size):
         lengths, rounds = _adapted_rounds(x.shape[axis], out)
-        total = np.zeros((*x.shape[:axis], out, *x.shape[x.ndim + axis + 1:]), x.dtype)
+        total = np.zeros((*x.shape[:axis], out, *x.shape[x.ndim + axis + 1 :]), x.dtype)
         for windows, places in rounds:
             if len(windows) == out:
                 total += x.take(places, axis=axis)
@@ -216,7 +229,7 @@ def adaptive_avg_pool_backward(grad: np.ndarray, space: Ints) -> np.ndarray:
     for axis, size in zip(range(-len(space), 0), space):
         lengths, rounds = _adapted_rounds(size, grad.shape[axis])
         share = grad / _lengths(lengths, axis, grad.dtype)
-        made = np.zeros((*grad.shape[:axis], size, *grad.shape[grad.ndim + axis + 1:]), grad.dtype)
+        made = np.zeros((*grad.shape[:axis], size, *grad.shape[grad.ndim + axis + 1 :]), grad.dtype)
         for windows, places in rounds:
             if grad.shape[axis] <= size:  # windows start at different places
                 made[along(axis, places)] += share[along(axis, windows)]

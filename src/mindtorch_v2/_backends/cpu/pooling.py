@@ -1,4 +1,5 @@
 """Kernels of the poolings. The arithmetic is in `pool_arrays`."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -25,7 +26,9 @@ Ints = Sequence[int]
 
 
 def _wide(x: np.ndarray) -> np.ndarray:
-    """A contiguous array, float16 as float32: results are row-major whatever the input is, and sums are made in single precision."""
+    """A contiguous array, float16 as float32: results are row-major whatever the input is, and sums are made in
+    single precision.
+    """
     return np.ascontiguousarray(x, np.float32 if x.dtype.char == "e" else None)
 
 
@@ -36,16 +39,25 @@ def _narrow(made: np.ndarray, like: np.ndarray) -> np.ndarray:
 def _declare_max(rank: int) -> None:
     name = f"max_pool{rank}d"
 
-    def forward(self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
-                ceil_mode: bool) -> tuple[np.ndarray, np.ndarray]:
+    def forward(
+        self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
         windows = pool_windows(name, rank, self.shape, kernel_size, stride, padding, dilation, ceil_mode)
         if self.dtype.kind in "bc":
             raise not_implemented(name, self)
         values, places = max_pool(np.ascontiguousarray(self), windows)
         return laid_out_like(values, self), laid_out_like(places, self)
 
-    def backward(grad_output: np.ndarray, self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints,
-                 ceil_mode: bool, indices: np.ndarray) -> np.ndarray:
+    def backward(
+        grad_output: np.ndarray,
+        self: np.ndarray,
+        kernel_size: Ints,
+        stride: Ints,
+        padding: Ints,
+        dilation: Ints,
+        ceil_mode: bool,
+        indices: np.ndarray,
+    ) -> np.ndarray:
         windows = pool_windows(name, rank, self.shape, kernel_size, stride, padding, dilation, ceil_mode)
         overlapping = any(s < d * (k - 1) + 1 for s, d, k in zip(windows.stride, windows.dilation, windows.kernel))
         grad, places = np.ascontiguousarray(grad_output), np.ascontiguousarray(indices)
@@ -58,8 +70,15 @@ def _declare_max(rank: int) -> None:
 def _declare_avg(rank: int) -> None:
     name = f"avg_pool{rank}d"
 
-    def forward(self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool,
-                divisor_override: int | None) -> np.ndarray:
+    def forward(
+        self: np.ndarray,
+        kernel_size: Ints,
+        stride: Ints,
+        padding: Ints,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> np.ndarray:
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
         windows = pool_windows(name, rank, self.shape, kernel_size, stride, padding, (1,), ceil_mode)
@@ -68,10 +87,21 @@ def _declare_avg(rank: int) -> None:
         made = _narrow(avg_pool(_wide(self), windows, count_include_pad, divisor_override), self)
         return laid_out_like(made, self) if rank == 2 else made
 
-    def backward(grad_output: np.ndarray, self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
-                 count_include_pad: bool, divisor_override: int | None) -> np.ndarray:
+    def backward(
+        grad_output: np.ndarray,
+        self: np.ndarray,
+        kernel_size: Ints,
+        stride: Ints,
+        padding: Ints,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> np.ndarray:
         windows = pool_windows(name, rank, self.shape, kernel_size, stride, padding, (1,), ceil_mode)
-        made = _narrow(avg_pool_backward(_wide(grad_output), self.shape[-rank:], windows, count_include_pad, divisor_override), self)
+        made = _narrow(
+            avg_pool_backward(_wide(grad_output), self.shape[-rank:], windows, count_include_pad, divisor_override),
+            self,
+        )
         return laid_out_like(made, self) if rank == 2 else made
 
     kernel(name)(forward)
@@ -120,20 +150,27 @@ def _unpool(self: np.ndarray, indices: np.ndarray, output_size: Ints, rank: int)
     if indices.dtype != np.int64:
         raise RuntimeError(f"elements in indices should be type int64 but got: {type_word(indices)}")
     if self.ndim not in (rank + 1, rank + 2):
-        raise RuntimeError(f"Input to max_unpooling{rank}d should be a {rank + 1}d or {rank + 2}d Tensor, but got a tensor with "
-                           f"{self.ndim} dimensions.")
+        raise RuntimeError(
+            f"Input to max_unpooling{rank}d should be a {rank + 1}d or {rank + 2}d Tensor, but got a tensor with "
+            f"{self.ndim} dimensions."
+        )
     if indices.shape != self.shape:
-        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got indices "
-                           f"tensor with shape: {list(indices.shape)}")
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got indices "
+            f"tensor with shape: {list(indices.shape)}"
+        )
     bad = indices[(indices < 0) | (indices >= prod(output_size))]
     if bad.size:
         sizes = "x".join(map(str, output_size))
         raise RuntimeError(f"Found an invalid max index: {bad[0]} (output volumes are of size {sizes})")
-    made = scatter_positions(np.ascontiguousarray(self), np.ascontiguousarray(indices), (*self.shape[:-rank], *output_size), rank,
-                             overlapping=False)
+    made = scatter_positions(
+        np.ascontiguousarray(self),
+        np.ascontiguousarray(indices),
+        (*self.shape[:-rank], *output_size),
+        rank,
+        overlapping=False,
+    )
     return laid_out_like(made, self) if rank == 2 else made
-
-
 
 
 @kernel("max_unpool2d")

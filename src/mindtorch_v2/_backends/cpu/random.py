@@ -1,4 +1,5 @@
 """Kernels that draw random numbers, from the generator that PyTorch's are equal to."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -24,7 +25,8 @@ def _fill(target: Array, draw: Callable[[tuple[int, ...]], Array]) -> None:
     ordered[...] = draw(ordered.shape)
 
 
-# --- draws into a tensor ----------------------------------------------------------------------------------------------------
+# --- draws into a tensor
+# ----------------------------------------------------------------------------------------------------
 @kernel("uniform_")
 def uniform_(self: Array, from_: float, to: float, generator: Any) -> None:
     stream = stream_of(generator)
@@ -56,14 +58,20 @@ def random_(self: Array, generator: Any) -> None:
 
 def _register_one_parameter(name: str, method: str, parameters: int) -> None:
     """Registers a draw whose parameters go to the generator as they are."""
+
     @kernel(name)
     def draw(self: Array, *args: Any) -> None:
         numbers = getattr(stream_of(args[parameters]), method)
         _fill(self, lambda shape: numbers(shape, self.dtype, *args[:parameters]))
 
 
-for _name, _method, _parameters in (("exponential_", "exponential", 1), ("geometric_", "geometric", 1), ("cauchy_", "cauchy", 2),
-                                    ("log_normal_", "log_normal", 2), ("bernoulli_.float", "bernoulli_scalar", 1)):
+for _name, _method, _parameters in (
+    ("exponential_", "exponential", 1),
+    ("geometric_", "geometric", 1),
+    ("cauchy_", "cauchy", 2),
+    ("log_normal_", "log_normal", 2),
+    ("bernoulli_.float", "bernoulli_scalar", 1),
+):
     _register_one_parameter(_name, _method, _parameters)
 
 
@@ -72,7 +80,8 @@ def bernoulli_tensor(self: Array, p: Array, generator: Any) -> None:
     self[...] = stream_of(generator).bernoulli_array(np.broadcast_to(p, self.shape), self.dtype)
 
 
-# --- fresh tensors ----------------------------------------------------------------------------------------------------------
+# --- fresh tensors
+# ----------------------------------------------------------------------------------------------------------
 @kernel("randperm.generator")
 def randperm(n: int, generator: Any, dtype: dt.dtype | None, *options: Any) -> Array:
     if n < 0:
@@ -120,7 +129,8 @@ def normal_of(mean: Array, std: Array, generator: Any) -> Array:
     return _plus(drawn, mean, mean.dtype)
 
 
-# --- draws that depend on a tensor ------------------------------------------------------------------------------------------
+# --- draws that depend on a tensor
+# ------------------------------------------------------------------------------------------
 @kernel("multinomial")
 def multinomial(self: Array, num_samples: int, replacement: bool, generator: Any) -> Array:
     if self.ndim not in (1, 2):

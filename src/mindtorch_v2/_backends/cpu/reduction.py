@@ -1,4 +1,8 @@
-"""CPU kernels of the reductions: sums, products, extremes, truth. Statistics, scans and distinct values stand beside."""
+"""CPU kernels of the reductions: sums, products, extremes, truth.
+
+Statistics, scans and distinct values stand beside.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -40,7 +44,8 @@ def axis_of(dim: int, ndim: int) -> int | None:
     return d if ndim else None
 
 
-# --- sums and products --------------------------------------------------------------------------------------------------
+# --- sums and products
+# --------------------------------------------------------------------------------------------------
 def _sum(self: np.ndarray, axes: Axes, keepdim: bool, dtype: dt.dtype | None) -> Any:
     if dtype is not None and dtype.np != self.dtype:
         self = self.astype(dtype.np)
@@ -105,11 +110,14 @@ def trace(self: np.ndarray) -> Any:
     return _sum(self.diagonal(), None, False, None)
 
 
-# --- extremes -----------------------------------------------------------------------------------------------------------
+# --- extremes
+# -----------------------------------------------------------------------------------------------------------
 def _check_all(name: str, self: np.ndarray, error: type[Exception] = RuntimeError, hint: bool = True) -> None:
     if self.size == 0:
-        raise error(f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
-                    + (" Specify the reduction dim with the 'dim' argument." if hint else ""))
+        raise error(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+            + (" Specify the reduction dim with the 'dim' argument." if hint else "")
+        )
 
 
 def check_dim(name: str, self: np.ndarray, axes: int | Sequence[int] | None, call: str = "()") -> None:
@@ -136,8 +144,10 @@ def _register_extremes(name: str, ufunc: Any, argument: Callable[..., Any], all_
             raise RuntimeError(f"{name}(): does not support complex input")
         if axis is None:
             return self.copy(), np.int64(0)
-        return (contiguous(ufunc.reduce(self, axis=axis, keepdims=keepdim)),
-                contiguous(argument(self, axis=axis, keepdims=keepdim)))
+        return (
+            contiguous(ufunc.reduce(self, axis=axis, keepdims=keepdim)),
+            contiguous(argument(self, axis=axis, keepdims=keepdim)),
+        )
 
     def values_kernel(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
         axes = axes_of(dim, self.ndim)
@@ -156,7 +166,12 @@ def _register_extremes(name: str, ufunc: Any, argument: Callable[..., Any], all_
             raise RuntimeError(f"{argname}(): does not support {'bool' if self.dtype.kind == 'b' else 'complex'} input")
         return contiguous(argument(self, axis=axis, keepdims=keepdim))
 
-    for op, function in ((name, all_kernel), (f"{name}.dim", dim_kernel), (aname, values_kernel), (argname, argument_kernel)):
+    for op, function in (
+        (name, all_kernel),
+        (f"{name}.dim", dim_kernel),
+        (aname, values_kernel),
+        (argname, argument_kernel),
+    ):
         kernel(op)(function)
 
 
@@ -168,15 +183,20 @@ _register_extremes("min", np.minimum, np.ndarray.argmin, "min_all", "min_values_
 def aminmax(self: np.ndarray, dim: int | None, keepdim: bool) -> tuple[Any, Any]:
     axis = None if dim is None else axis_of(dim, self.ndim)
     if dim is None and self.size == 0:
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
     check_dim("aminmax", self, axis, "")
     refuse_types("aminmax_cpu", self, "c")
     low: Any = np.minimum
     high: Any = np.maximum
-    return contiguous(low.reduce(self, axis, None, None, keepdim)), contiguous(high.reduce(self, axis, None, None, keepdim))
+    return contiguous(low.reduce(self, axis, None, None, keepdim)), contiguous(
+        high.reduce(self, axis, None, None, keepdim)
+    )
 
 
-# --- truth and counts ---------------------------------------------------------------------------------------------------
+# --- truth and counts
+# ---------------------------------------------------------------------------------------------------
 def _truth(ufunc: Any, self: np.ndarray, axes: Any, keepdim: bool) -> Any:
     out = contiguous(ufunc.reduce(self, axis=axes, keepdims=keepdim))
     return out.astype(_UINT8) if self.dtype == _UINT8 else out

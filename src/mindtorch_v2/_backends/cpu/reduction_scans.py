@@ -1,4 +1,5 @@
 """CPU kernels of the scans: running sums, products and extremes."""
+
 from __future__ import annotations
 
 from math import prod
@@ -14,8 +15,11 @@ from .sums import contiguous, sum_over
 from .unsupported import not_implemented
 
 # Running sums of floating types are kept one size wider, as PyTorch does.
-_WIDER: dict[Any, Any] = {np.dtype(np.float16): np.dtype(np.float32), np.dtype(np.float32): np.dtype(np.float64),
-          np.dtype(np.complex64): np.dtype(np.complex128)}
+_WIDER: dict[Any, Any] = {
+    np.dtype(np.float16): np.dtype(np.float32),
+    np.dtype(np.float32): np.dtype(np.float64),
+    np.dtype(np.complex64): np.dtype(np.complex128),
+}
 
 
 _MUCH = 1 << 13
@@ -32,7 +36,7 @@ def _cumsum_in_blocks(a: np.ndarray, axis: int) -> np.ndarray | None:
         return None
     n = a.shape[axis]
     blocks, upper = -(-n // _BLOCK), _UPPER[a.dtype.char]
-    outer, inner = prod(a.shape[:axis]), prod(a.shape[axis + 1:])
+    outer, inner = prod(a.shape[:axis]), prod(a.shape[axis + 1 :])
     cut: Any = a.reshape(outer, n, inner)
     if n % _BLOCK:
         whole = np.zeros((outer, blocks * _BLOCK, inner), a.dtype)
@@ -61,7 +65,13 @@ def _scan(ufunc: np.ufunc, self: np.ndarray, dim: int, dtype: dt.dtype | None) -
         wanted = self.dtype if self.dtype.kind in "fc" else np.dtype(np.int64)
     if self.ndim == 0:
         return self.astype(wanted)
-    if ufunc is np.add and self.size >= _MUCH and self.shape[axis] >= 2 * _BLOCK and self.dtype == wanted and wanted.char in "fd":
+    if (
+        ufunc is np.add
+        and self.size >= _MUCH
+        and self.shape[axis] >= 2 * _BLOCK
+        and self.dtype == wanted
+        and wanted.char in "fd"
+    ):
         fast = _cumsum_in_blocks(self, axis)
         if fast is not None:
             return fast
@@ -93,8 +103,9 @@ kernel("cummin")(lambda self, dim: _running_extreme(np.minimum, "cummin_cpu", se
 
 
 def _log_of_sum(total: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """log(exp(total) + exp(x)) of complex numbers. The angle is counted on from the larger one's, of equal ones from that of `x`,
-    so that it is not brought into one turn."""
+    """log(exp(total) + exp(x)) of complex numbers. The angle is counted on from the larger one's, of equal ones from
+    that of `x`, so that it is not brought into one turn.
+    """
     first = x.real < total.real
     low, high = np.where(first, x, total), np.where(first, total, x)
     z = np.exp(low - high)

@@ -1,4 +1,5 @@
 """CPU kernels of spread, norms, order statistics and histograms."""
+
 from __future__ import annotations
 
 from math import inf, prod
@@ -18,9 +19,12 @@ _FEW = 4096
 _LONG_DOT = 4096  # a longer inner product is cut into pieces, so that its error stays small
 
 
-# --- variance -----------------------------------------------------------------------------------------------------------
+# --- variance
+# -----------------------------------------------------------------------------------------------------------
 def _spread(self: np.ndarray, dim: Any, correction: float, keepdim: bool) -> tuple[Any, Any, int]:
-    """The variance over `dim` and the mean with its dimensions kept, in float32 or wider, and the number of elements."""
+    """The variance over `dim` and the mean with its dimensions kept, in float32 or wider, and the number of
+    elements.
+    """
     if self.dtype.kind not in "fc":
         raise RuntimeError("std and var only support floating point and complex dtypes")
     every: Axes = None
@@ -37,8 +41,8 @@ def _spread(self: np.ndarray, dim: Any, correction: float, keepdim: bool) -> tup
     # The mean is rounded; what its error adds to the squares is taken off again.
     rest = np.asarray(sum_over(away, every, True))
     if away.dtype.kind == "c":
-        squares = sum_over(away.real ** 2 + away.imag ** 2, every, keepdim)
-        slack = (rest.real ** 2 + rest.imag ** 2) / n
+        squares = sum_over(away.real**2 + away.imag**2, every, keepdim)
+        slack = (rest.real**2 + rest.imag**2) / n
     else:
         squares = _sum_of_squares(away, every, keepdim)
         slack = np.square(rest) / n
@@ -71,15 +75,19 @@ def _register_spread(name: str, root: bool) -> None:
     for op, function in ((name, one), (f"{name}_mean", both)):
         kernel(op)(lambda self, unbiased, f=function: f(self, None, int(unbiased), False))
         kernel(f"{op}.dim")(lambda self, dim, unbiased, keepdim, f=function: f(self, dim, int(unbiased), keepdim))
-        kernel(f"{op}.correction")(lambda self, dim, correction, keepdim, f=function:
-                                   f(self, dim, 1 if correction is None else correction, keepdim))
+        kernel(f"{op}.correction")(
+            lambda self, dim, correction, keepdim, f=function: f(
+                self, dim, 1 if correction is None else correction, keepdim
+            )
+        )
 
 
 _register_spread("var", False)
 _register_spread("std", True)
 
 
-# --- norms --------------------------------------------------------------------------------------------------------------
+# --- norms
+# --------------------------------------------------------------------------------------------------------------
 def _check_norm(self: np.ndarray, ord: float, dim: Any, dtype: dt.dtype | None) -> None:
     name = "linalg.vector_norm"
     if self.dtype.kind not in "fc":
@@ -88,11 +96,15 @@ def _check_norm(self: np.ndarray, ord: float, dim: Any, dtype: dt.dtype | None) 
         word = f"{ord:g}"
         for d in normalize_dims(dim, self.ndim) if dim else ():
             if self.shape[d] == 0:
-                raise RuntimeError(f"{name} cannot compute the {word} norm on the dimension {d}because this dimension is empty "
-                                   "and the operation does not have an identity")
+                raise RuntimeError(
+                    f"{name} cannot compute the {word} norm on the dimension {d}because this dimension is empty "
+                    "and the operation does not have an identity"
+                )
         if not dim:
-            raise RuntimeError(f"{name} cannot compute the {word} norm on an empty tensor because the operation does not have "
-                               "an identity")
+            raise RuntimeError(
+                f"{name} cannot compute the {word} norm on an empty tensor because the operation does not have "
+                "an identity"
+            )
     if dtype is None:
         return
     words = type_word(self), type_word(np.empty(0, dtype.np))
@@ -102,9 +114,11 @@ def _check_norm(self: np.ndarray, ord: float, dim: Any, dtype: dt.dtype | None) 
         kind = "complex" if self.dtype.kind == "c" else "real"
         raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {words[1]}")
     if dtype.itemsize < self.itemsize:
-        raise RuntimeError(f"{name}: the dtype of the input ({words[0]}) should be convertible without narrowing to the "
-                           f"specified "
-                           f"dtype ({words[1]})")
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({words[0]}) should be convertible without narrowing to the "
+            f"specified "
+            f"dtype ({words[1]})"
+        )
 
 
 def _sum_of_squares(a: np.ndarray, axes: Axes, keepdim: bool) -> Any:
@@ -148,7 +162,8 @@ def vector_norm(self: np.ndarray, ord: float, dim: Any, keepdim: bool, dtype: dt
     return out.astype(wanted) if out.dtype != wanted else out
 
 
-# --- medians and modes --------------------------------------------------------------------------------------------------
+# --- medians and modes
+# --------------------------------------------------------------------------------------------------
 def _check_reduced(name: str, self: np.ndarray, dim: int) -> int:
     """The dimension to reduce; IndexError if it has no elements."""
     axis = normalize_dim(dim, self.ndim)
@@ -159,8 +174,11 @@ def _check_reduced(name: str, self: np.ndarray, dim: int) -> int:
 
 def _pick(lines: np.ndarray, order: np.ndarray, place: Any) -> tuple[np.ndarray, np.ndarray]:
     """Of lines (..., n) with sorting positions `order`: the elements at `place` in order, and where they stand."""
-    where = np.take_along_axis(order, np.asarray(place).reshape(*np.shape(place), 1), -1)[..., 0] if np.ndim(place) else \
-        order[..., place]
+    where = (
+        np.take_along_axis(order, np.asarray(place).reshape(*np.shape(place), 1), -1)[..., 0]
+        if np.ndim(place)
+        else order[..., place]
+    )
     return np.take_along_axis(lines, where[..., None], -1)[..., 0], where
 
 
@@ -222,12 +240,14 @@ def mode(self: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
     starts = np.ones(ranked.shape, bool)
     starts[..., 1:] = ranked[..., 1:] != ranked[..., :-1]
     places = np.arange(n)
-    run = places - np.maximum.accumulate(np.where(starts, places, 0), axis=-1)  # length so far of the run of equal values
+    # length so far of the run of equal values
+    run = places - np.maximum.accumulate(np.where(starts, places, 0), axis=-1)
     values, where = _pick(lines, order, run.argmax(axis=-1))
     return _with_kept_axis(values, axis, keepdim), _with_kept_axis(where, axis, keepdim)
 
 
-# --- histograms ---------------------------------------------------------------------------------------------------------
+# --- histograms
+# ---------------------------------------------------------------------------------------------------------
 @kernel("bincount")
 def bincount(self: np.ndarray, weights: np.ndarray | None, minlength: int) -> Any:
     if self.dtype.kind in "fcb":
@@ -240,7 +260,9 @@ def bincount(self: np.ndarray, weights: np.ndarray | None, minlength: int) -> An
         return np.bincount(self, minlength=minlength)
     if weights.shape != self.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    return np.bincount(self, weights, minlength).astype(np.float32 if weights.dtype == np.float32 else np.float64, copy=False)
+    return np.bincount(self, weights, minlength).astype(
+        np.float32 if weights.dtype == np.float32 else np.float64, copy=False
+    )
 
 
 @kernel("histc")
@@ -254,11 +276,15 @@ def histc(self: np.ndarray, bins: int, min: float, max: float) -> Any:
     if low == high and values.size:
         low, high = float(values.min()), float(values.max())
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite".replace("[nan, nan]", "[-nan, -nan]"))
+        raise RuntimeError(
+            f"torch.histc: range of [{low:g}, {high:g}] is not finite".replace("[nan, nan]", "[-nan, -nan]")
+        )
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     if low == high:
         low, high = low - 1, high + 1
     inside = values[(values >= low) & (values <= high)]
-    place = np.minimum((inside - low) * inside.dtype.type(bins) / inside.dtype.type(high - low), bins - 1).astype(np.int64)
+    place = np.minimum((inside - low) * inside.dtype.type(bins) / inside.dtype.type(high - low), bins - 1).astype(
+        np.int64
+    )
     return np.bincount(place, minlength=bins).astype(self.dtype)

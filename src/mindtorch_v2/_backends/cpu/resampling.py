@@ -1,4 +1,5 @@
 """Kernels that put images onto another grid."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -28,7 +29,8 @@ from .unsupported import not_implemented
 Ints = Sequence[int]
 
 
-# --- padding by what is at the edge -------------------------------------------------------------------------------------
+# --- padding by what is at the edge
+# -------------------------------------------------------------------------------------
 def _declare_edge_padding(kind: str, rank: int) -> None:
     name = f"{kind}{rank}d"
 
@@ -40,7 +42,9 @@ def _declare_edge_padding(kind: str, rank: int) -> None:
         for axis, (before, after) in zip(range(-rank, 0), pad_pairs(padding, rank)):
             if before or after:
                 out = apply_map(out, axis, padding_taps(kind, self.shape[axis], before, after))
-        return laid_out_like(out.copy() if out is self else out, self) if rank > 1 else out.copy() if out is self else out
+        return (
+            laid_out_like(out.copy() if out is self else out, self) if rank > 1 else out.copy() if out is self else out
+        )
 
     def backward(grad_output: np.ndarray, self: np.ndarray, padding: Ints) -> np.ndarray:
         g = np.ascontiguousarray(grad_output)
@@ -58,7 +62,8 @@ for _kind in ("reflection_pad", "replication_pad"):
         _declare_edge_padding(_kind, _rank)
 
 
-# --- resizing -----------------------------------------------------------------------------------------------------------
+# --- resizing
+# -----------------------------------------------------------------------------------------------------------
 def _method(name: str) -> str:
     method = next(word for word in ("exact", "nearest", "cubic", "linear", "lanczos") if word in name)
     return f"{method}_aa" if name.endswith("_aa") else method
@@ -78,20 +83,34 @@ def _declare_resizing(name: str, rank: int) -> None:
             raise not_implemented(f"{name}_channels_last" if rank == 2 else name, self)
         corners, scales = _options(method, rest)
         if rank == 2 and self.dtype == np.uint8 and method not in ("nearest", "exact"):
-            taps = [resizing_taps(method, self.shape[axis], output_size[axis], corners, scales[axis], True) for axis in (-2, -1)]
+            taps = [
+                resizing_taps(method, self.shape[axis], output_size[axis], corners, scales[axis], True)
+                for axis in (-2, -1)
+            ]
             return laid_out_like(resize_bytes(np.ascontiguousarray(self), *taps), self)
         x = _computable(self, method)
         for axis in range(-1, -rank - 1, -1):  # the last first: gathering along it is slow, and grows with the others
-            x = apply_map(x, axis, resizing_taps(method, self.shape[axis], output_size[axis], corners, scales[axis],
-                                                 self.dtype == np.float64))
+            x = apply_map(
+                x,
+                axis,
+                resizing_taps(
+                    method, self.shape[axis], output_size[axis], corners, scales[axis], self.dtype == np.float64
+                ),
+            )
         return laid_out_like(_like(x, self.dtype), self)
 
     def backward(grad_output: np.ndarray, output_size: Ints, input_size: Ints, *rest: Any) -> np.ndarray:
         corners, scales = _options(method, rest)
         g = _computable(grad_output, "linear")
         for axis in range(-rank, 0):
-            g = apply_transpose(g, axis, resizing_taps(method, input_size[axis], output_size[axis], corners, scales[axis],
-                                                       grad_output.dtype == np.float64), input_size[axis])
+            g = apply_transpose(
+                g,
+                axis,
+                resizing_taps(
+                    method, input_size[axis], output_size[axis], corners, scales[axis], grad_output.dtype == np.float64
+                ),
+                input_size[axis],
+            )
         return _like(g, grad_output.dtype)
 
     kernel(name)(forward)
@@ -114,7 +133,8 @@ for _name, _rank in UPSAMPLINGS.items():
     _declare_resizing(_name, _rank)
 
 
-# --- sliding blocks -----------------------------------------------------------------------------------------------------
+# --- sliding blocks
+# -----------------------------------------------------------------------------------------------------
 def _run_as_batch(run: Callable[..., np.ndarray], x: np.ndarray, rank: int, *form: Any) -> np.ndarray:
     return run(x, *form) if x.ndim == rank else run(x[None], *form)[0]
 
@@ -128,11 +148,14 @@ def im2col(self: np.ndarray, kernel_size: Ints, dilation: Ints, padding: Ints, s
     def run(x: np.ndarray) -> np.ndarray:
         blocks = block_counts(x.shape[2:], kernel_size, dilation, padding, stride)
         return window_view(pad_space(x, padding), kernel_size, blocks, stride, dilation, False).copy()
+
     return _run_as_batch(run, self, 4).reshape(shape)
 
 
 @kernel("col2im")
-def col2im(self: np.ndarray, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> np.ndarray:
+def col2im(
+    self: np.ndarray, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> np.ndarray:
     shape = folded_shape(self.shape, output_size, kernel_size, dilation, padding, stride)
     if self.dtype.kind in "iub":
         raise not_implemented("col2im_out_cpu", self)
@@ -145,10 +168,12 @@ def col2im(self: np.ndarray, output_size: Ints, kernel_size: Ints, dilation: Int
         for i, (_, window) in enumerate(tap_slices(kernel_size, blocks, stride, dilation)):
             total[inside(window)] += columns[:, :, i]
         return crop_space(total, padding)
+
     return _run_as_batch(run, self, 3)
 
 
-# --- shuffling ----------------------------------------------------------------------------------------------------------
+# --- shuffling
+# ----------------------------------------------------------------------------------------------------------
 @kernel("pixel_shuffle")
 def pixel_shuffle(self: np.ndarray, upscale_factor: int) -> np.ndarray:
     shape = shuffled_shape(self.shape, upscale_factor)

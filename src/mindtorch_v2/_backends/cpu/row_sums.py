@@ -1,13 +1,15 @@
 """Adding rows, or single elements, to places given by an index that may repeat.
 
-`np.add.at` is fast on flat arrays only. Where much is added, rows are therefore gathered group by group: first all groups'
-first row, then all second rows, and so on, which adds whole blocks at a time; a group with many rows is summed at once.
+`np.add.at` is fast on flat arrays only. Where much is added, rows are therefore gathered group by group: first all
+groups' first row, then all second rows, and so on, which adds whole blocks at a time; a group with many rows is
+summed at once.
 """
+
 from __future__ import annotations
 
 import numpy as np
 
-_LARGE = 16       # rows; larger groups are summed one by one
+_LARGE = 16  # rows; larger groups are summed one by one
 
 
 def add_rows(out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
@@ -47,7 +49,7 @@ def _add_grouped(out: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
     large = int(np.searchsorted(falling, -_LARGE))
     for i in range(large):
         begin = starts[i]
-        sums[i] = np.add.reduce(rows.take(order[begin:begin - falling[i]], axis=0), axis=0)
+        sums[i] = np.add.reduce(rows.take(order[begin : begin - falling[i]], axis=0), axis=0)
     for k in range(1, _LARGE):
         active = int(np.searchsorted(falling, -k))  # groups that have a row number k
         if active <= large:

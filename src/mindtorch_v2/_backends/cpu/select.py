@@ -1,8 +1,9 @@
 """Choosing elements by a mask.
 
-numpy's `where` and masked copies branch on every element: on irregular masks they cost ten times as much as the same choice
-made with bits, which is exact for every value (infinities and NaN included).
+numpy's `where` and masked copies branch on every element: on irregular masks they cost ten times as much as the same
+choice made with bits, which is exact for every value (infinities and NaN included).
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -17,8 +18,12 @@ _BITS: dict[int, Any] = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 def _suits_bits(mask: np.ndarray, *arrays: np.ndarray) -> bool:
     shape, item = mask.shape, arrays[0].dtype.itemsize
-    return mask.size > SMALL and item in _BITS and mask.flags.c_contiguous and all(
-        a.shape == shape and a.flags.c_contiguous for a in arrays)
+    return (
+        mask.size > SMALL
+        and item in _BITS
+        and mask.flags.c_contiguous
+        and all(a.shape == shape and a.flags.c_contiguous for a in arrays)
+    )
 
 
 def _mask_blocks(mask: np.ndarray, bits: Any, inverted: bool = False) -> Any:

@@ -1,4 +1,5 @@
 """Kernels of softmax and log_softmax. Large arrays are worked on in groups of rows that stay in the cache."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -54,7 +55,7 @@ def _along(body: Body, axis: int, *inputs: np.ndarray) -> np.ndarray:
         rows = [a.reshape(-1, n) for a in (out, *inputs)]
         step = max(1, BLOCK // n)
         for start in range(0, rows[0].shape[0], step):
-            body(*[r[start:start + step] for r in rows], -1)
+            body(*[r[start : start + step] for r in rows], -1)
     elif first.size:
         body(out, *inputs, axis)
     return out
@@ -114,5 +115,7 @@ def softmax_backward(grad_output: np.ndarray, output: np.ndarray, dim: int, inpu
 @kernel("_log_softmax_backward_data")
 def log_softmax_backward(grad_output: np.ndarray, output: np.ndarray, dim: int, input_dtype: Any) -> np.ndarray:
     if _is_simple(output, dim):
-        return np.subtract(grad_output, np.multiply(np.exp(output), np.add.reduce(grad_output, axis=dim, keepdims=True)))
+        return np.subtract(
+            grad_output, np.multiply(np.exp(output), np.add.reduce(grad_output, axis=dim, keepdims=True))
+        )
     return _run(_log_softmax_backward_body, dim, output, grad_output)

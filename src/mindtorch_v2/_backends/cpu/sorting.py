@@ -1,4 +1,5 @@
 """CPU kernels that order values and search in ordered ones. NaN is greater than every number."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -52,7 +53,9 @@ kernel("sort.stable")(lambda self, stable, dim, descending: _sort(self, dim, des
 
 
 def _best_in_rounds(lines: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
-    """Places of the k best values per line, found one after another; None if a value cannot be told from a taken one."""
+    """Places of the k best values per line, found one after another; None if a value cannot be told from a taken
+    one.
+    """
     left = np.array(lines).reshape(-1, lines.shape[-1])
     float_like = left.dtype.kind == "f"
     if float_like:
@@ -82,7 +85,11 @@ def _select(lines: np.ndarray, k: int, largest: bool) -> np.ndarray:
             return found
     if k * 4 > n:
         return (descending(lines) if largest else ascending(lines))[..., :k]
-    found = np.argpartition(lines, n - k, axis=-1)[..., n - k:] if largest else np.argpartition(lines, k - 1, axis=-1)[..., :k]
+    found = (
+        np.argpartition(lines, n - k, axis=-1)[..., n - k :]
+        if largest
+        else np.argpartition(lines, k - 1, axis=-1)[..., :k]
+    )
     found = np.sort(found, axis=-1)
     values = np.take_along_axis(lines, found, -1)
     return np.take_along_axis(found, descending(values) if largest else ascending(values), -1)
@@ -101,7 +108,7 @@ def topk(self: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tup
         return self.copy(), np.int64(0)
     lines = last_axis(self, axis)
     if k == 0 or lines.size == 0:
-        shape = (*self.shape[:axis], k, *self.shape[axis + 1:])
+        shape = (*self.shape[:axis], k, *self.shape[axis + 1 :])
         return np.empty(shape, self.dtype), np.empty(shape, np.int64)
     found = _select(lines, k, largest)
     return from_last(take_from(lines, found), axis), from_last(found, axis)
@@ -127,8 +134,11 @@ def kthvalue(self: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[Any, An
     return tuple(contiguous(np.expand_dims(x, axis) if keepdim else x) for x in (values, where))  # type: ignore[return-value]
 
 
-# --- searching ----------------------------------------------------------------------------------------------------------
-def _check_search(edges: np.ndarray, values: np.ndarray, right: bool, side: str | None, sorter: np.ndarray | None) -> None:
+# --- searching
+# ----------------------------------------------------------------------------------------------------------
+def _check_search(
+    edges: np.ndarray, values: np.ndarray, right: bool, side: str | None, sorter: np.ndarray | None
+) -> None:
     name = "torch.searchsorted():"
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"{name} side can only be 'left' or 'right' but got {side}")
@@ -138,22 +148,28 @@ def _check_search(edges: np.ndarray, values: np.ndarray, right: bool, side: str 
         raise RuntimeError(f"{name} boundaries tensor should have positive dimension, but got 0 dimension")
     if sorter is not None:
         if sorter.shape != edges.shape:
-            raise RuntimeError(f"{name} boundary and sorter must have the same size, but got boundary tensor "
-                               f"{list(edges.shape)}and "
-                               f"got sorter tensor {list(sorter.shape)}")
+            raise RuntimeError(
+                f"{name} boundary and sorter must have the same size, but got boundary tensor "
+                f"{list(edges.shape)}and "
+                f"got sorter tensor {list(sorter.shape)}"
+            )
         if sorter.dtype != np.int64:
             raise RuntimeError(f"{name} sorter must be a tensor of long dtype but got dtype {type_word(sorter)}")
         if outside(sorter, edges.shape[-1]) is not None:
             raise RuntimeError(f"{name} sorter index out of range")
     if edges.ndim > 1 and values.ndim == 0:
-        raise RuntimeError(f"{name} input value can be a scalar only when boundaries tensor dimension is 1, but we got "
-                           f"boundaries "
-                           f"tensor dim({edges.ndim}) and input value's dim(0) numel(1)")
+        raise RuntimeError(
+            f"{name} input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+            f"boundaries "
+            f"tensor dim({edges.ndim}) and input value's dim(0) numel(1)"
+        )
     if edges.ndim > 1 and edges.shape[:-1] != values.shape[:-1]:
-        raise RuntimeError(f"{name} boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-                           f"tensor and input "
-                           f"value tensor must match, but we got boundaries tensor {list(edges.shape)} and input value tensor "
-                           f"{list(values.shape)}")
+        raise RuntimeError(
+            f"{name} boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input "
+            f"value tensor must match, but we got boundaries tensor {list(edges.shape)} and input value tensor "
+            f"{list(values.shape)}"
+        )
 
 
 def _search(edges: np.ndarray, values: np.ndarray, side: Any, out_int32: bool, sorter: np.ndarray | None) -> Any:
@@ -167,8 +183,9 @@ def _search(edges: np.ndarray, values: np.ndarray, side: Any, out_int32: bool, s
 
 
 @kernel("searchsorted.Tensor", "searchsorted.Scalar")
-def searchsorted(sorted_sequence: np.ndarray, self: Any, out_int32: bool, right: bool, side: str | None,
-                 sorter: np.ndarray | None) -> Any:
+def searchsorted(
+    sorted_sequence: np.ndarray, self: Any, out_int32: bool, right: bool, side: str | None, sorter: np.ndarray | None
+) -> Any:
     values = np.asarray(self)
     _check_search(sorted_sequence, values, right, side, sorter)
     return _search(sorted_sequence, values, side or ("right" if right else "left"), out_int32, sorter)

@@ -1,4 +1,5 @@
 """Kernels of special functions; they compute in double precision and round once."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,6 +16,7 @@ Function = Callable[..., np.ndarray]
 
 def _register(name: str, function: Function) -> None:
     """A kernel that computes elementwise in double precision and gives back the type it got."""
+
     @kernel(name)
     def call(*operands: Any) -> np.ndarray:
         kind = next(o.dtype for o in operands if isinstance(o, np.ndarray))
@@ -24,26 +26,42 @@ def _register(name: str, function: Function) -> None:
 
 
 for _name, _function in {
-    "i0": bessel.i0, "special_i0e": bessel.i0e, "special_i1": bessel.i1, "special_i1e": bessel.i1e,
-    "special_bessel_j0": bessel.j0, "special_bessel_j1": bessel.j1, "special_bessel_y0": bessel.y0, "special_bessel_y1": bessel.y1,
-    "special_modified_bessel_i0": bessel.i0, "special_modified_bessel_i1": bessel.i1,
-    "special_modified_bessel_k0": bessel.k0, "special_modified_bessel_k1": bessel.k1,
-    "special_scaled_modified_bessel_k0": bessel.scaled_k0, "special_scaled_modified_bessel_k1": bessel.scaled_k1,
-    "special_spherical_bessel_j0": bessel.spherical_j0, "special_airy_ai": bessel.airy_ai,
+    "i0": bessel.i0,
+    "special_i0e": bessel.i0e,
+    "special_i1": bessel.i1,
+    "special_i1e": bessel.i1e,
+    "special_bessel_j0": bessel.j0,
+    "special_bessel_j1": bessel.j1,
+    "special_bessel_y0": bessel.y0,
+    "special_bessel_y1": bessel.y1,
+    "special_modified_bessel_i0": bessel.i0,
+    "special_modified_bessel_i1": bessel.i1,
+    "special_modified_bessel_k0": bessel.k0,
+    "special_modified_bessel_k1": bessel.k1,
+    "special_scaled_modified_bessel_k0": bessel.scaled_k0,
+    "special_scaled_modified_bessel_k1": bessel.scaled_k1,
+    "special_spherical_bessel_j0": bessel.spherical_j0,
+    "special_airy_ai": bessel.airy_ai,
 }.items():
     _register(_name, _function)
 
 
-# --- orthogonal polynomials -----------------------------------------------------------------------------------------------
-_MOST_STEPS = 1 << 14           # of a recurrence: beyond it, without a closed form, the value is NaN
+# --- orthogonal polynomials
+# -----------------------------------------------------------------------------------------------
+_MOST_STEPS = 1 << 14  # of a recurrence: beyond it, without a closed form, the value is NaN
 
 
-def _recurrence(first: Function, step: Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray],
-                closed: Function | None = None) -> Function:
+def _recurrence(
+    first: Function,
+    step: Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+    closed: Function | None = None,
+) -> Function:
     """A polynomial P_n(x) by P_0 = 1, P_1 = first(x), P_{k+1} = step(k, x, P_k, P_{k-1}); 0 for negative n.
 
-    A value that has become NaN stays so. Degrees above _MOST_STEPS take the closed form for |x| < 1, where there is one.
+    A value that has become NaN stays so. Degrees above _MOST_STEPS take the closed form for |x| < 1, where there is
+    one.
     """
+
     def polynomial(x: np.ndarray, n: np.ndarray) -> np.ndarray:
         degree = np.trunc(np.where(np.isfinite(n), n, -1))
         out = np.where(degree < 0, 0.0, 1.0)
@@ -59,6 +77,7 @@ def _recurrence(first: Function, step: Callable[[int, np.ndarray, np.ndarray, np
         inner = np.abs(x) < 1
         far = np.full_like(x, np.nan) if closed is None else closed(np.arccos(np.where(inner, x, 0.5)), degree)
         return np.where(open_, np.where(inner, far, np.nan), out)
+
     return polynomial
 
 
@@ -77,15 +96,22 @@ _W = _recurrence(lambda x: 2 * x + 1, _chebyshev, lambda angle, n: np.sin((n + 0
 for _letter, _polynomial in (("t", _T), ("u", _U), ("v", _V), ("w", _W)):
     _register(f"special_chebyshev_polynomial_{_letter}", _polynomial)
     _register(f"special_shifted_chebyshev_polynomial_{_letter}", _shifted(_polynomial))
-_register("special_hermite_polynomial_h", _recurrence(lambda x: 2 * x, lambda k, x, now, before: 2 * (x * now - k * before)))
+_register(
+    "special_hermite_polynomial_h", _recurrence(lambda x: 2 * x, lambda k, x, now, before: 2 * (x * now - k * before))
+)
 _register("special_hermite_polynomial_he", _recurrence(lambda x: x, lambda k, x, now, before: x * now - k * before))
-_register("special_laguerre_polynomial_l",
-          _recurrence(lambda x: 1 - x, lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1)))
-_register("special_legendre_polynomial_p",
-          _recurrence(lambda x: x, lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1)))
+_register(
+    "special_laguerre_polynomial_l",
+    _recurrence(lambda x: 1 - x, lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1)),
+)
+_register(
+    "special_legendre_polynomial_p",
+    _recurrence(lambda x: x, lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1)),
+)
 
 
-# --- logarithms -----------------------------------------------------------------------------------------------------------
+# --- logarithms
+# -----------------------------------------------------------------------------------------------------------
 def _log_ndtr(x: np.ndarray) -> np.ndarray:
     """The logarithm of the normal distribution's cumulative function."""
     t = x * np.sqrt(0.5)
@@ -101,10 +127,23 @@ for _overload in ("", ".self_scalar", ".other_scalar"):
     _register(f"special_xlog1py{_overload}", _xlog1py)
 
 
-# --- zeta -----------------------------------------------------------------------------------------------------------------
-# B_2k / (2k)!, k = 1 ... 12: the terms of Euler and Maclaurin's sum.
-_BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600, -3617 / 10670622842880000,
-              43867 / 5109094217170944000, -174611 / 802857662698291200000, 1.396544e-18, -3.534707e-20)
+# --- zeta
+# ----------------------------------------------------------------------------------------------------------------- B_2k
+# / (2k)!, k = 1 ... 12: the terms of Euler and Maclaurin's sum.
+_BERNOULLI = (
+    1 / 12,
+    -1 / 720,
+    1 / 30240,
+    -1 / 1209600,
+    1 / 47900160,
+    -691 / 1307674368000,
+    1 / 74724249600,
+    -3617 / 10670622842880000,
+    43867 / 5109094217170944000,
+    -174611 / 802857662698291200000,
+    1.396544e-18,
+    -3.534707e-20,
+)
 
 
 def _zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -112,7 +151,7 @@ def _zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     good = (x > 1) & ((q > 0) | (q == np.floor(x * 0 + q)) | (x == np.floor(x)))
     x1, q1 = np.where(good, x, 2.0), np.where(good, q, 1.0)
     total = np.zeros_like(x1)
-    lowest = -np.fmin.reduce(q1, initial=0.0)                  # fmin passes over NaN
+    lowest = -np.fmin.reduce(q1, initial=0.0)  # fmin passes over NaN
     count = 10 + int(np.ceil(min(lowest, 9990.0)))
     for k in range(count):
         total += np.power(q1 + k, -x1)
@@ -132,12 +171,13 @@ for _overload in ("", ".self_scalar", ".other_scalar"):
     _register(f"special_zeta{_overload}", _zeta)
 
 
-# --- incomplete gamma functions -------------------------------------------------------------------------------------------
+# --- incomplete gamma functions
+# -------------------------------------------------------------------------------------------
 def _factor(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """x^a exp(-x) / gamma(a + 1), without losing the digits of a large a."""
     direct = np.exp(a * np.log(x) - x - lgamma(a + 1))
     ratio = (x - a) / a
-    stirling = 1 / (12 * a) - 1 / (360 * a ** 3) + 1 / (1260 * a ** 5)
+    stirling = 1 / (12 * a) - 1 / (360 * a**3) + 1 / (1260 * a**5)
     large = np.exp(a * (np.log1p(ratio) - ratio) - stirling) / np.sqrt(2 * np.pi * a)
     return np.where((a > 50) & (np.abs(ratio) < 0.5), large, direct)
 

@@ -1,9 +1,11 @@
 """Bessel and Airy functions of arrays in double precision.
 
-Each function is computed by whichever of three ways is accurate to rounding for the argument: a power series whose terms do not cancel
-(small arguments), the trapezoidal rule on an integral representation, which converges exponentially for these integrands (arguments
-of medium size), and the asymptotic expansion, whose smallest term is about exp(-2 x) (large arguments).
+Each function is computed by whichever of three ways is accurate to rounding for the argument: a power series whose
+terms do not cancel (small arguments), the trapezoidal rule on an integral representation, which converges
+exponentially for these integrands (arguments of medium size), and the asymptotic expansion, whose smallest term is
+about exp(-2 x) (large arguments).
 """
+
 from __future__ import annotations
 
 import math
@@ -12,8 +14,8 @@ from functools import cache
 
 import numpy as np
 
-_FAR = 25.0          # from here on the asymptotic expansions are exact to rounding
-_BLOCK = 4096        # elements at a time where every one needs a row of integrand values
+_FAR = 25.0  # from here on the asymptotic expansions are exact to rounding
+_BLOCK = 4096  # elements at a time where every one needs a row of integrand values
 _EULER = 0.5772156649015329
 
 
@@ -28,8 +30,10 @@ def _piecewise(x: np.ndarray, *pieces: tuple[np.ndarray, Callable[[np.ndarray], 
 
 def _in_blocks(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
     """Calls a function of a column of elements block by block, so that its table of integrand values stays small."""
+
     def call(x: np.ndarray) -> np.ndarray:
-        return np.concatenate([function(x[i:i + _BLOCK, None]) for i in range(0, x.size, _BLOCK)])
+        return np.concatenate([function(x[i : i + _BLOCK, None]) for i in range(0, x.size, _BLOCK)])
+
     return call
 
 
@@ -41,7 +45,8 @@ def _expansion(x: np.ndarray, nu: float, terms: int = 30) -> list[np.ndarray]:
     return out
 
 
-# --- modified functions of the first kind ---------------------------------------------------------------------------------
+# --- modified functions of the first kind
+# ---------------------------------------------------------------------------------
 def _i_series(x: np.ndarray, nu: int) -> np.ndarray:
     """exp(-x) I_nu(x) by its power series: all terms are positive."""
     square = x * x / 4
@@ -61,8 +66,12 @@ def _i_far(x: np.ndarray, nu: int) -> np.ndarray:
 def _scaled_i(x: np.ndarray, nu: int) -> np.ndarray:
     """exp(-|x|) I_nu(|x|)."""
     a = np.abs(x)
-    return _piecewise(a, (a < _FAR, lambda v: _i_series(v, nu)), ((a >= _FAR) & (a < np.inf), lambda v: _i_far(v, nu)),
-                      (a == np.inf, np.zeros_like))
+    return _piecewise(
+        a,
+        (a < _FAR, lambda v: _i_series(v, nu)),
+        ((a >= _FAR) & (a < np.inf), lambda v: _i_far(v, nu)),
+        (a == np.inf, np.zeros_like),
+    )
 
 
 def i0e(x: np.ndarray) -> np.ndarray:
@@ -87,7 +96,8 @@ def _grown(scaled: np.ndarray, x: np.ndarray) -> np.ndarray:
     return scaled * half * half
 
 
-# --- modified functions of the second kind --------------------------------------------------------------------------------
+# --- modified functions of the second kind
+# --------------------------------------------------------------------------------
 def _k_series(x: np.ndarray, nu: int) -> np.ndarray:
     """K_0 or K_1 for x <= 1."""
     square, log = x * x / 4, np.log(x / 2)
@@ -113,13 +123,18 @@ def scaled_k_integral(x: np.ndarray, nu: float) -> np.ndarray:
 
 
 def scaled_k_far(x: np.ndarray, nu: float) -> np.ndarray:
-    return sum(_expansion(x, nu)) * np.sqrt(math.pi / (2 * x))     # type: ignore[return-value]
+    return sum(_expansion(x, nu)) * np.sqrt(math.pi / (2 * x))  # type: ignore[return-value]
 
 
 def _scaled_k(x: np.ndarray, nu: int) -> np.ndarray:
-    return _piecewise(x, (x == 0, lambda v: np.full_like(v, np.inf)), ((x > 0) & (x <= 1), lambda v: _k_series(v, nu) * np.exp(v)),
-                      ((x > 1) & (x < _FAR), lambda v: scaled_k_integral(v, nu)),
-                      ((x >= _FAR) & (x < np.inf), lambda v: scaled_k_far(v, nu)), (x == np.inf, np.zeros_like))
+    return _piecewise(
+        x,
+        (x == 0, lambda v: np.full_like(v, np.inf)),
+        ((x > 0) & (x <= 1), lambda v: _k_series(v, nu) * np.exp(v)),
+        ((x > 1) & (x < _FAR), lambda v: scaled_k_integral(v, nu)),
+        ((x >= _FAR) & (x < np.inf), lambda v: scaled_k_far(v, nu)),
+        (x == np.inf, np.zeros_like),
+    )
 
 
 def scaled_k0(x: np.ndarray) -> np.ndarray:
@@ -138,7 +153,8 @@ def k1(x: np.ndarray) -> np.ndarray:
     return _scaled_k(x, 1) * np.exp(-x)
 
 
-# --- functions of the first and second kind -------------------------------------------------------------------------------
+# --- functions of the first and second kind
+# -------------------------------------------------------------------------------
 def _j_integral(x: np.ndarray, nu: int) -> np.ndarray:
     """J_nu as the mean of cos(nu t - x sin t) over a whole turn."""
     t = np.arange(96) * (2 * math.pi / 96)
@@ -147,7 +163,9 @@ def _j_integral(x: np.ndarray, nu: int) -> np.ndarray:
 
 @cache
 def _second_kind_weights() -> tuple[np.ndarray, np.ndarray]:
-    """(sin t, the sum over k of (-1)^(k+1) cos(2 k t) / k) at the points of a turn: Neumann's series for Y_0 under the integral."""
+    """(sin t, the sum over k of (-1)^(k+1) cos(2 k t) / k) at the points of a turn: Neumann's series for Y_0 under
+    the integral.
+    """
     count = 256
     t = np.arange(count) * (2 * math.pi / count)
     series = np.sum([(-1) ** (k + 1) * np.cos(2 * k * t) / k for k in range(1, 49)], axis=0)
@@ -163,7 +181,7 @@ def _y0_near(x: np.ndarray) -> np.ndarray:
 def _y1_near(x: np.ndarray) -> np.ndarray:
     sine, weight = _second_kind_weights()
     rest = _in_blocks(lambda column: np.sin(column * sine) @ (sine * weight))(x)
-    return (2 / math.pi * ((np.log(x / 2) + _EULER) * _j_integral(x, 1) - _j_integral(x, 0) / x) + 4 / math.pi * rest)
+    return 2 / math.pi * ((np.log(x / 2) + _EULER) * _j_integral(x, 1) - _j_integral(x, 0) / x) + 4 / math.pi * rest
 
 
 def _waves(x: np.ndarray, nu: int) -> tuple[np.ndarray, np.ndarray]:
@@ -172,7 +190,7 @@ def _waves(x: np.ndarray, nu: int) -> tuple[np.ndarray, np.ndarray]:
     even = sum(t if k % 2 == 0 else -t for k, t in enumerate(terms[0::2]))
     odd = sum(t if k % 2 == 0 else -t for k, t in enumerate(terms[1::2]))
     size = np.sqrt(2 / (math.pi * x))
-    sine, cosine = np.sin(x), np.cos(x)          # of x itself: a phase subtracted first would lose its digits
+    sine, cosine = np.sin(x), np.cos(x)  # of x itself: a phase subtracted first would lose its digits
     shift = math.sqrt(0.5)
     if nu == 0:
         c, s = (cosine + sine) * shift, (sine - cosine) * shift
@@ -183,7 +201,9 @@ def _waves(x: np.ndarray, nu: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _first_kind(x: np.ndarray, nu: int) -> np.ndarray:
     a = np.abs(x)
-    return _piecewise(a, (a < _FAR, lambda v: _j_integral(v, nu)), ((a >= _FAR) & (a < np.inf), lambda v: _waves(v, nu)[0]))
+    return _piecewise(
+        a, (a < _FAR, lambda v: _j_integral(v, nu)), ((a >= _FAR) & (a < np.inf), lambda v: _waves(v, nu)[0])
+    )
 
 
 def j0(x: np.ndarray) -> np.ndarray:
@@ -195,8 +215,12 @@ def j1(x: np.ndarray) -> np.ndarray:
 
 
 def _second_kind(x: np.ndarray, nu: int, near: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    return _piecewise(x, (x == 0, lambda v: np.full_like(v, -np.inf)), ((x > 0) & (x < _FAR), near),
-                      ((x >= _FAR) & (x < np.inf), lambda v: _waves(v, nu)[1]))
+    return _piecewise(
+        x,
+        (x == 0, lambda v: np.full_like(v, -np.inf)),
+        ((x > 0) & (x < _FAR), near),
+        ((x >= _FAR) & (x < np.inf), lambda v: _waves(v, nu)[1]),
+    )
 
 
 def y0(x: np.ndarray) -> np.ndarray:
@@ -212,11 +236,14 @@ def spherical_j0(x: np.ndarray) -> np.ndarray:
         return np.where(np.isinf(x), 0.0, np.where(x == 0, 1.0, np.sin(x) / np.where(x == 0, 1.0, x)))
 
 
-# --- Airy's function ------------------------------------------------------------------------------------------------------
+# --- Airy's function
+# ------------------------------------------------------------------------------------------------------
 _AIRY_STEP = 0.5
 
 
-def _airy_taylor(center: np.ndarray, value: np.ndarray, slope: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _airy_taylor(
+    center: np.ndarray, value: np.ndarray, slope: np.ndarray, h: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Ai and Ai' at center + h, from those at the center: the Taylor series of y'' = x y."""
     c0, c1, c2 = value, slope, center * value / 2
     total, derivative, power = c0 + c1 * h + c2 * h * h, c1 + 2 * c2 * h, h * h
@@ -235,7 +262,9 @@ def _airy_centers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     for sign, last in ((1.0, 1.0), (-1.0, 10.0)):
         x = 0.0
         while abs(x) < last:
-            value, slope = _airy_taylor(np.float64(x), np.float64(at[x][0]), np.float64(at[x][1]), np.float64(sign * _AIRY_STEP))
+            value, slope = _airy_taylor(
+                np.float64(x), np.float64(at[x][0]), np.float64(at[x][1]), np.float64(sign * _AIRY_STEP)
+            )
             x += sign * _AIRY_STEP
             at[x] = (float(value), float(slope))
     points = np.array(sorted(at))
@@ -251,7 +280,9 @@ def _airy_near(x: np.ndarray) -> np.ndarray:
 def _airy_positive(x: np.ndarray) -> np.ndarray:
     """For x > 1: the modified Bessel function of order 1/3."""
     z = 2 / 3 * x * np.sqrt(x)
-    scaled = _piecewise(z, (z < _FAR, lambda v: scaled_k_integral(v, 1 / 3)), (z >= _FAR, lambda v: scaled_k_far(v, 1 / 3)))
+    scaled = _piecewise(
+        z, (z < _FAR, lambda v: scaled_k_integral(v, 1 / 3)), (z >= _FAR, lambda v: scaled_k_far(v, 1 / 3))
+    )
     return np.sqrt(x / 3) / math.pi * scaled * np.exp(-z)
 
 
@@ -266,5 +297,10 @@ def _airy_negative(x: np.ndarray) -> np.ndarray:
 
 
 def airy_ai(x: np.ndarray) -> np.ndarray:
-    return _piecewise(x, ((x > 1) & (x < np.inf), _airy_positive), (x == np.inf, np.zeros_like), ((x >= -10) & (x <= 1), _airy_near),
-                      ((x < -10) & (x > -np.inf), _airy_negative))
+    return _piecewise(
+        x,
+        ((x > 1) & (x < np.inf), _airy_positive),
+        (x == np.inf, np.zeros_like),
+        ((x >= -10) & (x <= 1), _airy_near),
+        ((x < -10) & (x > -np.inf), _airy_negative),
+    )

@@ -3,6 +3,7 @@
 Single precision has a fast path where speed matters (erf); elsewhere it is computed in double precision. Inputs are
 floating arrays of any shape; results have their type. Double precision is accurate to about one unit in the last place.
 """
+
 from __future__ import annotations
 
 import math
@@ -21,14 +22,17 @@ HANDFUL = 40  # elements
 
 def in_double(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """Lets a function of a one-dimensional float64 array take any floating array and give its type and shape back."""
+
     def wide(x: np.ndarray, *rest: Any) -> np.ndarray:
         out = np.empty_like(x)  # laid out like x
         out[...] = function(np.array(x, np.float64, order="C").reshape(-1), *rest).reshape(x.shape)
         return out
+
     return wide
 
 
-# --- the error function -------------------------------------------------------------------------------------------------
+# --- the error function
+# -------------------------------------------------------------------------------------------------
 def _erf_single(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
     np.multiply(x, x, out=z)
     horner(z, ERF_TANH, out)
@@ -48,7 +52,9 @@ def _scaled_tail(x: np.ndarray) -> np.ndarray:
 
 
 def _exp_minus_square(x: np.ndarray) -> np.ndarray:
-    """exp(-x * x) for x >= 0 without the error that rounding x * x would bring: x is cut into a short head and a rest."""
+    """exp(-x * x) for x >= 0 without the error that rounding x * x would bring: x is cut into a short head and a
+    rest.
+    """
     x = np.minimum(x, 40.0)  # where the result is 0 long since; keeps infinity out of the differences
     head = x.astype(np.float32).astype(np.float64)
     return np.exp(-head * head) * np.exp((head - x) * (head + x))
@@ -123,7 +129,9 @@ def erfinv(y: np.ndarray) -> np.ndarray:
     for _ in range(3):
         # Near 1 the difference of erf values has no digits left; the complement has.
         near_one = np.abs(want) > 0.5
-        miss = np.where(near_one, np.copysign(1.0, want) * (erfc(np.abs(x)) - (1.0 - np.abs(want))), want - _erf_double(x))
+        miss = np.where(
+            near_one, np.copysign(1.0, want) * (erfc(np.abs(x)) - (1.0 - np.abs(want))), want - _erf_double(x)
+        )
         step = miss / (_TWO_OVER_ROOT_PI * np.exp(-x * x))
         x = x + step / (1.0 - x * step)
     out = np.where(np.abs(y) == 1.0, np.copysign(np.inf, y), np.nan)
@@ -147,7 +155,8 @@ def ndtri(p: np.ndarray) -> np.ndarray:
     return x.astype(p.dtype)
 
 
-# --- gamma functions ----------------------------------------------------------------------------------------------------
+# --- gamma functions
+# ----------------------------------------------------------------------------------------------------
 def _stirling(x: np.ndarray) -> np.ndarray:
     """log gamma for x >= 10."""
     inverse = 1.0 / x
@@ -230,8 +239,9 @@ def hurwitz_zeta(x: np.ndarray, s: int) -> np.ndarray:
 
 
 def _trigamma(x: np.ndarray) -> np.ndarray:
-    """The first derivative of digamma, computed in the type of its argument. Below 1/2 it is reflected: near whole numbers the
-    sine's rounding decides, so there is no pole but at 0."""
+    """The first derivative of digamma, computed in the type of its argument. Below 1/2 it is reflected: near whole
+    numbers the sine's rounding decides, so there is no pole but at 0.
+    """
     one = x.dtype.type
     low = x < 0.5
     with np.errstate(all="ignore"):
@@ -248,10 +258,12 @@ def _trigamma(x: np.ndarray) -> np.ndarray:
 
 
 def _all_powers(x: np.ndarray, s: int) -> np.ndarray:
-    """The sum of (x + k) ** -s over all whole k, also negative ones: derivatives of the cotangent, which are polynomials in it."""
+    """The sum of (x + k) ** -s over all whole k, also negative ones: derivatives of the cotangent, which are
+    polynomials in it.
+    """
     fraction = x - np.rint(x)
     cot = 1.0 / np.tan(np.pi * fraction)
-    coefficients = np.array([0.0, 1.0])   # of cot itself; d/dt of cot ** k is -k * cot ** (k - 1) * (1 + cot ** 2)
+    coefficients = np.array([0.0, 1.0])  # of cot itself; d/dt of cot ** k is -k * cot ** (k - 1) * (1 + cot ** 2)
     for _ in range(s - 1):
         slope = coefficients[1:] * np.arange(1, len(coefficients))
         coefficients = -np.append(slope, (0.0, 0.0))
@@ -262,7 +274,7 @@ def _all_powers(x: np.ndarray, s: int) -> np.ndarray:
     factorial = 1.0
     for k in range(2, s):
         factorial *= k
-    return out * np.pi ** s / factorial * (1.0 if s % 2 else -1.0)
+    return out * np.pi**s / factorial * (1.0 if s % 2 else -1.0)
 
 
 def _zeta_everywhere(x: np.ndarray, s: int) -> np.ndarray:

@@ -1,8 +1,10 @@
 """Sums that are fast and as exact as PyTorch's.
 
-numpy adds pairwise along the last dimension only; along others it adds row by row, and its error grows with the number of
-rows. A product with a vector of ones is faster in both cases. Long sums are cut into blocks, whose sums are summed again.
+numpy adds pairwise along the last dimension only; along others it adds row by row, and its error grows with the
+number of rows. A product with a vector of ones is faster in both cases. Long sums are cut into blocks, whose sums
+are summed again.
 """
+
 from __future__ import annotations
 
 from math import prod
@@ -12,10 +14,10 @@ import numpy as np
 
 from ..._native import accelerated
 
-SMALL = 512             # below this many elements a plain reduction is as fast, and exact enough
-_PAIRWISE = 1 << 14      # numpy's pairwise sum of everything is exact, and fast enough up to here
+SMALL = 512  # below this many elements a plain reduction is as fast, and exact enough
+_PAIRWISE = 1 << 14  # numpy's pairwise sum of everything is exact, and fast enough up to here
 _BLOCK = 256
-_ROW = 1024              # a product adds along a row in many lanes, so that longer rows stay exact
+_ROW = 1024  # a product adds along a row in many lanes, so that longer rows stay exact
 _ones: dict[str, np.ndarray] = {"f": np.ones(_ROW, np.float32), "d": np.ones(_ROW, np.float64)}  # by the type's letter
 
 Axes = int | tuple[int, ...] | None
@@ -45,7 +47,7 @@ def sum_over(a: np.ndarray, axes: Axes, keepdims: bool = False) -> Any:
         if axes is None:
             return a.copy()
     axis = axes % ndim  # type: ignore[operator]
-    left = shape[:axis] + ((1,) if keepdims else ()) + shape[axis + 1:]
+    left = shape[:axis] + ((1,) if keepdims else ()) + shape[axis + 1 :]
     if not a.flags.c_contiguous:
         return _sum_some(a, {axis}).reshape(left)
     if axis == ndim - 1:
@@ -61,7 +63,9 @@ def _sum_all(a: np.ndarray) -> Any:
 
 
 def _sum_some(a: np.ndarray, wanted: set[int]) -> np.ndarray:
-    """Sums runs of neighbouring dimensions, the innermost in memory first; the result is row-major, without `wanted`."""
+    """Sums runs of neighbouring dimensions, the innermost in memory first; the result is row-major, without
+    `wanted`.
+    """
     order = sorted(range(a.ndim), key=lambda i: -abs(a.strides[i]))
     if not a.flags.c_contiguous:
         a = a.transpose(order)

@@ -1,4 +1,5 @@
 """CPU kernels that find distinct values, lines and runs."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -13,9 +14,12 @@ def _none() -> np.ndarray:
     return np.empty(0, np.int64)
 
 
-def _summary(starts: np.ndarray, order: np.ndarray | None, want_inverse: bool,
-             want_counts: bool) -> tuple[np.ndarray, np.ndarray]:
-    """From where runs of equal items start (a mask): each item's run number, in the order before sorting, and run lengths."""
+def _summary(
+    starts: np.ndarray, order: np.ndarray | None, want_inverse: bool, want_counts: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """From where runs of equal items start (a mask): each item's run number, in the order before sorting, and run
+    lengths.
+    """
     inverse = counts = _none()
     if want_inverse:
         run = np.cumsum(starts) - 1
@@ -53,7 +57,7 @@ def _lines(self: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _unlines(rows: np.ndarray, self: np.ndarray, axis: int) -> np.ndarray:
-    rest = self.shape[:axis] + self.shape[axis + 1:]
+    rest = self.shape[:axis] + self.shape[axis + 1 :]
     return np.moveaxis(np.ascontiguousarray(rows).reshape(len(rows), *rest), 0, axis)
 
 

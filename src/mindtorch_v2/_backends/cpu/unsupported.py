@@ -1,4 +1,5 @@
 """PyTorch's error for a type that a kernel does not support."""
+
 from __future__ import annotations
 
 import numpy as np

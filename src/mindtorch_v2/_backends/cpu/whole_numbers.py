@@ -1,5 +1,7 @@
-"""Python numbers in the type of an array. As an operand beside a tensor a whole number wraps, as in C; as an argument (a limit, a
-factor, a value to fill with) it must fit."""
+"""Python numbers in the type of an array. As an operand beside a tensor a whole number wraps, as in C; as an
+argument (a limit, a factor, a value to fill with) it must fit.
+"""
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,8 +11,16 @@ import numpy as np
 from ... import _dtype as dt
 
 _WORD = (1 << 64) - 1
-_C_TYPES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
-            "uint32": "uint32_t", "uint64": "uint64_t"}
+_C_TYPES = {
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "uint16": "uint16_t",
+    "uint32": "uint32_t",
+    "uint64": "uint64_t",
+}
 
 
 def wrapped(number: Any, dtype: np.dtype[Any]) -> Any:

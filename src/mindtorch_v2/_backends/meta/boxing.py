@@ -1,4 +1,5 @@
 """From an op to a function on meta tensors, which computes shapes and types only."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -38,6 +39,7 @@ def box(op: Op) -> Boxed:
             return wrap(meta_array(specs), specs.dtype, META)
         made = [None if s is None else wrap(meta_array(s), s.dtype, META) for s in specs]
         return tuple(made) if names is None else names(*made)
+
     return boxed
 
 
@@ -51,10 +53,13 @@ def _box_meta_writing(op: Op) -> Boxed:
             if isinstance(spec, Spec):
                 check_result_type(spec.dtype, target.dtype)
                 if tuple(spec.shape) != target._array.shape:
-                    raise RuntimeError(f"output with shape {list(target._array.shape)} doesn't match the broadcast shape "
-                                       f"{list(spec.shape)}")
+                    raise RuntimeError(
+                        f"output with shape {list(target._array.shape)} doesn't match the broadcast shape "
+                        f"{list(spec.shape)}"
+                    )
         bump_version(target)
         return target
+
     return boxed
 
 

@@ -1,4 +1,5 @@
 """What happens to devices when a fault has stopped one, and when the process is forked."""
+
 from __future__ import annotations
 
 import os
@@ -28,8 +29,9 @@ def restart(index: int) -> None:
 
 
 def _after_fork_in_child() -> None:
-    """In the child the device is lost: memory that the parent keeps for reuse must not be handed out, so that the next use
-    asks the runtime, and learns why."""
+    """In the child the device is lost: memory that the parent keeps for reuse must not be handed out, so that the
+    next use asks the runtime, and learns why.
+    """
     _allocators.clear()
     if native.launcher is not None:
         native.launcher.forget()

@@ -1,9 +1,11 @@
-"""Device times: of kernels from activity records (MSPTI) where the libraries give them, else from timing events; of copies from
-timing events always.
+"""Device times: of kernels from activity records (MSPTI) where the libraries give them, else from timing events; of
+copies from timing events always.
 
-Every launch gets a number, whichever thread it comes from. It is pushed as an external correlation id around the launch, so that records
-can be traced back to it. Device clocks are aligned with the host's by small kernels whose launch and end the host brackets.
+Every launch gets a number, whichever thread it comes from. It is pushed as an external correlation id around the
+launch, so that records can be traced back to it. Device clocks are aligned with the host's by small kernels whose
+launch and end the host brackets.
 """
+
 from __future__ import annotations
 
 import itertools
@@ -33,7 +35,8 @@ class Host(Protocol):
     def close(self, handle: Any) -> None:
         """Closes it."""
 
-    recorder: Any     # what `open` and `now` go to, for the launcher in C to use directly where it is a native one; None for nothing
+    # what `open` and `now` go to, for the launcher in C to use directly where it is a native one; None for nothing
+    recorder: Any
 
 
 class Watch:
@@ -46,10 +49,11 @@ class Watch:
         self._native = False
         self._open = threading.local()
         self._source: Any = None
-        self._began: dict[int, int] = {}          # number -> the host's time at the beginning of that window
+        self._began: dict[int, int] = {}  # number -> the host's time at the beginning of that window
         self._lock = threading.RLock()
 
-    # --- around launches --------------------------------------------------------------------------------------------------
+    # --- around launches
+    # --------------------------------------------------------------------------------------------------
     def watch_natively(self) -> bool:
         """Hands the work over to the launcher in C, where it and the recorder can do it."""
         self._native = self._source.watch_natively()
@@ -92,9 +96,12 @@ class Watch:
         else:
             self.host.close(self._open.row)
         if number:
-            source.marks.add(number, MEMCPY, COPY_NAMES[kind], stream, nbytes, self._open.first, source.marks.mark(stream))
+            source.marks.add(
+                number, MEMCPY, COPY_NAMES[kind], stream, nbytes, self._open.first, source.marks.mark(stream)
+            )
 
-    # --- windows ----------------------------------------------------------------------------------------------------------
+    # --- windows
+    # ----------------------------------------------------------------------------------------------------------
     def start(self) -> int:
         """Begins a window; its launches have at least the number that is given back."""
         with self._lock:
@@ -116,7 +123,7 @@ class Watch:
         """Ends the window that `start` gave this number: waits for the devices and collects what they did in it."""
         with self._lock:
             source = self._source
-            if source is None:      # the process is ending
+            if source is None:  # the process is ending
                 return Result(NOTHING, {"source": "none", "error": "the process was ending"}, "[]")
             last, ended = self._number(), self.host.now()
             began = self._began.pop(first, ended)
@@ -127,7 +134,7 @@ class Watch:
                 if not self.users:
                     timeline.activate(None)
                 work, notes = source.collect(first, last, began, ended)
-            except NPUError as error:      # a device that has failed: the host's events are still worth having
+            except NPUError as error:  # a device that has failed: the host's events are still worth having
                 notes = {"source": "none", "error": str(error).splitlines()[0]}
             finally:
                 if not self.users:
@@ -153,7 +160,9 @@ def device_properties() -> str:
     """The devices in use, as the head of a trace lists them."""
     rt = runtime()
     name = (rt.aclrtGetSocName() or b"Ascend").decode() + (" (simulated)" if rt.simulated else "")
-    return json.dumps([{"id": i, "name": name, "totalGlobalMem": a.device_memory()[1]} for i, a in sorted(_allocators.items())])
+    return json.dumps(
+        [{"id": i, "name": name, "totalGlobalMem": a.device_memory()[1]} for i, a in sorted(_allocators.items())]
+    )
 
 
 _watch: Watch | None = None
@@ -172,6 +181,7 @@ def watch(host: Host) -> Watch | None:
 
 def describe_source() -> str:
     """Where device times would come from, for a report: the source, its alignment and what a launch under it costs."""
+
     class Quiet:
         now = staticmethod(clocks.monotonic)
         recorder = None
@@ -181,7 +191,9 @@ def describe_source() -> str:
 
         def close(self, handle: Any) -> None:
             return None
+
     from ..._dispatch import aten
+
     x = aten.ones([16], device="npu")
     probe = Watch(Quiet())
     first = probe.start()
@@ -191,6 +203,8 @@ def describe_source() -> str:
     took = clocks.monotonic() - began
     result = probe.stop(first)
     numbers = result.work.number
-    return (f"{result.notes}; {len(numbers)} records of 50 launches, {(numbers >= 0).sum()} linked; {took / 50e3:.1f} us per launch "
-            "while watched")
-
+    return (
+        f"{result.notes}; {len(numbers)} records of 50 launches, {(numbers >= 0).sum()} linked; {took / 50e3:.1f} us "
+        "per launch "
+        "while watched"
+    )

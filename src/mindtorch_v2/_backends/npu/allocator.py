@@ -1,8 +1,10 @@
 """Device memory: a caching allocator that knows streams.
 
-A block belongs to the stream it was taken for. When its last view dies it is at once available to that stream again, whose
-order makes this safe. A block that other streams used (`record_stream`) waits until they have passed the point of its death.
+A block belongs to the stream it was taken for. When its last view dies it is at once available to that stream again,
+whose order makes this safe. A block that other streams used (`record_stream`) waits until they have passed the point
+of its death.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -41,7 +43,7 @@ class Block:
         self.after: Block | None = None
         self.free = True
         self.used_by: set[Stream] | None = None
-        self.waiting = 0                        # events that must pass before it can be used again
+        self.waiting = 0  # events that must pass before it can be used again
 
 
 DeviceMemory: Any = blocks.DeviceMemory if native.launcher is None else native.launcher.Memory
@@ -53,17 +55,20 @@ class Allocator:
 
     def __init__(self, index: int) -> None:
         self.index = index
-        self._blocks: Any = (blocks.BlockCache if native.launcher is None else native.launcher.Cache)(index, self.give_back)
+        self._blocks: Any = (blocks.BlockCache if native.launcher is None else native.launcher.Cache)(
+            index, self.give_back
+        )
         self.statistics = Statistics(self._blocks)
         self.limit: float | None = None
-        self._free: dict[tuple[int, int], list[tuple[int, int, Block]]] = {}    # (pool, stream) -> by size and address
-        self._segments: dict[int, int] = {}          # address -> size
-        self._dead: deque[Block] = deque()           # given back, not yet sorted in; appending needs no lock
-        self._deferred: deque[tuple[int, Block]] = deque()   # (event, block) of blocks that other streams used
-        self._events: list[int] = []                 # events for reuse
+        self._free: dict[tuple[int, int], list[tuple[int, int, Block]]] = {}  # (pool, stream) -> by size and address
+        self._segments: dict[int, int] = {}  # address -> size
+        self._dead: deque[Block] = deque()  # given back, not yet sorted in; appending needs no lock
+        self._deferred: deque[tuple[int, Block]] = deque()  # (event, block) of blocks that other streams used
+        self._events: list[int] = []  # events for reuse
         self._lock = threading.Lock()
 
-    # --- taking -----------------------------------------------------------------------------------------------------------
+    # --- taking
+    # -----------------------------------------------------------------------------------------------------------
     def take(self, nbytes: int, stream: Stream) -> Any:
         """Memory for use in a stream. OutOfMemoryError if there is none, even after giving the cached memory back."""
         handle = stream.handle
@@ -79,7 +84,11 @@ class Allocator:
         """Memory over a block that is not at hand."""
         size = (nbytes + _PADDING + _GRAIN - 1) & -_GRAIN
         pool = SMALL if size <= _SMALL_LIMIT else LARGE
-        block = self._find(pool, stream, size) or self._find_joined(pool, stream, size) or self._grow(pool, stream, size, nbytes)
+        block = (
+            self._find(pool, stream, size)
+            or self._find_joined(pool, stream, size)
+            or self._grow(pool, stream, size, nbytes)
+        )
         self._split(block, size)
         block.free = False
         return self._blocks.wrap(block, block.address, block.size, pool, stream, nbytes)
@@ -117,7 +126,13 @@ class Allocator:
 
     def _grow(self, pool: int, stream: int, size: int, nbytes: int) -> Block:
         """A fresh segment, taken after giving back cached ones if the device is full."""
-        wanted = _SMALL_SEGMENT if pool == SMALL else _LARGE_SEGMENT if size < _LARGE_LIMIT else (size + _ROUNDING - 1) & -_ROUNDING
+        wanted = (
+            _SMALL_SEGMENT
+            if pool == SMALL
+            else _LARGE_SEGMENT
+            if size < _LARGE_LIMIT
+            else (size + _ROUNDING - 1) & -_ROUNDING
+        )
         address, code = self._malloc(wanted)
         if not address and code in abi.OUT_OF_MEMORY:
             self.statistics.retries += 1
@@ -136,7 +151,10 @@ class Allocator:
         return Block(address, wanted, pool, stream)
 
     def _malloc(self, size: int) -> tuple[int, int]:
-        if self.limit is not None and self.statistics.current("reserved_bytes") + size > self.limit * self.device_memory()[1]:
+        if (
+            self.limit is not None
+            and self.statistics.current("reserved_bytes") + size > self.limit * self.device_memory()[1]
+        ):
             return 0, abi.OUT_OF_MEMORY[0]
         bind(self.index)
         made = ctypes.c_void_p()
@@ -157,14 +175,17 @@ class Allocator:
         s = self.statistics
         return OutOfMemoryError(
             f"NPU out of memory. Tried to allocate {_human(nbytes)} (NPU {self.index}; {_human(total)} total capacity; "
-            f"{_human(s.current('allocated_bytes'))} already allocated; {_human(s.current('active_bytes'))} current active; "
-            f"{_human(free)} free; {_human(s.current('reserved_bytes'))} reserved in total by mindtorch_v2)")
+            f"{_human(s.current('allocated_bytes'))} already allocated; {_human(s.current('active_bytes'))} current "
+            "active; "
+            f"{_human(free)} free; {_human(s.current('reserved_bytes'))} reserved in total by mindtorch_v2)"
+        )
 
-    # --- giving back --------------------------------------------------------------------------------------------------------
+    # --- giving back
+    # --------------------------------------------------------------------------------------------------------
     def give_back(self, block: Block) -> None:
         """Takes a block back. May be called by a finaliser at any moment, even while this thread holds the lock."""
         self._dead.append(block)
-        self._blocks.busy = True     # until somebody has looked after it
+        self._blocks.busy = True  # until somebody has looked after it
         if self._lock.acquire(blocking=False):
             try:
                 self._sort_in()
@@ -243,7 +264,7 @@ class Allocator:
         if self._deferred:
             self._finish_deferred(wait=True)
         self._join_idle()
-        if any(self._free.values()):   # kernels that still run may use what is about to go
+        if any(self._free.values()):  # kernels that still run may use what is about to go
             self.statistics.all_stream_syncs += 1
             rt.check(rt.aclrtSynchronizeDevice(), "waiting for the device")
         for (pool, _), free in self._free.items():
@@ -262,8 +283,10 @@ class Allocator:
             self._sort_in()
             self._finish_deferred(wait=False)
             self._join_idle()
-            rests = [[b.size for (p, _), free in self._free.items() if p == pool for _, _, b in free if b.before or b.after]
-                     for pool in (SMALL, LARGE)]
+            rests = [
+                [b.size for (p, _), free in self._free.items() if p == pool for _, _, b in free if b.before or b.after]
+                for pool in (SMALL, LARGE)
+            ]
             self.statistics.set_splits([len(r) for r in rests], [sum(r) for r in rests])
 
 
@@ -291,12 +314,14 @@ def allocator_of(index: int) -> Allocator:
     """The allocator of a device."""
     found = _allocators.get(index)
     if found is None:
-        bind(index)   # refuses devices that are not there
+        bind(index)  # refuses devices that are not there
         found = _allocators.setdefault(index, Allocator(index))
     return found
 
 
-def device_array(shape: tuple[int, ...], kind: np.dtype[Any], index: int, strides: Any = None, extent: int | None = None) -> np.ndarray:
+def device_array(
+    shape: tuple[int, ...], kind: np.dtype[Any], index: int, strides: Any = None, extent: int | None = None
+) -> np.ndarray:
     """An array over fresh memory of a device for its current stream. It must never be read on the host."""
     items = prod(shape) if extent is None else extent
     if not items:

@@ -1,4 +1,8 @@
-"""The NPU among the accelerators: what `_accelerators.register` is told. Nothing here starts anything before a device is used."""
+"""The NPU among the accelerators: what `_accelerators.register` is told.
+
+Nothing here starts anything before a device is used.
+"""
+
 from __future__ import annotations
 
 from importlib import import_module
@@ -10,16 +14,19 @@ from ..._accelerators import Backend, register
 
 def _convolution(*args: Any) -> Any:
     from .boxing import run
+
     return run("_convolution", *args)
 
 
 def _fused_sgd_(*tensors: Any, **options: Any) -> None:
     from .programs_layers import fused_sgd_
+
     fused_sgd_(*tensors, **options)
 
 
 def _fused_adam_(*tensors: Any, **options: Any) -> None:
     from .programs_layers import fused_adam_
+
     fused_adam_(*tensors, **options)
 
 
@@ -37,26 +44,31 @@ class NPUBackend(Backend):
 
     def is_available(self) -> bool:
         from .runtime import connect
+
         try:
             return connect() is not None
-        except (OSError, RuntimeError, ValueError):   # a library that is there but broken
+        except (OSError, RuntimeError, ValueError):  # a library that is there but broken
             return False
 
     def why_unavailable(self) -> str:
         from .runtime import reason
+
         return "" if self.is_available() else reason()
 
     def activate(self) -> None:
         from .runtime import connect
+
         if connect() is None:
             raise RuntimeError(explain_missing())
 
     def device_count(self) -> int:
         from .runtime import runtime
+
         return runtime().device_count if self.is_available() else 0
 
     def current_index(self) -> int:
         from .runtime import current_index
+
         return current_index()
 
     def module(self) -> Any:
@@ -64,6 +76,7 @@ class NPUBackend(Backend):
 
     def box(self, op: Any) -> Any:
         from .boxing import box
+
         return box(op)
 
     def synchronize(self) -> None:
@@ -73,26 +86,32 @@ class NPUBackend(Backend):
 
     def memory_of(self, array: Any) -> Any:
         from .allocator import memory_of
+
         return memory_of(array)
 
     def record_use(self, array: Any, stream: Any) -> None:
         from .allocator import record_use
+
         record_use(array, stream)
 
     def pinned_like(self, array: Any) -> Any:
         from .copies import pinned_like
+
         return pinned_like(array)
 
     def is_pinned(self, owner: Any) -> bool:
         from .copies import PinnedMemory
+
         return isinstance(owner, PinnedMemory)
 
     def manual_seed_all(self, seed: int) -> None:
         from .random import seed_all
+
         seed_all(seed)
 
     def watch(self, host: Any) -> Any:
         from .activities import watch
+
         return watch(host)
 
 
@@ -105,6 +124,7 @@ def explain_missing() -> str:
     """Why no NPU can be used, and what would help."""
     from .runtime import connect, reason
     from .simulator import how_to_get
+
     connect()
     return f"device 'npu' is not usable: {reason()}. torch.npu.is_available() is False; use device 'cpu'{how_to_get()}."
 

@@ -1,13 +1,16 @@
 """Blocks of device memory at hand: the form in Python of what `_native/npu/memory.c` does."""
+
 from __future__ import annotations
 
 import ctypes
 from typing import Any
 
 GRAIN = 512
-PADDING = 32      # operators may touch so many bytes behind their operands, which blocks inside a segment must allow for
-COUNTED = ("allocation", "allocated_bytes", "requested_bytes")     # what is counted, each for small, large and all blocks
-_WORDS = 4                                                         # current, peak, allocated, freed
+# operators may touch so many bytes behind their operands, which blocks inside a segment must allow for
+PADDING = 32
+# what is counted, each for small, large and all blocks
+COUNTED = ("allocation", "allocated_bytes", "requested_bytes")
+_WORDS = 4  # current, peak, allocated, freed
 _ALL = 2
 
 
@@ -19,7 +22,7 @@ class DeviceMemory(ctypes.c_char * (1 << 46)):  # type: ignore[misc]
     address: int
     nbytes: int
     stream: int
-    shared: bool                 # other streams used it
+    shared: bool  # other streams used it
 
     def __del__(self) -> None:
         self.block.requested = self.nbytes
@@ -35,7 +38,7 @@ class BlockCache:
     def __init__(self, index: int, give_back: Any) -> None:
         self.give_back = give_back
         self.busy = False
-        self.lost = False              # the device was reset: what lay in its memory is gone
+        self.lost = False  # the device was reset: what lay in its memory is gone
         self.idle = 0
         self._shelves: dict[tuple[int, int], list[Any]] = {}
         self._counts = [0] * (len(COUNTED) * (_ALL + 1) * _WORDS)

@@ -1,4 +1,7 @@
-"""From an op to a function on device tensors: a row of the table, a program of several steps, or the CPU with copies."""
+"""From an op to a function on device tensors: a row of the table, a program of several steps, or the CPU with
+copies.
+"""
+
 from __future__ import annotations
 
 import ast
@@ -36,16 +39,21 @@ _NUMBERS = (int, float, bool, complex)
 _TENSORS = (Tensor, Parameter)
 _REAL = (float, int)
 _BOOL = dt.bool_
-_TAKES_EMPTY = ("native_batch_norm_backward",)    # has inputs that are empty where they do not matter
+_TAKES_EMPTY = ("native_batch_norm_backward",)  # has inputs that are empty where they do not matter
 _running: dict[str, Boxed] = {}
 
 
 def program(*names: str) -> Callable[[Boxed], Boxed]:
-    """Registers a function on device tensors as the kernel of ops. It may raise Rejected before it has written anything."""
+    """Registers a function on device tensors as the kernel of ops.
+
+    It may raise Rejected before it has written anything.
+    """
+
     def register(function: Boxed) -> Boxed:
         for name in names:
             PROGRAMS[name] = function
         return function
+
     return register
 
 
@@ -68,6 +76,7 @@ def box(op: Op) -> Boxed:
     """What `_dispatch.resolve.device_boxers` holds for NPUs."""
     load_family(op.family)
     from . import programs, programs_indexing, programs_layers  # noqa: F401  - they register themselves
+
     if op.name in DIRECT:
         return DIRECT[op.name]
     if op.is_view:
@@ -83,11 +92,12 @@ def box(op: Op) -> Boxed:
         made = PROGRAMS[source.name]
         return _guarded(op, lambda target, *rest: copies.copy_(target, made(target, *rest), False))
     made = fallback(op, "there is no device kernel for it")
-    made.wants_steps = True    # type: ignore[attr-defined]  # steps of a leaf op may have kernels where it has none
+    made.wants_steps = True  # type: ignore[attr-defined]  # steps of a leaf op may have kernels where it has none
     return made
 
 
-# --- factors of sums ------------------------------------------------------------------------------------------------------
+# --- factors of sums
+# ------------------------------------------------------------------------------------------------------
 def _free(*args: Any) -> None:
     """Most operators have no rule for their factors."""
 
@@ -104,11 +114,14 @@ def whole_factors(t: Any, *factors: Any) -> None:
 
 
 # Both look at types only, so that a plan that was made after them holds for other numbers too.
-_FACTORS: dict[str, Boxed] = {**dict.fromkeys(("add.Tensor", "sub.Tensor", "rsub.Tensor", "rsub.Scalar"), _allowed),
-                              "addcmul": lambda self, tensor1, tensor2, value: whole_factors(self, value)}
+_FACTORS: dict[str, Boxed] = {
+    **dict.fromkeys(("add.Tensor", "sub.Tensor", "rsub.Tensor", "rsub.Scalar"), _allowed),
+    "addcmul": lambda self, tensor1, tensor2, value: whole_factors(self, value),
+}
 
 
-# --- rows ---------------------------------------------------------------------------------------------------------------
+# --- rows
+# ---------------------------------------------------------------------------------------------------------------
 class Row:
     """A row made callable: `operands(*arguments, *outputs)` gives what the operator takes."""
 
@@ -128,15 +141,18 @@ class Row:
         # Whether an operand may have to be made of a number: rows that name one where the operator wants a tensor.
         scalars = {p.name for p in op.schema.params if p.type == "Scalar" or p.name in op.numbers}
         listed = [part.strip() for part in body.split(",")]
-        self.wraps = any(c == "t" and part in scalars and part not in op.numbers
-                         for c, part in zip(abi.OPERATORS[self.name], listed))
+        self.wraps = any(
+            c == "t" and part in scalars and part not in op.numbers for c, part in zip(abi.OPERATORS[self.name], listed)
+        )
 
     def plan(self, args: Sequence[Any], outs: Sequence[Any], returns: Any, single: bool, writes: bool) -> Any:
         """What the launcher in C does for calls like this one; None where it can do nothing."""
         entry = entry_of(self.name)
         if entry is None:
             return None
-        return plan_of(entry, self.form, args, self.operands(*args, *outs), () if writes else outs, returns, single, writes)
+        return plan_of(
+            entry, self.form, args, self.operands(*args, *outs), () if writes else outs, returns, single, writes
+        )
 
     def launch(self, args: Sequence[Any], outs: Sequence[Any], index: int, kind: dt.dtype | None, device: Any) -> None:
         entry = self._entry
@@ -147,8 +163,10 @@ class Row:
         operands = self.operands(*args, *outs)
         for code, x in zip(entry.code, operands):
             if code == "t" and x is not None and not isinstance(x, Tensor):
-                operands = tuple(ops.filled(x, kind or dt.of_number(x), device) if c == "t" and isinstance(x, _NUMBERS) else x
-                                 for c, x in zip(entry.code, operands))
+                operands = tuple(
+                    ops.filled(x, kind or dt.of_number(x), device) if c == "t" and isinstance(x, _NUMBERS) else x
+                    for c, x in zip(entry.code, operands)
+                )
                 break
         launch(entry, operands, index)
 
@@ -173,7 +191,9 @@ Types = Callable[[Sequence[Any]], dt.dtype | None]
 
 
 def _common_type(op: Op) -> tuple[Types, list[int]]:
-    """What gives the type that the op's rule brings its operands to, after the op's own test of them, and which operands those are."""
+    """What gives the type that the op's rule brings its operands to, after the op's own test of them, and which
+    operands those are.
+    """
     rule = op.rule
     if rule is None or rule.cast is None:
         return lambda args: None, []
@@ -185,6 +205,7 @@ def _common_type(op: Op) -> tuple[Types, list[int]]:
             check(*args)
         common = result_type(*[args[i] for i in where if args[i] is not None])
         return as_float(common) if to_float else common
+
     return common_type, where
 
 
@@ -197,8 +218,9 @@ def _caster(op: Op) -> Callable[[tuple[Any, ...]], tuple[Sequence[Any], dt.dtype
         for i in where:
             x = args[i]
             if isinstance(x, Tensor) and x.dtype is not common:
-                args = (*args[:i], copies.cast(x, common), *args[i + 1:])  # type: ignore[arg-type]
+                args = (*args[:i], copies.cast(x, common), *args[i + 1 :])  # type: ignore[arg-type]
         return args, common
+
     return cast
 
 
@@ -208,8 +230,10 @@ def _fits(op: Op) -> Callable[[Sequence[Any]], bool]:
 
     def fits(args: Sequence[Any]) -> bool:
         common = common_type(args)
-        return all(args[i].dtype is common for i in where if isinstance(args[i], Tensor)) \
-            and all(x._array.size for x in args if isinstance(x, Tensor))
+        return all(args[i].dtype is common for i in where if isinstance(args[i], Tensor)) and all(
+            x._array.size for x in args if isinstance(x, Tensor)
+        )
+
     return fits
 
 
@@ -223,6 +247,7 @@ def _quietly(op: Op, plan: Boxed) -> Boxed:
             return plan(args)
         except Rejected:
             return None
+
     return planner
 
 
@@ -239,11 +264,17 @@ class _RowKernel:
 
     def choose(self, args: Sequence[Any]) -> Row:
         """The row for a number where one stands at its place."""
-        return self.number_row if self.number_row is not None and args[self.number_at].__class__ in _NUMBERS else self.row
+        return (
+            self.number_row if self.number_row is not None and args[self.number_at].__class__ in _NUMBERS else self.row
+        )
 
     def plain(self, args: tuple[Any, ...]) -> Any:
-        """(a tensor that looks like the result, device) where nothing has to be cast or spread and a row is there for it; else None."""
-        if self.quick is None or (self.number_row is None and self.number_at >= 0 and args[self.number_at].__class__ in _NUMBERS):
+        """(a tensor that looks like the result, device) where nothing has to be cast or spread and a row is there
+        for it; else None.
+        """
+        if self.quick is None or (
+            self.number_row is None and self.number_at >= 0 and args[self.number_at].__class__ in _NUMBERS
+        ):
             return None
         return self.quick(args)
 
@@ -285,7 +316,12 @@ class _Functional(_RowKernel):
     def _run_plain(self, args: tuple[Any, ...], lead: Tensor, device: Any) -> Tensor:
         """The call where the result looks as one of the operands does."""
         kind = _BOOL if self.is_bool else lead.dtype
-        out = wrap(device_array(lead._array.shape, _BOOL.np if self.is_bool else lead._array.dtype, device.index or 0), kind, NPU, device)
+        out = wrap(
+            device_array(lead._array.shape, _BOOL.np if self.is_bool else lead._array.dtype, device.index or 0),
+            kind,
+            NPU,
+            device,
+        )
         self.choose(args).launch_plain(args, out, device.index or 0)
         return out
 
@@ -301,8 +337,9 @@ class _Functional(_RowKernel):
 
 
 def _quick(op: Op, number_at: int) -> Callable[[Sequence[Any]], Any] | None:
-    """For elementwise ops: a function that gives (a tensor that looks like the result, device) where all tensors have one type,
-    shape and device, so that nothing has to be cast or spread; else None."""
+    """For elementwise ops: a function that gives (a tensor that looks like the result, device) where all tensors
+    have one type, shape and device, so that nothing has to be cast or spread; else None.
+    """
     rule = op.rule
     if rule is None or not rule.elementwise:
         return None
@@ -321,19 +358,26 @@ def _quick(op: Op, number_at: int) -> Callable[[Sequence[Any]], Any] | None:
             return None
         for i in rest:
             x = args[i]
-            fits = _looks_like(x, lead) if x.__class__ in _TENSORS else i == number_at and inexact and x.__class__ in _REAL
+            fits = (
+                _looks_like(x, lead) if x.__class__ in _TENSORS else i == number_at and inexact and x.__class__ in _REAL
+            )
             if not fits:
                 return None
         for i in numbers:
             if args[i] is not None and not (inexact and args[i].__class__ in _REAL):
                 return None
         return lead, lead._device
+
     return plain
 
 
 def _looks_like(x: Tensor, lead: Tensor) -> bool:
     """Whether two tensors have one type, shape and device."""
-    return x.dtype is lead.dtype and x._array.shape == lead._array.shape and (x._device is lead._device or x._device == lead._device)
+    return (
+        x.dtype is lead.dtype
+        and x._array.shape == lead._array.shape
+        and (x._device is lead._device or x._device == lead._device)
+    )
 
 
 def _plain_numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -376,7 +420,9 @@ class _Inplace(_RowKernel):
         if not self.is_bool:
             check_result_type(spec.dtype, target.dtype)
         if tuple(spec.shape) != target._array.shape:
-            raise RuntimeError(f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(spec.shape)}")
+            raise RuntimeError(
+                f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(spec.shape)}"
+            )
         given, common = self.cast(args)
         direct = self.elementwise and spec.dtype is target.dtype
         out = target if direct else new_tensor(spec.shape, spec.dtype, device)
@@ -393,7 +439,12 @@ class _Inplace(_RowKernel):
         check_writable(target)
         self.check_factors(*args)
         spec = output_specs(self.source, args)
-        fits = self.elementwise and spec.dtype is target.dtype and tuple(spec.shape) == target._array.shape and self.fits(args)
+        fits = (
+            self.elementwise
+            and spec.dtype is target.dtype
+            and tuple(spec.shape) == target._array.shape
+            and self.fits(args)
+        )
         return self.choose(args).plan(args, [target], None, True, True) if fits else None
 
 
@@ -414,6 +465,7 @@ def _writing(op: Op) -> Boxed:
     def plan(args: tuple[Any, ...]) -> Any:
         check_writable(args[0])
         return row.plan(args, [], None, True, True) if args[0]._array.size else None
+
     return planned(op, [row.form], _guarded(op, boxed), _quietly(op, plan))
 
 
@@ -423,9 +475,12 @@ def empty_like_specs(name: str, *args: Any) -> list[Any]:
     return [new_tensor(s.shape, s.dtype, args[0].device) for s in specs]
 
 
-# --- the CPU instead ------------------------------------------------------------------------------------------------------
+# --- the CPU instead
+# ------------------------------------------------------------------------------------------------------
 def _guarded(op: Op, boxed: Boxed) -> Boxed:
-    """Refuses dimensions that the first tensor does not have, and sends calls to the CPU that the device's operator does not take."""
+    """Refuses dimensions that the first tensor does not have, and sends calls to the CPU that the device's operator
+    does not take.
+    """
     check = dimension_check(op)
 
     def guarded(*args: Any) -> Any:
@@ -434,11 +489,15 @@ def _guarded(op: Op, boxed: Boxed) -> Boxed:
             return boxed(*args)
         except Rejected as why:
             return fallback(op, str(why))(*args)
+
     return guarded
 
 
-# --- memory ---------------------------------------------------------------------------------------------------------------
-def _empty(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+# --- memory
+# ---------------------------------------------------------------------------------------------------------------
+def _empty(
+    size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> Tensor:
     explain_sizes("empty", size)
     shape, kind, where = counted_sizes(size), dtype or dt.get_default_dtype(), _device.resolve(device)
     strides = ordered_strides(memory_format, shape)
@@ -447,14 +506,21 @@ def _empty(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any
     return new_tensor(shape, kind, where)
 
 
-def _empty_strided(size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any,
-                   pin_memory: Any) -> Tensor:
+def _empty_strided(
+    size: Sequence[int], stride: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any
+) -> Tensor:
     if len(size) != len(stride):
-        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
     shape, kind, where = counted_sizes(size), dtype or dt.get_default_dtype(), _device.resolve(device)
     steps = [s * kind.itemsize for s in stride]
     return wrap(device_array(shape, kind.np, where.index or 0, steps, storage_extent(shape, stride)), kind, NPU, where)
 
 
-DIRECT: dict[str, Boxed] = {"empty.memory_format": _empty, "empty_strided": _empty_strided, "copy_": copies.copy_,
-                            "_unsafe_view": ops.unsafe_view}
+DIRECT: dict[str, Boxed] = {
+    "empty.memory_format": _empty,
+    "empty_strided": _empty_strided,
+    "copy_": copies.copy_,
+    "_unsafe_view": ops.unsafe_view,
+}

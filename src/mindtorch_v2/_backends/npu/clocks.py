@@ -1,9 +1,10 @@
 """Aligning a device's clock with the host's.
 
-A pair says: the device's moment d lies between the host's moments before and after. Each pair bounds the difference of the
-clocks; several pairs bound it tightly, and pairs from both ends of a window tell the drift. A clock whose stamps are now and then counted
-from a new moment is followed from group to group of pairs.
+A pair says: the device's moment d lies between the host's moments before and after. Each pair bounds the difference
+of the clocks; several pairs bound it tightly, and pairs from both ends of a window tell the drift. A clock whose
+stamps are now and then counted from a new moment is followed from group to group of pairs.
 """
+
 from __future__ import annotations
 
 import time
@@ -36,7 +37,10 @@ class Alignment:
             self.slope = (fits[-1][1] - self.offset) / (fits[-1][0] - self.origin)
 
     def host(self, device: np.ndarray) -> np.ndarray:
-        """Moments of the device on the host's clock. Whole numbers stay such: a float cannot hold nanoseconds since 1970."""
+        """Moments of the device on the host's clock.
+
+        Whole numbers stay such: a float cannot hold nanoseconds since 1970.
+        """
         whole = round(self.offset)
         drift = self.slope * (device - self.origin)
         return device.astype(np.int64) + whole + np.rint(device % 1 + (self.offset - whole) + drift).astype(np.int64)
@@ -47,23 +51,25 @@ def _fit(pairs: list[Pair]) -> tuple[float, float, float] | None:
     low = max(p.before - p.device_first for p in pairs)
     high = min(p.after - p.device_last for p in pairs)
     at = pairs[-1].device_last
-    if low > high:       # drift inside the group: the tightest pair alone
+    if low > high:  # drift inside the group: the tightest pair alone
         best = min(pairs, key=lambda p: p.after - p.before)
         low, high, at = best.before - best.device_first, best.after - best.device_last, best.device_last
     return at, low + (high - low) // 2, (high - low) / 2
 
 
 class PiecewiseAlignment:
-    """The same for a clock that jumps now and then: every few seconds the libraries relate their clocks anew, and stamps jump by what
-    has drifted since. Between two groups that fit the drift, offsets are interpolated; where they do not, a jump lies between them, the
-    nearer group counts, and the jump is what a time may be off by."""
+    """The same for a clock that jumps now and then: every few seconds the libraries relate their clocks anew, and
+    stamps jump by what has drifted since. Between two groups that fit the drift, offsets are interpolated; where
+    they do not, a jump lies between them, the nearer group counts, and the jump is what a time may be off by.
+    """
 
     def __init__(self, groups: list[list[Pair]], drift: float = 0.0) -> None:
         """`drift` is what is known about the device's oscillator; stamps may also be corrected for it."""
         fits = sorted(f for f in (_fit(g) for g in groups if g) if f is not None)
         self.known = bool(fits)
         self._at = np.array([round(at) for at, _, _ in fits] or [0], np.int64)
-        self._whole = round(fits[0][1]) if fits else 0         # a float cannot hold nanoseconds since 1970, only differences of such
+        # a float cannot hold nanoseconds since 1970, only differences of such
+        self._whole = round(fits[0][1]) if fits else 0
         self._offset = np.array([float(offset - self._whole) for _, offset, _ in fits] or [0.0])
         bounds = np.array([bound for _, _, bound in fits] or [0.0])
         length, change = np.diff(self._at).astype(float), np.diff(self._offset)
@@ -88,12 +94,13 @@ class PiecewiseAlignment:
         return device.astype(np.int64) + self._whole + np.rint(np.where(smooth, between, beyond)).astype(np.int64)
 
 
-_SLACK = 1000        # nanoseconds that a clock may wander by itself between two groups
+_SLACK = 1000  # nanoseconds that a clock may wander by itself between two groups
 
 
 def _common_slope(length: np.ndarray, change: np.ndarray, slack: np.ndarray, drift: float) -> float:
-    """How offsets change between groups where no jump lies between them: as most do. Of one or two changes nobody knows which is a jump:
-    there it is none, or what the oscillator's drift allows."""
+    """How offsets change between groups where no jump lies between them: as most do. Of one or two changes nobody
+    knows which is a jump: there it is none, or what the oscillator's drift allows.
+    """
     usable = length > 0
     length, change, slack = length[usable], change[usable], slack[usable]
     if not len(length):

@@ -1,4 +1,5 @@
 """Copies between host and device, and within a device."""
+
 from __future__ import annotations
 
 import ctypes
@@ -21,7 +22,8 @@ from .launcher import Rejected, entry_of, launch
 from .runtime import bind, is_closed, runtime
 from .streams import Stream
 
-# --- pinned host memory -------------------------------------------------------------------------------------------------
+# --- pinned host memory
+# -------------------------------------------------------------------------------------------------
 
 NPU = key_of("npu")
 
@@ -31,21 +33,24 @@ class PinnedMemory(ctypes.c_char * (1 << 46)):  # type: ignore[misc]
 
     address: int
     size: int
-    used: set[Stream]      # streams whose copies may still read or write it
+    used: set[Stream]  # streams whose copies may still read or write it
 
     def __del__(self) -> None:
         _pinned.give_back(self)
 
 
 class PinnedPool:
-    """Pinned memory for reuse, by size: taking it from the system is slow. Memory that streams used is free again once they have passed
-    the moment at which its death was noticed. Events exist from then until they have passed, and are kept for reuse."""
+    """Pinned memory for reuse, by size: taking it from the system is slow. Memory that streams used is free again
+    once they have passed the moment at which its death was noticed. Events exist from then until they have passed,
+    and are kept for reuse.
+    """
 
     def __init__(self) -> None:
         self._free: dict[int, list[int]] = {}
-        self._dead: deque[tuple[int, int, set[Stream]]] = deque()      # given back; appending needs no lock
-        self._waiting: list[tuple[int, int, list[tuple[int, int]]]] = []   # address, size, (event, device) that must pass
-        self._events: dict[int, list[int]] = {}                        # device -> events for reuse
+        self._dead: deque[tuple[int, int, set[Stream]]] = deque()  # given back; appending needs no lock
+        # address, size, (event, device) that must pass
+        self._waiting: list[tuple[int, int, list[tuple[int, int]]]] = []
+        self._events: dict[int, list[int]] = {}  # device -> events for reuse
         self._lock = threading.RLock()
 
     def take(self, nbytes: int) -> PinnedMemory:
@@ -72,7 +77,9 @@ class PinnedPool:
     def forget_device(self, index: int) -> None:
         """The device was reset: its streams have nothing left to do, and its events are gone."""
         with self._lock:
-            self._waiting = [(address, size, [m for m in marks if m[1] != index]) for address, size, marks in self._waiting]
+            self._waiting = [
+                (address, size, [m for m in marks if m[1] != index]) for address, size, marks in self._waiting
+            ]
             self._events.pop(index, None)
 
     def _settle(self) -> None:
@@ -124,7 +131,8 @@ def pinned_like(array: np.ndarray) -> np.ndarray:
     return made
 
 
-# --- bytes --------------------------------------------------------------------------------------------------------------
+# --- bytes
+# --------------------------------------------------------------------------------------------------------------
 def _transfer(target: np.ndarray, source: np.ndarray, kind: int, index: int, host: np.ndarray, wait: bool) -> None:
     """Copies contiguous memory in the current stream of a device. Without `wait` the host's side must be pinned."""
     stream = streams.stream_at(index)
@@ -146,7 +154,9 @@ def _put_copy(target: np.ndarray, source: np.ndarray, kind: int, stream: Stream)
     watcher = timeline.active
     if watcher is not None:
         watcher.begin_copy(stream)
-    code = rt.aclrtMemcpyAsync(address_of(target), target.nbytes, address_of(source), source.nbytes, kind, stream.handle)
+    code = rt.aclrtMemcpyAsync(
+        address_of(target), target.nbytes, address_of(source), source.nbytes, kind, stream.handle
+    )
     if watcher is not None:
         watcher.end_copy(stream, kind, source.nbytes)
     rt.check(code, "copying memory")
@@ -162,7 +172,8 @@ def _is_dense(array: np.ndarray) -> bool:
     return bool(array.flags.c_contiguous)
 
 
-# --- tensors ------------------------------------------------------------------------------------------------------------
+# --- tensors
+# ------------------------------------------------------------------------------------------------------------
 def new_tensor(shape: tuple[int, ...], kind: dt.dtype, device: Any) -> Tensor:
     """An uninitialised tensor on a device."""
     return wrap(device_array(tuple(shape), kind.np, device.index), kind, NPU, device)
@@ -261,7 +272,9 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     else:
         whole = broadcast_shapes(self._array.shape, src._array.shape)
         if whole != self._array.shape:
-            raise RuntimeError(f"output with shape {list(self._array.shape)} doesn't match the broadcast shape {list(whole)}")
+            raise RuntimeError(
+                f"output with shape {list(self._array.shape)} doesn't match the broadcast shape {list(whole)}"
+            )
         if not self._array.size:
             pass
         elif not src._keys & NPU:

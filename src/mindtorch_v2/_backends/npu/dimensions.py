@@ -1,4 +1,5 @@
 """Dimensions that calls name, checked before anything is launched: operators take them as they are."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -9,7 +10,10 @@ from ..._shape import normalize_dim, normalize_dims
 
 
 def dimension_check(op: Op) -> Callable[[Sequence[Any]], None]:
-    """Raises for dimensions that the first argument, a tensor, does not have. A gradient may have fewer than it names."""
+    """Raises for dimensions that the first argument, a tensor, does not have.
+
+    A gradient may have fewer than it names.
+    """
     params = op.schema.params
     named = [i for i, p in enumerate(params) if p.name in ("dim", "dims") and p.type == "int"]
     if not named or "backward" in op.base or not params[0].is_tensor or params[0].is_list or params[0].optional:
@@ -25,6 +29,7 @@ def dimension_check(op: Op) -> Callable[[Sequence[Any]], None]:
         elif dims is not None:
             for dim in (dims,) if isinstance(dims, int) else dims:
                 normalize_dim(dim, ndim)
+
     return check
 
 

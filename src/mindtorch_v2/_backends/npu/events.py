@@ -1,8 +1,10 @@
 """Device times from timing events: marks in streams whose times the device tells.
 
-Copies are always timed by a pair of marks, as the libraries' records of copies hold the times of the host's call. Where there are no
-records of kernels either, kernels are timed so too; their times then include what the device needs to get from one task to the next.
+Copies are always timed by a pair of marks, as the libraries' records of copies hold the times of the host's call.
+Where there are no records of kernels either, kernels are timed so too; their times then include what the device
+needs to get from one task to the next.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -19,10 +21,16 @@ from .runtime import bind, runtime
 from .streams import Stream
 
 _ANCHORS = 8
-_BASE_PERIOD = 4_000_000_000        # nanoseconds: a float32 of milliseconds is right to a quarter of a microsecond so far from its base
-_MOST_PENDING = 1024                # pairs of marks before those that have passed are read and used again: events are scarce
-COPY_NAMES = {abi.HOST_TO_HOST: "MEMCPY_HTOH", abi.HOST_TO_DEVICE: "MEMCPY_HTOD", abi.DEVICE_TO_HOST: "MEMCPY_DTOH",
-              abi.DEVICE_TO_DEVICE: "MEMCPY_DTOD"}
+# nanoseconds: a float32 of milliseconds is right to a quarter of a microsecond so far from its base
+_BASE_PERIOD = 4_000_000_000
+# pairs of marks before those that have passed are read and used again: events are scarce
+_MOST_PENDING = 1024
+COPY_NAMES = {
+    abi.HOST_TO_HOST: "MEMCPY_HTOH",
+    abi.HOST_TO_DEVICE: "MEMCPY_HTOD",
+    abi.DEVICE_TO_HOST: "MEMCPY_DTOH",
+    abi.DEVICE_TO_DEVICE: "MEMCPY_DTOD",
+}
 
 
 class Mark(NamedTuple):
@@ -50,15 +58,17 @@ class Marks:
 
     def __init__(self, host: Any) -> None:
         self._host = host
-        self._free: dict[int, list[int]] = {}                       # device -> events
-        self._bases: dict[int, list[tuple[int, int]]] = {}          # device -> (event, the host's time) of the bases
-        self._offsets: dict[int, list[float]] = {}                  # device -> when the bases that have passed were reached
+        self._free: dict[int, list[int]] = {}  # device -> events
+        self._bases: dict[int, list[tuple[int, int]]] = {}  # device -> (event, the host's time) of the bases
+        # device -> when the bases that have passed were reached
+        self._offsets: dict[int, list[float]] = {}
         self._pending: deque[_Timed] = deque()
-        self._rows: list[tuple[int, int, str, float, float, int, int, int]] = []   # of work whose marks were read
+        self._rows: list[tuple[int, int, str, float, float, int, int, int]] = []  # of work whose marks were read
         self._anchors: dict[int, list[list[tuple[Mark, int, int]]]] = {}
         self._lock = threading.RLock()
 
-    # --- marking ----------------------------------------------------------------------------------------------------------
+    # --- marking
+    # ----------------------------------------------------------------------------------------------------------
     def mark(self, stream: Stream) -> Mark | None:
         """Marks the end of a stream; None where the device refuses, which others will report."""
         index = stream.device_index
@@ -83,7 +93,9 @@ class Marks:
         event = free.pop() if free else streams.new_event(abi.EVENT_TIME_LINE)
         return 0 if runtime().aclrtRecordEvent(event, stream.handle) else event
 
-    def add(self, number: int, kind: int, name: str, stream: Stream, nbytes: int, first: Mark | None, last: Mark | None) -> None:
+    def add(
+        self, number: int, kind: int, name: str, stream: Stream, nbytes: int, first: Mark | None, last: Mark | None
+    ) -> None:
         """Says that the work of a launch lies between two marks."""
         if first is None or last is None:
             return
@@ -116,7 +128,8 @@ class Marks:
     def devices(self) -> list[int]:
         return [*self._bases]
 
-    # --- reading ----------------------------------------------------------------------------------------------------------
+    # --- reading
+    # ----------------------------------------------------------------------------------------------------------
     def time(self, mark: Mark) -> float:
         """When a mark was reached, in nanoseconds since the device's first base; the mark must have passed."""
         offsets, bases = self._offsets.setdefault(mark.device, [0.0]), self._bases[mark.device]
@@ -137,21 +150,34 @@ class Marks:
 
     def _read(self, work: _Timed) -> None:
         start = self.time(work.first)
-        self._rows.append((work.number, work.kind, work.name, start, start + _between(work.first.event, work.last.event),
-                           work.first.device, work.stream, work.nbytes))
+        self._rows.append(
+            (
+                work.number,
+                work.kind,
+                work.name,
+                start,
+                start + _between(work.first.event, work.last.event),
+                work.first.device,
+                work.stream,
+                work.nbytes,
+            )
+        )
         self._free.setdefault(work.first.device, []).extend((work.first.event, work.last.event))
 
     def alignments(self) -> dict[int, Alignment]:
         """Of each device's clock, counted from its first base, with the host's."""
         found = {}
         for index, groups in self._anchors.items():
-            pairs = [[Pair(before, at := self.time(mark), at, after) for mark, before, after in group] for group in groups]
+            pairs = [
+                [Pair(before, at := self.time(mark), at, after) for mark, before, after in group] for group in groups
+            ]
             found[index] = Alignment(pairs)
         return found
 
     def collect(self, first: int, last: int) -> tuple[Work, float]:
-        """What was timed for launches numbered from `first` up to `last`, and how far its times may be off. Devices must have been
-        waited for."""
+        """What was timed for launches numbered from `first` up to `last`, and how far its times may be off. Devices
+        must have been waited for.
+        """
         with self._lock:
             while self._pending:
                 self._read(self._pending.popleft())
@@ -161,12 +187,25 @@ class Marks:
             for number, kind, name, start, end, device, stream, nbytes in self._rows:
                 if first <= number < last:
                     times = alignments[device].host(np.array([start, end]))
-                    rows.append((kind, names.setdefault(name, len(names)), times[0], times.max(), device, stream, number, nbytes))
+                    rows.append(
+                        (
+                            kind,
+                            names.setdefault(name, len(names)),
+                            times[0],
+                            times.max(),
+                            device,
+                            stream,
+                            number,
+                            nbytes,
+                        )
+                    )
             bound = max((a.bound for a in alignments.values()), default=0.0)
             return Work([*names], *np.array(rows, np.int64).reshape(-1, 8).T), bound
 
     def close(self) -> None:
-        anchors = [(mark.device, mark.event) for groups in self._anchors.values() for group in groups for mark, _, _ in group]
+        anchors = [
+            (mark.device, mark.event) for groups in self._anchors.values() for group in groups for mark, _, _ in group
+        ]
         bases = [(index, event) for index, found in self._bases.items() for event, _ in found]
         idle = [(index, event) for index, found in self._free.items() for event in found]
         waiting = [(mark.device, mark.event) for work in self._pending for mark in (work.first, work.last)]
@@ -224,4 +263,3 @@ class EventTimes:
 
     def close(self) -> None:
         self.marks.close()
-

@@ -1,4 +1,7 @@
-"""What the device cannot do runs on the CPU: arguments are copied there and results back, and one warning names the op."""
+"""What the device cannot do runs on the CPU: arguments are copied there and results back, and one warning names the
+op.
+"""
+
 from __future__ import annotations
 
 import os
@@ -17,13 +20,17 @@ from . import copies
 from .copies import NPU, to_device, to_host
 
 Boxed = Callable[..., Any]
-_WRITTEN_ASIDE = {"native_batch_norm": (3, 4), "rrelu_with_noise": (1,), "rrelu_with_noise_": (1,)}   # beside the first argument
+# beside the first argument
+_WRITTEN_ASIDE = {"native_batch_norm": (3, 4), "rrelu_with_noise": (1,), "rrelu_with_noise_": (1,)}
 _PACKAGE = __name__.partition(".")[0]
 _warned: set[str] = set()
 
 
 def placement(op: Op) -> Callable[[Sequence[Any]], _device.device]:
-    """Finds the device of a call, from its tensors or its `device` argument. Tensors on several devices are an error."""
+    """Finds the device of a call, from its tensors or its `device` argument.
+
+    Tensors on several devices are an error.
+    """
     where = next((i for i, p in enumerate(op.schema.params) if p.name == "device"), -1)
     singles = [i for i, p in enumerate(op.schema.params) if p.is_tensor and not p.is_list]
     lists = [i for i, p in enumerate(op.schema.params) if p.is_tensor and p.is_list]
@@ -36,11 +43,14 @@ def placement(op: Op) -> Callable[[Sequence[Any]], _device.device]:
                 if found is None:
                     found = device
                 elif device is not found and device != found:
-                    raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                                       f"{found} and {device}!")
+                    raise RuntimeError(
+                        "Expected all tensors to be on the same device, but found at least two devices, "
+                        f"{found} and {device}!"
+                    )
         if found is None:
             found = _device.resolve(args[where] if where >= 0 else "npu")
         return found
+
     return find_device
 
 
@@ -67,6 +77,7 @@ def fallback(op: Op, why: str) -> Boxed:
             if isinstance(args[i], Tensor) and args[i]._keys & NPU:
                 copies.copy_(args[i], given[i], False)
         return _returned(args, given, result, device)
+
     return boxed
 
 
@@ -86,11 +97,19 @@ def _returned(args: Sequence[Any], given: Sequence[Any], result: Any, device: An
 def _tell(op: Op, why: str) -> None:
     """Warns once per op; with MINDTORCH_NPU_FALLBACK=error it is an error."""
     if os.environ.get("MINDTORCH_NPU_FALLBACK", "") == "error":
-        raise NotImplementedError(f"{op.event} ({op.name}) cannot run on the NPU: {why}; MINDTORCH_NPU_FALLBACK=error forbids the CPU")
+        raise NotImplementedError(
+            f"{op.event} ({op.name}) cannot run on the NPU: {why}; MINDTORCH_NPU_FALLBACK=error forbids the CPU"
+        )
     if op.name not in _warned:
         _warned.add(op.name)
         level, frame = 1, sys._getframe(0)
-        while frame.f_back is not None and (frame.f_code.co_filename.startswith(f"<{_PACKAGE} op")
-                                            or (frame.f_globals.get("__name__") or "").partition(".")[0] == _PACKAGE):
+        while frame.f_back is not None and (
+            frame.f_code.co_filename.startswith(f"<{_PACKAGE} op")
+            or (frame.f_globals.get("__name__") or "").partition(".")[0] == _PACKAGE
+        ):
             level, frame = level + 1, frame.f_back
-        warnings.warn(f"{op.event} ({op.name}) runs on the CPU, with copies from and to the NPU: {why}", UserWarning, stacklevel=level)
+        warnings.warn(
+            f"{op.event} ({op.name}) runs on the CPU, with copies from and to the NPU: {why}",
+            UserWarning,
+            stacklevel=level,
+        )

@@ -1,8 +1,10 @@
 """The one way to a kernel: builds an operator's operands from tensors and numbers and runs its two phases on a stream.
 
-This is the form in ctypes, which works with any Python; `_native/npu/launch.c` does the same faster where it was built, and
+This is the form in ctypes, which works with any Python; `_native/npu/launch.c` does the same faster where it was
+built, and
 `_native/npu/plans.c` the whole call of an op (see plans.py).
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -20,7 +22,7 @@ from .allocator import address_of, allocator_of, check_kept, memory_of
 from .runtime import Runtime, bind, runtime, thread
 
 _TYPE_OF = {d: abi.DATA_TYPES[d.name] for d in dt.ALL if d.name in abi.DATA_TYPES}
-_layouts: dict[tuple[Any, ...], tuple[Any, int, Any, int]] = {}    # (shape, strides, item size) -> descriptions in C
+_layouts: dict[tuple[Any, ...], tuple[Any, int, Any, int]] = {}  # (shape, strides, item size) -> descriptions in C
 
 
 class Rejected(Exception):
@@ -49,9 +51,13 @@ def entry_of(name: str) -> Entry | None:
     return _entries[name]
 
 
-# --- operands -----------------------------------------------------------------------------------------------------------
+# --- operands
+# -----------------------------------------------------------------------------------------------------------
 def _layout(array: np.ndarray) -> tuple[Any, int, Any, int]:
-    """Dimensions, their number, strides in elements and format. Operands copy them, so descriptions are kept for reuse."""
+    """Dimensions, their number, strides in elements and format.
+
+    Operands copy them, so descriptions are kept for reuse.
+    """
     key = (array.shape, array.strides, array.itemsize)
     found = _layouts.get(key)
     if found is None:
@@ -69,19 +75,25 @@ def _tensor(rt: Runtime, t: Any) -> Any:
     dims, n, strides, kind = _layout(array)
     memory = memory_of(array)
     if memory is None:
-        return rt.aclCreateTensor(dims, n, _TYPE_OF[t.dtype], strides, 0, kind, ctypes.byref(ctypes.c_int64(0)), 1, None)
+        return rt.aclCreateTensor(
+            dims, n, _TYPE_OF[t.dtype], strides, 0, kind, ctypes.byref(ctypes.c_int64(0)), 1, None
+        )
     check_kept(memory)
     item = array.itemsize
     start = memory.address
     offset, rest = divmod(0 if array.base is memory else address_of(array) - start, item)
     if rest:
         raise Rejected("the tensor does not begin at a multiple of its elements' size")
-    return rt.aclCreateTensor(dims, n, _TYPE_OF[t.dtype], strides, offset, kind,
-                              ctypes.byref(ctypes.c_int64(memory.nbytes // item)), 1, start)
+    return rt.aclCreateTensor(
+        dims, n, _TYPE_OF[t.dtype], strides, offset, kind, ctypes.byref(ctypes.c_int64(memory.nbytes // item)), 1, start
+    )
 
 
-_SCALARS: dict[type, tuple[Any, int]] = {bool: (ctypes.c_bool, abi.DATA_TYPES["bool"]), int: (ctypes.c_int64, abi.DATA_TYPES["int64"]),
-                                         float: (ctypes.c_double, abi.DATA_TYPES["float64"])}
+_SCALARS: dict[type, tuple[Any, int]] = {
+    bool: (ctypes.c_bool, abi.DATA_TYPES["bool"]),
+    int: (ctypes.c_int64, abi.DATA_TYPES["int64"]),
+    float: (ctypes.c_double, abi.DATA_TYPES["float64"]),
+}
 
 
 def _scalar(rt: Runtime, x: Any) -> Any:
@@ -106,8 +118,11 @@ def _tensors(rt: Runtime, xs: Any) -> Any:
 
 
 _MAKERS: dict[str, tuple[Callable[[Runtime, Any], Any], str]] = {
-    "t": (_tensor, "aclDestroyTensor"), "s": (_scalar, "aclDestroyScalar"), "I": (_ints, "aclDestroyIntArray"),
-    "B": (_bools, "aclDestroyBoolArray"), "L": (_tensors, "aclDestroyTensorList"),   # a list destroys its tensors
+    "t": (_tensor, "aclDestroyTensor"),
+    "s": (_scalar, "aclDestroyScalar"),
+    "I": (_ints, "aclDestroyIntArray"),
+    "B": (_bools, "aclDestroyBoolArray"),
+    "L": (_tensors, "aclDestroyTensorList"),  # a list destroys its tensors
 }
 
 
@@ -115,11 +130,22 @@ class _Results(ctypes.Structure):
     _fields_ = [("size", ctypes.c_uint64), ("executor", ctypes.c_void_p)]
 
 
-# --- launching ----------------------------------------------------------------------------------------------------------
-_CREATORS = ("aclCreateTensor", "aclDestroyTensor", "aclCreateScalar", "aclDestroyScalar", "aclCreateIntArray", "aclDestroyIntArray",
-             "aclCreateBoolArray", "aclDestroyBoolArray", "aclCreateTensorList", "aclDestroyTensorList")
-_shim: Any = None               # the launcher in C, once it knows the libraries; False where there is none
-plans_calls = False             # whether the launcher in C can do whole calls
+# --- launching
+# ----------------------------------------------------------------------------------------------------------
+_CREATORS = (
+    "aclCreateTensor",
+    "aclDestroyTensor",
+    "aclCreateScalar",
+    "aclDestroyScalar",
+    "aclCreateIntArray",
+    "aclDestroyIntArray",
+    "aclCreateBoolArray",
+    "aclDestroyBoolArray",
+    "aclCreateTensorList",
+    "aclDestroyTensorList",
+)
+_shim: Any = None  # the launcher in C, once it knows the libraries; False where there is none
+plans_calls = False  # whether the launcher in C can do whole calls
 
 
 def address_of_function(function: Any) -> int:
@@ -130,12 +156,16 @@ def _samples() -> list[tuple[Any, ...]]:
     """Arrays and their facts: what the launcher in C checks its reading of arrays against."""
     whole = np.zeros((2, 3, 5), np.float32)
     frozen = np.broadcast_to(whole[0], (4, 3, 5))
-    return [(a, a.__array_interface__["data"][0], a.shape, a.strides, a.base, a.flags.writeable)
-            for a in (whole, whole[1:, ::2].T, np.zeros((), np.int64), frozen)]
+    return [
+        (a, a.__array_interface__["data"][0], a.shape, a.strides, a.base, a.flags.writeable)
+        for a in (whole, whole[1:, ::2].T, np.zeros((), np.int64), frozen)
+    ]
 
 
 def configured() -> Any:
-    """The launcher in C, told about the libraries; False where it was not built, is switched off or cannot read arrays."""
+    """The launcher in C, told about the libraries; False where it was not built, is switched off or cannot read
+    arrays.
+    """
     global _shim, plans_calls
     if _shim is None:
         found = native.launcher
@@ -147,8 +177,16 @@ def configured() -> Any:
             if not found.configure(addresses, kinds, Rejected, np.ndarray, _samples()):
                 found = None
         if found is not None and recorder_module is not None:
-            plans_calls = found.configure_plans(recorder_module.TensorFields, Tensor, Parameter, np.ndarray, bump_version, _fail, dt.dtype,
-                                                key_of("npu"))
+            plans_calls = found.configure_plans(
+                recorder_module.TensorFields,
+                Tensor,
+                Parameter,
+                np.ndarray,
+                bump_version,
+                _fail,
+                dt.dtype,
+                key_of("npu"),
+            )
         _shim = found or False
     return _shim
 
@@ -170,8 +208,17 @@ def launch(entry: Entry, operands: tuple[Any, ...], index: int) -> None:
     if thread.bound != index:
         bind(index)
     stream = streams.stream_at(index)
-    phase, status = shim.launch(entry.code, entry.first_address, entry.second_address, operands, entry.label, index, stream.handle,
-                                stream.stream_id, stream)
+    phase, status = shim.launch(
+        entry.code,
+        entry.first_address,
+        entry.second_address,
+        operands,
+        entry.label,
+        index,
+        stream.handle,
+        stream.stream_id,
+        stream,
+    )
     if phase:
         _fail(phase, status, entry.label)
 
@@ -206,7 +253,8 @@ def _run(entry: Entry, raw: list[Any], index: int) -> None:
     code = entry.first(*raw, ctypes.byref(results), ctypes.byref(results, 8))
     if code:
         _fail(1, code, entry.label)
-    # The block goes back to the allocator when this returns; the stream's order keeps others off it until the kernel ran.
+    # The block goes back to the allocator when this returns; the stream's order keeps others off it until the kernel
+    # ran.
     workspace = allocator_of(index).take(results.size, stream) if results.size else None
     watcher = timeline.active
     if watcher is not None:

@@ -1,8 +1,11 @@
-"""Finds and opens Ascend's libraries, or the simulator's where MINDTORCH_NPU_SIM=1 asks for it. The environment is only read.
+"""Finds and opens Ascend's libraries, or the simulator's where MINDTORCH_NPU_SIM=1 asks for it. The environment is
+only read.
 
 MINDTORCH_NPU_LIB   a folder (or several, separated as in PATH) to look into before all others
-MINDTORCH_NPU_SIM   1: use the simulator; it is built from its source at the first use, unless MINDTORCH_NPU_LIB is its library
+MINDTORCH_NPU_SIM   1: use the simulator; it is built from its source at the first use, unless MINDTORCH_NPU_LIB is
+its library
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -16,8 +19,8 @@ from . import abi
 RUNTIME_NAMES = ("libascendcl.so",)
 OBJECT_NAMES = ("libnnopbase.so",)
 OPERATOR_NAMES = ("libopapi.so",)
-OPERATOR_PATTERNS = ("libcust_opapi*.so", "libopapi_*.so")        # looked at before libopapi.so
-OLD_OPERATOR_PATTERNS = ("libaclnn_*.so",)                        # and these after it
+OPERATOR_PATTERNS = ("libcust_opapi*.so", "libopapi_*.so")  # looked at before libopapi.so
+OLD_OPERATOR_PATTERNS = ("libaclnn_*.so",)  # and these after it
 ACTIVITY_NAMES = ("libmspti.so",)
 _DEFAULT_ROOTS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")
 
@@ -28,7 +31,10 @@ def wants_simulator() -> bool:
 
 
 def search_folders() -> list[pathlib.Path]:
-    """Where libraries are looked for, best place first. Folders of stubs hold libraries that do nothing and are left out."""
+    """Where libraries are looked for, best place first.
+
+    Folders of stubs hold libraries that do nothing and are left out.
+    """
     given = [pathlib.Path(p) for p in os.environ.get("MINDTORCH_NPU_LIB", "").split(os.pathsep) if p]
     roots = [os.environ[n] for n in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME") if os.environ.get(n)]
     loader = [pathlib.Path(p) for p in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if p]
@@ -43,8 +49,9 @@ def _library_folders(roots: Any) -> Iterator[pathlib.Path]:
 
 
 class Libraries:
-    """The opened libraries and the functions found in them. `simulated` is what the libraries themselves say, wherever they were found:
-    the simulator may lie in a folder that looks like an installation."""
+    """The opened libraries and the functions found in them. `simulated` is what the libraries themselves say,
+    wherever they were found: the simulator may lie in a folder that looks like an installation.
+    """
 
     def __init__(self, opened: list[tuple[str, ctypes.CDLL]]) -> None:
         self.opened = opened
@@ -88,6 +95,7 @@ def open_libraries() -> tuple[Libraries | None, str]:
     """The libraries, or None and the reason."""
     if wants_simulator():
         from .simulator import build, given_library
+
         path, why = given_library() or build()
         if path is None:
             return None, why
@@ -95,7 +103,7 @@ def open_libraries() -> tuple[Libraries | None, str]:
     folders = search_folders()
     opened: list[tuple[str, ctypes.CDLL]] = []
     problems: list[str] = []
-    _open_first(ACTIVITY_NAMES, folders, opened, problems)   # it must be there before the runtime starts
+    _open_first(ACTIVITY_NAMES, folders, opened, problems)  # it must be there before the runtime starts
     if not _open_first(RUNTIME_NAMES, folders, opened, problems):
         return None, _not_found(folders, problems)
     _open_first(OBJECT_NAMES, folders, opened, problems)
@@ -135,4 +143,6 @@ def _open_all(patterns: tuple[str, ...], folders: list[pathlib.Path], opened: An
 def _not_found(folders: list[pathlib.Path], problems: list[str]) -> str:
     looked = ", ".join(str(f) for f in folders)
     broken = "; ".join(p for p in problems if not p.startswith("lib"))
-    return f"no {RUNTIME_NAMES[0]} was found (looked in {looked} and where the system's loader looks)" + (f"; {broken}" if broken else "")
+    return f"no {RUNTIME_NAMES[0]} was found (looked in {looked} and where the system's loader looks)" + (
+        f"; {broken}" if broken else ""
+    )

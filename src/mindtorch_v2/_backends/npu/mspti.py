@@ -1,10 +1,12 @@
 """Activity records: the libraries tell, late and in pieces, when each kernel began and ended.
 
-Written for what the vendor's library does, where that is less than its description promises. Records of copies hold the times of the
-host's call, and cannot be had without LD_PRELOAD: they are not asked for, and copies are timed by events. External ids are one stack of
-the whole process: only one launch at a time is between push and pop. Stamps jump every few seconds, when the library relates its clocks
-anew: small kernels between timing events are launched now and then, which tell where stamps stand against the device's own clock.
+Written for what the vendor's library does, where that is less than its description promises. Records of copies hold
+the times of the host's call, and cannot be had without LD_PRELOAD: they are not asked for, and copies are timed by
+events. External ids are one stack of the whole process: only one launch at a time is between push and pop. Stamps
+jump every few seconds, when the library relates its clocks anew: small kernels between timing events are launched
+now and then, which tell where stamps stand against the device's own clock.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -29,13 +31,16 @@ from .launcher import address_of_function, entry_of, launch
 from .runtime import NPUError, bind, runtime
 from .streams import Stream
 
-_BUFFER = 4 << 20            # the vendor asks for more than 2 MiB
+_BUFFER = 4 << 20  # the vendor asks for more than 2 MiB
 _KINDS = (abi.KIND_KERNEL, abi.KIND_EXTERNAL)
 _ANCHORS = 8
-_ANCHOR_BIT = 1 << 48        # numbers of our own small kernels
+_ANCHOR_BIT = 1 << 48  # numbers of our own small kernels
 _PROBE_PERIOD = 200_000_000  # nanoseconds between looks at the clocks
-_SHORTEST_PAUSE, _LONGEST_PAUSE, _QUIET_SECONDS = 0.001, 0.025, 0.3      # waiting ends at once when every launch has its record
-_Request = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t))
+# waiting ends at once when every launch has its record
+_SHORTEST_PAUSE, _LONGEST_PAUSE, _QUIET_SECONDS = 0.001, 0.025, 0.3
+_Request = ctypes.CFUNCTYPE(
+    None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t)
+)
 _Complete = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
 
 
@@ -72,7 +77,7 @@ class _NativeDelivery:
     def __init__(self) -> None:
         self.addresses = native.launcher.callbacks()
         self.take = native.launcher.take_pieces
-        self.take()                        # what came late for an earlier watch
+        self.take()  # what came late for an earlier watch
         native.launcher.take_launches()
 
 
@@ -95,8 +100,10 @@ def start(host: Any) -> ActivityTimes | Refused:
     if code:
         return _refused("msptiSubscribe", code)
     delivery: Any = _Delivery() if native.launcher is None else _NativeDelivery()
-    steps = [("msptiActivityRegisterCallbacks", lambda: rt.msptiActivityRegisterCallbacks(*delivery.addresses)),
-             *((f"msptiActivityEnable({kind})", lambda kind=kind: rt.msptiActivityEnable(kind)) for kind in _KINDS)]
+    steps = [
+        ("msptiActivityRegisterCallbacks", lambda: rt.msptiActivityRegisterCallbacks(*delivery.addresses)),
+        *((f"msptiActivityEnable({kind})", lambda kind=kind: rt.msptiActivityEnable(kind)) for kind in _KINDS),
+    ]
     for name, step in steps:
         code = step()
         if code:
@@ -123,23 +130,25 @@ class ActivityTimes:
     def __init__(self, host: Any, handle: Any, delivery: Any) -> None:
         self._host, self._handle, self._delivery = host, handle, delivery
         self.marks = Marks(host)
-        self._launches: list[tuple[int, int, int, bool]] = []       # (number, device, stream, whether it is a copy)
-        self._taken: list[np.ndarray] = []                          # the same, from the launcher in C
-        self._anchors: dict[int, list[list[tuple[int, int, int]]]] = {}     # device -> groups of (number, before, after)
-        self._probes: dict[int, list[_Probe]] = {}                  # device -> looks at its clocks
-        self._targets: dict[int, Any] = {}                          # device -> what our own kernels write to
+        self._launches: list[tuple[int, int, int, bool]] = []  # (number, device, stream, whether it is a copy)
+        self._taken: list[np.ndarray] = []  # the same, from the launcher in C
+        # device -> groups of (number, before, after)
+        self._anchors: dict[int, list[list[tuple[int, int, int]]]] = {}
+        self._probes: dict[int, list[_Probe]] = {}  # device -> looks at its clocks
+        self._targets: dict[int, Any] = {}  # device -> what our own kernels write to
         self._records: dict[int, list[np.ndarray]] = {kind: [] for kind in _KINDS}
-        self._parsed = 0                                            # pieces
-        self._names: dict[int, str] = {}                            # address -> text
+        self._parsed = 0  # pieces
+        self._names: dict[int, str] = {}  # address -> text
         self._next_anchor, self._next_probe = _ANCHOR_BIT, 0
-        self._pushing = threading.Lock()                            # one launch at a time
+        self._pushing = threading.Lock()  # one launch at a time
         self._own = threading.local()
         self._native = False
         rt = runtime()
         self._push, self._pop = rt.msptiActivityPushExternalCorrelationId, rt.msptiActivityPopExternalCorrelationId
         self._last = ctypes.byref(ctypes.c_uint64())
 
-    # --- around launches --------------------------------------------------------------------------------------------------
+    # --- around launches
+    # --------------------------------------------------------------------------------------------------
     def watch_natively(self) -> bool:
         """Lets the launcher in C push and pop; False where it or the recorder is none in C."""
         recorder = self._host.recorder
@@ -147,7 +156,9 @@ class ActivityTimes:
         self._next_probe = self._host.now() + _PROBE_PERIOD
         if native.launcher is None or not known:
             return False
-        native.launcher.watch(address_of_function(self._push), address_of_function(self._pop), recorder, self.probe, _PROBE_PERIOD)
+        native.launcher.watch(
+            address_of_function(self._push), address_of_function(self._pop), recorder, self.probe, _PROBE_PERIOD
+        )
         self._native = True
         return True
 
@@ -181,7 +192,8 @@ class ActivityTimes:
             if native.launcher is not None:
                 native.launcher.set_anchor(0)
 
-    # --- clocks -----------------------------------------------------------------------------------------------------------
+    # --- clocks
+    # -----------------------------------------------------------------------------------------------------------
     def _launch_own(self, index: int) -> int:
         """Launches a small kernel in the side stream of a device; gives its number."""
         entry, stream = entry_of("InplaceZero"), streams.side_stream(index)
@@ -190,7 +202,7 @@ class ActivityTimes:
         if target is None:
             target = self._targets[index] = new_tensor((1,), dt.float32, _device.device("npu", index))
             record_use(target._array, stream)
-            streams.default_stream(index).synchronize()     # what had this memory before is done with it
+            streams.default_stream(index).synchronize()  # what had this memory before is done with it
         self._next_anchor += 1
         number = self._next_anchor
         with stream:
@@ -236,16 +248,21 @@ class ActivityTimes:
                 last = self.marks.mark(stream)
             if first is not None and last is not None:
                 self._probes.setdefault(index, []).append(_Probe(number, first, last))
-        except NPUError:      # a device that has failed: who waits for it is told
+        except NPUError:  # a device that has failed: who waits for it is told
             return
 
     def _alignments(self, kernels: Work) -> dict[int, PiecewiseAlignment]:
         """From our own kernels, whose times are still the device's."""
         ours = kernels.where(kernels.number >= _ANCHOR_BIT)
-        times = {number: (start, end) for number, start, end in zip(*(c.tolist() for c in (ours.number, ours.start_ns, ours.end_ns)))}
+        times = {
+            number: (start, end)
+            for number, start, end in zip(*(c.tolist() for c in (ours.number, ours.start_ns, ours.end_ns)))
+        }
         clocks, found = self.marks.alignments(), {}
         for index, anchored in self._anchors.items():
-            groups = [[Pair(before, *times[n], after) for n, before, after in group if n in times] for group in anchored]
+            groups = [
+                [Pair(before, *times[n], after) for n, before, after in group if n in times] for group in anchored
+            ]
             for probe in self._probes.get(index, ()):
                 if probe.number in times and index in clocks:
                     marked = clocks[index].host(np.array([self.marks.time(probe.first), self.marks.time(probe.last)]))
@@ -253,31 +270,46 @@ class ActivityTimes:
             found[index] = PiecewiseAlignment(groups, clocks[index].slope if index in clocks else 0.0)
         return found
 
-    # --- records ----------------------------------------------------------------------------------------------------------
+    # --- records
+    # ----------------------------------------------------------------------------------------------------------
     def collect(self, first: int, last: int, began: int, ended: int) -> tuple[Work, dict[str, Any]]:
-        """What the devices did for launches numbered from `first` up to `last`, and what is known about its times. Kernels that nobody
-        told a number belong to it if they ran between the host's moments `began` and `ended`."""
+        """What the devices did for launches numbered from `first` up to `last`, and what is known about its times.
+        Kernels that nobody told a number belong to it if they ran between the host's moments `began` and `ended`.
+        """
         launches = self._all_launches()
         mine = launches[(launches[:, 0] >= first) & (launches[:, 0] < last)]
         wanted = mine[mine[:, 3] == 0, 0]
-        own = [*(n for groups in self._anchors.values() for group in groups for n, _, _ in group),
-               *(probe.number for probes in self._probes.values() for probe in probes)]
+        own = [
+            *(n for groups in self._anchors.values() for group in groups for n, _, _ in group),
+            *(probe.number for probes in self._probes.values() for probe in probes),
+        ]
         work = self._receive(launches, np.concatenate([wanted, own]))
         alignments = self._alignments(work)
         work = self._on_the_host(work.where(work.number < _ANCHOR_BIT), alignments)
-        work = work.where(np.where(work.number >= 0, (work.number >= first) & (work.number < last),
-                                   (work.start_ns >= began) & (work.start_ns < ended)))
+        work = work.where(
+            np.where(
+                work.number >= 0,
+                (work.number >= first) & (work.number < last),
+                (work.start_ns >= began) & (work.start_ns < ended),
+            )
+        )
         lost = len(np.setdiff1d(wanted, work.number))
         copies, copies_bound = self.marks.collect(first, last)
         known = [*alignments.values()]
         bound = max([copies_bound if len(copies.number) else 0.0, *(a.bound for a in known)])
-        notes = {"source": "mspti", "copies": "events", "clock_error_ns": round(bound),
-                 "clock_drift_ppm": round(max((a.slope for a in known), key=abs, default=0.0) * 1e6, 3)}
+        notes = {
+            "source": "mspti",
+            "copies": "events",
+            "clock_error_ns": round(bound),
+            "clock_drift_ppm": round(max((a.slope for a in known), key=abs, default=0.0) * 1e6, 3),
+        }
         odd = {"clock_jumps": max((a.jumps for a in known), default=0), "launches_without_record": lost}
         return joined([work, copies]), {**notes, **{name: count for name, count in odd.items() if count}}
 
     def _on_the_host(self, work: Work, alignments: dict[int, PiecewiseAlignment]) -> Work:
-        """With the host's times: each device by its own clock; one whose clock was never looked at by that of another."""
+        """With the host's times: each device by its own clock; one whose clock was never looked at by that of
+        another.
+        """
         usual = next(iter(alignments.values()), None)
         start, end = work.start_ns.copy(), work.end_ns.copy()
         for index in np.unique(work.device).tolist():
@@ -334,7 +366,7 @@ class ActivityTimes:
         return np.array(offsets, np.int64)
 
     def _take(self, kind: int, records: np.ndarray) -> None:
-        if kind == abi.KIND_KERNEL:      # names are read at once: nobody says how long they stay
+        if kind == abi.KIND_KERNEL:  # names are read at once: nobody says how long they stay
             for pointer in set(np.unique(records["name"]).tolist()) - self._names.keys() - {0}:
                 self._names[pointer] = ctypes.string_at(pointer).decode("utf-8", "replace")
         if kind == abi.KIND_EXTERNAL:
@@ -348,7 +380,7 @@ class ActivityTimes:
             return work
         order = np.argsort(known["correlation"], kind="stable")
         keys = known["correlation"][order]
-        place = np.searchsorted(keys, correlation, "right") - 1        # the last that was said counts
+        place = np.searchsorted(keys, correlation, "right") - 1  # the last that was said counts
         found = (place >= 0) & (keys[place] == correlation)
         return work._replace(number=np.where(found, known["number"][order][place], -1))
 
@@ -370,7 +402,7 @@ class ActivityTimes:
         rt.msptiUnsubscribe(self._handle)
         self.marks.close()
         self._targets.clear()
-        _keep.append(self._delivery)       # the libraries may still hold the callbacks
+        _keep.append(self._delivery)  # the libraries may still hold the callbacks
         del _keep[:-4]
 
 
@@ -379,9 +411,20 @@ _keep: list[Any] = []
 
 def _columns(records: np.ndarray, names: dict[int, str]) -> Work:
     """Records of kernels."""
+
     def column(field: str) -> np.ndarray:
         return records[field].astype(np.int64)
+
     found, name = np.unique(records["name"], return_inverse=True)
     count = len(records)
-    return Work([names.get(n, "kernel") for n in found.tolist()], np.full(count, KERNEL), name.astype(np.int64), column("start"),
-                column("end"), column("device"), column("stream"), np.full(count, -1), np.zeros(count, np.int64))
+    return Work(
+        [names.get(n, "kernel") for n in found.tolist()],
+        np.full(count, KERNEL),
+        name.astype(np.int64),
+        column("start"),
+        column("end"),
+        column("device"),
+        column("stream"),
+        np.full(count, -1),
+        np.zeros(count, np.int64),
+    )

@@ -1,4 +1,5 @@
 """The part of this backend that is written in C (`_native/npu/*.c`), where it was built and is not switched off."""
+
 from __future__ import annotations
 
 import os

@@ -1,9 +1,11 @@
 """Which operator of the device computes which op: one row per op.
 
-A row reads `"<aten name>": "<operator>: <operands>"`. Operands are expressions over the op's arguments, `out` (or `out0`,
-`out1`, ...) and the helpers below; their kinds stand in the operator's code in `abi.OPERATORS`. A second row after `|` is
-taken where an argument that may be a number is one. What has no row runs on the CPU.
+A row reads `"<aten name>": "<operator>: <operands>"`. Operands are expressions over the op's arguments, `out` (or
+`out0`,
+`out1`, ...) and the helpers below; their kinds stand in the operator's code in `abi.OPERATORS`. A second row after
+`|` is taken where an argument that may be a number is one. What has no row runs on the CPU.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,33 +18,85 @@ from .copies import NPU, cast, dense, new_tensor
 from .launcher import Rejected
 from .runtime import runtime
 
-_UNARY = {"exp": "Exp", "log": "Log", "sqrt": "Sqrt", "rsqrt": "Rsqrt", "reciprocal": "Reciprocal", "sin": "Sin", "cos": "Cos",
-          "erf": "Erf", "tanh": "Tanh", "sigmoid": "Sigmoid", "neg": "Neg", "abs": "Abs", "relu": "Relu", "silu": "Silu",
-          "bitwise_not": "BitwiseNot", "sgn": "Sign",
-          **{name: name.capitalize() for name in ("floor", "ceil", "round", "trunc", "frac", "log1p", "expm1", "log2", "log10", "exp2",
-                                                  "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc",
-                                                  "erfinv", "sign", "hardswish", "hardsigmoid", "mish")}}
+_UNARY = {
+    "exp": "Exp",
+    "log": "Log",
+    "sqrt": "Sqrt",
+    "rsqrt": "Rsqrt",
+    "reciprocal": "Reciprocal",
+    "sin": "Sin",
+    "cos": "Cos",
+    "erf": "Erf",
+    "tanh": "Tanh",
+    "sigmoid": "Sigmoid",
+    "neg": "Neg",
+    "abs": "Abs",
+    "relu": "Relu",
+    "silu": "Silu",
+    "bitwise_not": "BitwiseNot",
+    "sgn": "Sign",
+    **{
+        name: name.capitalize()
+        for name in (
+            "floor",
+            "ceil",
+            "round",
+            "trunc",
+            "frac",
+            "log1p",
+            "expm1",
+            "log2",
+            "log10",
+            "exp2",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "sinh",
+            "cosh",
+            "asinh",
+            "acosh",
+            "atanh",
+            "erfc",
+            "erfinv",
+            "sign",
+            "hardswish",
+            "hardsigmoid",
+            "mish",
+        )
+    },
+}
 _COMPARED = {"eq": "Eq", "ne": "Ne", "lt": "Lt", "le": "Le", "gt": "Gt", "ge": "Ge"}
-_SCALES = {1: "scales or 0.0", 2: "scales_h or 0.0, scales_w or 0.0", 3: "scales_d or 0.0, scales_h or 0.0, scales_w or 0.0"}
+_SCALES = {
+    1: "scales or 0.0",
+    2: "scales_h or 0.0, scales_w or 0.0",
+    3: "scales_d or 0.0, scales_h or 0.0, scales_w or 0.0",
+}
 _WINDOW = "kernel_size, stride or kernel_size, padding, ceil_mode, count_include_pad, divisor_override or 0"
 
-_SPREAD = {"": "self, every(self), int(unbiased), False",
-           ".dim": "self, numbers(dim) or every(self), int(unbiased), keepdim",
-           ".correction": "self, numbers(dim) or every(self), whole(1 if correction is None else correction), keepdim"}
+_SPREAD = {
+    "": "self, every(self), int(unbiased), False",
+    ".dim": "self, numbers(dim) or every(self), int(unbiased), keepdim",
+    ".correction": "self, numbers(dim) or every(self), whole(1 if correction is None else correction), keepdim",
+}
 
 
 def _resizing(name: str, operator: str, rank: int, aligned: bool, forward: str = "") -> dict[str, str]:
     """The rows of a way to resize and of its gradient; `forward` names the operator where it is not the plain one."""
     form = f"{'align_corners, ' if aligned else ''}{_SCALES[rank]}, out"
-    return {name: f"{forward or operator}: self, output_size, {form}",
-            f"{name}_backward": f"{operator}Backward: grad_output, output_size, input_size, {form}"}
+    return {
+        name: f"{forward or operator}: self, output_size, {form}",
+        f"{name}_backward": f"{operator}Backward: grad_output, output_size, input_size, {form}",
+    }
 
 
 def _padding(kind: str) -> dict[str, str]:
     """The rows of a way to pad over one, two and three dimensions, and of the gradients."""
     operator = f"{kind.capitalize()}Pad"
-    return {**{f"{kind}_pad{n}d": f"{operator}{n}d: self, padding, out" for n in (1, 2, 3)},
-            **{f"{kind}_pad{n}d_backward": f"{operator}{n}dBackward: grad_output, self, padding, out" for n in (1, 2, 3)}}
+    return {
+        **{f"{kind}_pad{n}d": f"{operator}{n}d: self, padding, out" for n in (1, 2, 3)},
+        **{f"{kind}_pad{n}d_backward": f"{operator}{n}dBackward: grad_output, self, padding, out" for n in (1, 2, 3)},
+    }
 
 
 ROWS: dict[str, str] = {
@@ -66,8 +120,11 @@ ROWS: dict[str, str] = {
     "xlogy.Tensor": "XLogYTensor: self, other, out",
     "xlogy.Scalar_Other": "XLogYScalarOther: self, other, out",
     "xlogy.Scalar_Self": "XLogYScalarSelf: self, other, out",
-    **{f"bitwise_{name}.{kind}": f"Bitwise{name.capitalize()}{kind}: self, other, out" for name in ("and", "or", "xor")
-       for kind in ("Tensor", "Scalar")},
+    **{
+        f"bitwise_{name}.{kind}": f"Bitwise{name.capitalize()}{kind}: self, other, out"
+        for name in ("and", "or", "xor")
+        for kind in ("Tensor", "Scalar")
+    },
     "maximum": "Maximum: self, other, out",
     "minimum": "Minimum: self, other, out",
     "clamp": "Clamp: self, min, max, out",
@@ -141,16 +198,23 @@ ROWS: dict[str, str] = {
     "all.dims": "All: self, dim or every(self), keepdim, out",
     "prod": "Prod: self, out.dtype, out",
     "prod.dim_int": "ProdDim: self, dim, keepdim, out.dtype, out",
-    **{f"{name}{rest}": f"{operator}: {form}, out" for name, operator in (("var", "VarCorrection"), ("std", "Std"))
-       for rest, form in _SPREAD.items()},
-    **{f"{name}_mean{rest}": f"{operator}: {form}, out0, out1" for name, operator in (("var", "VarMean"), ("std", "StdMeanCorrection"))
-       for rest, form in _SPREAD.items()},
+    **{
+        f"{name}{rest}": f"{operator}: {form}, out"
+        for name, operator in (("var", "VarCorrection"), ("std", "Std"))
+        for rest, form in _SPREAD.items()
+    },
+    **{
+        f"{name}_mean{rest}": f"{operator}: {form}, out0, out1"
+        for name, operator in (("var", "VarMean"), ("std", "StdMeanCorrection"))
+        for rest, form in _SPREAD.items()
+    },
     "cumsum": "Cumsum: self, dim, out.dtype, out",
     "cumprod": "Cumprod: self, dim, out.dtype, out",
     "sort": "Sort: self, False, dim, descending, out0, out1",
     "sort.stable": "Sort: self, bool(stable), dim, descending, out0, out1",
     "topk": "Topk: self, k, dim, largest, sorted, out0, out1",
-    "searchsorted.Tensor": "SearchSorted: sorted_sequence, self, out_int32, right or side == 'right', only(sorter is None, None), out",
+    "searchsorted.Tensor": "SearchSorted: sorted_sequence, self, out_int32, right or side == 'right', only(sorter is "
+    "None, None), out",
     "bucketize.Tensor": "SearchSorted: boundaries, self, out_int32, right, None, out",
     # movement and creation
     "cat": "Cat: [as_type(t, out) for t in tensors if t._array.size], place(dim, out), out",
@@ -174,27 +238,34 @@ ROWS: dict[str, str] = {
     "scatter.reduce": "Scatter: self, dim, index, src, accumulation(reduce), out",
     "scatter.value_reduce": "ScatterValue: self, dim, index, value, accumulation(reduce), out",
     "index_add": "IndexAdd: self, dim, index, source, alpha, out",
-    "embedding_dense_backward": "EmbeddingDenseBackward: grad_output, indices, num_weights, no_row(padding_idx), scale_grad_by_freq, out",
+    "embedding_dense_backward": "EmbeddingDenseBackward: grad_output, indices, num_weights, no_row(padding_idx), "
+    "scale_grad_by_freq, out",
     # layers
     "native_layer_norm": "LayerNorm: input, normalized_shape, weight, bias, eps, out0, out1, out2",
-    "native_layer_norm_backward": "LayerNormBackward: grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask, "
-                                  "out0, out1, out2",
+    "native_layer_norm_backward": "LayerNormBackward: grad_out, input, normalized_shape, mean, rstd, weight, bias, "
+    "output_mask, "
+    "out0, out1, out2",
     "native_batch_norm": "BatchNorm: input, weight, bias, running_mean, running_var, training, momentum, eps, out0, "
-                         "out1, out2",
-    "native_batch_norm_backward": "BatchNormBackward: grad_out, input, weight, running_mean, running_var, filled_in(save_mean), "
-                                  "filled_in(save_invstd), "
-                                  "train, eps, output_mask, out0, out1, out2",
+    "out1, out2",
+    "native_batch_norm_backward": "BatchNormBackward: grad_out, input, weight, running_mean, running_var, "
+    "filled_in(save_mean), "
+    "filled_in(save_invstd), "
+    "train, eps, output_mask, out0, out1, out2",
     "native_group_norm": "GroupNorm: input, weight, bias, N, C, HxW, group, eps, out0, out1, out2",
-    "native_group_norm_backward": "GroupNormBackward: grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask, "
-                                  "out0, out1, out2",
-    "convolution_backward": "ConvolutionBackward: grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, "
-                            "output_padding, groups, output_mask, cube(), out0, out1, out2",
+    "native_group_norm_backward": "GroupNormBackward: grad_out, input, mean, rstd, weight, N, C, HxW, group, "
+    "output_mask, "
+    "out0, out1, out2",
+    "convolution_backward": "ConvolutionBackward: grad_output, input, weight, bias_sizes, stride, padding, dilation, "
+    "transposed, "
+    "output_padding, groups, output_mask, cube(), out0, out1, out2",
     "nll_loss_forward": "NLLLoss: self, target, class_weights(weight, self), reduction, ignore_index, out0, out1",
-    "nll_loss_backward": "NLLLossBackward: grad_output, self, target, class_weights(weight, self), reduction, ignore_index, "
-                         "total_weight, out",
+    "nll_loss_backward": "NLLLossBackward: grad_output, self, target, class_weights(weight, self), reduction, "
+    "ignore_index, "
+    "total_weight, out",
     "nll_loss2d_forward": "NLLLoss2d: self, target, class_weights(weight, self), reduction, ignore_index, out0, out1",
-    "nll_loss2d_backward": "NLLLoss2dBackward: grad_output, self, target, class_weights(weight, self), reduction, ignore_index, "
-                           "total_weight, out",
+    "nll_loss2d_backward": "NLLLoss2dBackward: grad_output, self, target, class_weights(weight, self), reduction, "
+    "ignore_index, "
+    "total_weight, out",
     "smooth_l1_loss": "SmoothL1Loss: self, target, reduction, beta, out",
     "smooth_l1_loss_backward": "SmoothL1LossBackward: grad_output, self, target, reduction, beta, out",
     "binary_cross_entropy": "BinaryCrossEntropy: self, target, weight, reduction, out",
@@ -228,7 +299,8 @@ ROWS: dict[str, str] = {
 }
 
 
-# --- what rows may say --------------------------------------------------------------------------------------------------
+# --- what rows may say
+# --------------------------------------------------------------------------------------------------
 def only(fits: bool, operand: Any) -> Any:
     """The operand, where the device's operator has the meaning that is asked for."""
     if not fits:
@@ -304,6 +376,7 @@ def as_type(value: Any, like: Any) -> Any:
 def filled(value: Any, kind: dt.dtype, device: Any) -> Any:
     """A 0-dim tensor on a device."""
     from .boxing import run
+
     return run("fill_.Scalar", new_tensor((), kind, device), value)
 
 
@@ -312,7 +385,12 @@ def class_weights(weight: Any, scores: Any) -> Any:
     if weight is not None:
         return weight
     from .boxing import run
-    return run("fill_.Scalar", new_tensor((scores._array.shape[-1 if scores._array.ndim == 1 else 1],), scores.dtype, scores.device), 1)
+
+    return run(
+        "fill_.Scalar",
+        new_tensor((scores._array.shape[-1 if scores._array.ndim == 1 else 1],), scores.dtype, scores.device),
+        1,
+    )
 
 
 def draw(t: Any, generator: Any) -> tuple[int, int]:
@@ -320,8 +398,25 @@ def draw(t: Any, generator: Any) -> tuple[int, int]:
     return random.draw(t, generator)
 
 
-HELPERS = {f.__name__: f for f in (only, flat, every, numbers, whole, filled_in, accumulation, place, zeros, no_row, cube, as_type,
-                                   class_weights, draw)}
+HELPERS = {
+    f.__name__: f
+    for f in (
+        only,
+        flat,
+        every,
+        numbers,
+        whole,
+        filled_in,
+        accumulation,
+        place,
+        zeros,
+        no_row,
+        cube,
+        as_type,
+        class_weights,
+        draw,
+    )
+}
 
 
 def unsafe_view(self: Any, size: Sequence[int]) -> Any:

@@ -1,9 +1,11 @@
-"""Plans of calls: what the launcher in C needs to do calls of an op by itself, for arguments like ones it has seen before.
+"""Plans of calls: what the launcher in C needs to do calls of an op by itself, for arguments like ones it has seen
+before.
 
-A plan says which operator is launched, where each of its operands comes from, and what the results look like. It holds for all
-calls with the same shapes, strides, types and further values (see `_native/npu/plans.c`, which keeps them). Numbers that are handed
-on as they are count by their type only.
+A plan says which operator is launched, where each of its operands comes from, and what the results look like. It
+holds for all calls with the same shapes, strides, types and further values (see `_native/npu/plans.c`, which keeps
+them). Numbers that are handed on as they are count by their type only.
 """
+
 from __future__ import annotations
 
 import ast
@@ -19,12 +21,13 @@ from . import launcher
 from .copies import NPU
 from .launcher import Entry
 
-_PURE = {"only", "every", "place", "zeros", "no_row", "cube", "float"}    # helpers of rows that launch nothing and draw nothing
-_FROM_ARGUMENT, _FROM_OUTPUT, _CONSTANT = range(3)                        # as in npu_plans.c
+# helpers of rows that launch nothing and draw nothing
+_PURE = {"only", "every", "place", "zeros", "no_row", "cube", "float"}
+_FROM_ARGUMENT, _FROM_OUTPUT, _CONSTANT = range(3)  # as in npu_plans.c
 _BY_VALUE, _BY_TYPE = range(2)
 _MOST_ARGUMENTS, _MOST_OUTPUTS = 16, 4
 
-Place = tuple[str, int] | None      # ("argument", 1), ("output", 0), or None for an expression
+Place = tuple[str, int] | None  # ("argument", 1), ("output", 0), or None for an expression
 
 
 class Form:
@@ -34,19 +37,30 @@ class Form:
 
     def __init__(self, body: ast.expr, names: Sequence[str], outputs: Sequence[str]) -> None:
         parts = body.elts if isinstance(body, ast.Tuple) else [body]
-        known = {**{n: ("argument", i) for i, n in enumerate(names)}, **{n: ("output", i) for i, n in enumerate(outputs)}}
+        known = {
+            **{n: ("argument", i) for i, n in enumerate(names)},
+            **{n: ("output", i) for i, n in enumerate(outputs)},
+        }
         self.places: list[Place] = [known.get(p.id) if isinstance(p, ast.Name) else None for p in parts]
         within = [node for part, place in zip(parts, self.places) if place is None for node in ast.walk(part)]
-        self.inside = {node.id for node in within if isinstance(node, ast.Name)}           # names that expressions use
-        self.is_pure = all(isinstance(n.func, ast.Name) and n.func.id in _PURE for n in within if isinstance(n, ast.Call)) \
-            and not any(isinstance(n, (ast.Starred, ast.ListComp)) for n in within)
+        self.inside = {node.id for node in within if isinstance(node, ast.Name)}  # names that expressions use
+        self.is_pure = all(
+            isinstance(n.func, ast.Name) and n.func.id in _PURE for n in within if isinstance(n, ast.Call)
+        ) and not any(isinstance(n, (ast.Starred, ast.ListComp)) for n in within)
 
 
-def planned(op: Op, forms: Sequence[Form], function: Callable[..., Any], planner: Callable[..., Any]) -> Callable[..., Any]:
+def planned(
+    op: Op, forms: Sequence[Form], function: Callable[..., Any], planner: Callable[..., Any]
+) -> Callable[..., Any]:
     """`function`, with the launcher in C before it where that can do calls of the op."""
     shim, params = launcher.configured(), op.schema.params
-    if not shim or not launcher.plans_calls or len(params) > _MOST_ARGUMENTS or not all(form.is_pure for form in forms) \
-            or any((p.is_tensor and p.is_list) or p.type in ("Device", "Generator") for p in params):
+    if (
+        not shim
+        or not launcher.plans_calls
+        or len(params) > _MOST_ARGUMENTS
+        or not all(form.is_pure for form in forms)
+        or any((p.is_tensor and p.is_list) or p.type in ("Device", "Generator") for p in params)
+    ):
         return function
     inside = set().union(*(form.inside for form in forms))
     numbers = [(p.type == "Scalar" or p.name in op.numbers) and p.name not in inside for p in params]
@@ -58,9 +72,19 @@ def stand_in(spec: Spec, device: Any) -> Tensor:
     return wrap(np.broadcast_to(np.empty((), spec.dtype.np), spec.shape), spec.dtype, NPU, device)
 
 
-def plan_of(entry: Entry, form: Form, args: Sequence[Any], operands: Sequence[Any], outputs: Sequence[Tensor], returns: Any,
-            single: bool, writes: bool) -> tuple[Any, ...] | None:
-    """The plan of a launch with these operands, which were made from these arguments and outputs; None where there can be none."""
+def plan_of(
+    entry: Entry,
+    form: Form,
+    args: Sequence[Any],
+    operands: Sequence[Any],
+    outputs: Sequence[Tensor],
+    returns: Any,
+    single: bool,
+    writes: bool,
+) -> tuple[Any, ...] | None:
+    """The plan of a launch with these operands, which were made from these arguments and outputs; None where there
+    can be none.
+    """
     if len(outputs) > _MOST_OUTPUTS or len(operands) != len(form.places):
         return None
     found = []
@@ -70,19 +94,29 @@ def plan_of(entry: Entry, form: Form, args: Sequence[Any], operands: Sequence[An
             return None
         found.append(origin)
     described = tuple((tuple(t._array.shape), t.dtype) for t in outputs)
-    return entry.first_address, entry.second_address, entry.label, entry.code, tuple(found), described, returns, single, writes
+    return (
+        entry.first_address,
+        entry.second_address,
+        entry.label,
+        entry.code,
+        tuple(found),
+        described,
+        returns,
+        single,
+        writes,
+    )
 
 
 def _origin(code: str, place: Place, operand: Any, args: Sequence[Any], writes: bool) -> tuple[int, int, Any] | None:
     """(where an operand comes from, its place there, its value)"""
     is_tensor = isinstance(operand, Tensor)
     if code == "L" or (code == "t" and not is_tensor and operand is not None):
-        return None                     # a tensor would have to be made of a number first
+        return None  # a tensor would have to be made of a number first
     if place is not None and place[0] == "output":
         return (_FROM_ARGUMENT, 0, None) if writes else (_FROM_OUTPUT, place[1], None)
     if place is not None:
         return _FROM_ARGUMENT, place[1], None
-    if is_tensor:                       # an expression that hands an argument on
+    if is_tensor:  # an expression that hands an argument on
         at = next((i for i, x in enumerate(args) if x is operand), None)
         return None if at is None else (_FROM_ARGUMENT, at, None)
     return _CONSTANT, 0, operand

@@ -1,4 +1,5 @@
 """Ops that the device computes in several steps, for want of an operator of their own. The steps open no events."""
+
 from __future__ import annotations
 
 from math import pi
@@ -72,7 +73,9 @@ def div_mode(self: Any, other: Any, rounding_mode: str | None) -> Any:
     if rounding_mode == "floor":
         return run("floor_divide", self, other)
     if rounding_mode != "trunc":
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
     return run("trunc", run("div.Tensor", self, other)) if _real(self, other) else _whole_quotient(self, other)
 
 
@@ -82,7 +85,7 @@ def _real(*operands: Any) -> bool:
 
 def _whole_quotient(self: Any, other: Any) -> Any:
     """Integers, divided towards zero."""
-    out = run("floor_divide", self, other)     # for its type and shape
+    out = run("floor_divide", self, other)  # for its type and shape
     operands = [x if not hasattr(x, "_array") or x.dtype is out.dtype else cast(x, out.dtype) for x in (self, other)]
     if hasattr(operands[1], "_array"):
         launch_named("DivMod", (*operands, 1, out), out.device.index)
@@ -91,7 +94,8 @@ def _whole_quotient(self: Any, other: Any) -> Any:
     return out
 
 
-# --- elementwise ------------------------------------------------------------------------------------------------------------
+# --- elementwise
+# ------------------------------------------------------------------------------------------------------------
 @program("log_sigmoid_forward")
 def log_sigmoid_forward(self: Any) -> Any:
     away = run("exp", run("neg", run("abs", self)))
@@ -164,12 +168,13 @@ def clamp(self: Any, min: Any, max: Any) -> Any:
     return out if max is None else run("clamp_max.Tensor", out, max)
 
 
-# --- reductions and movement ----------------------------------------------------------------------------------------------
+# --- reductions and movement
+# ----------------------------------------------------------------------------------------------
 @program("linalg_vector_norm")
 def vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if not self.dtype.is_floating_point or dtype not in (None, self.dtype) or not self._array.size:
         raise Rejected("another type, or no elements")
-    dims = (ops.numbers(dim) or ops.every(self)) if self._array.ndim else ()      # a number has no dimension to name
+    dims = (ops.numbers(dim) or ops.every(self)) if self._array.ndim else ()  # a number has no dimension to name
     if order in (float("inf"), float("-inf")):
         return run("amax" if order > 0 else "amin", run("abs", self), dims, keepdim)
     out = new_tensor(reduced_shape(self._array.shape, dims, keepdim), self.dtype, self.device)
@@ -245,14 +250,15 @@ def unfold_backward(grad_in: Any, input_sizes: Any, dim: int, size: int, step: i
     out = run("zero_", new_tensor(tuple(input_sizes), grad_in.dtype, grad_in.device))
     axis = dim % max(len(input_sizes), 1)
     windows = grad_in._array.shape[axis]
-    for k in range(size):     # the k-th elements of all windows are distinct, so that each is one addition into a view
+    for k in range(size):  # the k-th elements of all windows are distinct, so that each is one addition into a view
         part = [slice(None)] * len(input_sizes)
         part[axis] = slice(k, k + (windows - 1) * step + 1, step)
         run("add_.Tensor", view(out, out._array[tuple(part)]), view(grad_in, grad_in._array[..., k]), 1)
     return out
 
 
-# --- random numbers -------------------------------------------------------------------------------------------------------
+# --- random numbers
+# -------------------------------------------------------------------------------------------------------
 @program("bernoulli_.float")
 def bernoulli_(self: Any, p: float, generator: Any) -> Any:
     if not 0 <= p <= 1:
@@ -301,13 +307,15 @@ def normal(mean: Any, std: Any, generator: Any) -> Any:
     return run("add.Tensor", run("mul.Tensor", drawn, std), mean, 1)
 
 
-# --- creation ---------------------------------------------------------------------------------------------------------------
+# --- creation
+# ---------------------------------------------------------------------------------------------------------------
 @program("scalar_tensor")
 def scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
     return run("fill_.Scalar", new_tensor((), dtype or dt.get_default_dtype(), _device.resolve(device)), s)
 
 
-# --- numbers --------------------------------------------------------------------------------------------------------------
+# --- numbers
+# --------------------------------------------------------------------------------------------------------------
 @program("_local_scalar_dense")
 def local_scalar_dense(self: Any) -> Any:
     return to_host(self)._array.item()

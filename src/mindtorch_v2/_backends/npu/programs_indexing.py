@@ -1,5 +1,7 @@
-"""Indexing on the device. Results whose size the data decide (nonzero, masks, unique) wait for the device: their size is computed
-there first and read back, as every backend must."""
+"""Indexing on the device. Results whose size the data decide (nonzero, masks, unique) wait for the device: their
+size is computed there first and read back, as every backend must.
+"""
+
 from __future__ import annotations
 
 from typing import Any
@@ -19,7 +21,8 @@ from .launcher import Rejected
 from .programs import view
 
 
-# --- sizes that the data decide -----------------------------------------------------------------------------------------
+# --- sizes that the data decide
+# -----------------------------------------------------------------------------------------
 def _number(t: Any) -> int:
     """The value of a tensor with one element; waits for the device."""
     return int(to_host(t)._array.item())
@@ -32,7 +35,7 @@ def nonzero(self: Any) -> Any:
         return new_tensor((count, self._array.ndim), dt.int64, self.device)
     places = new_tensor((self._array.size, self._array.ndim), dt.int64, self.device)
     launch_named("Nonzero", (self, places), self.device.index)
-    return dense(view(places, places._array[:count]))     # a copy, so that the room for all elements is given back
+    return dense(view(places, places._array[:count]))  # a copy, so that the room for all elements is given back
 
 
 @program("masked_select")
@@ -50,7 +53,9 @@ def masked_select(self: Any, mask: Any) -> Any:
 @program("masked_scatter_")
 def masked_scatter_(self: Any, mask: Any, source: Any) -> Any:
     if source.dtype is not self.dtype:
-        raise RuntimeError(f"masked_scatter_: expected self and source to have same dtypes but got {self.dtype} and {source.dtype}")
+        raise RuntimeError(
+            f"masked_scatter_: expected self and source to have same dtypes but got {self.dtype} and {source.dtype}"
+        )
     if not source._array.size or mask.dtype is not dt.bool_:
         raise Rejected("an empty source, or a mask that is not bool")
     check_writable(self)
@@ -65,7 +70,8 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
     return masked_scatter_(dense(view(self, np.broadcast_to(self._array, shape))), mask, source)
 
 
-# --- lists of indices ---------------------------------------------------------------------------------------------------
+# --- lists of indices
+# ---------------------------------------------------------------------------------------------------
 def _indices_of(self: Any, indices: Any) -> list[Any]:
     """One index or None per dimension, on the device: masks become the places where they are set."""
     found: list[Any] = []
@@ -78,7 +84,10 @@ def _indices_of(self: Any, indices: Any) -> list[Any]:
         if index.dtype not in (dt.bool_, dt.uint8):
             found.append(index if index.dtype in (dt.int64, dt.int32) else cast(index, dt.int64))
             continue
-        if index._array.ndim == 0 or index._array.shape != self._array.shape[len(found):len(found) + index._array.ndim]:
+        if (
+            index._array.ndim == 0
+            or index._array.shape != self._array.shape[len(found) : len(found) + index._array.ndim]
+        ):
             raise Rejected("a mask of another shape")
         places = nonzero(index)
         found += [dense(view(places, places._array[:, d])) for d in range(index._array.ndim)]
@@ -94,7 +103,7 @@ def _selection_shape(self: Any, indices: list[Any]) -> tuple[int, ...]:
     shape = self._array.shape
     if at != list(range(at[0], at[-1] + 1)):
         return (*chosen, *(n for d, n in enumerate(shape) if d not in at))
-    return (*shape[:at[0]], *chosen, *shape[at[-1] + 1:])
+    return (*shape[: at[0]], *chosen, *shape[at[-1] + 1 :])
 
 
 def _operands(self: Any, indices: list[Any]) -> list[Any]:
@@ -117,8 +126,10 @@ def pick(self: Any, indices: Any) -> Any:
 @program("_index_put_impl_")
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool, unsafe: bool) -> Any:
     if values.dtype is not self.dtype:
-        raise RuntimeError("Index put requires the source and destination dtypes match, "
-                           f"got {_word(self)} for the destination and {_word(values)} for the source.")
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, "
+            f"got {_word(self)} for the destination and {_word(values)} for the source."
+        )
     check_writable(self)
     if not values._keys & NPU:
         values = to_device(values._array, values.dtype, self.device)
@@ -132,13 +143,24 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool, unsafe: b
 
 
 def _word(t: Any) -> str:
-    return {"float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int", "bool": "Bool",
-            "uint8": "Byte", "int8": "Char", "int16": "Short"}.get(t.dtype.name, t.dtype.name)
+    return {
+        "float32": "Float",
+        "float64": "Double",
+        "float16": "Half",
+        "int64": "Long",
+        "int32": "Int",
+        "bool": "Bool",
+        "uint8": "Byte",
+        "int8": "Char",
+        "int16": "Short",
+    }.get(t.dtype.name, t.dtype.name)
 
 
 def _at_dim(dim: int, index: Any, self: Any) -> list[Any]:
     """`index` for one dimension, as a list of indices."""
-    return [None] * (dim % max(self._array.ndim, 1)) + [index if index._array.ndim else view(index, index._array.reshape(1))]
+    return [None] * (dim % max(self._array.ndim, 1)) + [
+        index if index._array.ndim else view(index, index._array.reshape(1))
+    ]
 
 
 @program("index_copy")
@@ -174,7 +196,8 @@ def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, inclu
     return run("scatter_add", self, dim, index, src)
 
 
-# --- order ----------------------------------------------------------------------------------------------------------------
+# --- order
+# ----------------------------------------------------------------------------------------------------------------
 @program("kthvalue")
 def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> Any:
     size = self._array.shape[dim] if self._array.ndim else 1
@@ -205,8 +228,11 @@ def _ordered(name: str, self: Any, dim: int, keepdim: bool, place: int) -> Any:
     if not self._array.ndim:
         return return_type(find(name))(sorted_values, sorted_indices)
     at = [slice(None)] * self._array.ndim
-    at[dim] = slice(place, place + 1)     # not a number, which would make numpy read the device's memory where one element is left
-    parts = [t._array[tuple(at)] if keepdim else t._array[tuple(at)].squeeze(dim) for t in (sorted_values, sorted_indices)]
+    # not a number, which would make numpy read the device's memory where one element is left
+    at[dim] = slice(place, place + 1)
+    parts = [
+        t._array[tuple(at)] if keepdim else t._array[tuple(at)].squeeze(dim) for t in (sorted_values, sorted_indices)
+    ]
     return return_type(find(name))(*(dense(view(t, part)) for t, part in zip((sorted_values, sorted_indices), parts)))
 
 
@@ -219,7 +245,11 @@ def unique(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) -
     values, places = run("sort", flat, 0, False)
     is_new = run("fill_.Scalar", new_tensor(values._array.shape, dt.bool_, self.device), True)
     if values._array.size > 1:
-        copy_(view(is_new, is_new._array[1:]), run("ne.Tensor", view(values, values._array[1:]), view(values, values._array[:-1])), False)
+        copy_(
+            view(is_new, is_new._array[1:]),
+            run("ne.Tensor", view(values, values._array[1:]), view(values, values._array[:-1])),
+            False,
+        )
     found = masked_select(values, is_new)
     inverse = counts = new_tensor((0,), dt.int64, self.device)
     if return_inverse:
@@ -249,14 +279,19 @@ def bincount(self: Any, weights: Any, minlength: int) -> Any:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     size = max(minlength, _number(run("max", self)) + 1)
     kind = dt.int64 if weights is None else dt.float64 if weights.dtype is dt.float64 else dt.float32
-    ones = run("fill_.Scalar", new_tensor(self._array.shape, kind, self.device), 1) if weights is None else ops.as_type(
-        weights, run("zero_", new_tensor((1,), kind, self.device)))
+    ones = (
+        run("fill_.Scalar", new_tensor(self._array.shape, kind, self.device), 1)
+        if weights is None
+        else ops.as_type(weights, run("zero_", new_tensor((1,), kind, self.device)))
+    )
     return run("scatter_add", run("zero_", new_tensor((size,), kind, self.device)), 0, cast(self, dt.int64), ones)
 
 
 @program("repeat_interleave.Tensor")
 def repeat_interleave(repeats: Any, output_size: int | None) -> Any:
-    """The numbers of the elements, each as often as told: a running count of the places where an element's repeats end."""
+    """The numbers of the elements, each as often as told: a running count of the places where an element's repeats
+    end.
+    """
     if not repeats._array.size or repeats._array.ndim != 1 or repeats.dtype not in (dt.int64, dt.int32):
         raise Rejected("no elements, another rank or another type")
     if _number(run("min", repeats)) < 0:

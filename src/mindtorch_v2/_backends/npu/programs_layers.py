@@ -1,4 +1,7 @@
-"""Layers, activations, losses and optimizer steps that take several operators, or one whose operands must be prepared."""
+"""Layers, activations, losses and optimizer steps that take several operators, or one whose operands must be
+prepared.
+"""
+
 from __future__ import annotations
 
 from math import pi, sqrt
@@ -17,10 +20,21 @@ from .launcher import Rejected
 from .programs import contiguous, view
 
 
-# --- convolution ----------------------------------------------------------------------------------------------------------
+# --- convolution
+# ----------------------------------------------------------------------------------------------------------
 @program("_convolution")
-def convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any,
-                groups: int, *switches: bool) -> Any:
+def convolution(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    *switches: bool,
+) -> Any:
     """Of any rank and either direction: the device has one operator for all."""
     image, kernel = input._array.shape, weight._array.shape
     if transposed:
@@ -31,8 +45,11 @@ def convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, d
     if not input._array.size or not weight._array.size:
         raise Rejected("an input has no elements")
     out = new_tensor((image[0], channels, *sizes), input.dtype, input.device)
-    launch_named("Convolution", (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out, ops.cube()),
-                 input.device.index)
+    launch_named(
+        "Convolution",
+        (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out, ops.cube()),
+        input.device.index,
+    )
     return out
 
 
@@ -52,7 +69,8 @@ def _spread(t: Any, places: Any) -> Any:
     return view(t, array)
 
 
-# --- activations ------------------------------------------------------------------------------------------------------------
+# --- activations
+# ------------------------------------------------------------------------------------------------------------
 _TANH_SCALE, _CUBIC = sqrt(2 / pi), 0.044715
 
 
@@ -74,7 +92,9 @@ def gelu_backward(grad_output: Any, self: Any, approximate: str) -> Any:
             launch_named("GeluBackward", (grad_output, self, out), self.device.index)
         return out
     squared = run("mul.Tensor", self, self)
-    inner = run("mul.Tensor", run("mul.Tensor", self, run("add.Tensor", run("mul.Tensor", squared, _CUBIC), 1, 1)), _TANH_SCALE)
+    inner = run(
+        "mul.Tensor", run("mul.Tensor", self, run("add.Tensor", run("mul.Tensor", squared, _CUBIC), 1, 1)), _TANH_SCALE
+    )
     bent = run("tanh", inner)
     left = run("mul.Tensor", run("add.Tensor", bent, 1, 1), 0.5)
     steepness = run("add.Tensor", run("mul.Tensor", squared, 3 * _CUBIC * _TANH_SCALE), _TANH_SCALE, 1)
@@ -99,13 +119,17 @@ def prelu_backward(grad_output: Any, self: Any, weight: Any) -> Any:
 def rrelu(self: Any, noise: Any, lower: Any, upper: Any, training: bool, generator: Any) -> Any:
     if not training:
         return run("leaky_relu", self, (lower + upper) / 2)
-    slopes = run("uniform_", new_tensor(self._array.shape, self.dtype, self.device), float(lower), float(upper), generator)
+    slopes = run(
+        "uniform_", new_tensor(self._array.shape, self.dtype, self.device), float(lower), float(upper), generator
+    )
     copy_(noise, run("where.ScalarSelf", run("gt.Scalar", self, 0), 1.0, slopes), False)
     return run("mul.Tensor", self, noise)
 
 
 @program("rrelu_with_noise_backward")
-def rrelu_backward(grad_output: Any, self: Any, noise: Any, lower: Any, upper: Any, training: bool, self_is_result: bool) -> Any:
+def rrelu_backward(
+    grad_output: Any, self: Any, noise: Any, lower: Any, upper: Any, training: bool, self_is_result: bool
+) -> Any:
     if training and upper - lower > 1e-6:
         return run("mul.Tensor", grad_output, noise)
     return run("leaky_relu_backward", grad_output, self, (lower + upper) / 2, self_is_result)
@@ -136,7 +160,8 @@ def glu_backward(grad_output: Any, self: Any, dim: int) -> Any:
     return out
 
 
-# --- losses -------------------------------------------------------------------------------------------------------------
+# --- losses
+# -------------------------------------------------------------------------------------------------------------
 def _reduced(values: Any, reduction: int) -> Any:
     if reduction == 0:
         return values
@@ -185,7 +210,8 @@ def soft_margin_loss_backward(grad_output: Any, self: Any, target: Any, reductio
     return run("mul.Tensor", slope, grad_output)
 
 
-# --- pooling: the operators' indices are int32 ----------------------------------------------------------------------------
+# --- pooling: the operators' indices are int32
+# ----------------------------------------------------------------------------
 def _with_indices(operator: str, op: str, self: Any, given: tuple[Any, ...], form: tuple[Any, ...]) -> Any:
     out, indices = empty_like_specs(op, self, *given)
     if not self._array.size:
@@ -204,14 +230,32 @@ def _from_indices(operator: str, grad_output: Any, self: Any, indices: Any, form
 def _max_pool(name: str, operator: str, operator_backward: str) -> None:
     @program(name)
     def forward(self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
-        return _with_indices(operator, name, self, (kernel_size, stride, padding, dilation, ceil_mode),
-                             (kernel_size, stride or kernel_size, padding, dilation, ceil_mode))
+        return _with_indices(
+            operator,
+            name,
+            self,
+            (kernel_size, stride, padding, dilation, ceil_mode),
+            (kernel_size, stride or kernel_size, padding, dilation, ceil_mode),
+        )
 
     @program(f"{name}_backward")
-    def backward(grad_output: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-                 indices: Any) -> Any:
-        return _from_indices(operator_backward, grad_output, self, indices,
-                             (kernel_size, stride or kernel_size, padding, dilation, ceil_mode))
+    def backward(
+        grad_output: Any,
+        self: Any,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        ceil_mode: bool,
+        indices: Any,
+    ) -> Any:
+        return _from_indices(
+            operator_backward,
+            grad_output,
+            self,
+            indices,
+            (kernel_size, stride or kernel_size, padding, dilation, ceil_mode),
+        )
 
 
 _max_pool("max_pool2d_with_indices", "MaxPool2dWithIndices", "MaxPool2dWithIndicesBackward")
@@ -228,7 +272,8 @@ def adaptive_max_pool3d_backward(grad_output: Any, self: Any, indices: Any) -> A
     return _from_indices("AdaptiveMaxPool3dBackward", grad_output, self, indices, ())
 
 
-# --- sequences: their lengths are on the host -------------------------------------------------------------------------------
+# --- sequences: their lengths are on the host
+# -------------------------------------------------------------------------------
 def _packed_rows(sizes: np.ndarray, batch: int, device: Any) -> Any:
     """Which rows of (step, sequence) a packed sequence holds, when `sizes` sequences are left at each step."""
     rows = np.concatenate([step * batch + np.arange(size) for step, size in enumerate(sizes)])
@@ -242,7 +287,9 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> Any:
     steps, batch, *rest = padded._array.shape
     sizes = (np.arange(lengths._array[0])[:, None] < lengths._array).sum(1)
     rows = contiguous(padded)._array.reshape(steps * batch, *rest)
-    return run("index_select", view(input, rows), 0, _packed_rows(sizes, batch, input.device)), wrap(sizes.astype(np.int64), dt.int64)
+    return run("index_select", view(input, rows), 0, _packed_rows(sizes, batch, input.device)), wrap(
+        sizes.astype(np.int64), dt.int64
+    )
 
 
 @program("_pack_padded_sequence_backward")
@@ -254,14 +301,18 @@ def pack_padded_sequence_backward(grad: Any, input_size: Any, batch_sizes: Any, 
     return view(out, padded._array.swapaxes(0, 1)) if batch_first else padded
 
 
-# --- embeddings -----------------------------------------------------------------------------------------------------------
+# --- embeddings
+# -----------------------------------------------------------------------------------------------------------
 @program("embedding_renorm_")
 def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
     """Rows that are used and too long are scaled down. Rows used twice are computed twice, to the same."""
     rows = run("index_select", self, 0, ops.flat(indices))
     norms = run("linalg_vector_norm", rows, norm_type, (1,), True, None)
-    factors = run("div.Tensor", run("fill_.Scalar", new_tensor(norms._array.shape, norms.dtype, norms.device), max_norm),
-                  run("add.Tensor", norms, 1e-7, 1))
+    factors = run(
+        "div.Tensor",
+        run("fill_.Scalar", new_tensor(norms._array.shape, norms.dtype, norms.device), max_norm),
+        run("add.Tensor", norms, 1e-7, 1),
+    )
     scaled = run("where.self", run("gt.Scalar", norms, max_norm), run("mul.Tensor", rows, factors), rows)
     return run("_index_put_impl_", self, [ops.flat(indices)], scaled, False, False)
 
@@ -270,11 +321,25 @@ _SUM, _MEAN = 0, 1
 
 
 @program("_embedding_bag", "_embedding_bag_forward_only")
-def embedding_bag(weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Any,
-                  include_last_offset: bool, padding_idx: int) -> Any:
+def embedding_bag(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Any,
+    include_last_offset: bool,
+    padding_idx: int,
+) -> Any:
     """Sums or means of rows; also the bag of each index and how many rows each bag has."""
-    if mode not in (_SUM, _MEAN) or include_last_offset or padding_idx >= 0 or not indices._array.size \
-            or indices.dtype is not offsets.dtype:
+    if (
+        mode not in (_SUM, _MEAN)
+        or include_last_offset
+        or padding_idx >= 0
+        or not indices._array.size
+        or indices.dtype is not offsets.dtype
+    ):
         raise Rejected("maxima, padding or offsets of another form")
     count, bags = indices._array.shape[0], offsets._array.shape[0]
     numbers = run("arange", count, indices.dtype, None, indices.device, None)
@@ -292,8 +357,18 @@ def embedding_bag(weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: b
 
 
 @program("_embedding_bag_dense_backward")
-def embedding_bag_backward(grad: Any, indices: Any, offset2bag: Any, bag_size: Any, maximum_indices: Any, num_weights: int,
-                           scale_grad_by_freq: bool, mode: int, per_sample_weights: Any, padding_idx: int) -> Any:
+def embedding_bag_backward(
+    grad: Any,
+    indices: Any,
+    offset2bag: Any,
+    bag_size: Any,
+    maximum_indices: Any,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: Any,
+    padding_idx: int,
+) -> Any:
     if mode not in (_SUM, _MEAN) or padding_idx >= 0 or not indices._array.size:
         raise Rejected("maxima, padding or no index")
     rows = run("index_select", grad, 0, offset2bag)
@@ -309,9 +384,22 @@ def _as_column(numbers: Any, like: Any) -> Any:
     return cast(column, like.dtype)
 
 
-# --- optimizer steps --------------------------------------------------------------------------------------------------------
-def fused_sgd_(p: Any, grad: Any, buffer: Any, *, weight_decay: float, momentum: float, lr: float, dampening: float, nesterov: bool,
-               maximize: bool, is_first_step: bool, grad_scale: float | None) -> None:
+# --- optimizer steps
+# --------------------------------------------------------------------------------------------------------
+def fused_sgd_(
+    p: Any,
+    grad: Any,
+    buffer: Any,
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: float | None,
+) -> None:
     """One parameter's step of `_fused_sgd_`."""
     step = _gradient(p, grad, weight_decay, maximize, grad_scale)
     if momentum:
@@ -323,23 +411,59 @@ def fused_sgd_(p: Any, grad: Any, buffer: Any, *, weight_decay: float, momentum:
     run("add_.Tensor", p, step, -lr)
 
 
-def fused_adam_(p: Any, grad: Any, average: Any, squares: Any, largest: Any, *, step: Any, lr: float, beta1: float, beta2: float,
-                weight_decay: float, eps: float, maximize: bool, decoupled: bool, grad_scale: float | None) -> None:
-    """One parameter's step of `_fused_adamw_` (decoupled) or `_fused_adam_`: one operator, given the decayed gradient."""
+def fused_adam_(
+    p: Any,
+    grad: Any,
+    average: Any,
+    squares: Any,
+    largest: Any,
+    *,
+    step: Any,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    decoupled: bool,
+    grad_scale: float | None,
+) -> None:
+    """One parameter's step of `_fused_adamw_` (decoupled) or `_fused_adam_`: one operator, given the decayed
+    gradient.
+    """
     if not decoupled:
         grad = _gradient(p, grad, weight_decay, maximize, grad_scale)
         weight_decay, maximize = 0.0, False
     elif grad_scale is not None:
         run("mul_.Tensor", grad, 1 / grad_scale)
     if step._keys & NPU:
-        step = run("sub.Tensor", step, 1)     # the operator counts the steps before this one
+        step = run("sub.Tensor", step, 1)  # the operator counts the steps before this one
     else:
         step = ops.filled(step._array.item() - 1, dt.float32, p.device)
     try:
-        launch_named("ApplyAdamWV2", (p, average, squares, largest, grad, step, lr, beta1, beta2, weight_decay, eps, largest is not None,
-                                      maximize), p.device.index)
+        launch_named(
+            "ApplyAdamWV2",
+            (
+                p,
+                average,
+                squares,
+                largest,
+                grad,
+                step,
+                lr,
+                beta1,
+                beta2,
+                weight_decay,
+                eps,
+                largest is not None,
+                maximize,
+            ),
+            p.device.index,
+        )
     except Rejected as why:
-        raise NotImplementedError(f"the NPU has no fused Adam for a parameter of type {p.dtype}: {why}; use foreach=True") from None
+        raise NotImplementedError(
+            f"the NPU has no fused Adam for a parameter of type {p.dtype}: {why}; use foreach=True"
+        ) from None
     for t in (p, average, squares, largest):
         if t is not None:
             bump_version(t)

@@ -1,4 +1,5 @@
 """Generators of the devices: a seed and how many numbers were drawn. The devices compute the numbers."""
+
 from __future__ import annotations
 
 import os
@@ -6,12 +7,13 @@ import threading
 from typing import Any
 
 _lock = threading.Lock()
-_states: dict[int, list[int]] = {}      # device -> [seed, offset]
+_states: dict[int, list[int]] = {}  # device -> [seed, offset]
 _DEFAULT_SEED = 67280421310721
-_DRAW = 12          # what one operator advances the offset by, whatever its size: as torch_npu does, so that seeds give its numbers
+# what one operator advances the offset by, whatever its size: as torch_npu does, so that seeds give its numbers
+_DRAW = 12
 
 
-_common = _DEFAULT_SEED                 # the seed of devices that were not seeded by themselves
+_common = _DEFAULT_SEED  # the seed of devices that were not seeded by themselves
 
 
 def _state(index: int) -> list[int]:

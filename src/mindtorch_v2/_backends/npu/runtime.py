@@ -1,4 +1,7 @@
-"""The runtime: one process-wide connection to the libraries, the devices, and the calling thread's device and streams."""
+"""The runtime: one process-wide connection to the libraries, the devices, and the calling thread's device and
+streams.
+"""
+
 from __future__ import annotations
 
 import atexit
@@ -12,9 +15,15 @@ from typing import Any
 from . import abi, native
 from .loader import Libraries, open_libraries
 
-SIMULATED = ("The Ascend libraries in use are a simulator: device 'npu' is simulated on this machine's processor. Results are those of the "
-             "simulated operators; times say nothing about hardware.")
-_FORKED = ("Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' start method")
+SIMULATED = (
+    "The Ascend libraries in use are a simulator: device 'npu' is simulated on this machine's processor. Results are "
+    "those of the "
+    "simulated operators; times say nothing about hardware."
+)
+_FORKED = (
+    "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' "
+    "start method"
+)
 
 
 class NPUError(RuntimeError):
@@ -50,19 +59,21 @@ class Runtime:
     def error(self, code: int, what: str) -> NPUError:
         text = self.recent_error()
         note = " (simulated)" if self.simulated else ""
-        return NPUError(f"NPU error{note}: {what} failed with code {code}, {abi.explain(code)}" + (f"\n{text}" if text else ""))
+        return NPUError(
+            f"NPU error{note}: {what} failed with code {code}, {abi.explain(code)}" + (f"\n{text}" if text else "")
+        )
 
 
 class _Thread(threading.local):
-    device = 0            # the device that the program chose on this thread
-    bound = -1            # the device that the libraries know of
+    device = 0  # the device that the program chose on this thread
+    bound = -1  # the device that the libraries know of
     streams: dict[int, Any] | None = None
 
 
 thread = _Thread()
 _lock = threading.Lock()
 _runtime: Runtime | None = None
-_reason: str | None = None      # why there is none; None while nobody has asked
+_reason: str | None = None  # why there is none; None while nobody has asked
 _forked = False
 
 
@@ -88,7 +99,9 @@ def _start() -> tuple[Runtime | None, str | None]:
     libraries, why = open_libraries()
     if libraries is None:
         return None, why
-    missing = [n for n in ("aclInit", "aclrtGetDeviceCount", "aclrtSetDevice", "aclrtMalloc") if libraries.find(n) is None]
+    missing = [
+        n for n in ("aclInit", "aclrtGetDeviceCount", "aclrtSetDevice", "aclrtMalloc") if libraries.find(n) is None
+    ]
     if missing:
         return None, f"{libraries.describe()} lacks {', '.join(missing)}"
     code = libraries.function("aclInit")(None)
@@ -97,7 +110,9 @@ def _start() -> tuple[Runtime | None, str | None]:
     count = ctypes.c_uint32()
     code = libraries.function("aclrtGetDeviceCount")(ctypes.byref(count))
     if code or not count.value:
-        return None, "the libraries are there, but no device is" + (f" (code {code}, {abi.explain(code)})" if code else "")
+        return None, "the libraries are there, but no device is" + (
+            f" (code {code}, {abi.explain(code)})" if code else ""
+        )
     atexit.register(_close)
     if libraries.simulated:
         warnings.warn(SIMULATED, stacklevel=2)
@@ -140,7 +155,7 @@ def current_index() -> int:
 
 def set_index(index: int) -> None:
     """Makes a device the one on which this thread's operations run."""
-    unbind()         # another thread may have reset the device since
+    unbind()  # another thread may have reset the device since
     bind(index)
     thread.device = index
 
@@ -151,7 +166,8 @@ def is_closed() -> bool:
 
 
 _closed = False
-before_close: list[Callable[[], None]] = []      # what else is to end when the process does, while the libraries can still be called
+# what else is to end when the process does, while the libraries can still be called
+before_close: list[Callable[[], None]] = []
 
 
 def _close() -> None:
@@ -171,7 +187,7 @@ def _after_fork_in_child() -> None:
     _lock = threading.Lock()
     if _runtime is not None:
         _forked = True
-        thread.bound = -1      # the next use asks for the runtime, and learns why there is none
+        thread.bound = -1  # the next use asks for the runtime, and learns why there is none
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,4 +1,5 @@
 """Builds the simulator's library from its C source, once per version of the source, with the system's compiler."""
+
 from __future__ import annotations
 
 import fcntl
@@ -12,14 +13,19 @@ import tempfile
 from typing import Any
 
 NAME = "libascend_sim"
-_ELSEWHERE = ("an installed package does not contain it; check out the source of mindtorch_v2 and set MINDTORCH_NPU_SIM_SOURCE to its "
-              "folder ascend_sim/")
+_ELSEWHERE = (
+    "an installed package does not contain it; check out the source of mindtorch_v2 and set MINDTORCH_NPU_SIM_SOURCE "
+    "to its "
+    "folder ascend_sim/"
+)
 
 
 def source_folder() -> pathlib.Path | None:
     """Where the simulator's source lies: beside the package in a checkout, or where MINDTORCH_NPU_SIM_SOURCE says."""
     given = os.environ.get("MINDTORCH_NPU_SIM_SOURCE")
-    candidates = [pathlib.Path(given)] if given else [p / "ascend_sim" for p in pathlib.Path(__file__).resolve().parents[2:5]]
+    candidates = (
+        [pathlib.Path(given)] if given else [p / "ascend_sim" for p in pathlib.Path(__file__).resolve().parents[2:5]]
+    )
     return next((c for c in candidates if (c / "build.py").is_file()), None)
 
 
@@ -75,7 +81,7 @@ def build() -> tuple[pathlib.Path | None, str]:
     if shutil.which(os.environ.get("CC", "gcc")) is None:
         return None, "MINDTORCH_NPU_SIM=1, but there is no C compiler to build the simulator with"
     with open(target.with_suffix(".lock"), "w") as lock, tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        fcntl.flock(lock, fcntl.LOCK_EX)      # of several processes one builds
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of several processes one builds
         if target.is_file():
             return target, ""
         try:

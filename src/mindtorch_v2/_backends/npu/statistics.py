@@ -1,4 +1,5 @@
 """What an allocator counts, under the names that `torch.cuda.memory_stats` made known."""
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -8,8 +9,17 @@ from .blocks import COUNTED
 
 SMALL, LARGE, ALL = 0, 1, 2
 _POOLS = (("all", ALL), ("large_pool", LARGE), ("small_pool", SMALL))
-GROUPS = ("allocation", "segment", "active", "inactive_split", "allocated_bytes", "reserved_bytes", "active_bytes",
-          "inactive_split_bytes", "requested_bytes")
+GROUPS = (
+    "allocation",
+    "segment",
+    "active",
+    "inactive_split",
+    "allocated_bytes",
+    "reserved_bytes",
+    "active_bytes",
+    "inactive_split_bytes",
+    "requested_bytes",
+)
 _CURRENT, _PEAK, _ALLOCATED, _FREED = range(4)
 _WORDS = ("current", "peak", "allocated", "freed")
 
@@ -18,10 +28,10 @@ class Statistics:
     """One list of (current, peak, allocated, freed) per quantity and pool."""
 
     def __init__(self, blocks: Any) -> None:
-        self._blocks = blocks       # counts what changes with every allocation
+        self._blocks = blocks  # counts what changes with every allocation
         self.counts: dict[str, list[list[int]]] = {g: [[0, 0, 0, 0] for _ in range(3)] for g in GROUPS}
         self.retries = self.ooms = self.device_allocs = self.device_frees = self.all_stream_syncs = 0
-        self._deferred = [[0, 0], [0, 0]]       # per pool: blocks and bytes that were given back and are still in use
+        self._deferred = [[0, 0], [0, 0]]  # per pool: blocks and bytes that were given back and are still in use
 
     def _pull(self) -> None:
         """Takes over what the blocks counted."""
@@ -89,8 +99,14 @@ class Statistics:
                     found[f"{group}.{pool}.{word}"] = rows[at][i]
         for word in _WORDS:
             found[f"oversize_allocations.{word}"] = found[f"oversize_segments.{word}"] = 0
-        found |= {"num_alloc_retries": self.retries, "num_ooms": self.ooms, "num_device_alloc": self.device_allocs,
-                  "num_device_free": self.device_frees, "num_sync_all_streams": self.all_stream_syncs, "max_split_size": -1}
+        found |= {
+            "num_alloc_retries": self.retries,
+            "num_ooms": self.ooms,
+            "num_device_alloc": self.device_allocs,
+            "num_device_free": self.device_frees,
+            "num_sync_all_streams": self.all_stream_syncs,
+            "max_split_size": -1,
+        }
         return OrderedDict(sorted(found.items()))
 
 

@@ -1,4 +1,5 @@
 """Streams and events."""
+
 from __future__ import annotations
 
 import ctypes
@@ -9,12 +10,12 @@ from ... import _device
 from . import abi, native
 from .runtime import bind, current_index, is_closed, runtime, thread
 
-_POOL_SIZE = 32                        # streams per device and priority
-_DEFAULT, _SIDE = 1 << 16, 1 << 17     # priorities under which default streams and the backend's own are kept apart
+_POOL_SIZE = 32  # streams per device and priority
+_DEFAULT, _SIDE = 1 << 16, 1 << 17  # priorities under which default streams and the backend's own are kept apart
 _lock = threading.Lock()
-_by_index: dict[int, Stream] = {}      # default streams
-_sides: dict[int, Stream] = {}         # the backend's own
-_resets: dict[int, int] = {}           # device -> how often it was reset
+_by_index: dict[int, Stream] = {}  # default streams
+_sides: dict[int, Stream] = {}  # the backend's own
+_resets: dict[int, int] = {}  # device -> how often it was reset
 _pools: dict[tuple[int, int], list[tuple[int, int]]] = {}
 _turns: dict[tuple[int, int], int] = {}
 
@@ -33,7 +34,10 @@ class Stream:
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
-        """The least and the greatest priority that streams of the current device can have. A lower number is a greater priority."""
+        """The least and the greatest priority that streams of the current device can have.
+
+        A lower number is a greater priority.
+        """
         return _priority_range(current_index())
 
     @property
@@ -108,7 +112,8 @@ def _priority_range(index: int) -> tuple[int, int]:
     least, greatest = ctypes.c_int32(), ctypes.c_int32()
     bind(index)
     if rt.libraries.find("aclrtDeviceGetStreamPriorityRange") is None or rt.aclrtDeviceGetStreamPriorityRange(
-            ctypes.byref(least), ctypes.byref(greatest)):
+        ctypes.byref(least), ctypes.byref(greatest)
+    ):
         return abi.PRIORITIES[1], abi.PRIORITIES[0]
     return least.value, greatest.value
 
@@ -122,8 +127,9 @@ def _clamped(index: int, priority: int) -> int:
 
 
 def _from_pool(index: int, priority: int, apart: int | None) -> tuple[int, int]:
-    """A stream's handle and number. Streams are a scarce resource of the device: the first ones made are handed out again in
-    turn, and none is ever destroyed, so that memory can belong to a stream for good."""
+    """A stream's handle and number. Streams are a scarce resource of the device: the first ones made are handed out
+    again in turn, and none is ever destroyed, so that memory can belong to a stream for good.
+    """
     key = index, priority if apart is None else apart
     pool = _pools.setdefault(key, [])
     turn = _turns[key] = _turns.get(key, -1) + 1
@@ -220,7 +226,9 @@ def set_current(stream: Stream) -> None:
 class Event:
     """A mark in a stream that can be waited for, and timed if made with `enable_timing`."""
 
-    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, **options: Any) -> None:
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, **options: Any
+    ) -> None:
         self._flags = abi.EVENT_SYNC | (abi.EVENT_TIME_LINE if enable_timing else 0)
         self.handle = 0
         self.device_index = -1
@@ -237,7 +245,9 @@ class Event:
         """Marks the present end of a stream, the current one by default."""
         stream = stream_at(current_index()) if stream is None else stream
         if self.handle and stream.device_index != self.device_index:
-            raise RuntimeError(f"Event device {self.device_index} does not match recording stream's device {stream.device_index}.")
+            raise RuntimeError(
+                f"Event device {self.device_index} does not match recording stream's device {stream.device_index}."
+            )
         bind(stream.device_index)
         rt = runtime()
         if not self.handle:
@@ -285,7 +295,11 @@ def new_event(flags: int) -> int:
     """A fresh event of the calling thread's device."""
     rt = runtime()
     made = ctypes.c_void_p()
-    create = rt.aclrtCreateEventExWithFlag if rt.libraries.find("aclrtCreateEventExWithFlag") else rt.aclrtCreateEventWithFlag
+    create = (
+        rt.aclrtCreateEventExWithFlag
+        if rt.libraries.find("aclrtCreateEventExWithFlag")
+        else rt.aclrtCreateEventWithFlag
+    )
     rt.check(create(ctypes.byref(made), flags), "creating an event")
     return made.value or 0
 

@@ -1,4 +1,5 @@
 """What operators do with sparse tensors: by name, in terms of positions and values."""
+
 from __future__ import annotations
 
 import math
@@ -16,9 +17,41 @@ from .tensor import SparseTensor, coo, make_sparse, zeros_for
 
 HANDLERS: dict[str, Callable[..., Any]] = {}
 # Functions of zero that are zero: they change the values only.
-_ELEMENTWISE = ("neg", "abs", "sqrt", "sin", "tan", "tanh", "sinh", "asin", "asinh", "atan", "atanh", "expm1", "log1p", "relu", "sign",
-                "sgn", "floor", "ceil", "round", "trunc", "erf", "erfinv", "square", "positive", "deg2rad", "rad2deg", "negative", "conj",
-                "real", "imag", "nan_to_num", "isnan", "isinf")
+_ELEMENTWISE = (
+    "neg",
+    "abs",
+    "sqrt",
+    "sin",
+    "tan",
+    "tanh",
+    "sinh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "expm1",
+    "log1p",
+    "relu",
+    "sign",
+    "sgn",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "erf",
+    "erfinv",
+    "square",
+    "positive",
+    "deg2rad",
+    "rad2deg",
+    "negative",
+    "conj",
+    "real",
+    "imag",
+    "nan_to_num",
+    "isnan",
+    "isinf",
+)
 
 
 def handles(*names: str) -> Callable[[Any], Any]:
@@ -26,6 +59,7 @@ def handles(*names: str) -> Callable[[Any], Any]:
         for name in names:
             HANDLERS[name] = function
         return function
+
     return register
 
 
@@ -47,7 +81,8 @@ def is_sparse(t: Any) -> bool:
     return isinstance(t, SparseTensor)
 
 
-# --- conversions ----------------------------------------------------------------------------------------------------------
+# --- conversions
+# ----------------------------------------------------------------------------------------------------------
 def _flat(indices: Any, shape: Sequence[int]) -> Any:
     """Positions of the flattened sparse dimensions."""
     flat = aten.select(indices, 0, 0)
@@ -64,7 +99,7 @@ def coalesce(self: Any) -> Any:
         return self
     if self._nnz() == 0:
         return coo(indices, values, self.shape, True)
-    lead = tuple(self.shape[:indices.shape[0]])
+    lead = tuple(self.shape[: indices.shape[0]])
     keys, inverse = np.unique(_flat(indices, lead)._array, return_inverse=True)
     total = zeros_for(values, (len(keys), *values.shape[1:]))
     summed = aten.index_add(total, 0, wrap(inverse.reshape(-1).astype(np.int64)), values)
@@ -77,7 +112,7 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: Any = None) -> Any:
     if not is_sparse(self):
         return self
     indices, values = as_coo(self)._parts
-    lead = tuple(self.shape[:indices.shape[0]])
+    lead = tuple(self.shape[: indices.shape[0]])
     flat = aten.index_add(zeros_for(values, (prod(lead), *values.shape[1:])), 0, _flat(indices, lead), values)
     dense = aten.reshape(flat, list(self.shape))
     return dense if dtype is None else aten.to(dense, dtype)
@@ -107,8 +142,16 @@ def compressed(self: Any, kind: Any) -> Any:
     borders = np.zeros(source.shape[outer] + 1, np.int64)
     np.cumsum(np.bincount(indices._array[outer], minlength=source.shape[outer]), out=borders[1:])
     place = wrap(order.astype(np.int64))
-    return make_sparse(kind, (wrap(borders), aten.index_select(aten.select(indices, 0, inner), 0, place),
-                              aten.index_select(values, 0, place)), self.shape, True)
+    return make_sparse(
+        kind,
+        (
+            wrap(borders),
+            aten.index_select(aten.select(indices, 0, inner), 0, place),
+            aten.index_select(values, 0, place),
+        ),
+        self.shape,
+        True,
+    )
 
 
 @handles("to_sparse_csr")
@@ -133,7 +176,9 @@ def sparsified(self: Any, sparse_dim: int | None = None) -> Any:
 
 
 @handles("to_sparse")
-def to_sparse(self: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None) -> Any:
+def to_sparse(
+    self: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
+) -> Any:
     kind = layout or sparse_coo
     if not is_sparse(self):
         self = sparsified(self, sparse_dim)
@@ -149,8 +194,14 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     return self._with_values(aten.to(self._parts[-1], *args, **kwargs))
 
 
-for _name, _type in (("float", dt.float32), ("double", dt.float64), ("half", dt.float16), ("long", dt.int64), ("int", dt.int32),
-                     ("bool", dt.bool_)):
+for _name, _type in (
+    ("float", dt.float32),
+    ("double", dt.float64),
+    ("half", dt.float16),
+    ("long", dt.int64),
+    ("int", dt.int32),
+    ("bool", dt.bool_),
+):
     HANDLERS[_name] = lambda self, _type=_type: to(self, _type)
 
 
@@ -169,7 +220,12 @@ def zeros_like(self: Any, **kwargs: Any) -> Any:
     source = as_coo(self)
     count, values = source.sparse_dim(), source._parts[1]
     kind = kwargs.get("dtype") or values.dtype
-    made = coo(wrap(np.zeros((count, 0), np.int64)), aten.new_zeros(values, [0, *values.shape[1:]], dtype=kind), self.shape, True)
+    made = coo(
+        wrap(np.zeros((count, 0), np.int64)),
+        aten.new_zeros(values, [0, *values.shape[1:]], dtype=kind),
+        self.shape,
+        True,
+    )
     return made if self._layout is sparse_coo else compressed(made, self._layout)
 
 
@@ -178,13 +234,16 @@ def ones_like(self: Any, **kwargs: Any) -> Any:
     return aten.new_ones(self._parts[-1], list(self.shape))
 
 
-# --- arithmetic -----------------------------------------------------------------------------------------------------------
+# --- arithmetic
+# -----------------------------------------------------------------------------------------------------------
 @handles("add", "radd")
 def add(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     if is_sparse(self) and is_sparse(other):
         a, b = as_coo(self), as_coo(other)
         if a.shape != b.shape:
-            raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}")
+            raise RuntimeError(
+                f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}"
+            )
         values = aten.cat([a._parts[1], b._parts[1] if alpha == 1 else b._parts[1] * alpha])
         made = coalesce(coo(aten.cat([a._parts[0], b._parts[0]], 1), values, a.shape))
         return made if self._layout is sparse_coo else compressed(made, self._layout)
@@ -218,9 +277,9 @@ HANDLERS["sub_"] = HANDLERS["isub"] = lambda self, other, alpha=1: add_(self, ot
 def _gathered(dense: Any, sparse: Any) -> Any:
     """The elements of a dense tensor, broadcast to the sparse one's shape, at its positions."""
     indices = sparse._parts[0]
-    lead = tuple(sparse.shape[:indices.shape[0]])
+    lead = tuple(sparse.shape[: indices.shape[0]])
     whole = aten.expand(dense, list(sparse.shape))
-    return aten.index_select(aten.reshape(whole, [prod(lead), *sparse.shape[len(lead):]]), 0, _flat(indices, lead))
+    return aten.index_select(aten.reshape(whole, [prod(lead), *sparse.shape[len(lead) :]]), 0, _flat(indices, lead))
 
 
 @handles("mul", "rmul", "multiply")
@@ -264,7 +323,8 @@ def zero_(self: Any) -> Any:
     return self
 
 
-# --- products -------------------------------------------------------------------------------------------------------------
+# --- products
+# -------------------------------------------------------------------------------------------------------------
 @handles("mm", "matmul", "rmatmul", "spmm", "smm", "bmm")
 def matmul(self: Any, other: Any) -> Any:
     if is_sparse(self) and is_sparse(other):
@@ -284,38 +344,52 @@ HANDLERS["mv"] = matmul
 def _sparse_dense(self: Any, other: Any) -> Any:
     """A sparse matrix [m, n] times a dense one [n, k]: rows of the dense one, weighted and added."""
     if len(self.shape) != 2 or other.dim() != 2 or self.shape[1] != other.shape[0]:
-        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied "
-                           f"({'x'.join(map(str, self.shape))} and {'x'.join(map(str, other.shape))})")
+        raise RuntimeError(
+            "mat1 and mat2 shapes cannot be multiplied "
+            f"({'x'.join(map(str, self.shape))} and {'x'.join(map(str, other.shape))})"
+        )
     indices, values = self._parts
     rows = aten.index_select(other, 0, aten.select(indices, 0, 1))
     weighted = aten.mul(rows, aten.unsqueeze(values, -1))
-    return aten.index_add(aten.new_zeros(weighted, [self.shape[0], other.shape[1]]), 0, aten.select(indices, 0, 0), weighted)
+    return aten.index_add(
+        aten.new_zeros(weighted, [self.shape[0], other.shape[1]]), 0, aten.select(indices, 0, 0), weighted
+    )
 
 
 def _sparse_product(a: Any, b: Any) -> Any:
     """Two sparse matrices: every entry of a row of the first meets the entries of the second's row of that number."""
     if a.shape[1] != b.shape[0]:
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+        )
     b = coalesce(b)
     (ai, av), (bi, bv) = a._parts, b._parts
     inner, rows = ai._array[1], bi._array[0]
     starts = np.searchsorted(rows, inner, "left")
     counts = np.searchsorted(rows, inner, "right") - starts
     left = np.repeat(np.arange(len(inner)), counts)
-    right = np.repeat(starts - np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else starts, counts) + np.arange(counts.sum())
+    right = np.repeat(
+        starts - np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else starts, counts
+    ) + np.arange(counts.sum())
     lefts, rights = wrap(left.astype(np.int64)), wrap(right.astype(np.int64))
     values = aten.index_select(av, 0, lefts) * aten.index_select(bv, 0, rights)
-    indices = aten.stack([aten.index_select(aten.select(ai, 0, 0), 0, lefts), aten.index_select(aten.select(bi, 0, 1), 0, rights)])
+    indices = aten.stack(
+        [aten.index_select(aten.select(ai, 0, 0), 0, lefts), aten.index_select(aten.select(bi, 0, 1), 0, rights)]
+    )
     return coalesce(coo(indices, values, (a.shape[0], b.shape[1])))
 
 
 @handles("addmm")
 def addmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return add(self * beta if beta != 1 else self, matmul(mat1, mat2), alpha=alpha) if is_sparse(self) else \
-        aten.add(self * beta if beta != 1 else self, to_dense(matmul(mat1, mat2)), alpha=alpha)
+    return (
+        add(self * beta if beta != 1 else self, matmul(mat1, mat2), alpha=alpha)
+        if is_sparse(self)
+        else aten.add(self * beta if beta != 1 else self, to_dense(matmul(mat1, mat2)), alpha=alpha)
+    )
 
 
-# --- shapes and reductions ------------------------------------------------------------------------------------------------
+# --- shapes and reductions
+# ------------------------------------------------------------------------------------------------
 @handles("transpose", "swapaxes")
 def transpose(self: Any, dim0: int, dim1: int) -> Any:
     if self._layout is not sparse_coo:
@@ -424,7 +498,11 @@ def norm(self: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, **option
 
 @handles("equal", "allclose")
 def equal(self: Any, other: Any, **options: Any) -> bool:
-    return aten.allclose(to_dense(self), to_dense(other), **options) if options else bool(aten.equal(to_dense(self), to_dense(other)))
+    return (
+        aten.allclose(to_dense(self), to_dense(other), **options)
+        if options
+        else bool(aten.equal(to_dense(self), to_dense(other)))
+    )
 
 
 @handles("numpy", "item", "tolist", "data_ptr", "stride", "storage_offset", "view", "reshape")
@@ -441,7 +519,11 @@ def softmax(self: Any, dim: int, logarithm: bool) -> Any:
     if d >= lead:
         return source._with_values((aten.log_softmax if logarithm else aten.softmax)(values, d - lead + 1))
     others = [i for i in range(lead) if i != d]
-    lines = np.unique(indices._array[others], axis=1, return_inverse=True)[1].reshape(-1) if others else np.zeros(source._nnz(), int)
+    lines = (
+        np.unique(indices._array[others], axis=1, return_inverse=True)[1].reshape(-1)
+        if others
+        else np.zeros(source._nnz(), int)
+    )
     count = int(lines.max(initial=-1)) + 1
     line = wrap(lines.astype(np.int64))
     highest = np.full((count, *values.shape[1:]), -math.inf)
@@ -452,18 +534,32 @@ def softmax(self: Any, dim: int, logarithm: bool) -> Any:
     return source._with_values(shifted - aten.log(at) if logarithm else aten.exp(shifted) / at)
 
 
-
-
-# --- methods --------------------------------------------------------------------------------------------------------------
-_OPERATORS = {"__add__": add, "__radd__": add, "__sub__": sub, "__mul__": mul, "__rmul__": mul, "__truediv__": div, "__matmul__": matmul,
-              "__rmatmul__": lambda self, other: matmul(other, self), "__iadd__": add_, "__isub__": HANDLERS["sub_"], "__imul__": mul_,
-              "__itruediv__": HANDLERS["div_"], "__pow__": power, "__getitem__": select, "__neg__": lambda self: self.neg(),
-              "__rsub__": lambda self, other: add(other, self, alpha=-1)}
+# --- methods
+# --------------------------------------------------------------------------------------------------------------
+_OPERATORS = {
+    "__add__": add,
+    "__radd__": add,
+    "__sub__": sub,
+    "__mul__": mul,
+    "__rmul__": mul,
+    "__truediv__": div,
+    "__matmul__": matmul,
+    "__rmatmul__": lambda self, other: matmul(other, self),
+    "__iadd__": add_,
+    "__isub__": HANDLERS["sub_"],
+    "__imul__": mul_,
+    "__itruediv__": HANDLERS["div_"],
+    "__pow__": power,
+    "__getitem__": select,
+    "__neg__": lambda self: self.neg(),
+    "__rsub__": lambda self, other: add(other, self, alpha=-1),
+}
 
 
 def _method(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return call(name, (self, *args), kwargs)
+
     method.__name__ = name
     return method
 

@@ -1,9 +1,10 @@
 """The class of sparse tensors.
 
-A sparse tensor holds its positions and its values as dense tensors. Whatever is computed from it is computed from them by ordinary
-operators, so that gradients reach the values without further rules. As a tensor of its own it lies on the meta device: an operator that
-does not know about sparse tensors finds no data, instead of zeros.
+A sparse tensor holds its positions and its values as dense tensors. Whatever is computed from it is computed from
+them by ordinary operators, so that gradients reach the values without further rules. As a tensor of its own it lies
+on the meta device: an operator that does not know about sparse tensors finds no data, instead of zeros.
 """
+
 from __future__ import annotations
 
 import re
@@ -23,26 +24,28 @@ class SparseTensor(Tensor):
     """Coordinates [sparse dimensions, n] and values [n, ...] (COO), or compressed rows or columns (CSR, CSC)."""
 
     _layout: layout
-    _parts: tuple[Any, ...]          # (indices, values), or (compressed, plain, values)
+    _parts: tuple[Any, ...]  # (indices, values), or (compressed, plain, values)
     _is_coalesced: bool
     is_meta = False
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         from .functions import call
+
         return call(getattr(func, "__name__", str(func)), args, kwargs or {})
 
-    # --- what it is ---------------------------------------------------------------------------------------------------------
+    # --- what it is
+    # ---------------------------------------------------------------------------------------------------------
     @property
     def layout(self) -> Any:
         return self._layout
 
     @property
-    def is_sparse(self) -> bool:         # type: ignore[override]
+    def is_sparse(self) -> bool:  # type: ignore[override]
         return self._layout is sparse_coo
 
     @property
-    def is_sparse_csr(self) -> bool:     # type: ignore[override]
+    def is_sparse_csr(self) -> bool:  # type: ignore[override]
         return self._layout is sparse_csr
 
     @property
@@ -54,7 +57,7 @@ class SparseTensor(Tensor):
         return self._parts[-1].is_cpu
 
     @property  # type: ignore[misc]
-    def requires_grad(self) -> bool:     # type: ignore[override]
+    def requires_grad(self) -> bool:  # type: ignore[override]
         return self._parts[-1].requires_grad
 
     @property
@@ -66,14 +69,17 @@ class SparseTensor(Tensor):
         return self._parts[-1].is_leaf
 
     @property  # type: ignore[misc]
-    def grad(self) -> Any:               # type: ignore[override]
+    def grad(self) -> Any:  # type: ignore[override]
         """The gradient of the values, as a sparse tensor with the same positions."""
         g = self._parts[-1].grad
         if g is None or self._layout is not sparse_coo or self._is_coalesced:
             return None if g is None else self._with_values(g)
-        first = np.unique(self._parts[0]._array, axis=1, return_index=True)[1]      # entries of one position have one gradient
+        # entries of one position have one gradient
+        first = np.unique(self._parts[0]._array, axis=1, return_index=True)[1]
         place = wrap(first.astype(np.int64))
-        return make_sparse(sparse_coo, (aten.index_select(self._parts[0], 1, place), aten.index_select(g, 0, place)), self.shape, True)
+        return make_sparse(
+            sparse_coo, (aten.index_select(self._parts[0], 1, place), aten.index_select(g, 0, place)), self.shape, True
+        )
 
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
         """Makes the tensor a leaf of the graph: its values are taken out of the tensor that they were given as."""
@@ -96,7 +102,8 @@ class SparseTensor(Tensor):
     def __len__(self) -> int:
         return self.shape[0]
 
-    # --- its parts ----------------------------------------------------------------------------------------------------------
+    # --- its parts
+    # ----------------------------------------------------------------------------------------------------------
     def _coordinates(self, method: str) -> tuple[Any, ...]:
         if self._layout is not sparse_coo:
             raise RuntimeError(f"{method} expected sparse coordinate tensor layout but got {_word(self._layout)}")
@@ -121,8 +128,11 @@ class SparseTensor(Tensor):
 
     def _compressed(self, wanted: Any, method: str, place: int) -> Any:
         if self._layout is not wanted:
-            raise RuntimeError(f"{method} expected sparse {'row' if wanted is sparse_csr else 'column'} compressed tensor layout but got "
-                               f"{_word(self._layout)}")
+            raise RuntimeError(
+                f"{method} expected sparse {'row' if wanted is sparse_csr else 'column'} compressed tensor layout "
+                "but got "
+                f"{_word(self._layout)}"
+            )
         return self._parts[place]
 
     def crow_indices(self) -> Any:
@@ -143,16 +153,30 @@ class SparseTensor(Tensor):
         return make_sparse(self._layout, (*self._parts[:-1], values), self.shape, known)
 
     def __repr__(self, **kwargs: Any) -> str:
-        names = {"sparse_coo": ("indices", "values"), "sparse_csr": ("crow_indices", "col_indices", "values"),
-                 "sparse_csc": ("ccol_indices", "row_indices", "values")}[self._layout.name]
+        names = {
+            "sparse_coo": ("indices", "values"),
+            "sparse_csr": ("crow_indices", "col_indices", "values"),
+            "sparse_csc": ("ccol_indices", "row_indices", "values"),
+        }[self._layout.name]
         shown = [f"{n}={_indented(_without_type(repr(p.detach())), 8 + len(n))}" for n, p in zip(names, self._parts)]
-        grad = "" if not self.requires_grad else ", requires_grad=True" if self.is_leaf else f", grad_fn=<{self.grad_fn.name()}>"
+        grad = (
+            ""
+            if not self.requires_grad
+            else ", requires_grad=True"
+            if self.is_leaf
+            else f", grad_fn=<{self.grad_fn.name()}>"
+        )
         kind = "" if self.dtype in (dt.get_default_dtype(), dt.int64, dt.bool_) else f", dtype={self.dtype}"
         body = ",\n       ".join(shown)
         return f"tensor({body},\n       size={tuple(self.shape)}, nnz={self._nnz()}{kind}, layout={self._layout}{grad})"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return make_sparse, (self._layout, tuple(p.detach() for p in self._parts), tuple(self.shape), self._is_coalesced)
+        return make_sparse, (
+            self._layout,
+            tuple(p.detach() for p in self._parts),
+            tuple(self.shape),
+            self._is_coalesced,
+        )
 
     def __deepcopy__(self, memo: Any) -> SparseTensor:
         return make_sparse(self._layout, tuple(p.detach().clone() for p in self._parts), self.shape, self._is_coalesced)

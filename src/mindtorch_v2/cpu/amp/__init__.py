@@ -1,4 +1,5 @@
 """Mixed precision on the CPU under its former names; `torch.amp` has the ones in use."""
+
 from .autocast_mode import autocast
 from .grad_scaler import GradScaler
 

@@ -1,4 +1,5 @@
 """`torch.cuda.amp.autocast`: the former name of `torch.amp.autocast("cuda", ...)`."""
+
 from __future__ import annotations
 
 import functools
@@ -12,16 +13,24 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 
 
 def _warn(name: str) -> None:
-    warnings.warn(f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}(args..., device_type='cuda')` instead.",
-                  FutureWarning, stacklevel=3)
+    warnings.warn(
+        f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}(args..., device_type='cuda')` "
+        "instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 class autocast(autocast_mode.autocast):
     """A region for CUDA. Deprecated: `torch.amp.autocast("cuda", ...)` is the same."""
 
     def __init__(self, enabled: bool = True, dtype: dt.dtype = dt.float16, cache_enabled: bool = True) -> None:
-        warnings.warn("`torch.cuda.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cuda', args...)` instead.",
-                      FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`torch.cuda.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cuda', args...)` "
+            "instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
         super().__init__("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 

@@ -1,4 +1,5 @@
-"""Collectives that return new tensors and are differentiated: the gradient of each is the collective that goes the other way.
+"""Collectives that return new tensors and are differentiated: the gradient of each is the collective that goes the
+other way.
 
 The loss is taken to be the sum of the losses of all processes.
 """

@@ -14,8 +14,9 @@ from ..process_groups import get_global_rank, get_rank, get_world_size, world_gr
 class ZeroRedundancyOptimizer(Optimizer):
     """`optimizer_class` on a part of the parameters; every step ends with each process handing its part to the others.
 
-    Parameters are given to processes one after the other, each to the one with the fewest elements so far, largest first. The results
-    are those of `optimizer_class` on all parameters. `state_dict()` needs `consolidate_state_dict(to)` before, called by all processes.
+    Parameters are given to processes one after the other, each to the one with the fewest elements so far, largest
+    first. The results are those of `optimizer_class` on all parameters. `state_dict()` needs
+    `consolidate_state_dict(to)` before, called by all processes.
     """
 
     def __init__(
@@ -29,7 +30,8 @@ class ZeroRedundancyOptimizer(Optimizer):
     ) -> None:
         if overlap_with_ddp:
             raise NotImplementedError(
-                "ZeroRedundancyOptimizer(overlap_with_ddp=True): the step does not overlap with the backward pass here; leave it out"
+                "ZeroRedundancyOptimizer(overlap_with_ddp=True): the step does not overlap with the backward pass "
+                "here; leave it out"
             )
         self.process_group = process_group or world_group()
         self._optimizer_class, self._defaults = optimizer_class, defaults

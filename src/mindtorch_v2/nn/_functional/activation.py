@@ -1,4 +1,5 @@
 """Activation functions and dropout."""
+
 from __future__ import annotations
 
 import warnings
@@ -37,8 +38,9 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return aten.leaky_relu_(input, negative_slope) if inplace else aten.leaky_relu(input, negative_slope)
 
 
-def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
-          inplace: bool = False) -> Tensor:
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
     """leaky_relu with a slope drawn from [lower, upper] in training, their mean otherwise."""
     return aten.rrelu_(input, lower, upper, training) if inplace else aten.rrelu(input, lower, upper, training)
 
@@ -58,7 +60,8 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return aten.celu_(input, alpha) if inplace else aten.celu(input, alpha)
 
 
-# --- smooth and piecewise gates ----------------------------------------------------------------------------------------
+# --- smooth and piecewise gates
+# ----------------------------------------------------------------------------------------
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
     return aten.silu_(input) if inplace else aten.silu(input)
@@ -108,8 +111,10 @@ def softsign(input: Tensor) -> Tensor:
 
 # --- along a dimension ------------------------------------------------------------------------------------------------
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-                  stacklevel=stacklevel)
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel,
+    )
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -147,7 +152,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return chosen - soft.detach() + soft
 
 
-# --- dropout ------------------------------------------------------------------------------------------------------------
+# --- dropout
+# ------------------------------------------------------------------------------------------------------------
 def _check_probability(p: float) -> None:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -176,9 +182,11 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """Zeroes whole channels of (N, C, L) or (C, L)."""
     _check_probability(p)
     if input.dim() not in (2, 3):
-        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists "
-                           "to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
-                           "optional batch dimension (i.e. 2D or 3D inputs).")
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists "
+            "to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
+            "optional batch dimension (i.e. 2D or 3D inputs)."
+        )
     return _channels(input, p, training, inplace, input.dim() == 2)
 
 
@@ -188,10 +196,15 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if input.dim() not in (3, 4):
         _warn_dimensions("dropout2d", input.dim(), 2, "3D or 4D")
     if input.dim() == 3:
-        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - "
-                      "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future "
-                      "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
-                      "channel-wise dropout behavior, please switch to using dropout1d instead.", stacklevel=2)
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+            "desired - "
+            "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+            "future "
+            "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D "
+            "channel-wise dropout behavior, please switch to using dropout1d instead.",
+            stacklevel=2,
+        )
     return _channels(input, p, training, inplace, False)
 
 
@@ -204,10 +217,15 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def _warn_dimensions(name: str, got: int, spatial: int, wanted: str) -> None:
-    warnings.warn(f"{name}: Received a {got}-D input to {name}, which is deprecated and will result in an error in a future release. "
-                  f"To retain the behavior and silence this warning, please use dropout instead. Note that {name} exists to provide "
-                  f"channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and an optional batch "
-                  f"dimension (i.e. {wanted} inputs).", stacklevel=3)
+    warnings.warn(
+        f"{name}: Received a {got}-D input to {name}, which is deprecated and will result in an error in a future "
+        "release. "
+        f"To retain the behavior and silence this warning, please use dropout instead. Note that {name} exists to "
+        "provide "
+        f"channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, and an optional batch "
+        f"dimension (i.e. {wanted} inputs).",
+        stacklevel=3,
+    )
 
 
 def _channels(input: Tensor, p: float, training: bool, inplace: bool, unbatched: bool) -> Tensor:

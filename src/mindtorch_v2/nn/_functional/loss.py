@@ -1,4 +1,5 @@
 """Losses. `reduction` is "none" (one value per element), "mean" or "sum"."""
+
 from __future__ import annotations
 
 import math
@@ -18,8 +19,12 @@ Flag = bool | None
 
 def _warn_sizes(input: Tensor, target: Tensor) -> None:
     if target.size() != input.size():
-        warnings.warn(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
-                      "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=4)
+        warnings.warn(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
+            "likely "
+            "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=4,
+        )
 
 
 def _reduce(loss: Tensor, reduction: str) -> Tensor:
@@ -29,8 +34,16 @@ def _reduce(loss: Tensor, reduction: str) -> Tensor:
     return aten.mean(loss) if reduction == "mean" else aten.sum(loss)
 
 
-def _pairwise(op: Callable[..., Tensor], input: Tensor, target: Tensor, reduction: str, size_average: Flag, reduce: Flag,
-              weight: Tensor | None, *parameters: float) -> Tensor:
+def _pairwise(
+    op: Callable[..., Tensor],
+    input: Tensor,
+    target: Tensor,
+    reduction: str,
+    size_average: Flag,
+    reduce: Flag,
+    weight: Tensor | None,
+    *parameters: float,
+) -> Tensor:
     """A loss between equal elements, optionally weighted."""
     _warn_sizes(input, target)
     if size_average is not None or reduce is not None:
@@ -48,62 +61,114 @@ def _pairwise(op: Callable[..., Tensor], input: Tensor, target: Tensor, reductio
     return _reduce(weighted, reduction)
 
 
-# --- differences ----------------------------------------------------------------------------------------------------------
-def mse_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-             weight: Tensor | None = None) -> Tensor:
+# --- differences
+# ----------------------------------------------------------------------------------------------------------
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """(input - target) ** 2."""
     return _pairwise(aten.mse_loss, input, target, reduction, size_average, reduce, weight)
 
 
-def l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-            weight: Tensor | None = None) -> Tensor:
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """|input - target|."""
     return _pairwise(aten.l1_loss, input, target, reduction, size_average, reduce, weight)
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-                   beta: float = 1.0) -> Tensor:
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """d ** 2 / (2 * beta) where d = |input - target| < beta, else d - beta / 2."""
     if beta == 0.0:
         return _pairwise(aten.l1_loss, input, target, reduction, size_average, reduce, None)
     return _pairwise(aten.smooth_l1_loss, input, target, reduction, size_average, reduce, None, beta)
 
 
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
-               weight: Tensor | None = None) -> Tensor:
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """d ** 2 / 2 where d = |input - target| < delta, else delta * (d - delta / 2)."""
     return _pairwise(aten.huber_loss, input, target, reduction, None, None, weight, delta)
 
 
-# --- classification ---------------------------------------------------------------------------------------------------------
-def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
-                  ignore_index: int = -100, reduce: Flag = None, reduction: str = "mean",
-                  label_smoothing: float = 0.0) -> Tensor:
+# --- classification
+# ---------------------------------------------------------------------------------------------------------
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Flag = None,
+    ignore_index: int = -100,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """-log(softmax(input)[target]); the target holds class numbers or probabilities."""
-    return aten.cross_entropy_loss(input, target, weight, number(reduction, size_average, reduce), ignore_index, label_smoothing)
+    return aten.cross_entropy_loss(
+        input, target, weight, number(reduction, size_average, reduce), ignore_index, label_smoothing
+    )
 
 
-def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None, ignore_index: int = -100,
-             reduce: Flag = None, reduction: str = "mean") -> Tensor:
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Flag = None,
+    ignore_index: int = -100,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """-input[target], for log-probabilities."""
     return aten.nll_loss_nd(input, target, weight, number(reduction, size_average, reduce), ignore_index)
 
 
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
-                         reduce: Flag = None, reduction: str = "mean") -> Tensor:
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """-(target * log(input) + (1 - target) * log(1 - input)), for probabilities."""
     mode = number(reduction, size_average, reduce)
     if target.size() != input.size():
-        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
-                         "Please ensure they have the same size.")
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+            "deprecated. "
+            "Please ensure they have the same size."
+        )
     if weight is not None:
         weight = weight.expand(broadcast_shapes(target.shape, weight.shape))
     return aten.binary_cross_entropy(input, target, weight, mode)
 
 
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
-                                     reduce: Flag = None, reduction: str = "mean",
-                                     pos_weight: Tensor | None = None) -> Tensor:
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """binary_cross_entropy of sigmoid(input), computed without overflow."""
     mode = number(reduction, size_average, reduce)
     if target.size() != input.size():
@@ -111,8 +176,16 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     return aten.binary_cross_entropy_with_logits(input, target, weight, pos_weight, mode)
 
 
-def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
-                      size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """sum over wrong classes i of max(0, margin - x[target] + x[i]) ** p / number of classes."""
     mode = number(reduction, size_average, reduce)
     if p not in (1, 2):
@@ -122,14 +195,21 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     return aten.multi_margin_loss(input, target, p, margin, weight, mode)
 
 
-def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
-                           reduction: str = "mean") -> Tensor:
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+) -> Tensor:
     """Hinge between every target class (up to the first -1) and every other class."""
     return aten.multilabel_margin_loss(input, target, number(reduction, size_average, reduce))
 
 
-def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
-                                reduce: Flag = None, reduction: str = "mean") -> Tensor:
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Mean over classes of the binary cross entropy of sigmoid(input)."""
     if size_average is not None or reduce is not None:
         reduction = legacy_get_string(size_average, reduce)
@@ -144,32 +224,53 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     return _reduce(loss, reduction)
 
 
-def soft_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
-                     reduction: str = "mean") -> Tensor:
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+) -> Tensor:
     """log(1 + exp(-target * input))."""
     return aten.soft_margin_loss(input, target, number(reduction, size_average, reduce))
 
 
-# --- likelihoods --------------------------------------------------------------------------------------------------------------
-def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-           log_target: bool = False) -> Tensor:
+# --- likelihoods
+# --------------------------------------------------------------------------------------------------------------
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """target * (log(target) - input), for log-probabilities; "batchmean" divides the sum by the batch size."""
     batchmean = False
     if size_average is not None or reduce is not None:
         mode = number(reduction, size_average, reduce)
     else:
         if reduction == "mean":
-            warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
-                          "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
-                          "same as 'batchmean' in the next major release.", stacklevel=2)
+            warnings.warn(
+                "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
+                "divides "
+                "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave "
+                "the "
+                "same as 'batchmean' in the next major release.",
+                stacklevel=2,
+            )
         batchmean = reduction == "batchmean"
         mode = 2 if batchmean else get_enum(reduction)
     loss = aten.kl_div(input, target, mode, log_target=log_target)
     return loss / input.size()[0] if batchmean and input.dim() != 0 else loss
 
 
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Flag = None,
-                     eps: float = 1e-8, reduce: Flag = None, reduction: str = "mean") -> Tensor:
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Flag = None,
+    eps: float = 1e-8,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """exp(input) - target * input, or input - target * log(input + eps)."""
     if size_average is not None or reduce is not None:
         reduction = legacy_get_string(size_average, reduce)
@@ -195,8 +296,9 @@ def _checked_variance(input: Tensor, var: Tensor | float) -> Tensor:
     raise ValueError("var is of incorrect size")
 
 
-def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6,
-                      reduction: str = "mean") -> Tensor:
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
     """(log(var) + (input - target) ** 2 / var) / 2, with var at least eps."""
     variance = _checked_variance(input, var)
     if reduction not in ("none", "mean", "sum"):
@@ -210,38 +312,77 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
     return _reduce(loss, reduction)
 
 
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
-             reduction: str = "mean", zero_infinity: bool = False) -> Tensor:
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
     """Connectionist temporal classification: -log of the probability of all alignments of the targets."""
     return aten.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, get_enum(reduction), zero_infinity)
 
 
-# --- embeddings ----------------------------------------------------------------------------------------------------------------
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Flag = None,
-                        reduce: Flag = None, reduction: str = "mean") -> Tensor:
+# --- embeddings
+# ----------------------------------------------------------------------------------------------------------------
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
     mode = number(reduction, size_average, reduce)
     if not input1.dim() == input2.dim() == target.dim():
-        raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-                           f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
     return aten.margin_ranking_loss(input1, input2, target, margin, mode)
 
 
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Flag = None, reduce: Flag = None,
-                         reduction: str = "mean") -> Tensor:
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """input where target is 1, max(0, margin - input) where it is -1."""
     return aten.hinge_embedding_loss(input, target, margin, number(reduction, size_average, reduce))
 
 
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Flag = None,
-                          reduce: Flag = None, reduction: str = "mean") -> Tensor:
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
     return aten.cosine_embedding_loss(input1, input2, target, margin, number(reduction, size_average, reduce))
 
 
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
-                        eps: float = 1e-6, swap: bool = False, size_average: Flag = None, reduce: Flag = None,
-                        reduction: str = "mean") -> Tensor:
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, |anchor - positive| - |anchor - negative| + margin)."""
     mode = number(reduction, size_average, reduce)
     if margin <= 0:
@@ -249,17 +390,26 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
     return aten.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, mode)
 
 
-def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *,
-                                      distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-                                      margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Tensor:
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """triplet_margin_loss with any distance."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-                           f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs")
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
     distance = distance_function or aten.pairwise_distance
     to_positive, to_negative = distance(anchor, positive), distance(anchor, negative)
     if swap:

@@ -1,4 +1,5 @@
 """Pooling functions whose arguments need preparation before the operator."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -12,8 +13,16 @@ def _tuple(value: Any, n: int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,) * n
 
 
-def _max_pool(n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-              return_indices: bool) -> Any:
+def _max_pool(
+    n: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    return_indices: bool,
+) -> Any:
     stride = () if stride is None else stride
     if return_indices:
         call = (aten.max_pool1d_with_indices, aten.max_pool2d_with_indices, aten.max_pool3d_with_indices)[n - 1]
@@ -22,40 +31,82 @@ def _max_pool(n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any
     return call(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The maximum of each window of (N, C, L) or (C, L); with `return_indices` also where it was."""
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The maximum of each window of (N, C, H, W) or (C, H, W); with `return_indices` also where it was."""
     if not return_indices:
         return aten.max_pool2d(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The maximum of each window of (N, C, D, H, W) or (C, D, H, W); with `return_indices` also where it was."""
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                            ceil_mode: bool = False, return_indices: bool = False) -> Any:
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """max_pool1d that always returns the indices."""
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                            ceil_mode: bool = False, return_indices: bool = False) -> Any:
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """max_pool2d that always returns the indices."""
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                            ceil_mode: bool = False, return_indices: bool = False) -> Any:
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """max_pool3d that always returns the indices."""
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
@@ -66,7 +117,7 @@ def _output_sizes(output_size: Any, input: Tensor, n: int) -> Any:
         return output_size
     if input.dim() <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
-    return [have if wanted is None else wanted for wanted, have in zip(output_size, input.shape[-len(output_size):])]
+    return [have if wanted is None else wanted for wanted, have in zip(output_size, input.shape[-len(output_size) :])]
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
@@ -97,25 +148,35 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
     return made if return_indices else made[0]
 
 
-def _unpool_output_size(input: Tensor, kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int],
-                        output_size: Sequence[int] | None) -> list[int]:
+def _unpool_output_size(
+    input: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    output_size: Sequence[int] | None,
+) -> list[int]:
     """The size before pooling: computed, or the given one if it is near enough."""
-    spatial = input.shape[-len(kernel_size):]
+    spatial = input.shape[-len(kernel_size) :]
     natural = [(n - 1) * s + k - 2 * p for n, k, s, p in zip(spatial, kernel_size, stride, padding)]
     if output_size is None:
         return natural
     if len(output_size) == len(kernel_size) + 2:
         output_size = output_size[2:]
     if len(output_size) != len(kernel_size):
-        raise ValueError(f"output_size should be a sequence containing {len(kernel_size)} or {len(kernel_size) + 2} elements, but it "
-                         f"has a length of '{len(output_size)}'")
+        raise ValueError(
+            f"output_size should be a sequence containing {len(kernel_size)} or {len(kernel_size) + 2} elements, but "
+            "it "
+            f"has a length of '{len(output_size)}'"
+        )
     for d, (size, s) in enumerate(zip(natural, stride)):
         if not size - s < output_size[d] < size + s:
             raise ValueError(f'invalid output_size "{output_size}" (dim {d} must be between {size - s} and {size + s})')
     return list(output_size)
 
 
-def _unpool(n: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Tensor:
+def _unpool(
+    n: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Any
+) -> Tensor:
     kernel = _tuple(kernel_size, n)
     step = kernel if stride is None else _tuple(stride, n)
     pad = _tuple(padding, n)
@@ -127,20 +188,23 @@ def _unpool(n: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: An
     return aten.max_unpool3d(input, indices, size, step, pad)
 
 
-def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Tensor:
+def max_unpool1d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
     """Puts maxima back where max_pool1d found them; the rest is zero."""
     return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
-def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Tensor:
+def max_unpool2d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
     """Puts maxima back where max_pool2d found them; the rest is zero."""
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
-def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Tensor:
+def max_unpool3d(
+    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Tensor:
     """Puts maxima back where max_pool3d found them; the rest is zero."""
     return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
 

@@ -1,4 +1,5 @@
 """Which ways of computing attention a program allows."""
+
 from __future__ import annotations
 
 import contextlib
@@ -14,7 +15,10 @@ WARN_FOR_UNFUSED_KERNELS = False
 
 
 class SDPBackend(enum.IntEnum):
-    """Ways of computing `scaled_dot_product_attention`. Here there is one, whatever is chosen; its results are those of MATH."""
+    """Ways of computing `scaled_dot_product_attention`.
+
+    Here there is one, whatever is chosen; its results are those of MATH.
+    """
 
     ERROR = -1
     MATH = 0
@@ -24,8 +28,12 @@ class SDPBackend(enum.IntEnum):
     OVERRIDEABLE = 4
 
 
-_WORDS = {"math": SDPBackend.MATH, "flash": SDPBackend.FLASH_ATTENTION, "mem_efficient": SDPBackend.EFFICIENT_ATTENTION,
-          "cudnn": SDPBackend.CUDNN_ATTENTION}
+_WORDS = {
+    "math": SDPBackend.MATH,
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "mem_efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+}
 
 
 def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:

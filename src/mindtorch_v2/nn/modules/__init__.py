@@ -1,4 +1,5 @@
 """The layers of `torch.nn`."""
+
 # ruff: noqa: F403  - the public names of each file are its __all__
 from . import (
     activation,
@@ -50,7 +51,29 @@ from .sparse import *
 from .transformer import *
 from .upsampling import *
 
-_FILES = (activation, adaptive, attention, batchnorm, channelshuffle, container, conv, distance, dropout, flatten,
-          fold, instancenorm, linear, loss, normalization, padding, parameter_containers, pixelshuffle, pooling, rnn,
-          sparse, transformer, upsampling)
+_FILES = (
+    activation,
+    adaptive,
+    attention,
+    batchnorm,
+    channelshuffle,
+    container,
+    conv,
+    distance,
+    dropout,
+    flatten,
+    fold,
+    instancenorm,
+    linear,
+    loss,
+    normalization,
+    padding,
+    parameter_containers,
+    pixelshuffle,
+    pooling,
+    rnn,
+    sparse,
+    transformer,
+    upsampling,
+)
 __all__ = ["Module", *(name for file in _FILES for name in file.__all__ if name != "NonDynamicallyQuantizableLinear")]

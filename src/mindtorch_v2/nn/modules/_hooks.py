@@ -1,4 +1,5 @@
 """Calling a module that somebody watches: its own hooks, the hooks on all modules, and the profiler."""
+
 from __future__ import annotations
 
 import warnings
@@ -39,8 +40,13 @@ forward_pre_hooks, forward_hooks = GLOBAL.forward_pre, GLOBAL.forward
 backward_pre_hooks, backward_hooks = GLOBAL.backward_pre, GLOBAL.backward
 
 
-def add_hook(hooks: OrderedDict[int, Any], hook: Any, *extra: OrderedDict[int, bool], prepend: bool = False,
-             flags: tuple[bool, ...] = ()) -> RemovableHandle:
+def add_hook(
+    hooks: OrderedDict[int, Any],
+    hook: Any,
+    *extra: OrderedDict[int, bool],
+    prepend: bool = False,
+    flags: tuple[bool, ...] = (),
+) -> RemovableHandle:
     """Adds a hook, marks it in those of the `extra` dicts whose flag is set, and returns its handle."""
     handle = RemovableHandle(hooks, extra_dict=list(extra))
     hooks[handle.id] = hook
@@ -57,17 +63,21 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     return add_hook(GLOBAL.forward_pre, hook)
 
 
-def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False,
-                                 always_call: bool = False) -> RemovableHandle:
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
     """`hook(module, args, output)` runs after every module's forward; what it returns replaces the output."""
-    return add_hook(GLOBAL.forward, hook, GLOBAL.forward_with_kwargs, GLOBAL.forward_always,
-                    flags=(with_kwargs, always_call))
+    return add_hook(
+        GLOBAL.forward, hook, GLOBAL.forward_with_kwargs, GLOBAL.forward_always, flags=(with_kwargs, always_call)
+    )
 
 
 def _register_global_backward(hook: Callable[..., Any], full: bool) -> RemovableHandle:
     if GLOBAL.backward_is_full is (not full):
-        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
-                           "Please use only one of them.")
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
+            "Please use only one of them."
+        )
     GLOBAL.backward_is_full = full
     return add_hook(GLOBAL.backward, hook)
 
@@ -125,7 +135,8 @@ class WrappedHook:
         self.module = None if state["module"] is None else weakref.ref(state["module"])
 
 
-# --- the call -----------------------------------------------------------------------------------------------------------
+# --- the call
+# -----------------------------------------------------------------------------------------------------------
 def call_watched(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls a module with everything that watches it."""
     observer = _observer.active
@@ -140,8 +151,13 @@ def call_watched(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def _has_hooks(module: Any) -> bool:
-    return bool(module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
-                or module._backward_pre_hooks or GLOBAL.any_call_hook())
+    return bool(
+        module._forward_hooks
+        or module._forward_pre_hooks
+        or module._backward_hooks
+        or module._backward_pre_hooks
+        or GLOBAL.any_call_hook()
+    )
 
 
 def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -154,7 +170,9 @@ def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
         raise
 
 
-def _inner_call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int], results: list[Any]) -> Any:
+def _inner_call(
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int], results: list[Any]
+) -> Any:
     args, kwargs = _run_pre_hooks(module, args, kwargs)
     full, plain, pre = backward_hooks_of(module)
     backward = BackwardHook(module, full, pre) if full or pre else None
@@ -165,8 +183,11 @@ def _inner_call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
     result = _run_forward_hooks(module, args, kwargs, result, called)
     if backward is not None:
         if not isinstance(result, (Tensor, tuple)):
-            warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                          f"{type(result)}", stacklevel=5)
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}",
+                stacklevel=5,
+            )
         result = backward.setup_output_hook(result)
     if plain:
         _attach_plain_backward_hooks(module, plain, args, result)
@@ -182,14 +203,17 @@ def backward_hooks_of(module: Any) -> tuple[list[Any], list[Any], list[Any]]:
     return full, plain, pre
 
 
-def _run_pre_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _run_pre_hooks(
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     for key, hook in (*GLOBAL.forward_pre.items(), *module._forward_pre_hooks.items()):
         if key in module._forward_pre_hooks_with_kwargs:
             made = hook(module, args, kwargs)
             if made is not None:
                 if not (isinstance(made, tuple) and len(made) == 2):
-                    raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
-                                       f"but got {made}.")
+                    raise RuntimeError(
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {made}."
+                    )
                 args, kwargs = made
         else:
             made = hook(module, args)
@@ -198,7 +222,9 @@ def _run_pre_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return args, kwargs
 
 
-def _run_forward_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, called: set[int]) -> Any:
+def _run_forward_hooks(
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, called: set[int]
+) -> Any:
     for key, hook in (*GLOBAL.forward.items(), *module._forward_hooks.items()):
         called.add(key)
         with_kwargs = key in module._forward_hooks_with_kwargs or key in GLOBAL.forward_with_kwargs
@@ -210,8 +236,10 @@ def _run_forward_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def _call_remaining(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int], result: Any) -> None:
     """After an error: the hooks that must always be called and were not yet."""
-    for always, hooks, whose in ((GLOBAL.forward_always, GLOBAL.forward, "global module"),
-                                 (module._forward_hooks_always_called, module._forward_hooks, "module")):
+    for always, hooks, whose in (
+        (GLOBAL.forward_always, GLOBAL.forward, "global module"),
+        (module._forward_hooks_always_called, module._forward_hooks, "module"),
+    ):
         for key, hook in hooks.items():
             if key not in always or key in called:
                 continue
@@ -220,8 +248,11 @@ def _call_remaining(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
                 made = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
                 result = result if made is None else made
             except Exception as error:  # noqa: BLE001 - the first error is the one to raise
-                warnings.warn(f"{whose} forward hook with ``always_call=True`` raised an exception that was silenced as "
-                              f"another error was raised in forward: {error}", stacklevel=6)
+                warnings.warn(
+                    f"{whose} forward hook with ``always_call=True`` raised an exception that was silenced as "
+                    f"another error was raised in forward: {error}",
+                    stacklevel=6,
+                )
 
 
 def _attach_plain_backward_hooks(module: Any, hooks: list[Any], args: tuple[Any, ...], result: Any) -> None:

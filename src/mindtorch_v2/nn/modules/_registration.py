@@ -1,4 +1,5 @@
 """The children of a module: parameters, buffers and submodules, how they are set, found and listed."""
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -20,7 +21,8 @@ class RegistrationMixin:
     _modules: dict[str, Any]
     _non_persistent_buffers_set: set[str]
 
-    # --- registering ----------------------------------------------------------------------------------------------------
+    # --- registering
+    # ----------------------------------------------------------------------------------------------------
     def _check_name(self, kind: str, name: Any, table: str, late: str) -> None:
         if table not in self.__dict__:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
@@ -44,7 +46,9 @@ class RegistrationMixin:
         """Adds state that is not trained, such as running statistics. Only persistent buffers are in the state dict."""
         self._check_name("buffer", name, "_buffers", "dots first")
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+            raise TypeError(
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
         for hook in GLOBAL.register_buffer.values():
             made = hook(self, name, tensor)
             tensor = tensor if made is None else made
@@ -58,10 +62,14 @@ class RegistrationMixin:
         """Adds a parameter under a name; None reserves the name."""
         self._check_name("parameter", name, "_parameters", "dots first")
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)")
+            raise TypeError(
+                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+            )
         if param is not None and param.grad_fn is not None:
-            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
-                             f"To express '{name}' as a function of another Tensor, compute the value in the forward() method.")
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
+                f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
+            )
         for hook in GLOBAL.register_parameter.values():
             made = hook(self, name, param)
             param = param if made is None else made
@@ -84,7 +92,8 @@ class RegistrationMixin:
             module = module if made is None else made
         return module
 
-    # --- attributes -----------------------------------------------------------------------------------------------------
+    # --- attributes
+    # -----------------------------------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:
         fields = self.__dict__
         table = fields.get("_parameters")
@@ -127,11 +136,15 @@ class RegistrationMixin:
             object.__setattr__(self, name, value)
         elif name in fields["_parameters"]:
             if value is not None:
-                raise TypeError(f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)")
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                )
             self.register_parameter(name, value)
         elif name in fields["_modules"]:
             if value is not None:
-                raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)")
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                )
             fields["_modules"][name] = self._hooked_module(name, value)
         elif name in fields["_buffers"] or (isinstance(value, Tensor) and isinstance(value, Buffer)):
             self._set_buffer(name, value)
@@ -140,7 +153,9 @@ class RegistrationMixin:
 
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, Tensor):
-            raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
+            raise TypeError(
+                f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+            )
         if isinstance(value, Buffer):
             self.register_buffer(name, value, value.persistent)
             return
@@ -161,7 +176,8 @@ class RegistrationMixin:
         names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
         return sorted({n for n in names if not n[0].isdigit()})
 
-    # --- lookup by path -------------------------------------------------------------------------------------------------
+    # --- lookup by path
+    # -------------------------------------------------------------------------------------------------
     def get_submodule(self, target: str) -> Any:
         """The module at a path such as "layers.0.fc"; "" is this one. AttributeError if there is none."""
         module: Any = self
@@ -209,9 +225,11 @@ class RegistrationMixin:
             raise AttributeError(f"`{name}` is not a buffer")
         return owner._buffers[name]
 
-    # --- traversal ------------------------------------------------------------------------------------------------------
-    def _named_members(self, members_of: Callable[[Any], Any], prefix: str = "", recurse: bool = True,
-                       remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    # --- traversal
+    # ------------------------------------------------------------------------------------------------------
+    def _named_members(
+        self, members_of: Callable[[Any], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         seen: set[Any] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else ((prefix, self),)
         for path, module in modules:
@@ -227,8 +245,9 @@ class RegistrationMixin:
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True,
-                         remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         """(full name, parameter) pairs."""
         yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
@@ -237,8 +256,9 @@ class RegistrationMixin:
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True,
-                      remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         """(full name, buffer) pairs."""
         yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
@@ -260,8 +280,9 @@ class RegistrationMixin:
         for _, module in self.named_modules():
             yield module
 
-    def named_modules(self, memo: set[Any] | None = None, prefix: str = "",
-                      remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         """(path, module) pairs, this module first."""
         memo = set() if memo is None else memo
         if self in memo:
@@ -276,10 +297,22 @@ class RegistrationMixin:
 
 def new_tables() -> dict[str, Any]:
     """The fields that every module has from the start."""
-    return {"training": True, "_parameters": {}, "_buffers": {}, "_non_persistent_buffers_set": set(),
-            "_backward_pre_hooks": OrderedDict(), "_backward_hooks": OrderedDict(), "_is_full_backward_hook": None,
-            "_forward_hooks": OrderedDict(), "_forward_hooks_with_kwargs": OrderedDict(),
-            "_forward_hooks_always_called": OrderedDict(), "_forward_pre_hooks": OrderedDict(),
-            "_forward_pre_hooks_with_kwargs": OrderedDict(), "_state_dict_hooks": OrderedDict(),
-            "_state_dict_pre_hooks": OrderedDict(), "_load_state_dict_pre_hooks": OrderedDict(),
-            "_load_state_dict_post_hooks": OrderedDict(), "_modules": {}}
+    return {
+        "training": True,
+        "_parameters": {},
+        "_buffers": {},
+        "_non_persistent_buffers_set": set(),
+        "_backward_pre_hooks": OrderedDict(),
+        "_backward_hooks": OrderedDict(),
+        "_is_full_backward_hook": None,
+        "_forward_hooks": OrderedDict(),
+        "_forward_hooks_with_kwargs": OrderedDict(),
+        "_forward_hooks_always_called": OrderedDict(),
+        "_forward_pre_hooks": OrderedDict(),
+        "_forward_pre_hooks_with_kwargs": OrderedDict(),
+        "_state_dict_hooks": OrderedDict(),
+        "_state_dict_pre_hooks": OrderedDict(),
+        "_load_state_dict_pre_hooks": OrderedDict(),
+        "_load_state_dict_post_hooks": OrderedDict(),
+        "_modules": {},
+    }

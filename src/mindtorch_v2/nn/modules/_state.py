@@ -1,4 +1,5 @@
 """Saving and restoring the state of modules."""
+
 from __future__ import annotations
 
 import itertools
@@ -46,11 +47,14 @@ class StateMixin:
     _load_state_dict_pre_hooks: OrderedDict[int, Any]
     _load_state_dict_post_hooks: OrderedDict[int, Any]
 
-    # --- hooks ----------------------------------------------------------------------------------------------------------
+    # --- hooks
+    # ----------------------------------------------------------------------------------------------------------
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         if getattr(hook, "_from_public_api", False):
-            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered "
-                               "via register_state_dict_post_hook")
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously registered "
+                "via register_state_dict_post_hook"
+            )
         return add_hook(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -62,7 +66,9 @@ class StateMixin:
         """`hook(module, prefix, keep_vars)` runs before the state dict is made."""
         return add_hook(self._state_dict_pre_hooks, hook)
 
-    def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> RemovableHandle:
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
         return add_hook(self._load_state_dict_pre_hooks, WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -74,16 +80,21 @@ class StateMixin:
         """`hook(module, incompatible_keys)` runs after this module and its children were loaded."""
         return add_hook(self._load_state_dict_post_hooks, hook)
 
-    # --- saving ---------------------------------------------------------------------------------------------------------
+    # --- saving
+    # ---------------------------------------------------------------------------------------------------------
     def get_extra_state(self) -> Any:
         """State that is neither parameter nor buffer; override together with `set_extra_state`."""
-        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called. Please file an issue at "
-                           "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug.")
+        raise RuntimeError(
+            "Reached a code path in Module.get_extra_state() that should never be called. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
+        )
 
     def set_extra_state(self, state: Any) -> None:
         """Takes back what `get_extra_state` gave."""
-        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called. Please file an issue at "
-                           "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug.")
+        raise RuntimeError(
+            "Reached a code path in Module.set_extra_state() that should never be called. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
+        )
 
     def _has_extra_state(self, name: str) -> bool:
         return getattr(type(self), name) is not getattr(StateMixin, name)
@@ -107,9 +118,13 @@ class StateMixin:
             ['weight', 'bias']
         """
         if args:
-            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to "
-                          "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict"
-                          " for details.", FutureWarning, stacklevel=2)
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to "
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict"
+                " for details.",
+                FutureWarning,
+                stacklevel=2,
+            )
             given = dict(zip(("destination", "prefix", "keep_vars"), args))
             destination = given.get("destination", destination)
             prefix, keep_vars = given.get("prefix", prefix), given.get("keep_vars", keep_vars)
@@ -134,9 +149,18 @@ class StateMixin:
                 destination = made
         return destination
 
-    # --- loading --------------------------------------------------------------------------------------------------------
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
-                              missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
+    # --- loading
+    # --------------------------------------------------------------------------------------------------------
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
         """Copies this module's own entries (not its children's); appends what went wrong to the three lists."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -160,29 +184,37 @@ class StateMixin:
         if strict:
             self._find_unexpected(state_dict, prefix, extra, own, unexpected_keys)
 
-    def _find_unexpected(self, state_dict: dict[str, Any], prefix: str, extra: str, own: dict[str, Any],
-                         unexpected_keys: list[str]) -> None:
+    def _find_unexpected(
+        self, state_dict: dict[str, Any], prefix: str, extra: str, own: dict[str, Any], unexpected_keys: list[str]
+    ) -> None:
         for key in state_dict:
             if key.startswith(prefix) and key != extra:
-                head, dot, _ = key[len(prefix):].partition(".")
+                head, dot, _ = key[len(prefix) :].partition(".")
                 if head not in (self._modules if dot else own):
                     unexpected_keys.append(key)
 
     def _load_entry(self, name: str, key: str, param: Any, given: Any, assign: bool, error_msgs: list[str]) -> None:
         if not isinstance(given, Tensor):
-            error_msgs.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
-                              f"checkpoint but received {type(given)}")
+            error_msgs.append(
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                f"checkpoint but received {type(given)}"
+            )
             return
         if param.dim() == 0 and given.dim() == 1 and given.numel() == 1:
             given = given[0]  # scalars were once saved with one dimension
         if given.shape != param.shape:
-            error_msgs.append(f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
-                              f"current model is {param.shape}.")
+            error_msgs.append(
+                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in "
+                f"current model is {param.shape}."
+            )
             return
         if param.is_meta and not given.is_meta and not assign:
-            warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
-                          "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary "
-                          "to their corresponding key in the module instead of copying them in place?)", stacklevel=2)
+            warnings.warn(
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary "
+                "to their corresponding key in the module instead of copying them in place?)",
+                stacklevel=2,
+            )
         try:
             with no_grad():
                 if assign:
@@ -190,8 +222,10 @@ class StateMixin:
                 else:
                     param.copy_(given)
         except (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
-            error_msgs.append(f'While copying the parameter named "{key}", whose dimensions in the model are {param.size()} and '
-                              f"whose dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}.")
+            error_msgs.append(
+                f'While copying the parameter named "{key}", whose dimensions in the model are {param.size()} and '
+                f"whose dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}."
+            )
 
     def _assign_entry(self, name: str, param: Any, given: Any) -> None:
         if isinstance(param, Parameter):
@@ -201,7 +235,9 @@ class StateMixin:
                 given.requires_grad_(param.requires_grad)
         setattr(self, name, given)
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
         """Copies entries of `state_dict` into the parameters and buffers of this module and its children.
 
         strict   raise RuntimeError when keys are missing or unexpected.
@@ -231,8 +267,10 @@ class StateMixin:
             incompatible = _IncompatibleKeys(missing, unexpected)
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, incompatible) is not None:
-                    raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
-                                         "return new values, if incompatible_keys need to be modified, it should be done inplace.")
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                        "return new values, if incompatible_keys need to be modified, it should be done inplace."
+                    )
 
         load(self, entries)
         if strict:

@@ -1,4 +1,5 @@
 """Activations as layers."""
+
 from __future__ import annotations
 
 import warnings
@@ -10,9 +11,36 @@ from .. import functional as F
 from .. import init
 from .module import Module
 
-__all__ = ["CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid",
-           "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SELU", "SiLU", "Sigmoid",
-           "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold"]
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SELU",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]
 
 
 # --- with an in-place form only ---------------------------------------------------------------------------------------
@@ -77,7 +105,8 @@ class Hardsigmoid(_Inplace):
         return ""
 
 
-# --- without options ----------------------------------------------------------------------------------------------------
+# --- without options
+# ----------------------------------------------------------------------------------------------------
 class Sigmoid(Module):
     """1 / (1 + exp(-x))."""
 
@@ -122,7 +151,8 @@ class Softmax2d(Module):
         return F.softmax(input, -3, _stacklevel=5)
 
 
-# --- with parameters of their shape ------------------------------------------------------------------------------------
+# --- with parameters of their shape
+# ------------------------------------------------------------------------------------
 class Threshold(Module):
     """x where x > threshold, else `value`."""
 
@@ -158,12 +188,20 @@ class RReLU(Module):
 class Hardtanh(Module):
     """x cut to [min_val, max_val]."""
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
-                 max_value: float | None = None) -> None:
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
         for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if value is not None:
-                warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=2)
+                warnings.warn(
+                    f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=2
+                )
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace
@@ -313,7 +351,8 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-# --- along a dimension --------------------------------------------------------------------------------------------------
+# --- along a dimension
+# --------------------------------------------------------------------------------------------------
 class _AlongDim(Module):
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

@@ -1,4 +1,5 @@
 """AdaptiveLogSoftmaxWithLoss: a softmax over many classes, of which frequent ones are cheap."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -21,20 +22,37 @@ class _ASMoutput(NamedTuple):
 class AdaptiveLogSoftmaxWithLoss(Module):
     """Classes, sorted by frequency, in a head and clusters of rarer ones (Grave and others, 2017).
 
-    The head tells the first `cutoffs[0]` classes and every cluster apart; cluster i projects its input to in_features / div_value^(i + 1)
-    features. Shapes: input [N, in_features], target [N]; output [N] (log-probabilities of the targets), loss [].
+    The head tells the first `cutoffs[0]` classes and every cluster apart; cluster i projects its input to
+    in_features / div_value^(i + 1) features. Shapes: input [N, in_features], target [N]; output [N]
+    (log-probabilities of the targets), loss [].
     """
 
-    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False,
-                 device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_features: int,
+        n_classes: int,
+        cutoffs: Sequence[int],
+        div_value: float = 4.0,
+        head_bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         cutoffs = list(cutoffs)
         if not cutoffs:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
-        if (cutoffs != sorted(cutoffs) or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1 or len(set(cutoffs)) != len(cutoffs)
-                or any(int(c) != c for c in cutoffs)):
-            raise ValueError("cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is "
-                             "between 1 and n_classes-1")
+        if (
+            cutoffs != sorted(cutoffs)
+            or min(cutoffs) <= 0
+            or max(cutoffs) > n_classes - 1
+            or len(set(cutoffs)) != len(cutoffs)
+            or any(int(c) != c for c in cutoffs)
+        ):
+            raise ValueError(
+                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each "
+                "value is "
+                "between 1 and n_classes-1"
+            )
         self.in_features, self.n_classes = in_features, n_classes
         self.cutoffs = [*cutoffs, n_classes]
         self.div_value, self.head_bias = div_value, head_bias
@@ -46,8 +64,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for i in range(self.n_clusters):
             hidden = int(in_features // div_value ** (i + 1))
             size = self.cutoffs[i + 1] - self.cutoffs[i]
-            self.tail.append(Sequential(Linear(in_features, hidden, bias=False, device=device, dtype=dtype),
-                                        Linear(hidden, size, bias=False, device=device, dtype=dtype)))
+            self.tail.append(
+                Sequential(
+                    Linear(in_features, hidden, bias=False, device=device, dtype=dtype),
+                    Linear(hidden, size, bias=False, device=device, dtype=dtype),
+                )
+            )
 
     def reset_parameters(self) -> None:
         self.head.reset_parameters()
@@ -61,14 +83,20 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if target.dim() > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         if single and input.dim() != 1 or not single and input.dim() != 2:
-            raise RuntimeError("1D target tensor expects 2D input tensors, but found inputs with size" if not single else
-                               "0D target tensor expects 1D input tensors, but found inputs with size", tuple(input.shape))
+            raise RuntimeError(
+                "1D target tensor expects 2D input tensors, but found inputs with size"
+                if not single
+                else "0D target tensor expects 1D input tensors, but found inputs with size",
+                tuple(input.shape),
+            )
         rows, wanted = (input.unsqueeze(0), target.unsqueeze(0)) if single else (input, target)
         if not single and rows.shape[0] != wanted.shape[0]:
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         if wanted.numel() and (int(wanted.min()) < 0 or int(wanted.max()) >= self.n_classes):
-            raise RuntimeError(f"Target values should be in [0, {self.n_classes - 1}], but values in range [{int(wanted.min())}, "
-                               f"{int(wanted.max())}] were found. ")
+            raise RuntimeError(
+                f"Target values should be in [0, {self.n_classes - 1}], but values in range [{int(wanted.min())}, "
+                f"{int(wanted.max())}] were found. "
+            )
         output = rows.new_zeros(wanted.shape[0])
         places = public.zeros_like(wanted)
         borders = [0, *self.cutoffs]
@@ -91,7 +119,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def log_prob(self, input: Tensor) -> Tensor:
         """The log-probabilities of all classes: [N, n_classes]."""
         head = public.log_softmax(self.head(input), 1)
-        parts = [head[:, :self.shortlist_size]]
+        parts = [head[:, : self.shortlist_size]]
         for i, cluster in enumerate(self.tail):
             parts.append(public.log_softmax(cluster(input), 1) + head[:, self.shortlist_size + i].unsqueeze(1))
         return public.cat(parts, 1)

@@ -1,4 +1,5 @@
 """Mixing groups of channels."""
+
 from __future__ import annotations
 
 from ..._tensor import Tensor

@@ -1,4 +1,5 @@
 """Modules that hold modules."""
+
 from __future__ import annotations
 
 import operator
@@ -133,7 +134,7 @@ class Sequential(Module):
 class ModuleList(Module):
     """A list of modules whose parameters belong to the module that holds the list.
 
-        >>> layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+    >>> layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
     """
 
     _modules: dict[str, Module]
@@ -226,7 +227,7 @@ class ModuleList(Module):
 class ModuleDict(Module):
     """Named modules, in the order of insertion.
 
-        >>> heads = nn.ModuleDict({"age": nn.Linear(8, 1), "name": nn.Linear(8, 100)})
+    >>> heads = nn.ModuleDict({"age": nn.Linear(8, 1), "name": nn.Linear(8, 100)})
     """
 
     _modules: dict[str, Module]
@@ -279,7 +280,9 @@ class ModuleDict(Module):
 
 def _pairs(given: Any, who: str) -> Iterator[tuple[str, Any]]:
     if not isinstance(given, Iterable):
-        raise TypeError(f"{who}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}")
+        raise TypeError(
+            f"{who}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}"
+        )
     if isinstance(given, Mapping) or hasattr(given, "items"):
         yield from given.items()
         return

@@ -2,6 +2,7 @@
 
 Shapes: N batch, C channels, then one to three spatial dimensions; the batch may be missing.
 """
+
 from __future__ import annotations
 
 import math
@@ -25,9 +26,22 @@ class _ConvNd(Module):
     weight: Tensor
     bias: Tensor | None
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...], padding: Any,
-                 dilation: tuple[int, ...], transposed: bool, output_padding: tuple[int, ...], groups: int, bias: bool,
-                 padding_mode: str, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: Any,
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         _check_sizes(in_channels, out_channels, groups, padding, stride, padding_mode)
         self.in_channels = in_channels
@@ -91,8 +105,9 @@ class _ConvNd(Module):
         self.__dict__.setdefault("padding_mode", "zeros")
 
 
-def _check_sizes(in_channels: int, out_channels: int, groups: int, padding: Any, stride: tuple[int, ...],
-                 padding_mode: str) -> None:
+def _check_sizes(
+    in_channels: int, out_channels: int, groups: int, padding: Any, stride: tuple[int, ...], padding_mode: str
+) -> None:
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
     if in_channels % groups != 0:
@@ -113,13 +128,36 @@ class _Forward(_ConvNd):
 
     _n: int
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-                 dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         expand = _ntuple(self._n)
-        super().__init__(in_channels, out_channels, expand(kernel_size), expand(stride),
-                         padding if isinstance(padding, str) else expand(padding), expand(dilation), False,
-                         (0,) * self._n, groups, bias, padding_mode, device, dtype)
+        super().__init__(
+            in_channels,
+            out_channels,
+            expand(kernel_size),
+            expand(stride),
+            padding if isinstance(padding, str) else expand(padding),
+            expand(dilation),
+            False,
+            (0,) * self._n,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def _pad_input(self, input: Tensor) -> Tensor:
         return F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
@@ -135,7 +173,9 @@ class Conv1d(_Forward):
 
     def forward(self, input: Tensor) -> Tensor:
         if self.padding_mode != "zeros":
-            return F.conv1d(self._pad_input(input), self.weight, self.bias, self.stride, _single(0), self.dilation, self.groups)
+            return F.conv1d(
+                self._pad_input(input), self.weight, self.bias, self.stride, _single(0), self.dilation, self.groups
+            )
         return F.conv1d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
 
@@ -154,7 +194,9 @@ class Conv2d(_Forward):
 
     def forward(self, input: Tensor) -> Tensor:
         if self.padding_mode != "zeros":
-            return F.conv2d(self._pad_input(input), self.weight, self.bias, self.stride, _pair(0), self.dilation, self.groups)
+            return F.conv2d(
+                self._pad_input(input), self.weight, self.bias, self.stride, _pair(0), self.dilation, self.groups
+            )
         return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
 
@@ -165,7 +207,9 @@ class Conv3d(_Forward):
 
     def forward(self, input: Tensor) -> Tensor:
         if self.padding_mode != "zeros":
-            return F.conv3d(self._pad_input(input), self.weight, self.bias, self.stride, _triple(0), self.dilation, self.groups)
+            return F.conv3d(
+                self._pad_input(input), self.weight, self.bias, self.stride, _triple(0), self.dilation, self.groups
+            )
         return F.conv3d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
 
@@ -174,14 +218,39 @@ class _ConvTransposeNd(_ConvNd):
 
     _n: int
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-                 output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
         expand = _ntuple(self._n)
-        super().__init__(in_channels, out_channels, expand(kernel_size), expand(stride), expand(padding), expand(dilation),
-                         True, expand(output_padding), groups, bias, padding_mode, device, dtype)
+        super().__init__(
+            in_channels,
+            out_channels,
+            expand(kernel_size),
+            expand(stride),
+            expand(padding),
+            expand(dilation),
+            True,
+            expand(output_padding),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
         """What must be added on one side to reach `output_size`."""
@@ -193,14 +262,23 @@ class _ConvTransposeNd(_ConvNd):
         if len(output_size) == leading + n:
             output_size = output_size[leading:]
         if len(output_size) != n:
-            raise ValueError(f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {leading + n} elements "
-                             f"(got {len(output_size)})")
-        smallest = [(size - 1) * s - 2 * p + d * (k - 1) + 1 for size, s, p, d, k in
-                    zip(input.shape[leading:], self.stride, self.padding, self.dilation, self.kernel_size)]
+            raise ValueError(
+                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {leading + n} elements "
+                f"(got {len(output_size)})"
+            )
+        smallest = [
+            (size - 1) * s - 2 * p + d * (k - 1) + 1
+            for size, s, p, d, k in zip(
+                input.shape[leading:], self.stride, self.padding, self.dilation, self.kernel_size
+            )
+        ]
         largest = [low + s - 1 for low, s in zip(smallest, self.stride)]
         if any(not low <= size <= high for size, low, high in zip(output_size, smallest, largest)):
-            raise ValueError(f"requested an output size of {output_size}, but valid sizes range from {smallest} to {largest} (for an "
-                             f"input of {input.size()[2:]})")
+            raise ValueError(
+                f"requested an output size of {output_size}, but valid sizes range from {smallest} to {largest} (for "
+                "an "
+                f"input of {input.size()[2:]})"
+            )
         return tuple(size - low for size, low in zip(output_size, smallest))
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:

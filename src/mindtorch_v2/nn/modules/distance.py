@@ -1,4 +1,5 @@
 """Distances and similarities between vectors."""
+
 from __future__ import annotations
 
 from ..._tensor import Tensor

@@ -1,4 +1,5 @@
 """Dropout: in training, parts of the input are zeroed at random; in evaluation it passes unchanged."""
+
 from __future__ import annotations
 
 from ..._tensor import Tensor

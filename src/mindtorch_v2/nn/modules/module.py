@@ -1,4 +1,5 @@
 """The base of all layers and models."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -28,10 +29,19 @@ from ._registration import RegistrationMixin, new_tables
 from ._state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX
 from ._state import StateMixin, _IncompatibleKeys
 
-__all__ = ["Module", "_EXTRA_STATE_KEY_SUFFIX", "_IncompatibleKeys", "register_module_backward_hook",
-           "register_module_buffer_registration_hook", "register_module_forward_hook", "register_module_forward_pre_hook",
-           "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
-           "register_module_module_registration_hook", "register_module_parameter_registration_hook"]
+__all__ = [
+    "Module",
+    "_EXTRA_STATE_KEY_SUFFIX",
+    "_IncompatibleKeys",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
 
 T = TypeVar("T", bound="Module")
 _global_forward_pre, _global_forward = _hooks.forward_pre_hooks, _hooks.forward_hooks
@@ -77,9 +87,13 @@ class Module(RegistrationMixin, StateMixin):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
             if kwargs:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                )
             if args:
-                raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+                )
         self.__dict__.update(new_tables())
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -87,26 +101,43 @@ class Module(RegistrationMixin, StateMixin):
     forward: Callable[..., Any] = _forward_unimplemented
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if (((observer := _observer.active) is not None and observer.watches_modules) or self._forward_hooks
-                or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks or _global_forward
-                or _global_forward_pre or _global_backward
-                or _global_backward_pre):
+        if (
+            ((observer := _observer.active) is not None and observer.watches_modules)
+            or self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or _global_forward
+            or _global_forward_pre
+            or _global_backward
+            or _global_backward_pre
+        ):
             return call_watched(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
-    # --- hooks ----------------------------------------------------------------------------------------------------------
-    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
-                                  with_kwargs: bool = False) -> RemovableHandle:
+    # --- hooks
+    # ----------------------------------------------------------------------------------------------------------
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """`hook(module, args)` (or `(module, args, kwargs)`) runs before forward and may return other arguments."""
-        return add_hook(self._forward_pre_hooks, hook, self._forward_pre_hooks_with_kwargs, prepend=prepend,
-                        flags=(with_kwargs,))
+        return add_hook(
+            self._forward_pre_hooks, hook, self._forward_pre_hooks_with_kwargs, prepend=prepend, flags=(with_kwargs,)
+        )
 
-    def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
-                              always_call: bool = False) -> RemovableHandle:
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
         """`hook(module, args, output)` (or `(module, args, kwargs, output)`) runs after forward and may return another
         output. With `always_call` it runs even when forward raises."""
-        return add_hook(self._forward_hooks, hook, self._forward_hooks_with_kwargs, self._forward_hooks_always_called,
-                        prepend=prepend, flags=(with_kwargs, always_call))
+        return add_hook(
+            self._forward_hooks,
+            hook,
+            self._forward_hooks_with_kwargs,
+            self._forward_hooks_always_called,
+            prepend=prepend,
+            flags=(with_kwargs, always_call),
+        )
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """`hook(module, grad_output)` runs when the gradients of the outputs are known and may return others."""
@@ -123,12 +154,15 @@ class Module(RegistrationMixin, StateMixin):
 
     def _register_backward(self, hook: Callable[..., Any], full: bool, prepend: bool) -> RemovableHandle:
         if self._is_full_backward_hook is (not full):
-            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. "
-                               "Please use only one of them.")
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. "
+                "Please use only one of them."
+            )
         self._is_full_backward_hook = full
         return add_hook(self._backward_hooks, hook, prepend=prepend)
 
-    # --- conversion -----------------------------------------------------------------------------------------------------
+    # --- conversion
+    # -----------------------------------------------------------------------------------------------------
     def _apply(self: T, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> T:
         """Replaces the contents of all parameters, their gradients and the buffers by `fn` of them."""
         if recurse:
@@ -164,16 +198,21 @@ class Module(RegistrationMixin, StateMixin):
         device, dtype, non_blocking = _parse_to(args, kwargs)
         order = kwargs.get("memory_format")
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
 
         def convert(t: Tensor) -> Tensor:
             wanted = dtype if dtype is not None and t.dtype.inexact else None
             if t.is_meta and device is not None and device.type != "meta":
-                raise NotImplementedError("Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead "
-                                          "of torch.nn.Module.to() when moving module from meta to a different device.")
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead "
+                    "of torch.nn.Module.to() when moving module from meta to a different device."
+                )
             if order is not None and t.dim() in (4, 5):
                 return t.to(device or t.device, wanted or t.dtype, non_blocking, memory_format=order)
             return t.to(device or t.device, wanted or t.dtype, non_blocking)
+
         return self._apply(convert)
 
     def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
@@ -195,6 +234,7 @@ class Module(RegistrationMixin, StateMixin):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Checks the arguments of `torch.compile`; the module runs eagerly, as before."""
         from ..._dynamo import eval_frame
+
         eval_frame.compile(self.forward, *args, **kwargs)
 
     def type(self: T, dst_type: Any) -> T:
@@ -224,7 +264,8 @@ class Module(RegistrationMixin, StateMixin):
         """Moves everything to memory that worker processes can share."""
         return self._apply(lambda t: t.share_memory_())
 
-    # --- modes ----------------------------------------------------------------------------------------------------------
+    # --- modes
+    # ----------------------------------------------------------------------------------------------------------
     def train(self: T, mode: bool = True) -> T:
         """Switches this module and all below it to training (or, with False, to evaluation)."""
         if not isinstance(mode, bool):
@@ -258,7 +299,8 @@ class Module(RegistrationMixin, StateMixin):
                     param.grad.requires_grad_(False)
                 param.grad.zero_()
 
-    # --- text and pickling ------------------------------------------------------------------------------------------------
+    # --- text and pickling
+    # ------------------------------------------------------------------------------------------------
     def _get_name(self) -> str:
         return self.__class__.__name__
 
@@ -294,7 +336,9 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_device.de
     non_blocking = bool(kwargs.get("non_blocking", False))
     unknown = kwargs.keys() - {"device", "dtype", "non_blocking", "memory_format", "tensor", "copy"}
     if unknown:
-        raise TypeError(f"to() received an invalid combination of arguments - unexpected keyword argument '{min(unknown)}'")
+        raise TypeError(
+            f"to() received an invalid combination of arguments - unexpected keyword argument '{min(unknown)}'"
+        )
     values: Iterator[Any] = iter((*args, *([kwargs["tensor"]] if "tensor" in kwargs else ())))
     for value in values:
         if isinstance(value, Tensor):

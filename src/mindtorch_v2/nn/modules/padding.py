@@ -1,4 +1,5 @@
 """Padding layers: `padding` is one number for all borders, or (before, after) from the last dimension backwards."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -9,7 +10,9 @@ from .. import functional as F
 from .module import Module
 from .utils import _ntuple
 
-__all__ = [f"{kind}Pad{n}d" for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero") for n in (1, 2, 3)]
+__all__ = [
+    f"{kind}Pad{n}d" for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero") for n in (1, 2, 3)
+]
 
 
 class _Pad(Module):

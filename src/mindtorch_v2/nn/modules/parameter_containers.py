@@ -1,4 +1,5 @@
 """Modules that hold parameters."""
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -21,7 +22,10 @@ def _describe(value: Any, parameter_type: Any = lambda p: p.dtype) -> str:
     size = "x".join(str(n) for n in value.size())
     place = "" if value.device.type == "cpu" else f" ({value.device})"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"{kind} containing: [{parameter_type(value) if kind == 'Parameter' else typename(value)} of size {size}{place}]"
+    return (
+        f"{kind} containing: [{parameter_type(value) if kind == 'Parameter' else typename(value)} of size "
+        f"{size}{place}]"
+    )
 
 
 def _as_parameter(value: Any) -> Any:
@@ -89,8 +93,10 @@ class ParameterDict(Module):
 
     def _attribute(self, key: Any) -> str:
         if not isinstance(key, str):
-            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string "
-                            f"(type is '{type(key).__name__}'). Open an issue on github if you need non-string keys.")
+            raise TypeError(
+                "Index given to ParameterDict cannot be used as a key as it is not a string "
+                f"(type is '{type(key).__name__}'). Open an issue on github if you need non-string keys."
+            )
         return key
 
     def __getitem__(self, key: str) -> Any:

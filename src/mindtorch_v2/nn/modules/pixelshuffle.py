@@ -1,4 +1,5 @@
 """Trading channels for resolution."""
+
 from __future__ import annotations
 
 from ..._tensor import Tensor

@@ -3,6 +3,7 @@
 Shapes: T steps, N batch, F input size, H hidden size, D directions, K layers. Input (T, N, F), or (N, T, F) with
 `batch_first`, or (T, F); or a PackedSequence. Output (T, N, D H) and the last hidden states (K D, N, H).
 """
+
 from __future__ import annotations
 
 import math
@@ -21,13 +22,20 @@ __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "R
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
-def _check_options(input_size: Any, hidden_size: Any, num_layers: int, bias: Any, batch_first: Any, dropout: Any,
-                   proj_size: int) -> None:
+def _check_options(
+    input_size: Any, hidden_size: Any, num_layers: int, bias: Any, batch_first: Any, dropout: Any, proj_size: int
+) -> None:
     if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= float(dropout) <= 1:  # type: ignore[arg-type]
-        raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
+        raise ValueError(
+            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+        )
     if float(dropout) > 0 and num_layers == 1:  # type: ignore[arg-type]
-        warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
-                      f"than 1, but got dropout={dropout} and num_layers={num_layers}", stacklevel=4)
+        warnings.warn(
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+            "greater "
+            f"than 1, but got dropout={dropout} and num_layers={num_layers}",
+            stacklevel=4,
+        )
     for name, value, kind in (("bias", bias, bool), ("batch_first", batch_first, bool)):
         if not isinstance(value, kind):
             raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
@@ -47,9 +55,20 @@ def _check_options(input_size: Any, hidden_size: Any, num_layers: int, bias: Any
 class RNNBase(Module):
     """Parameters, checks and reordering that all recurrent layers share."""
 
-    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
-                 device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         _check_options(input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size)
         if mode not in _GATES:
@@ -77,8 +96,10 @@ class RNNBase(Module):
         directions = 2 if self.bidirectional else 1
         outer = self.proj_size or self.hidden_size
         rows = _GATES[self.mode] * self.hidden_size
-        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, self.input_size if layer == 0 else outer * directions),
-                                              "weight_hh": (rows, outer)}
+        shapes: dict[str, tuple[int, ...]] = {
+            "weight_ih": (rows, self.input_size if layer == 0 else outer * directions),
+            "weight_hh": (rows, outer),
+        }
         if self.bias:
             shapes["bias_ih"] = shapes["bias_hh"] = (rows,)
         if self.proj_size:
@@ -107,18 +128,23 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    # --- checks -----------------------------------------------------------------------------------------------------------
+    # --- checks
+    # -----------------------------------------------------------------------------------------------------------
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """RuntimeError or ValueError if the input does not fit."""
         first = getattr(self, self._flat_weights_names[0])
         if input.dtype is not first.dtype:
-            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({first.dtype}). Convert input: "
-                             f"input.to({first.dtype}), or convert model: model.to({input.dtype})")
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({first.dtype}). Convert input: "
+                f"input.to({first.dtype}), or convert model: model.to({input.dtype})"
+            )
         wanted = 2 if batch_sizes is not None else 3
         if input.dim() != wanted:
             raise RuntimeError(f"input must have {wanted} dimensions, got {input.dim()}")
         if input.size(-1) != self.input_size:
-            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}")
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+            )
 
     def _batch(self, input: Tensor, batch_sizes: Tensor | None) -> int:
         if batch_sizes is not None:
@@ -134,8 +160,9 @@ class RNNBase(Module):
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         return self._state_shape(self._batch(input, batch_sizes), self.hidden_size)
 
-    def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, int, int],
-                          msg: str = "Expected hidden size {}, got {}") -> None:
+    def check_hidden_size(
+        self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
         if tuple(hx.size()) != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
@@ -146,7 +173,8 @@ class RNNBase(Module):
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         return hx if permutation is None else aten.index_select(hx, 1, permutation)
 
-    # --- the call -----------------------------------------------------------------------------------------------------------
+    # --- the call
+    # -----------------------------------------------------------------------------------------------------------
     def _name(self) -> str:
         return "RNN" if self.mode.startswith("RNN") else self.mode
 
@@ -179,8 +207,10 @@ class RNNBase(Module):
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
-            raise ValueError(f"{self._name()}: Expected input to be 2D or 3D, got {input.dim()}D "
-                             f"{'tensor ' if self._name() == 'RNN' else ''}instead")
+            raise ValueError(
+                f"{self._name()}: Expected input to be 2D or 3D, got {input.dim()}D "
+                f"{'tensor ' if self._name() == 'RNN' else ''}instead"
+            )
         batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1
         if not batched:
@@ -199,7 +229,9 @@ class RNNBase(Module):
         hx = self._zeros(data, int(batch_sizes[0])) if hx is None else self.permute_hidden(hx, sorted_indices)
         self.check_forward_args(data, hx, batch_sizes)
         output, hidden = self._split(self._run(data, hx, batch_sizes))
-        return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), self.permute_hidden(hidden, unsorted_indices)
+        return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), self.permute_hidden(
+            hidden, unsorted_indices
+        )
 
     def extra_repr(self) -> str:
         parts = [f"{self.input_size}, {self.hidden_size}"]
@@ -221,33 +253,74 @@ class RNNBase(Module):
 class RNN(RNNBase):
     """h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), or with relu.
 
-        >>> out, last = nn.RNN(10, 20, 2)(torch.randn(5, 3, 10))
-        >>> out.shape, last.shape
-        (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
+    >>> out, last = nn.RNN(10, 20, 2)(torch.randn(5, 3, 10))
+    >>> out.shape, last.shape
+    (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
     """
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
-                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None,
-                 dtype: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
         self.__dict__["nonlinearity"] = nonlinearity
-        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first, dropout,
-                         bidirectional, device=device, dtype=dtype)
+        super().__init__(
+            f"RNN_{nonlinearity.upper()}",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            device=device,
+            dtype=dtype,
+        )
 
 
 class GRU(RNNBase):
     """r, z = sigmoid(gates), n = tanh(x_n + r * h_n), h_t = (1 - z) * n + z * h_(t-1)."""
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
-                 dropout: float = 0.0, bidirectional: bool = False, device: Any = None, dtype: Any = None,
-                 **kwargs: Any) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-        super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
-                         device=device, dtype=dtype)
+        super().__init__(
+            "GRU",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            device=device,
+            dtype=dtype,
+        )
 
 
 class LSTM(RNNBase):
@@ -260,11 +333,32 @@ class LSTM(RNNBase):
         (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
     """
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
-                 dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None,
-                 dtype: Any = None) -> None:
-        super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size,
-                         device, dtype)
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            "LSTM",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+            device,
+            dtype,
+        )
 
     def _zeros(self, input: Tensor, batch: int) -> Any:
         sizes = (self.proj_size or self.hidden_size, self.hidden_size)
@@ -272,9 +366,12 @@ class LSTM(RNNBase):
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
         self.check_input(input, batch_sizes)
-        self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes),
-                               "Expected hidden[0] size {}, got {}")
-        self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}")
+        self.check_hidden_size(
+            hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}"
+        )
+        self.check_hidden_size(
+            hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}"
+        )
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         return hx if permutation is None else tuple(aten.index_select(x, 1, permutation) for x in hx)
@@ -282,7 +379,9 @@ class LSTM(RNNBase):
     def _check_state_dims(self, hx: Any, batched: bool) -> None:
         n, word = (3, "batched 3-D") if batched else (2, "unbatched 2-D")
         if hx[0].dim() != n or hx[1].dim() != n:
-            raise RuntimeError(f"For {word} input, hx and cx should also be {n}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors")
+            raise RuntimeError(
+                f"For {word} input, hx and cx should also be {n}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
+            )
 
     def _unsqueeze_state(self, hx: Any) -> Any:
         return tuple(x.unsqueeze(1) for x in hx)
@@ -294,7 +393,8 @@ class LSTM(RNNBase):
         return made[0], (made[1], made[2])
 
 
-# --- cells -----------------------------------------------------------------------------------------------------------------
+# --- cells
+# -----------------------------------------------------------------------------------------------------------------
 class RNNCellBase(Module):
     """The parameters of a single step."""
 
@@ -303,8 +403,9 @@ class RNNCellBase(Module):
     bias_ih: Tensor | None
     bias_hh: Tensor | None
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -362,8 +463,15 @@ class RNNCellBase(Module):
 class RNNCell(RNNCellBase):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or with relu."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
@@ -376,7 +484,9 @@ class RNNCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of a GRU."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
@@ -386,7 +496,9 @@ class GRUCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of an LSTM: (h', c') from x and (h, c)."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:

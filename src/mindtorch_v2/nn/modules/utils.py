@@ -1,4 +1,5 @@
 """Small helpers of the modules: sizes given once or per dimension, names of types."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,6 +11,7 @@ from ..._tensor import Tensor
 def _ntuple(n: int) -> Callable[[Any], tuple[Any, ...]]:
     def expand(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, Iterable) else (x,) * n
+
     return expand
 
 

@@ -1,4 +1,5 @@
 """A module whose batches are divided among the devices of this process."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ __all__ = ["DataParallel", "data_parallel"]
 
 def _devices() -> list[int]:
     from ... import accelerator
+
     return list(range(accelerator.device_count()))
 
 
@@ -25,9 +27,12 @@ class DataParallel(Module):
     Without an accelerator it is the module itself, called through this one, whose parameters are named `module.weight`.
     """
 
-    def __init__(self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0) -> None:
+    def __init__(
+        self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
+    ) -> None:
         super().__init__()
         from ... import accelerator
+
         self.module, self.dim = module, dim
         if not accelerator.is_available():
             self.device_ids: list[Any] = []
@@ -49,19 +54,30 @@ class DataParallel(Module):
             return self.module(*inputs, **kwargs)
         for t in chain(self.module.parameters(), self.module.buffers()):
             if t.device != self.src_device_obj:
-                raise RuntimeError(f"module must have its parameters and buffers on device {self.src_device_obj} (device_ids[0]) but found "
-                                   f"one of them on device: {t.device}")
+                raise RuntimeError(
+                    f"module must have its parameters and buffers on device {self.src_device_obj} (device_ids[0]) "
+                    "but found "
+                    f"one of them on device: {t.device}"
+                )
         parts, keywords = scatter_kwargs(inputs, kwargs, self.device_ids, self.dim)
         if not parts and not keywords:
             parts, keywords = ((),), ({},)
         if len(self.device_ids) == 1:
             return self.module(*parts[0], **keywords[0])
-        copies = replicate(self.module, self.device_ids[:len(parts)])
-        return gather(parallel_apply(copies, parts, keywords, self.device_ids[:len(copies)]), self.output_device, self.dim)
+        copies = replicate(self.module, self.device_ids[: len(parts)])
+        return gather(
+            parallel_apply(copies, parts, keywords, self.device_ids[: len(copies)]), self.output_device, self.dim
+        )
 
 
-def data_parallel(module: Module, inputs: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0,
-                  module_kwargs: dict[str, Any] | None = None) -> Any:
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Sequence[Any] | None = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
     """What `DataParallel(module, ...)(*inputs, **module_kwargs)` gives."""
     given = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     return DataParallel(module, device_ids, output_device, dim)(*given, **(module_kwargs or {}))

@@ -64,10 +64,11 @@ class GradBucket:
 class DistributedDataParallel(Module):
     """Averages the gradients of `module` over all processes of a group while the backward pass goes on.
 
-    At the start all processes take the parameters and buffers of the first one. In the backward pass, gradients are collected in
-    buckets of `bucket_cap_mb`; a bucket that is full is averaged while the pass computes the next. Losses and weights are those of one
-    process on the joined batch, if every process has as many samples. `no_sync()` leaves gradients as they are, to accumulate several
-    batches. With `find_unused_parameters` or `static_graph`, parameters that the result does not depend on may be left out.
+    At the start all processes take the parameters and buffers of the first one. In the backward pass, gradients are
+    collected in buckets of `bucket_cap_mb`; a bucket that is full is averaged while the pass computes the next.
+    Losses and weights are those of one process on the joined batch, if every process has as many samples.
+    `no_sync()` leaves gradients as they are, to accumulate several batches. With `find_unused_parameters` or
+    `static_graph`, parameters that the result does not depend on may be left out.
     """
 
     def __init__(
@@ -102,7 +103,8 @@ class DistributedDataParallel(Module):
         self._trained = [p for p in module.parameters() if p.requires_grad]
         if not self._trained:
             raise RuntimeError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
+                "gradient."
             )
         self._check_alike()
         if init_sync:
@@ -115,7 +117,8 @@ class DistributedDataParallel(Module):
             p.register_post_accumulate_grad_hook(self._gradient_ready) for p in self._trained
         ]
 
-    # --- at the start -------------------------------------------------------------------------------------------------------
+    # --- at the start
+    # -------------------------------------------------------------------------------------------------------
     def _check_alike(self) -> None:
         """RuntimeError unless all processes have the same parameters."""
         mine = [(name, tuple(p.shape), str(p.dtype)) for name, p in self.module.named_parameters()]
@@ -161,7 +164,8 @@ class DistributedDataParallel(Module):
             size += p.numel() * p.element_size()
         return [GradBucket(i, parameters, i == len(lists) - 1) for i, parameters in enumerate(lists)]
 
-    # --- forward ------------------------------------------------------------------------------------------------------------
+    # --- forward
+    # ------------------------------------------------------------------------------------------------------------
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The module's result; gradients that it gets later are averaged."""
         from ... import is_grad_enabled
@@ -196,13 +200,18 @@ class DistributedDataParallel(Module):
             if p.requires_grad and self._place[id(p)][1] in self._place[id(p)][0].waiting
         ]
         raise RuntimeError(
-            "Expected to have finished reduction in the prior iteration before starting a new one. This error indicates that your "
-            "module has parameters that were not used in producing loss. You can enable unused parameter detection by passing the "
-            "keyword argument `find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`, and by making sure all "
-            f"`forward` function outputs participate in calculating loss. Parameters without a gradient: {', '.join(names)}"
+            "Expected to have finished reduction in the prior iteration before starting a new one. This error "
+            "indicates that your "
+            "module has parameters that were not used in producing loss. You can enable unused parameter detection "
+            "by passing the "
+            "keyword argument `find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`, and by "
+            "making sure all "
+            "`forward` function outputs participate in calculating loss. Parameters without a gradient: "
+            f"{', '.join(names)}"
         )
 
-    # --- backward -----------------------------------------------------------------------------------------------------------
+    # --- backward
+    # -----------------------------------------------------------------------------------------------------------
     def _gradient_ready(self, parameter: Tensor) -> None:
         """Called in the backward pass when the gradient of a parameter is complete."""
         if not self._armed or not self.require_backward_grad_sync:
@@ -212,7 +221,9 @@ class DistributedDataParallel(Module):
         self._start_full_buckets()
 
     def _start_full_buckets(self) -> None:
-        """Starts to average buckets that are full, in their order, which is the same in all processes; after the last, waits for all."""
+        """Starts to average buckets that are full, in their order, which is the same in all processes; after the
+        last, waits for all.
+        """
         while self._next < len(self._buckets) and not self._buckets[self._next].waiting:
             bucket = self._buckets[self._next]
             with no_grad():

@@ -1,4 +1,5 @@
 """Several modules at once, one thread each."""
+
 from __future__ import annotations
 
 import threading
@@ -10,8 +11,12 @@ from ..._utils import ExceptionWrapper
 from ..modules.module import Module
 
 
-def parallel_apply(modules: Sequence[Module], inputs: Sequence[Any], kwargs_tup: Sequence[dict[str, Any]] | None = None,
-                   devices: Sequence[Any] | None = None) -> list[Any]:
+def parallel_apply(
+    modules: Sequence[Module],
+    inputs: Sequence[Any],
+    kwargs_tup: Sequence[dict[str, Any]] | None = None,
+    devices: Sequence[Any] | None = None,
+) -> list[Any]:
     """The result of every module for its own arguments; an error in one is raised here with its traceback."""
     if len(modules) != len(inputs):
         raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs {len(inputs)}")
@@ -26,6 +31,7 @@ def parallel_apply(modules: Sequence[Module], inputs: Sequence[Any], kwargs_tup:
                 results[i] = modules[i](*given, **keywords[i])
         except Exception:  # noqa: BLE001 - handed to the calling thread
             results[i] = ExceptionWrapper(where=f"in replica {i}")
+
     if len(modules) == 1:
         work(0)
     else:

@@ -1,4 +1,5 @@
 """Dividing arguments among devices, and putting results together."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from ..._tensor import Tensor
 
 def _place(target: Any) -> Any:
     from ... import accelerator
+
     if not isinstance(target, int):
         return make_device(target)
     found = accelerator.current_accelerator()
@@ -20,7 +22,9 @@ def _place(target: Any) -> Any:
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
-    """A list with one set of arguments per device: tensors are cut along `dim`, containers item by item, other objects repeated."""
+    """A list with one set of arguments per device: tensors are cut along `dim`, containers item by item, other
+    objects repeated.
+    """
     if isinstance(inputs, Tensor):
         parts = aten.chunk(inputs, len(target_gpus), dim)
         return tuple(part.to(_place(target)) for part, target in zip(parts, target_gpus))
@@ -35,7 +39,9 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
     return [inputs for _ in target_gpus]
 
 
-def scatter_kwargs(inputs: Any, kwargs: Any, target_gpus: Sequence[Any], dim: int = 0) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def scatter_kwargs(
+    inputs: Any, kwargs: Any, target_gpus: Sequence[Any], dim: int = 0
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Positional and keyword arguments for every device."""
     parts = list(scatter(inputs, target_gpus, dim)) if inputs else []
     keywords = list(scatter(kwargs, target_gpus, dim)) if kwargs else []
@@ -50,7 +56,9 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
     first = outputs[0]
     if isinstance(first, Tensor):
         where = _place(target_device)
-        return aten.cat([(o.reshape(1) if o.dim() == 0 else o).to(where) for o in outputs], 0 if first.dim() == 0 else dim)
+        return aten.cat(
+            [(o.reshape(1) if o.dim() == 0 else o).to(where) for o in outputs], 0 if first.dim() == 0 else dim
+        )
     if first is None:
         return None
     if isinstance(first, dict):

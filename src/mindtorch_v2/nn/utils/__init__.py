@@ -1,4 +1,5 @@
 """Helpers for training networks: clipping, vectors of parameters, sequences, parametrizations."""
+
 from __future__ import annotations
 
 from importlib import import_module
@@ -9,10 +10,26 @@ from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_g
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 from .weight_norm import remove_weight_norm, weight_norm
 
-__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "fuse_conv_bn_eval",
-           "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights", "fusion", "get_total_norm",
-           "parameters_to_vector", "parametrizations", "parametrize", "remove_weight_norm", "rnn",
-           "skip_init", "vector_to_parameters", "weight_norm"]
+__all__ = [
+    "clip_grad_norm",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
+    "fusion",
+    "get_total_norm",
+    "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "remove_weight_norm",
+    "rnn",
+    "skip_init",
+    "vector_to_parameters",
+    "weight_norm",
+]
 
 _LAZY = ("parametrizations", "parametrize", "fusion")  # they need the layers, which need this package
 

@@ -1,4 +1,5 @@
 """All parameters as one vector."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -21,5 +22,5 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     start = 0
     for param in parameters:
         count = param.numel()
-        param.data = vec[start:start + count].view_as(param).data
+        param.data = vec[start : start + count].view_as(param).data
         start += count

@@ -1,4 +1,5 @@
 """Parametrizations: a parameter or buffer computed by modules from an original that is trained in its place."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -51,8 +52,12 @@ class ParametrizationList(ModuleList):
 
     def _keep(self, name: str, value: Tensor, original: Tensor) -> None:
         if isinstance(original, Parameter):
-            self.register_parameter(name, value if isinstance(value, Parameter) and value is original
-                                    else Parameter(value.detach(), requires_grad=original.requires_grad))
+            self.register_parameter(
+                name,
+                value
+                if isinstance(value, Parameter) and value is original
+                else Parameter(value.detach(), requires_grad=original.requires_grad),
+            )
         else:
             self.register_buffer(name, value)
 
@@ -103,7 +108,9 @@ def _install(module: Module, name: str) -> None:
     setattr(_parametrized_class(module), name, property(get, put))
 
 
-def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
     """Makes `module.<tensor_name>` the output of `parametrization` applied to the tensor that was there.
 
     The original moves to `module.parametrizations.<tensor_name>.original`. Further parametrizations are applied after
@@ -116,7 +123,10 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         _check(parts, before, unsafe)
         return module
     if tensor_name not in module._parameters and tensor_name not in module._buffers:
-        raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'")
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
+        )
     original = getattr(module, tensor_name)
     parts = ParametrizationList([parametrization], original, unsafe=unsafe)
     _check(parts, original, unsafe)
@@ -136,11 +146,15 @@ def _check(parts: ParametrizationList, original: Tensor, unsafe: bool) -> None:
     if not isinstance(made, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(made).__name__}.")
     if made.dtype is not original.dtype:
-        raise ValueError("Registering a parametrization may not change the dtype of the tensor, unless `unsafe` flag is enabled.\n"
-                         f"original.dtype: {original.dtype}\nparametrized dtype: {made.dtype}")
+        raise ValueError(
+            "Registering a parametrization may not change the dtype of the tensor, unless `unsafe` flag is enabled.\n"
+            f"original.dtype: {original.dtype}\nparametrized dtype: {made.dtype}"
+        )
     if made.shape != original.shape:
-        raise ValueError("Registering a parametrization may not change the shape of the tensor, unless `unsafe` flag is enabled.\n"
-                         f"original.shape: {original.shape}\nparametrized shape: {made.shape}")
+        raise ValueError(
+            "Registering a parametrization may not change the shape of the tensor, unless `unsafe` flag is enabled.\n"
+            f"original.shape: {original.shape}\nparametrized shape: {made.shape}"
+        )
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -157,8 +171,11 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parts = module.parametrizations[tensor_name]
     if not leave_parametrized and not parts.is_tensor:
-        raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence "
-                         "of tensors.")
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
+            "sequence "
+            "of tensors."
+        )
     first = parts._originals()[0]
     with no_grad():
         value = parts() if leave_parametrized else first

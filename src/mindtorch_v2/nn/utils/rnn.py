@@ -1,4 +1,5 @@
 """Sequences of different lengths: padded, or packed without padding."""
+
 from __future__ import annotations
 
 from collections import namedtuple
@@ -10,8 +11,16 @@ from ..._dtype import int64
 from ..._python.creation import tensor
 from ..._tensor import Tensor
 
-__all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
-           "pad_sequence", "unpack_sequence", "unpad_sequence"]
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
 
 _Fields = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])  # type: ignore[name-match]
 
@@ -33,7 +42,9 @@ class PackedSequence(_Fields):
     unsorted_indices  the order that restores the original one
     """
 
-    def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None) -> Any:
+    def __new__(
+        cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None
+    ) -> Any:
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes is None:
@@ -41,9 +52,12 @@ class PackedSequence(_Fields):
                 raise AssertionError("Expected data to be a list or tuple of length 2")
             data, batch_sizes = data
         if batch_sizes.device.type != "cpu":
-            raise ValueError("batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. They "
-                             "should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn. "
-                             "https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence")
+            raise ValueError(
+                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. "
+                "They "
+                "should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn. "
+                "https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence"
+            )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
@@ -94,7 +108,9 @@ def _as_lengths(lengths: Any) -> Tensor:
     return tensor(lengths, dtype=int64, device="cpu")
 
 
-def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Packs a padded batch (T, N, *). With `enforce_sorted` the lengths must fall; otherwise the batch is sorted."""
     lengths = _as_lengths(lengths)
     if enforce_sorted:
@@ -107,14 +123,17 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     return PackedSequence(data, batch_sizes, sorted_indices, None)
 
 
-def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
-                        total_length: int | None = None) -> tuple[Tensor, Tensor]:
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
     """The padded batch and the lengths."""
     steps = sequence.batch_sizes.size(0)
     if total_length is not None:
         if total_length < steps:
-            raise ValueError("Expected total_length to be at least the length of the longest sequence in input, but got "
-                             f"total_length={total_length} and max sequence length being {steps}")
+            raise ValueError(
+                "Expected total_length to be at least the length of the longest sequence in input, but got "
+                f"total_length={total_length} and max sequence length being {steps}"
+            )
         steps = total_length
     padded, lengths = aten._pad_packed_sequence(sequence.data, sequence.batch_sizes, batch_first, padding_value, steps)
     order = sequence.unsorted_indices
@@ -123,10 +142,14 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     return padded, lengths
 
 
-def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Tensor:
+def pad_sequence(
+    sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
     """Stacks sequences of (L, *) with padding: (longest, N, *) or (N, longest, *)."""
     if not isinstance(sequences, Iterable):
-        raise RuntimeError("pad_sequence: Expected iterable for input sequences, but got arg of type: " + str(type(sequences)))
+        raise RuntimeError(
+            "pad_sequence: Expected iterable for input sequences, but got arg of type: " + str(type(sequences))
+        )
     if isinstance(sequences, Tensor):
         sequences = aten.unbind(sequences, 0)
     return aten.pad_sequence(list(sequences), batch_first, padding_value, padding_side)
@@ -137,7 +160,10 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     positions = aten.arange(padded_sequences.shape[1], device=lengths.device)
-    return [sequence[positions < length] for sequence, length in zip(aten.unbind(padded_sequences, 0), aten.unbind(lengths, 0))]
+    return [
+        sequence[positions < length]
+        for sequence, length in zip(aten.unbind(padded_sequences, 0), aten.unbind(lengths, 0))
+    ]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:

@@ -1,4 +1,7 @@
-"""`weight_norm` of older programs: a weight as a direction `weight_v` and a length `weight_g`, set before every call of the module."""
+"""`weight_norm` of older programs: a weight as a direction `weight_v` and a length `weight_g`, set before every call
+of the module.
+"""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """`torch.npu.amp.autocast`: the former name of `torch.amp.autocast("npu", ...)`."""
+
 from __future__ import annotations
 
 import functools
@@ -12,16 +13,23 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 
 
 def _warn(name: str) -> None:
-    warnings.warn(f"`torch.npu.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}(args..., device_type='npu')` instead.",
-                  FutureWarning, stacklevel=3)
+    warnings.warn(
+        f"`torch.npu.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}(args..., device_type='npu')` "
+        "instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 class autocast(autocast_mode.autocast):
     """A region for NPUs. Deprecated: `torch.amp.autocast("npu", ...)` is the same."""
 
     def __init__(self, enabled: bool = True, dtype: dt.dtype = dt.float16, cache_enabled: bool = True) -> None:
-        warnings.warn("`torch.npu.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('npu', args...)` instead.",
-                      FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`torch.npu.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('npu', args...)` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
         super().__init__("npu", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 

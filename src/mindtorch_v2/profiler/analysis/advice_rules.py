@@ -34,7 +34,8 @@ def slow_input(facts: Facts) -> Advice | None:
             f"{_time(waits)} in the data loader, {waits / facts.whole_ns:.1%} of the steps' time",
             f"{len(rows)} batches, {_time(waits / max(len(rows), 1))} each",
         ],
-        "Load with worker processes (DataLoader(num_workers=...)), move work on single samples out of __getitem__ and collate_fn, "
+        "Load with worker processes (DataLoader(num_workers=...)), move work on single samples out of __getitem__ "
+        "and collate_fn, "
         "and prepare the data once instead of in every epoch.",
         facts.longest(rows),
         waits,
@@ -63,7 +64,8 @@ def many_tiny_operators(facts: Facts) -> Advice | None:
             f"{_time(took)} in {len(tiny)} calls, {took / facts.whole_ns:.1%} of the steps' time",
             "most often " + ", ".join(most),
         ],
-        "Work on larger tensors: batch what a loop does one by one, stack small tensors, use one operator that does what several do "
+        "Work on larger tensors: batch what a loop does one by one, stack small tensors, use one operator that does "
+        "what several do "
         "(addcmul, baddbmm, the foreach functions).",
         tree.rows_of(tiny[np.argsort(-tree.total_ns[tiny])[:MOST_ROWS]]).tolist(),
         took,
@@ -82,10 +84,12 @@ def starved_device(facts: Facts) -> Advice | None:
         f"Device {worst.device} waits for the host",
         [
             f"idle with nothing launched for {_time(worst.starved_ns)}, "
-            f"{worst.starved_ns / (worst.busy_ns + worst.idle_ns):.1%} of the time from its first to its last piece of work",
+            f"{worst.starved_ns / (worst.busy_ns + worst.idle_ns):.1%} of the time from its first to its last piece "
+            "of work",
             f"{worst.work} pieces of work, median {_time(worst.delay_ns)} from launch to start",
         ],
-        "Launch more work with each call: larger batches, fused operators, captured graphs. Look in the timeline at what the host "
+        "Launch more work with each call: larger batches, fused operators, captured graphs. Look in the timeline at "
+        "what the host "
         "does before the events listed here, which ended the longest waits.",
         gaps,
         worst.starved_ns,
@@ -125,7 +129,8 @@ def hidden_synchronisation(facts: Facts) -> Advice | None:
         "hidden-sync",
         "Operators wait for the device",
         [f"{len(hidden)} waits of {_time(took)} in all inside {', '.join(parents[:4])}"],
-        "Read values (.item(), float(), if on a tensor, nonzero, boolean masks) rarely, at the end of a step or every n steps; copy with "
+        "Read values (.item(), float(), if on a tensor, nonzero, boolean masks) rarely, at the end of a step or "
+        "every n steps; copy with "
         "non_blocking=True from pinned memory.",
         facts.longest(hidden),
         took,
@@ -155,7 +160,8 @@ def repeated_copies(facts: Facts) -> Advice | None:
         "repeated-copies",
         "The same copies or casts are made several times in every step",
         [f"{len(again)} calls, {_time(took)}, {took / facts.whole_ns:.1%} of the steps' time"],
-        "Convert and move data once, before the loop; keep tensors in the layout and type that their users need; avoid contiguous() "
+        "Convert and move data once, before the loop; keep tensors in the layout and type that their users need; "
+        "avoid contiguous() "
         "between operators that accept any strides.",
         tree.rows_of(again[np.argsort(-tree.total_ns[again])[:MOST_ROWS]]).tolist(),
         took,
@@ -234,7 +240,8 @@ def growing_memory(facts: Facts) -> Advice | None:
                 f"{_format_memory(int(ends[0]))} after the second step, {_format_memory(int(ends[-1]))} after the last",
                 *places,
             ],
-            "Something keeps results of earlier steps: losses or outputs collected with their graph (keep loss.item() or "
+            "Something keeps results of earlier steps: losses or outputs collected with their graph (keep "
+            "loss.item() or "
             "loss.detach()), a growing list or cache.",
             [],
             0,
@@ -263,7 +270,8 @@ def slow_first_steps(facts: Facts) -> Advice | None:
         "slow-first-step",
         "The first step is much slower than the others",
         evidence,
-        "This is paid once. Leave it out of measurements with schedule(wait=1, warmup=1, ...); in short programs warm up before the "
+        "This is paid once. Leave it out of measurements with schedule(wait=1, warmup=1, ...); in short programs "
+        "warm up before the "
         "clock runs.",
         [*marked.tolist(), *facts.longest(inside)][:MOST_ROWS],
         excess,
@@ -305,7 +313,8 @@ def imbalance(facts: Facts) -> Advice | None:
             f"median {_time(float(np.median(lengths)))}, longest {_time(int(lengths.max()))} "
             f"(step {int(facts.phases.steps.number[lengths.argmax()])})"
         ],
-        "Compare a slow step with its neighbours in the timeline: batches of unequal length, logging, checkpoints, garbage collection, "
+        "Compare a slow step with its neighbours in the timeline: batches of unequal length, logging, checkpoints, "
+        "garbage collection, "
         "or another program on the machine.",
         facts.longest(marked[outliers]) if len(marked) == len(lengths) else [],
         lost,
@@ -321,7 +330,8 @@ def python_between_operators(facts: Facts) -> Advice | None:
         "python",
         "Much of a step is Python between operators",
         [f"{_time(took)}, {took / facts.whole_ns:.1%} of the steps' time, outside of all operators"],
-        "Record with_stack=True and look at the flame graph by Python stack: loops over elements, conversions to numpy or lists, logging "
+        "Record with_stack=True and look at the flame graph by Python stack: loops over elements, conversions to "
+        "numpy or lists, logging "
         "in every step.",
         [],
         took,

@@ -2,9 +2,10 @@
 
 An event that is the only child of an event with the same name is taken into its parent (`aten::sum` that calls
 `aten::sum`), and its children become the parent's. Operators and annotations never take in one another: a scope that a
-user names like the operator inside it hides nothing. Calls of a device's runtime are never taken in, nor are events without
-length of a loaded trace: from times alone they may as well stand beside each other.
+user names like the operator inside it hides nothing. Calls of a device's runtime are never taken in, nor are events
+without length of a loaded trace: from times alone they may as well stand beside each other.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -12,10 +13,17 @@ import numpy as np
 from ..record.columns import constant, is_constant
 
 # Names that PyTorch does not list: they are how its own bookkeeping is called.
-UNLISTED_NAMES = frozenset({
-    "[OutOfMemory]", "profiler::_record_function_enter", "profiler::_record_function_enter_new",
-    "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version",
-})
+UNLISTED_NAMES = frozenset(
+    {
+        "[OutOfMemory]",
+        "profiler::_record_function_enter",
+        "profiler::_record_function_enter_new",
+        "profiler::_record_function_exit",
+        "aten::is_leaf",
+        "aten::output_nr",
+        "aten::_version",
+    }
+)
 
 
 BLOCK = 1 << 14
@@ -27,7 +35,7 @@ def looked_up(table: np.ndarray, column: np.ndarray) -> np.ndarray:
         return constant(table[column[0]], len(column), table.dtype)
     made = np.empty(len(column), table.dtype)
     for first in range(0, len(column), BLOCK):
-        made[first:first + BLOCK] = table[column[first:first + BLOCK]]
+        made[first : first + BLOCK] = table[column[first : first + BLOCK]]
     return made
 
 
@@ -39,9 +47,10 @@ def repeats_its_parent(name: np.ndarray, parent: np.ndarray, annotation: np.ndar
     """
     mask = np.zeros(len(parent), bool)
     found = []
-    for first in range(0, len(parent), BLOCK):      # what does not leave the processor's cache is compared several times faster
-        above = parent[first:first + BLOCK]
-        found.append(first + np.flatnonzero((name[above] == name[first:first + BLOCK]) & (above >= 0)))
+    # what does not leave the processor's cache is compared several times faster
+    for first in range(0, len(parent), BLOCK):
+        above = parent[first : first + BLOCK]
+        found.append(first + np.flatnonzero((name[above] == name[first : first + BLOCK]) & (above >= 0)))
     repeats = np.concatenate(found) if found else parent
     if len(repeats):
         above = parent[repeats]

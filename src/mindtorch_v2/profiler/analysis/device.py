@@ -1,4 +1,5 @@
 """Was the device busy? Busy and idle time, overlap of copies with kernels, launch delays, and who waited for whom."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from ..record.kinds import WORK_KINDS, Kind
 from ..store.event_store import EventStore
 from .tree import EventTree
 
-_SUPPLIED_ENOUGH = 0.5   # the device is the slower one if it had work to do for at least this part of the time
+_SUPPLIED_ENOUGH = 0.5  # the device is the slower one if it had work to do for at least this part of the time
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,17 @@ class DeviceUse:
 
     @property
     def queued(self) -> float:
-        """The part of the time, from the first to the last piece of work, in which the device had launched work to do."""
+        """The part of the time, from the first to the last piece of work, in which the device had launched work to
+        do.
+        """
         whole = self.busy_ns + self.idle_ns
         return 1 - self.starved_ns / whole if whole else 0.0
 
     @property
     def bound(self) -> str:
-        """"device" if that had work to do most of the time and was the slower of the two; "host" if it mostly waited for the host."""
+        """ "device" if that had work to do most of the time and was the slower of the two; "host" if it mostly
+        waited for the host.
+        """
         return "device" if self.queued >= _SUPPLIED_ENOUGH else "host"
 
 
@@ -66,9 +71,18 @@ def _use_of(store: EventStore, rows: np.ndarray, device: int) -> DeviceUse:
     streams = [covered(start[m], end[m]) for s in np.unique(store.thread[rows]) for m in [store.thread[rows] == s]]
     launched = store.launcher[rows] >= 0
     delays = (start - store.start_ns[store.launcher[rows]])[launched]
-    return DeviceUse(device, len(rows), busy, int(end.max() - start.min()) - busy, kernels, copies, kernels + copies - busy,
-                     _shared(start, end, store.thread[rows], sum(streams) - busy), int(np.median(delays)) if len(delays) else 0,
-                     _starved(store, rows, start, end))
+    return DeviceUse(
+        device,
+        len(rows),
+        busy,
+        int(end.max() - start.min()) - busy,
+        kernels,
+        copies,
+        kernels + copies - busy,
+        _shared(start, end, store.thread[rows], sum(streams) - busy),
+        int(np.median(delays)) if len(delays) else 0,
+        _starved(store, rows, start, end),
+    )
 
 
 def covered(start: np.ndarray, end: np.ndarray) -> int:
@@ -95,7 +109,10 @@ def _shared(start: np.ndarray, end: np.ndarray, thread: np.ndarray, surplus: int
 
 
 def _starved(store: EventStore, rows: np.ndarray, start: np.ndarray, end: np.ndarray) -> int:
-    """How long nothing ran and nothing that had been launched was waiting. What nobody is known to have launched came as it began."""
+    """How long nothing ran and nothing that had been launched was waiting.
+
+    What nobody is known to have launched came as it began.
+    """
     launcher = store.launcher[rows]
     came = np.where(launcher >= 0, np.minimum(store.end_ns[launcher], start), start)
     first = start.min()

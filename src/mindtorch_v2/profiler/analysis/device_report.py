@@ -51,8 +51,9 @@ class Stream(NamedTuple):
 
 @dataclass(frozen=True)
 class DeviceReport:
-    """One device over a window; times in nanoseconds. `idle` gives the reasons of idle time, which sum to it; `before_ns` and `after_ns`
-    are the parts of the window before its first and after its last piece of work."""
+    """One device over a window; times in nanoseconds. `idle` gives the reasons of idle time, which sum to it;
+    `before_ns` and `after_ns` are the parts of the window before its first and after its last piece of work.
+    """
 
     use: DeviceUse
     kernels: list[Kernel]

@@ -1,4 +1,6 @@
-"""What changed between two runs of a program: times with their intervals, facts exactly, parts that were added, removed or renamed."""
+"""What changed between two runs of a program: times with their intervals, facts exactly, parts that were added,
+removed or renamed.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,10 @@ _SHARE = 0.002  # of the step: rows smaller than this in both runs are not compa
 
 @dataclass(frozen=True)
 class Row:
-    """One part in both runs: what it is ("step", "phase", "operator", "module", "place"), and its difference; `status` is its verdict, or
-    "added" or "removed". `impact_ns` is what it adds to the median step, without the common factor."""
+    """One part in both runs: what it is ("step", "phase", "operator", "module", "place"), and its difference;
+    `status` is its verdict, or "added" or "removed". `impact_ns` is what it adds to the median step, without the
+    common factor.
+    """
 
     kind: str
     name: str
@@ -38,7 +42,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Diff:
-    """Everything that can be said about two runs. `common` is the factor by which all parts changed alike: the machine, not the program."""
+    """Everything that can be said about two runs.
+
+    `common` is the factor by which all parts changed alike: the machine, not the program.
+    """
 
     verdict: str
     common: float
@@ -180,11 +187,13 @@ def _notes(a: Features, b: Features, compared: Comparison, adjust: bool) -> list
     notes = []
     if min(len(a.steps.number), len(b.steps.number)) < 4:
         notes.append(
-            f"{len(a.steps.number)} and {len(b.steps.number)} steps are too few to tell a change from noise; facts are compared exactly."
+            f"{len(a.steps.number)} and {len(b.steps.number)} steps are too few to tell a change from noise; facts "
+            "are compared exactly."
         )
     if adjust and abs(compared.common - 1) >= 0.02:
         notes.append(
-            f"Everything is {abs(compared.common - 1):.0%} {'slower' if compared.common > 1 else 'faster'} alike: the machine or its load; "
+            f"Everything is {abs(compared.common - 1):.0%} {'slower' if compared.common > 1 else 'faster'} alike: "
+            "the machine or its load; "
             "differences are given without that."
         )
     missing = [name for name in ("flops", "peak_memory") if (name in a.facts) != (name in b.facts)]

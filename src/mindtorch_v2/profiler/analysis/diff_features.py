@@ -24,7 +24,9 @@ MOST_PLACES = 4000
 
 @dataclass(frozen=True)
 class Place:
-    """Where an operator ran: the module's path, the operators around it from the outermost, its shapes, forward or backward."""
+    """Where an operator ran: the module's path, the operators around it from the outermost, its shapes, forward or
+    backward.
+    """
 
     module: str
     operators: tuple[str, ...]
@@ -90,7 +92,9 @@ class Features:
 
     @cached_property
     def _is_part(self) -> np.ndarray:
-        """Entries whose own time is a part of the program's: operators and annotations of the host, and work on devices."""
+        """Entries whose own time is a part of the program's: operators and annotations of the host, and work on
+        devices.
+        """
         tree = self.tree
         work = np.isin(tree.kind, [int(k) for k in WORK_KINDS])
         step_name = tree.name_of_id.index(STEP_NAME) if STEP_NAME in tree.name_of_id else -1

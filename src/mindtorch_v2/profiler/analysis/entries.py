@@ -1,4 +1,5 @@
 """Entries: the rows of a store that users see as events."""
+
 from __future__ import annotations
 
 from functools import cached_property
@@ -34,7 +35,7 @@ class Entries:
 
     def __init__(self, store: EventStore, collapsed: bool = True) -> None:
         self.store = store
-        self._collapsed = collapsed      # False: all rows but Python's are entries
+        self._collapsed = collapsed  # False: all rows but Python's are entries
 
     def __getstate__(self) -> dict[str, Any]:
         return {"store": self.store, "_collapsed": self._collapsed}
@@ -59,7 +60,7 @@ class Entries:
     def _row_name(self) -> np.ndarray:
         """Per row: the number of its shown name."""
         shown = self._names[1]
-        unchanged = np.array_equal(shown[:-1], np.arange(len(shown) - 1))      # mostly so
+        unchanged = np.array_equal(shown[:-1], np.arange(len(shown) - 1))  # mostly so
         return self.store.name if unchanged else shown[self.store.name]
 
     @cached_property
@@ -178,7 +179,9 @@ class Entries:
 
     def _with_record_times(self, values: np.ndarray) -> np.ndarray:
         times = self.column(values, 0)
-        return times if self._is_loose is None else np.where(self._is_loose, self.store.memory.time_ns[self.record], times)
+        return (
+            times if self._is_loose is None else np.where(self._is_loose, self.store.memory.time_ns[self.record], times)
+        )
 
     @cached_property
     def name_id(self) -> np.ndarray:
@@ -204,7 +207,11 @@ class Entries:
     @cached_property
     def device_type(self) -> np.ndarray:
         values = self.column(self.store.device_type, 0)
-        return values if self._is_loose is None else np.where(self._is_loose, self.store.memory.device_type[self.record], values)
+        return (
+            values
+            if self._is_loose is None
+            else np.where(self._is_loose, self.store.memory.device_type[self.record], values)
+        )
 
     @cached_property
     def host_number(self) -> np.ndarray:

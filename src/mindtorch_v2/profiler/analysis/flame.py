@@ -49,7 +49,9 @@ def by_operators(source: EventStore | EventTree) -> Flame:
 
 
 def by_modules(source: EventStore | EventTree) -> Flame | None:
-    """Modules inside modules, and the operators that each ran, forward and backward; None where modules were not recorded."""
+    """Modules inside modules, and the operators that each ran, forward and backward; None where modules were not
+    recorded.
+    """
     tree = EventTree.of(source)
     store = tree.store
     if not store.modules:
@@ -74,8 +76,9 @@ def _module_label(info: ModuleInfo) -> str:
 
 
 def by_python(source: EventStore | EventTree) -> Flame | None:
-    """Python calls inside Python calls, and the operators that each ran; None where stacks were not recorded. A backward function stands
-    above the operator that recorded it."""
+    """Python calls inside Python calls, and the operators that each ran; None where stacks were not recorded. A
+    backward function stands above the operator that recorded it.
+    """
     tree = EventTree.of(source)
     store = tree.store
     if np.isin(store.kind, (int(Kind.PYTHON), int(Kind.BUILTIN))).any():
@@ -124,7 +127,9 @@ def _of_stacks(store: EventStore, tree: EventTree) -> Flame:
 
 
 def _joined(tree: EventTree) -> tuple[np.ndarray, np.ndarray]:
-    """The parents of entries, where a node of the engine has the operator that recorded it; and what is part of a backward pass."""
+    """The parents of entries, where a node of the engine has the operator that recorded it; and what is part of a
+    backward pass.
+    """
     parent = tree.parent.astype(np.int64).copy()
     nodes = np.flatnonzero(tree.kind == Kind.NODE)
     forward = forward_of(tree, nodes)
@@ -142,8 +147,9 @@ def _folded(
     chosen: np.ndarray,
     uncounted: int = 0,
 ) -> Flame:
-    """Merges the chosen rows by the names on their way to the root. Rows that are not chosen are passed over; the first `uncounted` are no
-    calls."""
+    """Merges the chosen rows by the names on their way to the root. Rows that are not chosen are passed over; the
+    first `uncounted` are no calls.
+    """
     keep = np.zeros(len(parent), bool)
     keep[chosen] = True
     above = np.append(kept_ancestors(parent, keep), -1)[parent]

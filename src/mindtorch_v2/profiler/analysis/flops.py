@@ -1,4 +1,5 @@
 """Floating point operations of a call, from the shapes and values of its arguments: PyTorch's formulas."""
+
 from __future__ import annotations
 
 import math
@@ -60,7 +61,9 @@ FORMULAS: dict[str, Callable[[InputDescription], int]] = {
 
 
 def flops_of(name: str, inputs: InputDescription | None) -> int:
-    """The FLOPs of one call; 0 for operators without a formula, and for arguments that are not the operator's (in a loaded trace)."""
+    """The FLOPs of one call; 0 for operators without a formula, and for arguments that are not the operator's (in a
+    loaded trace).
+    """
     formula = FORMULAS.get(name)
     if formula is None or inputs is None or not inputs.shapes:
         return 0

@@ -1,4 +1,5 @@
 """Which operator of the forward pass each backward function belongs to."""
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -17,9 +18,12 @@ class Flows(NamedTuple):
 
 
 def find_flows(tree: EventTree) -> Flows:
-    """The pairs of a backward function and the forward operator that recorded it. A function whose forward ran before the
-    window is in none."""
-    is_linked = tree.kind == Kind.BACKWARD if tree.store.metadata.options.forward_backward else np.zeros(len(tree), bool)
+    """The pairs of a backward function and the forward operator that recorded it. A function whose forward ran
+    before the window is in none.
+    """
+    is_linked = (
+        tree.kind == Kind.BACKWARD if tree.store.metadata.options.forward_backward else np.zeros(len(tree), bool)
+    )
     backward = np.flatnonzero(is_linked)
     forward = forward_of(tree, backward)
     return Flows(forward[forward >= 0], backward[forward >= 0])

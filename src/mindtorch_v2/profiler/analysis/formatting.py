@@ -1,4 +1,5 @@
 """Numbers as PyTorch prints them: times, shares, bytes, and the scale of FLOP counts."""
+
 from __future__ import annotations
 
 import math
@@ -64,7 +65,9 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u
 
 
 def printable(text: str) -> str:
-    """A text that stays on its line and leaves the terminal alone: other characters are written as Python writes them in strings."""
+    """A text that stays on its line and leaves the terminal alone: other characters are written as Python writes
+    them in strings.
+    """
     return text if text.isprintable() else _UNPRINTABLE.sub(lambda found: repr(found.group())[1:-1], text)
 
 

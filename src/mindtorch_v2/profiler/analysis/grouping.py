@@ -1,4 +1,5 @@
 """Grouping: which events belong together, and what they add up to."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -14,13 +15,15 @@ _BLOCK = 1 << 14
 _DIRECT_TABLE = 1 << 21  # codes below this are counted in a table; above it they are sorted
 
 
-def group_entries(tree: EventTree, entries: np.ndarray | None, by_shape: bool, stack_n: int,
-                  by_overload: bool) -> tuple[np.ndarray, np.ndarray]:
+def group_entries(
+    tree: EventTree, entries: np.ndarray | None, by_shape: bool, stack_n: int, by_overload: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """`(group of each entry, first entry of each group)`; groups are numbered in the order of first appearance.
 
     Entries belong together that share name, device and whether they are annotations, and, where asked for, the
     overload, the input shapes and the innermost `stack_n` frames. `entries` None means all.
     """
+
     def chosen(values: np.ndarray) -> np.ndarray:
         return values if entries is None else values[entries]
 
@@ -36,7 +39,9 @@ def group_entries(tree: EventTree, entries: np.ndarray | None, by_shape: bool, s
     if by_shape and store.inputs:
         numbers = _numbered(str(plain_shapes(inputs.shapes)) for inputs in store.inputs)
         lookup = np.array([*numbers[0], numbers[1].get("[]", len(numbers[1]))], np.int64)  # the last is what -1 finds
-        group, first = _dense(group * np.int64(lookup.max() + 1) + lookup[chosen(tree.column(store.columns["inputs"], -1))])
+        group, first = _dense(
+            group * np.int64(lookup.max() + 1) + lookup[chosen(tree.column(store.columns["inputs"], -1))]
+        )
     if stack_n > 0 and len(store.stacks):
         lookup = _stack_tops(tree, stack_n)
         group, first = _dense(group * np.int64(lookup.max() + 1) + lookup[chosen(tree.column(store.stack, -1))])
@@ -54,7 +59,7 @@ def _dense(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         top = int(codes.max()) + 1
     where = np.full(top, count, np.int64)
     for at in range(0, count, _BLOCK):
-        block = codes[at:at + _BLOCK]
+        block = codes[at : at + _BLOCK]
         new = np.flatnonzero(where[block] == count)
         where[block[new[::-1]]] = at + new[::-1]  # of repeated indices the last assignment stays: the first place
     first = np.sort(where[where < count])
@@ -64,12 +69,19 @@ def _dense(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _blocks(count: int) -> Iterator[slice]:
-    """What is worked on at once: little enough to stay in the processor's cache, so that nothing as long as the events is made."""
+    """What is worked on at once: little enough to stay in the processor's cache, so that nothing as long as the
+    events is made.
+    """
     return (slice(at, at + _BLOCK) for at in range(0, count, _BLOCK))
 
 
-def _cpu_sums(tree: EventTree, entries: np.ndarray | None, group: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nanoseconds on the CPU of each group: with what is below its entries, and without. Sums stay exact below 2**53."""
+def _cpu_sums(
+    tree: EventTree, entries: np.ndarray | None, group: np.ndarray, groups: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nanoseconds on the CPU of each group: with what is below its entries, and without.
+
+    Sums stay exact below 2**53.
+    """
     total, own = np.zeros(groups), np.zeros(groups)
     if entries is not None or tree.has_device_entries or tree.has_tasks or tree.has_loading or not tree.nests.all():
         for block in _blocks(len(group)):
@@ -77,7 +89,7 @@ def _cpu_sums(tree: EventTree, entries: np.ndarray | None, group: np.ndarray, gr
             total += np.bincount(group[block], weights=tree.total_ns[chosen], minlength=groups)
             own += np.bincount(group[block], weights=tree.self_ns[chosen], minlength=groups)
         return total, own
-    inside = np.zeros(groups)      # what the children of each group's entries took
+    inside = np.zeros(groups)  # what the children of each group's entries took
     for block in _blocks(len(group)):
         elapsed = tree.end_ns[block] - tree.start_ns[block]
         total += np.bincount(group[block], weights=elapsed, minlength=groups)
@@ -109,8 +121,9 @@ def _stack_tops(tree: EventTree, depth: int) -> np.ndarray:
 
 
 class Covered:
-    """The time that each group covers: that of its events which no event of the group encloses, without asynchronous ones.
-    Unlike the sum of all its events it is never more than there is. Worked out when a table asks for it."""
+    """The time that each group covers: that of its events which no event of the group encloses, without asynchronous
+    ones. Unlike the sum of all its events it is never more than there is. Worked out when a table asks for it.
+    """
 
     def __init__(self, tree: EventTree, entries: np.ndarray | None, group: np.ndarray, groups: int) -> None:
         self._tree, self._entries, self._group, self._groups = tree, entries, group, groups
@@ -127,7 +140,7 @@ class Covered:
             counts &= tree.nests
         for block in _blocks(len(group)):
             elapsed = tree.total_ns[block] if tree.has_loading else tree.end_ns[block] - tree.start_ns[block]
-            elapsed = np.where(counts[block], elapsed, 0)      # what nests ran on the CPU
+            elapsed = np.where(counts[block], elapsed, 0)  # what nests ran on the CPU
             total += np.bincount(group[block], weights=elapsed, minlength=len(total))
         return (total[:-1] / 1000).tolist()
 
@@ -156,16 +169,24 @@ def sum_groups(tree: EventTree, entries: np.ndarray | None, group: np.ndarray, f
         "count": count.tolist(),
         "cpu_time_total": (total / 1000).tolist(),
         "self_cpu_time_total": (own / 1000).tolist(),
-        "device_time_total": nothing, "self_device_time_total": nothing,
-        "cpu_memory_usage": nothing, "self_cpu_memory_usage": nothing,
-        "device_memory_usage": nothing, "self_device_memory_usage": nothing, "flops": nothing,
+        "device_time_total": nothing,
+        "self_device_time_total": nothing,
+        "cpu_memory_usage": nothing,
+        "self_cpu_memory_usage": nothing,
+        "device_memory_usage": nothing,
+        "self_device_memory_usage": nothing,
+        "flops": nothing,
     }
     if tree.store.metadata.use_device:
         columns["device_time_total"] = (sums(tree.device_ns) / 1000).tolist()
         columns["self_device_time_total"] = (sums(tree.self_device_ns) / 1000).tolist()
     if len(tree.store.memory):
-        for name, amounts in (("cpu_memory_usage", tree.cpu_bytes), ("self_cpu_memory_usage", tree.self_cpu_bytes),
-                             ("device_memory_usage", tree.device_bytes), ("self_device_memory_usage", tree.self_device_bytes)):
+        for name, amounts in (
+            ("cpu_memory_usage", tree.cpu_bytes),
+            ("self_cpu_memory_usage", tree.self_cpu_bytes),
+            ("device_memory_usage", tree.device_bytes),
+            ("self_device_memory_usage", tree.self_device_bytes),
+        ):
             columns[name] = sums(amounts).astype(np.int64).tolist()
     if tree.store.metadata.options.with_flops:
         columns["flops"] = sums(tree.flops).astype(np.int64).tolist()

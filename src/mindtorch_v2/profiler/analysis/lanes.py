@@ -13,7 +13,9 @@ _IS_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
 
 
 def tracks_of(store: EventStore) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """The track of each row, and the tracks: one per thread, task and stream, and one for what does not nest on its thread."""
+    """The track of each row, and the tracks: one per thread, task and stream, and one for what does not nest on its
+    thread.
+    """
     apart = (store.flags & np.uint8(Flag.ASYNC) != 0) & ~_IS_DEVICE[store.kind]
     track = np.where(apart, len(store.threads), store.thread)
     infos: list[dict[str, Any]] = []
@@ -64,5 +66,7 @@ def _first_free(start: list[int], end: list[int]) -> list[int]:
 
 
 def nests_on_its_track(store: EventStore) -> np.ndarray:
-    """The mask of rows that lie inside or beside the others of their thread: those of the host that are not asynchronous."""
+    """The mask of rows that lie inside or beside the others of their thread: those of the host that are not
+    asynchronous.
+    """
     return (store.flags & np.uint8(Flag.ASYNC) == 0) & ~_IS_DEVICE[store.kind]

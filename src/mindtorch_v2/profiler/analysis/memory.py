@@ -1,7 +1,8 @@
 """Memory over time: which blocks were live when, and what each was for.
 
-A store knows when each block came and went and inside which events, and what tensors held when the recording began and ended:
-parameters, gradients, the state of optimizers, buffers of modules. What a block was for follows from that:
+A store knows when each block came and went and inside which events, and what tensors held when the recording began
+and ended: parameters, gradients, the state of optimizers, buffers of modules. What a block was for follows from
+that:
 
 | category | a block that |
 |---|---|
@@ -10,11 +11,14 @@ parameters, gradients, the state of optimizers, buffers of modules. What a block
 | OPTIMIZER_STATE | was allocated during `Optimizer.step` and outlived it |
 | GRADIENT | was allocated in a backward pass and outlived that pass |
 | AUTOGRAD_DETAIL | was handed from one backward function to another |
-| INPUT | came from a data loader, or from a creation operator outside all modules, and lived until a backward pass; or was there before |
-| ACTIVATION | was allocated by any other forward operator and lived until a backward pass; or was there before, as part of a graph |
+| INPUT | came from a data loader, or from a creation operator outside all modules, and lived until a backward pass;
+or was there before |
+| ACTIVATION | was allocated by any other forward operator and lived until a backward pass; or was there before, as
+part of a graph |
 | TEMPORARY | went earlier than that |
 | unknown | is none of these: no backward pass followed |
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -32,10 +36,39 @@ from .tree import EventTree
 __all__ = ["Action", "Blocks", "Category", "Change", "changes", "find_blocks", "running_totals"]
 
 _HELD_AS = (Category.PARAMETER, Category.OPTIMIZER_STATE, Category.GRADIENT, Category.BUFFER)
-_CREATORS = frozenset(f"aten::{name}" for name in (
-    "empty", "empty_like", "empty_strided", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "rand", "rand_like",
-    "randn", "randn_like", "randint", "randint_like", "randperm", "arange", "linspace", "logspace", "eye", "tensor", "scalar_tensor",
-    "lift_fresh", "from_file", "normal", "bernoulli", "tril_indices", "triu_indices"))
+_CREATORS = frozenset(
+    f"aten::{name}"
+    for name in (
+        "empty",
+        "empty_like",
+        "empty_strided",
+        "zeros",
+        "zeros_like",
+        "ones",
+        "ones_like",
+        "full",
+        "full_like",
+        "rand",
+        "rand_like",
+        "randn",
+        "randn_like",
+        "randint",
+        "randint_like",
+        "randperm",
+        "arange",
+        "linspace",
+        "logspace",
+        "eye",
+        "tensor",
+        "scalar_tensor",
+        "lift_fresh",
+        "from_file",
+        "normal",
+        "bernoulli",
+        "tril_indices",
+        "triu_indices",
+    )
+)
 
 
 class Action(IntEnum):
@@ -50,7 +83,8 @@ class Action(IntEnum):
 class Blocks(NamedTuple):
     """The blocks of one device, in the order in which they began: columns of equal length.
 
-    `died_ns` is past all times for a block that outlived the window, `row` the innermost event it was allocated in or -1.
+    `died_ns` is past all times for a block that outlived the window, `row` the innermost event it was allocated in
+    or -1.
     `existed` marks what was there before the window: it began with it. `block` is its number, 0 where it has none.
     """
 
@@ -82,8 +116,16 @@ def find_blocks(source: EventStore | EventTree, device_type: int = 0, device_ind
     known = Lifetimes(*(column[mine] for column in known))
     row = np.append(memory.row, -1)[known.record]
     thread = np.where(row >= 0, np.append(store.thread, -1)[row], np.append(memory.thread, -1)[known.record])
-    blocks = Blocks(known.born_ns, known.died_ns, known.nbytes, row, np.zeros(len(row), np.int8), known.record < 0, known.block,
-                    known.address)
+    blocks = Blocks(
+        known.born_ns,
+        known.died_ns,
+        known.nbytes,
+        row,
+        np.zeros(len(row), np.int8),
+        known.record < 0,
+        known.block,
+        known.address,
+    )
     return blocks._replace(category=_categories(store, blocks, thread))
 
 
@@ -92,14 +134,18 @@ def _all_records(store: EventStore) -> MemoryTable:
     if not len(store.scratch):
         return store.memory
     order = np.argsort(np.concatenate([store.memory.time_ns, store.scratch.time_ns]), kind="stable")
-    return MemoryTable({n: np.concatenate([c, store.scratch.columns[n]])[order] for n, c in store.memory.columns.items()})
+    return MemoryTable(
+        {n: np.concatenate([c, store.scratch.columns[n]])[order] for n, c in store.memory.columns.items()}
+    )
 
 
 def _categories(store: EventStore, blocks: Blocks, thread: np.ndarray) -> np.ndarray:
     held = _held_as(store.held, blocks.block)
     return np.select(
         [_is_scratch(store, blocks), np.isin(held, _HELD_AS), blocks.existed & (held >= 0)],
-        [np.full(len(held), Category.SCRATCH), held, held], _by_events(store, blocks, thread)).astype(np.int8)
+        [np.full(len(held), Category.SCRATCH), held, held],
+        _by_events(store, blocks, thread),
+    ).astype(np.int8)
 
 
 def _held_as(held: HeldTable, block: np.ndarray) -> np.ndarray:
@@ -123,6 +169,7 @@ def _is_scratch(store: EventStore, blocks: Blocks) -> np.ndarray:
 def _by_events(store: EventStore, blocks: Blocks, thread: np.ndarray) -> np.ndarray:
     """What blocks that were allocated in the window were for, by the events around them."""
     born, died, row = blocks.born_ns, blocks.died_ns, blocks.row
+
     def named(test: Callable[[str], bool]) -> np.ndarray:
         return np.array([test(text) for text in store.strings] or [False])[store.name]
 
@@ -139,16 +186,32 @@ def _by_events(store: EventStore, blocks: Blocks, thread: np.ndarray) -> np.ndar
     made_as_input = (loader >= 0) | (creates[operator[row]] & (np.append(store.module, -1)[row] < 0))
     until_backward = died > next_pass
     return np.select(
-        [optimizer >= 0, node[row] >= 0, (loader >= 0) & (died > loader), until_backward & (next_pass < _FOREVER), died < _FOREVER],
-        [np.where(died > optimizer, Category.OPTIMIZER_STATE, Category.TEMPORARY),
-         np.where(died > pass_end, Category.GRADIENT, np.where(died > ends[node[row]], Category.AUTOGRAD_DETAIL, Category.TEMPORARY)),
-         Category.INPUT, np.where(made_as_input, Category.INPUT, Category.ACTIVATION), Category.TEMPORARY],
-        Category.UNKNOWN)
+        [
+            optimizer >= 0,
+            node[row] >= 0,
+            (loader >= 0) & (died > loader),
+            until_backward & (next_pass < _FOREVER),
+            died < _FOREVER,
+        ],
+        [
+            np.where(died > optimizer, Category.OPTIMIZER_STATE, Category.TEMPORARY),
+            np.where(
+                died > pass_end,
+                Category.GRADIENT,
+                np.where(died > ends[node[row]], Category.AUTOGRAD_DETAIL, Category.TEMPORARY),
+            ),
+            Category.INPUT,
+            np.where(made_as_input, Category.INPUT, Category.ACTIVATION),
+            Category.TEMPORARY,
+        ],
+        Category.UNKNOWN,
+    )
 
 
 def _end_of_enclosing(store: EventStore, mask: np.ndarray, thread: np.ndarray, time: np.ndarray) -> np.ndarray:
-    """For each moment of a thread: when the newest row of the mask ends that runs then, or -1. By time, not by the tree: a scope
-    may be asynchronous."""
+    """For each moment of a thread: when the newest row of the mask ends that runs then, or -1. By time, not by the
+    tree: a scope may be asynchronous.
+    """
     found = np.full(len(time), -1, np.int64)
     for one in np.unique(store.thread[mask]) if len(mask) else ():
         rows = np.flatnonzero(mask & (store.thread == one))
@@ -182,18 +245,30 @@ def _backward_passes(store: EventStore, in_backward: np.ndarray) -> tuple[np.nda
 
 
 def changes(source: EventStore | EventTree, blocks: Blocks) -> list[Change]:
-    """What was there before (its time is -1), then births and deaths in the order of time, since 1970. Of what happens at one
-    moment deaths come first."""
+    """What was there before (its time is -1), then births and deaths in the order of time, since 1970. Of what
+    happens at one moment deaths come first.
+    """
     offset = EventTree.of(source).store.metadata.epoch_offset_ns
     gone = np.flatnonzero(blocks.died_ns < _FOREVER)
     born = np.where(blocks.existed, -1, blocks.born_ns + offset)
     time = np.concatenate([blocks.died_ns[gone] + offset, born])
-    action = np.concatenate([np.full(len(gone), Action.DESTROY), np.where(blocks.existed, Action.PREEXISTING, Action.CREATE)])
+    action = np.concatenate(
+        [np.full(len(gone), Action.DESTROY), np.where(blocks.existed, Action.PREEXISTING, Action.CREATE)]
+    )
     nbytes = np.concatenate([-blocks.nbytes[gone], blocks.nbytes])
     category = np.concatenate([blocks.category[gone], blocks.category])
-    order = _in_time(time, np.concatenate([gone, np.arange(len(born))]), np.concatenate([np.ones(len(gone)), np.zeros(len(born))]), blocks)
-    return [Change(t, Action(a), n, Category(c)) for t, a, n, c in
-            zip(time[order].tolist(), action[order].tolist(), nbytes[order].tolist(), category[order].tolist())]
+    order = _in_time(
+        time,
+        np.concatenate([gone, np.arange(len(born))]),
+        np.concatenate([np.ones(len(gone)), np.zeros(len(born))]),
+        blocks,
+    )
+    return [
+        Change(t, Action(a), n, Category(c))
+        for t, a, n, c in zip(
+            time[order].tolist(), action[order].tolist(), nbytes[order].tolist(), category[order].tolist()
+        )
+    ]
 
 
 def _in_time(time: np.ndarray, block: np.ndarray, is_death: np.ndarray, blocks: Blocks) -> np.ndarray:
@@ -207,12 +282,15 @@ _PYTORCHS = tuple(category for category in Category if category <= Category.UNKN
 
 def in_pytorchs_terms(category: int) -> Category:
     """The category in files that PyTorch's tools read: they know neither scratch memory nor buffers."""
-    return {Category.SCRATCH: Category.TEMPORARY, Category.BUFFER: Category.INPUT}.get(Category(category), Category(category))
+    return {Category.SCRATCH: Category.TEMPORARY, Category.BUFFER: Category.INPUT}.get(
+        Category(category), Category(category)
+    )
 
 
 def running_totals(timeline: list[Change], pytorchs: bool = False) -> tuple[list[int], list[list[int]]]:
-    """Times in microseconds since 1970, and after each the live bytes: a zero, then one number per category (of those that PyTorch
-    has, or of all). What was there before is there at the first of the times."""
+    """Times in microseconds since 1970, and after each the live bytes: a zero, then one number per category (of
+    those that PyTorch has, or of all). What was there before is there at the first of the times.
+    """
     times: list[int] = []
     sizes: list[list[int]] = []
     current = [0] * (len(_PYTORCHS if pytorchs else Category) + 1)

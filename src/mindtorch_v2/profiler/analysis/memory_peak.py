@@ -1,4 +1,5 @@
 """Who held memory when most of it was in use."""
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -13,7 +14,9 @@ _PACKAGE = __package__.partition(".")[0] + "/"
 
 
 class Holder(NamedTuple):
-    """Blocks of one origin: what they are for, the call that made them, in which module and on which of the user's lines."""
+    """Blocks of one origin: what they are for, the call that made them, in which module and on which of the user's
+    lines.
+    """
 
     category: Category
     name: str
@@ -28,7 +31,9 @@ def held_at_peak(store: EventStore, blocks: Blocks) -> list[Holder]:
     groups: dict[tuple[Category, str, str, str], tuple[int, int]] = {}
     maker = _outermost(store, (store.kind == Kind.OP) | (store.kind == Kind.BACKWARD))
     for block in np.flatnonzero(_live_at_peak(blocks)).tolist():
-        origin = ("(before the profile)", "", "") if blocks.existed[block] else _origin(store, int(blocks.row[block]), maker)
+        origin = (
+            ("(before the profile)", "", "") if blocks.existed[block] else _origin(store, int(blocks.row[block]), maker)
+        )
         key = (Category(blocks.category[block]), *origin)
         nbytes, count = groups.get(key, (0, 0))
         groups[key] = nbytes + int(blocks.nbytes[block]), count + 1
@@ -54,8 +59,11 @@ def _origin(store: EventStore, row: int, maker: np.ndarray) -> tuple[str, str, s
     made_by = int(maker[row])
     module = int(store.module[row])
     place = store.modules[module] if module >= 0 else None
-    return (store.name_of(made_by if made_by >= 0 else row), (place.path or place.type_name) if place else "",
-            users_line(store.stack_of(row)))
+    return (
+        store.name_of(made_by if made_by >= 0 else row),
+        (place.path or place.type_name) if place else "",
+        users_line(store.stack_of(row)),
+    )
 
 
 def origins(store: EventStore, rows: np.ndarray) -> list[tuple[str, str, str]]:

@@ -126,7 +126,9 @@ def changes_of(blocks: Blocks) -> Changes:
 
 
 def _thinned(times: np.ndarray, whole: np.ndarray, most: int) -> np.ndarray:
-    """Indices of at most about `most` points: the lowest, highest and last of every piece of time, and of every run of changes."""
+    """Indices of at most about `most` points: the lowest, highest and last of every piece of time, and of every run
+    of changes.
+    """
     count = len(times)
     if count <= most:
         return np.arange(count)

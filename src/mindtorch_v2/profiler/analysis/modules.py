@@ -1,4 +1,5 @@
 """Time, memory and FLOPs per nn.Module: forward and backward, as a tree."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -59,16 +60,28 @@ class ModuleReport:
         rows = [("Module", "Calls", "Forward", "Backward", "CPU Mem", "FLOPs")]
 
         def add(node: ModuleNode, depth: int) -> None:
-            rows.append(("  " * depth + printable(node.label), str(node.calls), _format_time(node.forward_ns / 1000),
-                         _format_time(node.backward_ns / 1000), _format_memory(node.cpu_bytes), str(node.flops) if node.flops else "--"))
+            rows.append(
+                (
+                    "  " * depth + printable(node.label),
+                    str(node.calls),
+                    _format_time(node.forward_ns / 1000),
+                    _format_time(node.backward_ns / 1000),
+                    _format_memory(node.cpu_bytes),
+                    str(node.flops) if node.flops else "--",
+                )
+            )
             for child in node.children:
                 add(child, depth + 1)
 
         for root in [*self.roots, self.outside]:
             add(root, 0)
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = ["  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip()
-                 for row in rows]
+        lines = [
+            "  ".join(
+                cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))
+            ).rstrip()
+            for row in rows
+        ]
         return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]]) + "\n"
 
 
@@ -80,14 +93,19 @@ def module_report(source: EventStore | EventTree) -> ModuleReport:
     module, is_backward = assigned_modules(tree)
     nodes = [ModuleNode(info.path, info.type_name) for info in store.modules]
     outside = ModuleNode("", "(outside modules)", calls=0)
-    for target, values in (("forward_ns", np.where(is_backward, 0, tree.self_ns)), ("backward_ns", np.where(is_backward, tree.self_ns, 0)),
-                           ("cpu_bytes", tree.self_cpu_bytes), ("flops", tree.flops)):
+    for target, values in (
+        ("forward_ns", np.where(is_backward, 0, tree.self_ns)),
+        ("backward_ns", np.where(is_backward, tree.self_ns, 0)),
+        ("cpu_bytes", tree.self_cpu_bytes),
+        ("flops", tree.flops),
+    ):
         sums = np.bincount(module + 1, weights=values, minlength=len(nodes) + 1).astype(np.int64).tolist()
         for node, value in zip([outside, *nodes], sums):
             setattr(node, target, value)
     calls = np.bincount(store.module[(store.kind == Kind.MODULE) & (store.module >= 0)], minlength=len(nodes)).tolist()
     roots = []
-    for index in range(len(nodes) - 1, -1, -1):  # a caller's number is smaller than its callees', so sums travel upwards
+    # a caller's number is smaller than its callees', so sums travel upwards
+    for index in range(len(nodes) - 1, -1, -1):
         node, parent = nodes[index], store.modules[index].parent
         node.calls = calls[index]
         node.children.reverse()

@@ -1,5 +1,6 @@
-"""What each operator cost: one row per name with its distribution of times, and who called it, what it called, with which shapes and
-from which lines."""
+"""What each operator cost: one row per name with its distribution of times, and who called it, what it called, with
+which shapes and from which lines.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,10 @@ from .values import plain_shapes
 
 @dataclass
 class Part:
-    """Calls of an operator that have something in common: a caller, a callee, shapes, or a line. Times in nanoseconds."""
+    """Calls of an operator that have something in common: a caller, a callee, shapes, or a line.
+
+    Times in nanoseconds.
+    """
 
     name: str
     calls: int
@@ -29,8 +33,10 @@ class Part:
 
 @dataclass
 class Operator:
-    """All calls of one name on one device. Times in nanoseconds; `total` with what they called, `own` without; of device work `own` is
-    its own length, of host rows `device_ns` is the work that they launched, with that of what they called."""
+    """All calls of one name on one device. Times in nanoseconds; `total` with what they called, `own` without; of
+    device work `own` is its own length, of host rows `device_ns` is the work that they launched, with that of what
+    they called.
+    """
 
     name: str
     kind: str
@@ -54,7 +60,10 @@ class Operator:
 
 
 def operators(source: EventStore | EventTree, details: int = 0) -> list[Operator]:
-    """The operators, most own time first. With `details` each has up to that many callers, callees, shapes and lines."""
+    """The operators, most own time first.
+
+    With `details` each has up to that many callers, callees, shapes and lines.
+    """
     tree = EventTree.of(source)
     if not len(tree):
         return []
@@ -176,8 +185,9 @@ def _add_parts(
 
 
 def users_lines(store: EventStore) -> tuple[list[str], np.ndarray]:
-    """The user's lines, and per stack node (the extra last slot is for none) the number of the innermost of them; -1 where there is none.
-    A stack that lies wholly inside the package has its innermost frame."""
+    """The user's lines, and per stack node (the extra last slot is for none) the number of the innermost of them; -1
+    where there is none. A stack that lies wholly inside the package has its innermost frame.
+    """
     known: dict[str, int] = {}
     found: list[int] = []
     users = [is_users_frame(text) for text in store.strings]

@@ -1,8 +1,8 @@
 """Where the time of each step goes: every nanosecond of the wall clock belongs to exactly one phase.
 
-Without a device the clock is that of the thread that runs the loop: an instant belongs to the innermost event there. With one it is the
-device's: while it works, the instant belongs to the phase of the operator that launched the work, and while it does not, to what the
-host was doing instead.
+Without a device the clock is that of the thread that runs the loop: an instant belongs to the innermost event there.
+With one it is the device's: while it works, the instant belongs to the phase of the operator that launched the work,
+and while it does not, to what the host was doing instead.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ class Phases(NamedTuple):
 
 
 class RowPhases(NamedTuple):
-    """Per row of a store: the phase of its own time, and whether it is only between operators (an enclosing scope or Python)."""
+    """Per row of a store: the phase of its own time, and whether it is only between operators (an enclosing scope or
+    Python).
+    """
 
     phase: np.ndarray
     between: np.ndarray
@@ -90,8 +92,9 @@ def _distinct(times: list[np.ndarray]) -> np.ndarray:
 
 
 def row_phases(store: EventStore) -> RowPhases:
-    """The phase that each row's own time belongs to. An optimizer's, a data loader's and a backward node's reaches all that they call;
-    copies are copies wherever they run."""
+    """The phase that each row's own time belongs to. An optimizer's, a data loader's and a backward node's reaches
+    all that they call; copies are copies wherever they run.
+    """
     kind, strings = store.kind, store.strings
     by_name = np.full(len(strings) + 1, -1, np.int8)
     for i, text in enumerate(strings):
@@ -136,7 +139,8 @@ def _innermost(store: EventStore, thread: int) -> tuple[np.ndarray, np.ndarray]:
     )
     times = np.concatenate([store.start_ns[rows], store.end_ns[rows]])
     then = np.concatenate([rows, store.parent[rows]])
-    # At one moment rows end before others begin; of those that end the inner ones come first, of those that begin the outer ones.
+    # At one moment rows end before others begin; of those that end the inner ones come first, of those that begin the
+    # outer ones.
     order = np.lexsort((np.concatenate([rows, -rows]), np.repeat([1, 0], len(rows)), times))
     return times[order], then[order]
 
@@ -146,7 +150,9 @@ def _records_python(store: EventStore) -> bool:
 
 
 def _gaps_are_python(store: EventStore, thread: int, cuts: np.ndarray, phase: np.ndarray) -> np.ndarray:
-    """Where Python was not recorded, the time between two events of the loop's thread is that of its Python, or of waiting in it."""
+    """Where Python was not recorded, the time between two events of the loop's thread is that of its Python, or of
+    waiting in it.
+    """
     rows = np.flatnonzero(
         (store.thread == thread) & (store.kind != Kind.STEP) & ~np.isin(store.kind, (Kind.LOADING, Kind.OVERHEAD))
     )

@@ -2,6 +2,7 @@
 
 Reading one attribute of every event costs a list index per event; attributes that nobody asks for cost nothing.
 """
+
 from __future__ import annotations
 
 import weakref
@@ -18,8 +19,17 @@ from .flows import Flows, find_flows
 from .tree import EventTree
 from .values import Kernel
 
-_DEVICE_NAMES = {Kind.RUNTIME: "runtime", Kind.DRIVER: "runtime", Kind.OVERHEAD: "overhead", Kind.KERNEL: "kernel",
-                 Kind.MEMCPY: "memcpy", Kind.MEMSET: "memset", Kind.DEVICE_SCOPE: "scope", Kind.SYNC: "sync", Kind.RANGE: "range"}
+_DEVICE_NAMES = {
+    Kind.RUNTIME: "runtime",
+    Kind.DRIVER: "runtime",
+    Kind.OVERHEAD: "overhead",
+    Kind.KERNEL: "kernel",
+    Kind.MEMCPY: "memcpy",
+    Kind.MEMSET: "memset",
+    Kind.DEVICE_SCOPE: "scope",
+    Kind.SYNC: "sync",
+    Kind.RANGE: "range",
+}
 KIND_NAMES = {int(kind): "scope" if kind in (Kind.SCOPE, Kind.STEP) else _DEVICE_NAMES.get(kind, "op") for kind in Kind}
 KIND_NAMES[MEMORY_KIND] = "memory"
 _DEVICES = {member.value: member for member in DeviceType}
@@ -94,7 +104,9 @@ class EventSource:
         if not self.tree.has_device_entries:
             return []
         launched = self.tree.launched_by(entry)
-        return [Kernel(self.name[i], self.device_index(i), (self.end_ns[i] - self.start_ns[i]) / 1000) for i in launched]
+        return [
+            Kernel(self.name[i], self.device_index(i), (self.end_ns[i] - self.start_ns[i]) / 1000) for i in launched
+        ]
 
     def device_index(self, entry: int) -> int:
         """The device that it ran on; on the CPU, as in PyTorch, the number of the process."""
@@ -226,8 +238,10 @@ class EventSource:
             total = np.concatenate([[0], memory.nbytes[chosen].cumsum()])
             if chosen.any():  # blocks of an earlier window may be live already
                 total += memory.total[chosen][0] - memory.nbytes[chosen][0]
-            found += [total[np.searchsorted(times, self.tree.start_ns, "left")].tolist(),
-                      total[np.searchsorted(times, self.tree.end_ns, "right")].tolist()]
+            found += [
+                total[np.searchsorted(times, self.tree.start_ns, "left")].tolist(),
+                total[np.searchsorted(times, self.tree.end_ns, "right")].tolist(),
+            ]
         return found[0], found[1], found[2], found[3]
 
     def live_bytes(self, entry: int, on_cpu: bool) -> tuple[int, int]:

@@ -42,8 +42,9 @@ class Comparison(NamedTuple):
 
 
 def compare(before: np.ndarray, after: np.ndarray, parts: np.ndarray, adjust: bool = True, seed: int = 0) -> Comparison:
-    """Compares columns of times, one row per step. `parts` is the mask of columns that are parts of the program which both runs share, and
-    which do not contain each other; column 0 is the whole step."""
+    """Compares columns of times, one row per step. `parts` is the mask of columns that are parts of the program
+    which both runs share, and which do not contain each other; column 0 is the whole step.
+    """
     generator = np.random.default_rng(seed)
     middles = np.median(before, 0), np.median(after, 0)
     few = min(len(before), len(after)) < _FEWEST_STEPS
@@ -109,7 +110,9 @@ def _noise(ratio: np.ndarray, useful: np.ndarray) -> float:
 
 
 def _common(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """The median of the parts' ratios, over the last axis: most parts did not change, so that is what the machine did."""
+    """The median of the parts' ratios, over the last axis: most parts did not change, so that is what the machine
+    did.
+    """
     return np.maximum(np.median(after / np.maximum(before, 1e-9), axis=-1), 1e-9)
 
 

@@ -18,9 +18,11 @@ _OUTLIER_SHARE = 0.2  # ...and differs from it by at least this share
 class Steps(NamedTuple):
     """The steps in the order of time: arrays of equal length, and where they were found.
 
-    source     "profiler" (`prof.step()`), "optimizer" (between the ends of `Optimizer.step`), or "window" (no steps: one that is the
+    source     "profiler" (`prof.step()`), "optimizer" (between the ends of `Optimizer.step`), or "window" (no steps:
+    one that is the
                whole recording)
-    complete   per step: whether its beginning was recorded. The first of "optimizer" began at an unknown time, so comparisons leave it out
+    complete   per step: whether its beginning was recorded. The first of "optimizer" began at an unknown time, so
+    comparisons leave it out
     """
 
     number: np.ndarray
@@ -46,7 +48,9 @@ class Steps(NamedTuple):
 
 
 def find_steps(store: EventStore) -> Steps:
-    """The steps of a store: marked ones, else one per call of the optimizer that stepped most often, else the whole window."""
+    """The steps of a store: marked ones, else one per call of the optimizer that stepped most often, else the whole
+    window.
+    """
     host = store.device_type == 0
     marked = np.flatnonzero((store.kind == Kind.STEP) & host)
     if len(marked):
@@ -73,7 +77,9 @@ def find_steps(store: EventStore) -> Steps:
 
 
 def window_of(store: EventStore) -> tuple[int, int]:
-    """From the first to the last event, in nanoseconds of the profile's clock; the recording's own bounds where there are none."""
+    """From the first to the last event, in nanoseconds of the profile's clock; the recording's own bounds where
+    there are none.
+    """
     if not len(store):
         return store.metadata.start_ns, max(store.metadata.stop_ns, store.metadata.start_ns)
     return int(store.start_ns[0]), int(store.end_ns.max())

@@ -1,4 +1,5 @@
 """What a table must know of all its rows, printed or not: widths, which columns there are, and sums."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -71,17 +72,27 @@ def summarize_views(source: EventSource, entries: np.ndarray) -> Summary:
         return [i for i in np.unique(values[entries]).tolist() if i >= 0]
 
     names = [len(printable(tree.name_of_id[i])) for i in distinct(tree.name_id)]
-    shapes = [len(str(plain_shapes(store.inputs[i].shapes))) for i in distinct(tree.column(store.columns["inputs"], -1))
-              if store.inputs[i].shapes and options.describes_inputs]
+    shapes = [
+        len(str(plain_shapes(store.inputs[i].shapes)))
+        for i in distinct(tree.column(store.columns["inputs"], -1))
+        if store.inputs[i].shapes and options.describes_inputs
+    ]
     overloads = distinct(tree.column(store.overload, -1)) if options.capture_overload_names else []
     nodes = distinct(tree.column(store.stack, -1))
     device_ns = _device_total(tree, entries) if device else 0
     return Summary(
-        longest_name=max(names), longest_shapes=max(shapes, default=0), longest_source=_longest_frame(source, nodes),
-        has_overloads=any(store.strings[i] for i in overloads), self_cpu_us=int(tree.self_ns[entries].sum()) / 1000,
-        self_device_us=device_ns / 1000, has_device_time=device_ns > 0, use_device=device,
+        longest_name=max(names),
+        longest_shapes=max(shapes, default=0),
+        longest_source=_longest_frame(source, nodes),
+        has_overloads=any(store.strings[i] for i in overloads),
+        self_cpu_us=int(tree.self_ns[entries].sum()) / 1000,
+        self_device_us=device_ns / 1000,
+        has_device_time=device_ns > 0,
+        use_device=device,
         has_device_memory=bool(len(store.memory)) and bool((tree.self_device_bytes[entries] > 0).any()),
-        flops=[i for i in np.unique(tree.flops[entries]).tolist() if i], count=len(entries))
+        flops=[i for i in np.unique(tree.flops[entries]).tolist() if i],
+        count=len(entries),
+    )
 
 
 def _device_total(tree: EventTree, entries: np.ndarray) -> int:

@@ -1,4 +1,5 @@
 """How long each event ran itself, where tasks take turns on a thread."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,9 +8,9 @@ import numpy as np
 def running_times(start: np.ndarray, end: np.ndarray, parent: np.ndarray, thread: np.ndarray) -> np.ndarray:
     """Nanoseconds per event (in the order of (start, -end)); events whose thread is -1 are left out and have none.
 
-    The time from each beginning or end on a thread to the next belongs to what has begun, or to what encloses what has ended,
-    whichever task that is; where nothing does, to the outermost event that is open for longest. So the times of a thread add up to
-    the time that any of its events covers.
+    The time from each beginning or end on a thread to the next belongs to what has begun, or to what encloses what
+    has ended, whichever task that is; where nothing does, to the outermost event that is open for longest. So the
+    times of a thread add up to the time that any of its events covers.
     """
     own = np.zeros(len(start), np.int64)
     for number in np.unique(thread[thread >= 0]).tolist():

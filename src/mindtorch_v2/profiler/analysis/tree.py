@@ -1,4 +1,7 @@
-"""What every view of a store starts from: its entries with their parents, the time each spent itself, device time and memory."""
+"""What every view of a store starts from: its entries with their parents, the time each spent itself, device time
+and memory.
+"""
+
 from __future__ import annotations
 
 from functools import cached_property
@@ -45,13 +48,15 @@ class EventTree(Entries):
         if self._running_ns is not None:
             return self._running_ns[0]
         parent = self.parent
-        flat = is_constant(parent) and parent[0] < 0      # nothing has children
+        flat = is_constant(parent) and parent[0] < 0  # nothing has children
         own = self.total_ns if flat else self.total_ns - self.sum_to_parents(self.total_ns)
         return own if self.nests.all() else np.where(self.nests, own, 0)
 
     @cached_property
     def total_ns(self) -> np.ndarray:
-        """Elapsed time on the CPU, without that of other tasks meanwhile and of what was loaded; zero for what ran elsewhere."""
+        """Elapsed time on the CPU, without that of other tasks meanwhile and of what was loaded; zero for what ran
+        elsewhere.
+        """
         elapsed = self.end_ns - self.start_ns if self._running_ns is None else self._running_ns[1]
         if self._loading_ns is not None and self._running_ns is None:
             elapsed = elapsed - self._loading_ns[1]
@@ -59,8 +64,9 @@ class EventTree(Entries):
 
     @cached_property
     def _running_ns(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Where several tasks ran on a thread: the time that entries ran themselves, and that with everything below them. None where
-        no task interrupted another, so that what elapsed is the same."""
+        """Where several tasks ran on a thread: the time that entries ran themselves, and that with everything below
+        them. None where no task interrupted another, so that what elapsed is the same.
+        """
         if not self.has_tasks:
             return None
         threads = np.array([thread.number for thread in self.store.threads])
@@ -79,7 +85,9 @@ class EventTree(Entries):
         rows = np.flatnonzero(self._loads & ~np.append(self._loads, False)[self.store.parent])
         entry = self.entry_of_row[np.append(self.shown_row, -1)[parent[rows]]]
         rows, entry = rows[entry >= 0], entry[entry >= 0]
-        own = np.bincount(entry, weights=self.store.end_ns[rows] - self.store.start_ns[rows], minlength=len(self)).astype(np.int64)
+        own = np.bincount(
+            entry, weights=self.store.end_ns[rows] - self.store.start_ns[rows], minlength=len(self)
+        ).astype(np.int64)
         own = np.where(self.nests, own, 0)
         return own, self.sum_to_ancestors(own)
 
@@ -125,7 +133,7 @@ class EventTree(Entries):
         """The entries that have a parent, by depth: first the children of roots."""
         order = np.argsort(self.depth, kind="stable")
         bounds = np.searchsorted(self.depth[order], np.arange(1, int(self.depth.max(initial=0)) + 2))
-        return [order[bounds[i]:bounds[i + 1]] for i in range(len(bounds) - 1)]
+        return [order[bounds[i] : bounds[i + 1]] for i in range(len(bounds) - 1)]
 
     @cached_property
     def _children(self) -> tuple[np.ndarray, np.ndarray]:
@@ -135,7 +143,7 @@ class EventTree(Entries):
 
     def children(self, entry: int) -> list[int]:
         order, begin = self._children
-        return order[begin[entry]:begin[entry + 1]].tolist()
+        return order[begin[entry] : begin[entry + 1]].tolist()
 
     # ---- devices -------------------------------------------------------------------------------------------------
 
@@ -160,8 +168,9 @@ class EventTree(Entries):
 
     @cached_property
     def _device_ns(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nanoseconds of device time per entry: its own, and with everything below it. Of what ran on a device it is what
-        elapsed, without waiting; of what ran on the CPU it is the work that it launched."""
+        """Nanoseconds of device time per entry: its own, and with everything below it. Of what ran on a device it is
+        what elapsed, without waiting; of what ran on the CPU it is the work that it launched.
+        """
         elapsed = np.where(_HAS_DEVICE_TIME[self.kind] & (self.device_type != 0), self.end_ns - self.start_ns, 0)
         launched = np.flatnonzero((self.owner >= 0) & _IS_WORK[self.kind])
         own = np.bincount(self.owner[launched], weights=elapsed[launched], minlength=len(self)).astype(np.int64)

@@ -1,4 +1,5 @@
 """Does a profile hold together? Checks of everything that its numbers promise."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -44,24 +45,34 @@ def _stands_before(parent: np.ndarray) -> np.ndarray:
     """Per row: does its parent have a smaller number? Block by block, so that there is no column of numbers."""
     made = np.empty(len(parent), bool)
     for first in range(0, len(parent), BLOCK):
-        part = parent[first:first + BLOCK]
-        made[first:first + BLOCK] = part < np.arange(first, first + len(part))
+        part = parent[first : first + BLOCK]
+        made[first : first + BLOCK] = part < np.arange(first, first + len(part))
     return made
 
 
-# ---- the store itself -------------------------------------------------------------------------------------------------
+# ---- the store itself
+# -------------------------------------------------------------------------------------------------
 
 
 def _indices(tree: EventTree) -> Iterator[Finding]:
     store = tree.store
-    for name, column, size in (("name", store.name, len(store.strings)), ("thread", store.thread, len(store.threads)),
-                               ("inputs", store.columns["inputs"], len(store.inputs)), ("stack", store.stack, len(store.stacks)),
-                               ("module", store.module, len(store.modules)), ("overload", store.overload, len(store.strings))):
+    for name, column, size in (
+        ("name", store.name, len(store.strings)),
+        ("thread", store.thread, len(store.threads)),
+        ("inputs", store.columns["inputs"], len(store.inputs)),
+        ("stack", store.stack, len(store.stacks)),
+        ("module", store.module, len(store.modules)),
+        ("overload", store.overload, len(store.strings)),
+    ):
         lowest = 0 if name in ("name", "thread") else -1
         if len(column) and not lowest <= int(column.min()) <= int(column.max()) < size:
             yield from _where("indices", f"{name} refers to nothing", (column < lowest) | (column >= size))
-    yield from _where("indices", "a memory record's row does not exist", (store.memory.row < -1) | (store.memory.row >= len(store)))
-    yield from _where("indices", "a parent does not stand before its child", ~_stands_before(store.parent) | (store.parent < -1))
+    yield from _where(
+        "indices", "a memory record's row does not exist", (store.memory.row < -1) | (store.memory.row >= len(store))
+    )
+    yield from _where(
+        "indices", "a parent does not stand before its child", ~_stands_before(store.parent) | (store.parent < -1)
+    )
 
 
 def _times(tree: EventTree) -> Iterator[Finding]:
@@ -72,8 +83,14 @@ def _times(tree: EventTree) -> Iterator[Finding]:
         late = (start[1:] < start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] > end[:-1]))
         yield from _where("times", "rows are not in the order of (start, -end)", np.append(False, late))
         meta = store.metadata
-        yield from _where("times", "an event lies outside the window", (start < meta.start_ns) | (end > max(meta.stop_ns, meta.start_ns)))
-    yield from _where("times", "memory records are not in the order of time", np.append(False, np.diff(store.memory.time_ns) < 0))
+        yield from _where(
+            "times",
+            "an event lies outside the window",
+            (start < meta.start_ns) | (end > max(meta.stop_ns, meta.start_ns)),
+        )
+    yield from _where(
+        "times", "memory records are not in the order of time", np.append(False, np.diff(store.memory.time_ns) < 0)
+    )
 
 
 def _nesting(tree: EventTree) -> Iterator[Finding]:
@@ -84,13 +101,14 @@ def _nesting(tree: EventTree) -> Iterator[Finding]:
     outside[inner] = (store.start_ns[inner] < store.start_ns[parent]) | (store.end_ns[inner] > store.end_ns[parent])
     yield from _where("nesting", "a child is not inside its parent", outside)
     foreign = np.zeros(len(store), bool)
-    numbers = np.array([thread.number for thread in store.threads] or [0])      # a task's is that of its thread
+    numbers = np.array([thread.number for thread in store.threads] or [0])  # a task's is that of its thread
     number = numbers.take(store.thread, mode="clip")
     foreign[inner] = number[inner] != number[parent]
     yield from _where("nesting", "a child ran on another thread than its parent", foreign)
 
 
-# ---- what follows from it ---------------------------------------------------------------------------------------------
+# ---- what follows from it
+# ---------------------------------------------------------------------------------------------
 
 
 def _self_times(tree: EventTree) -> Iterator[Finding]:
@@ -105,7 +123,7 @@ def _overlaps(tree: EventTree) -> Iterator[Finding]:
     """Of two events on one thread, one contains the other or they are apart."""
     store = tree.store
     here = (store.flags & np.uint8(Flag.ASYNC) == 0) & (store.device_type == 0)
-    family = store.parent          # siblings of one thread have the same number
+    family = store.parent  # siblings of one thread have the same number
     if len(store.threads) > 1:
         family = (family + 1).astype(np.int64) * len(store.threads) + store.thread
     if here.all():
@@ -119,7 +137,7 @@ def _overlaps(tree: EventTree) -> Iterator[Finding]:
 def _crosses(start: np.ndarray, end: np.ndarray, parent: np.ndarray) -> np.ndarray:
     """Rows, in the order of (start, -end), that begin before their previous sibling ends."""
     late = np.zeros(len(parent), bool)
-    if (parent[1:] == parent[:-1]).all():      # all are siblings, and in order
+    if (parent[1:] == parent[:-1]).all():  # all are siblings, and in order
         late[1:] = start[1:] < end[:-1]
         return late
     order = np.argsort(parent, kind="stable")
@@ -129,8 +147,9 @@ def _crosses(start: np.ndarray, end: np.ndarray, parent: np.ndarray) -> np.ndarr
 
 
 def _asynchronous(tree: EventTree) -> Iterator[Finding]:
-    """An event leaves the nesting only if another thread ended it, or if it overlaps partly with one that stays: else what ran inside
-    it is not counted as its own."""
+    """An event leaves the nesting only if another thread ended it, or if it overlaps partly with one that stays:
+    else what ran inside it is not counted as its own.
+    """
     store = tree.store
     lost = np.zeros(len(store), bool)
     apart = (store.flags & np.uint8(Flag.ASYNC) != 0) & (store.device_type == 0)
@@ -141,8 +160,8 @@ def _asynchronous(tree: EventTree) -> Iterator[Finding]:
         starts, ends = store.start_ns[here], store.end_ns[by_end]
         for row in np.flatnonzero(apart & (store.end_thread == 0) & (store.thread == thread)).tolist():
             start, end = store.start_ns[row], store.end_ns[row]
-            begun = here[np.searchsorted(starts, start):np.searchsorted(starts, end)]
-            ended = by_end[np.searchsorted(ends, start, "right"):np.searchsorted(ends, end, "right")]
+            begun = here[np.searchsorted(starts, start) : np.searchsorted(starts, end)]
+            ended = by_end[np.searchsorted(ends, start, "right") : np.searchsorted(ends, end, "right")]
             crosses = (store.end_ns[begun] > end).any() or (store.start_ns[ended] < start).any()
             lost[row] = len(begun) > 0 and not crosses
     yield from _where("asynchronous", "an event is asynchronous although it encloses what ran inside it", lost)
@@ -174,8 +193,13 @@ def _memory(tree: EventTree) -> Iterator[Finding]:
 
 
 def _unchanged(tree: EventTree) -> Iterator[Finding]:
-    tables = {"events": tree.store, "memory": tree.store.memory, "scratch": tree.store.scratch, "held": tree.store.held,
-              "stacks": tree.store.stacks}
+    tables = {
+        "events": tree.store,
+        "memory": tree.store.memory,
+        "scratch": tree.store.scratch,
+        "held": tree.store.held,
+        "stacks": tree.store.stacks,
+    }
     for label, table in tables.items():
         writable = [name for name, column in table.columns.items() if column.flags.writeable]
         if writable:

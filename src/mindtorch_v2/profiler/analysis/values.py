@@ -1,4 +1,5 @@
 """The small value types of PyTorch's `profiler_util`, and the times that events and averages share."""
+
 from __future__ import annotations
 
 import bisect
@@ -78,8 +79,8 @@ def _readable(name: str) -> str:
     parts, rest = [], name[3:] if name.startswith("_ZN") else name[2:] if name.startswith("_Z") else ""
     while (number := re.match(r"\d+", rest)) is not None:
         begin, length = number.end(), int(number.group())
-        parts.append(rest[begin:begin + length])
-        rest = rest[begin + length:]
+        parts.append(rest[begin : begin + length])
+        rest = rest[begin + length :]
     return "::".join(parts) + "()" if parts else name
 
 

@@ -12,7 +12,9 @@ _PYTHON_SHARE = 0.4  # of the steps' time spent in Python between operators
 
 
 class Verdict(NamedTuple):
-    """`bound` is "input", "host", "device" or "compute" (a CPU that spends its time in operators); `shares` the phases, largest first."""
+    """`bound` is "input", "host", "device" or "compute" (a CPU that spends its time in operators); `shares` the
+    phases, largest first.
+    """
 
     bound: str
     sentence: str
@@ -28,7 +30,8 @@ def verdict(found: Phases, devices: list[DeviceUse]) -> Verdict:
     data, python = total[LABELS[Phase.DATA]] / whole, total[LABELS[Phase.PYTHON]] / whole
     evidence = [f"{label} takes {share:.1%} of the steps' time" for label, share in shares[:3]]
     evidence += [
-        f"device {use.device} worked {use.busy_ns / max(use.busy_ns + use.idle_ns, 1):.1%} of the time from its first to its last "
+        f"device {use.device} worked {use.busy_ns / max(use.busy_ns + use.idle_ns, 1):.1%} of the time from its "
+        "first to its last "
         f"piece of work, and had launched work to do {use.queued:.1%} of it"
         for use in devices
     ]

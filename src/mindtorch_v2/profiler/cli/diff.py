@@ -1,7 +1,8 @@
 """Compares two profiles: what is slower or faster, with 99% intervals over the steps of both, and facts exactly.
 
-What makes everything slower alike (another load of the machine) is taken out and said. With --gate the exit code is 1 if a rule of the file
-is broken, for instance: step_time = "+3%", peak_memory = "+0", "aten::copy_".count = "+0", [module."fc"] time = "+5%".
+What makes everything slower alike (another load of the machine) is taken out and said. With --gate the exit code is
+1 if a rule of the file is broken, for instance: step_time = "+3%", peak_memory = "+0", "aten::copy_".count = "+0",
+[module."fc"] time = "+5%".
 """
 
 from __future__ import annotations
@@ -247,9 +248,8 @@ def page(compared: Diff, broken: list[Broken], before: str, after: str) -> str:
     style = asset("style.css") + "body{display:block;padding:20px;max-width:1200px;margin:auto}h1{font-size:20px}"
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>mindprof diff</title><style>{style}</style></head><body>'
-        + "\n".join(parts)
-        + "</body></html>\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>mindprof '
+        f"diff</title><style>{style}</style></head><body>" + "\n".join(parts) + "</body></html>\n"
     )
 
 

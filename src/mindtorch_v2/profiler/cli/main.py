@@ -1,7 +1,7 @@
 """The command line: finds the command, runs it, and turns what goes wrong into one line and an exit code.
 
-Exit codes: 0 all is well, 1 the answer is no (a gate that fails, a file that is not sound), 2 wrong usage or a file that
-cannot be read, 130 interrupted.
+Exit codes: 0 all is well, 1 the answer is no (a gate that fails, a file that is not sound), 2 wrong usage or a file
+that cannot be read, 130 interrupted.
 """
 
 from __future__ import annotations

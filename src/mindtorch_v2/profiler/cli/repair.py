@@ -1,4 +1,5 @@
-"""Writes a mended copy of a damaged trace: text among the times, invalid JSON, a file that was cut off, ids that readers round.
+"""Writes a mended copy of a damaged trace: text among the times, invalid JSON, a file that was cut off, ids that
+readers round.
 
 The copy is a trace, or a saved profile if its name does not end in .json or .json.gz.
 """

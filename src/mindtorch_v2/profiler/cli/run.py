@@ -1,4 +1,5 @@
-"""Profiles a program without changing it: `sys.argv`, `__main__`, the exit code, exceptions and signals are as without it.
+"""Profiles a program without changing it: `sys.argv`, `__main__`, the exit code, exceptions and signals are as
+without it.
 
 `import torch` in it means this package. The profile is written however the program ends, short of SIGKILL.
 """
@@ -118,7 +119,10 @@ class _Recording:
         self.stores.append(prof.profiler.store)
 
     def around(self, program: list[str]) -> int:
-        """Runs the program; the exit code. Signals that would have ended it end it in the same way, after the profile is written."""
+        """Runs the program; the exit code.
+
+        Signals that would have ended it end it in the same way, after the profile is written.
+        """
         from ...__main__ import run as run_program
 
         previous = signal.getsignal(signal.SIGTERM)
@@ -206,7 +210,10 @@ def _exit_code(code: Any) -> int:
 
 
 def _shown(error: BaseException) -> int:
-    """Shows an exception as Python does, without the frames of this tool. After Ctrl-C the process ends by that signal."""
+    """Shows an exception as Python does, without the frames of this tool.
+
+    After Ctrl-C the process ends by that signal.
+    """
     error.__traceback__ = _of_the_program(error.__traceback__)  # the hook shows this one, not its third argument
     sys.excepthook(type(error), error, error.__traceback__)
     if isinstance(error, KeyboardInterrupt):

@@ -168,7 +168,8 @@ def _device(use: DeviceUse) -> dict[str, Any]:
     }
 
 
-# ---- as text ----------------------------------------------------------------------------------------------------------
+# ---- as text
+# ----------------------------------------------------------------------------------------------------------
 
 
 def print_summary(answer: dict[str, Any], name: str, out: Terminal) -> None:
@@ -194,7 +195,10 @@ def print_summary(answer: dict[str, Any], name: str, out: Terminal) -> None:
 
 def _print_steps(steps: dict[str, Any], out: Terminal) -> None:
     lengths = steps["length_ns"]
-    text = f"{steps['count']} steps: median {time(steps['median_ns'])}, shortest {time(min(lengths))}, longest {time(max(lengths))}"
+    text = (
+        f"{steps['count']} steps: median {time(steps['median_ns'])}, shortest {time(min(lengths))}, longest "
+        f"{time(max(lengths))}"
+    )
     if steps["outliers"]:
         text += f", outliers {', '.join(map(str, steps['outliers'][:8]))}"
     out.line()
@@ -266,7 +270,8 @@ def _print_rest(answer: dict[str, Any], whole: int, out: Terminal) -> None:
         span = max(use["busy_ns"] + use["idle_ns"], 1)
         out.title(
             f"Device {use['device']}: busy {percent(use['busy_ns'] / span)}, idle {time(use['idle_ns'])}, "
-            f"of that {time(use['starved_ns'])} waiting for the host; median launch delay {time(use['launch_delay_ns'])}"
+            f"of that {time(use['starved_ns'])} waiting for the host; median launch delay "
+            f"{time(use['launch_delay_ns'])}"
         )
     if answer["advice"]:
         out.title("What to do")

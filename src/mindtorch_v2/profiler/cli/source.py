@@ -13,7 +13,10 @@ from .terminal import warn
 
 
 def open_profile(path: str, quiet: bool = False) -> EventStore:
-    """The store of a file or folder. What had to be repaired is said on stderr. OSError or ProfileFileError if it cannot be read."""
+    """The store of a file or folder.
+
+    What had to be repaired is said on stderr. OSError or ProfileFileError if it cannot be read.
+    """
     found = read_profile(path)
     if not quiet:
         for repair in found.repairs:

@@ -1,4 +1,5 @@
 """The arguments of calls as a trace writes them."""
+
 from __future__ import annotations
 
 import json
@@ -7,8 +8,22 @@ from typing import Any
 from ..record.descriptions import InputDescription
 from ..store.event_store import EventStore
 
-_RESERVED = frozenset({"External id", "Record function id", "Sequence number", "Fwd thread id", "Ev Idx", "Input Dims",
-                       "Input Strides", "Input type", "Concrete Inputs", "Call stack", "Module Hierarchy", "finished"})
+_RESERVED = frozenset(
+    {
+        "External id",
+        "Record function id",
+        "Sequence number",
+        "Fwd thread id",
+        "Ev Idx",
+        "Input Dims",
+        "Input Strides",
+        "Input type",
+        "Concrete Inputs",
+        "Call stack",
+        "Module Hierarchy",
+        "finished",
+    }
+)
 
 
 def quoted(text: str) -> str:
@@ -33,7 +48,8 @@ def concrete(value: Any) -> str:
 
 
 def _is_shown(key: str, value: Any) -> bool:
-    """Whether a keyword value of `_RecordFunctionFast` stands in a trace: numbers, strings and lists of strings, as in PyTorch, where
+    """Whether a keyword value of `_RecordFunctionFast` stands in a trace: numbers, strings and lists of strings, as
+    in PyTorch, where
     `stream` is a number and `grid` a text. `kwinputs` has all."""
     if isinstance(value, (tuple, list)):
         return key not in _TYPES and all(isinstance(item, str) for item in value)
@@ -43,8 +59,9 @@ def _is_shown(key: str, value: Any) -> bool:
 _TYPES: dict[str, Any] = {"stream": int, "grid": str}
 
 
-def described_arguments(inputs: InputDescription, is_operator: bool, with_shapes: bool, with_values: bool = True,
-                        all_keywords: bool = True) -> str:
+def described_arguments(
+    inputs: InputDescription, is_operator: bool, with_shapes: bool, with_values: bool = True, all_keywords: bool = True
+) -> str:
     """The members of "args" that describe a call, each preceded by a comma.
 
     Operators show numbers and lists of numbers; what a user gave to a scope is shown whatever it is.

@@ -1,4 +1,5 @@
 """Text files that appear whole or not at all, compressed where their names say so."""
+
 from __future__ import annotations
 
 import contextlib

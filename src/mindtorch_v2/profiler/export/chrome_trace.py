@@ -1,8 +1,9 @@
 """The trace file that Perfetto, chrome://tracing, TensorBoard and HolisticTraceAnalysis read: Kineto's dialect.
 
-Field by field it is described in docs/trace-format.md. Events are formatted from columns, one kind of line per group, and
-written in chunks, so that a trace of any size needs little memory.
+Field by field it is described in docs/trace-format.md. Events are formatted from columns, one kind of line per
+group, and written in chunks, so that a trace of any size needs little memory.
 """
+
 from __future__ import annotations
 
 import json
@@ -30,15 +31,29 @@ _SORT_LAST = 536870912
 _SORT_DEVICES = 5_000_000
 _BASE_SECONDS = 7889238  # a quarter of a year: times since a multiple of it are short and exact in a double
 _CHUNK = 4096  # lines: about a megabyte, which stays in the processor's cache
-_OWN_KEYS = frozenset({"schemaVersion", "deviceProperties", "trace_id", "host_name", "displayTimeUnit", "use_device",
-                       "dropped_events", "baseTimeNanoseconds", "traceEvents", "traceName", memory_blocks.KEY})
+_OWN_KEYS = frozenset(
+    {
+        "schemaVersion",
+        "deviceProperties",
+        "trace_id",
+        "host_name",
+        "displayTimeUnit",
+        "use_device",
+        "dropped_events",
+        "baseTimeNanoseconds",
+        "traceEvents",
+        "traceName",
+        memory_blocks.KEY,
+    }
+)
 _FLAGS = ("profile_memory", "with_stack", "record_shapes", "with_modules", "with_flops")
 
 
 def write(source: EventStore | EventTree, path: str | os.PathLike[str]) -> None:
     """Write the trace of a store; compressed if the name ends in ".gz". The file appears when it is complete."""
     tree = EventTree.of(source)
-    if tree.store.metadata.is_foreign:       # its events are written again as they were, also those that lists do not show
+    # its events are written again as they were, also those that lists do not show
+    if tree.store.metadata.is_foreign:
         tree = EventTree(tree.store, collapsed=False)
     trace = _Trace(tree)
     name = os.fspath(path) if isinstance(path, str) else str(path)
@@ -46,7 +61,9 @@ def write(source: EventStore | EventTree, path: str | os.PathLike[str]) -> None:
         out.write("{\n")
         for key, text in trace.head():
             out.write(f" {quoted(key)}: {text},\n")
-        for text in memory_blocks.pieces(trace.store, trace.shift_ns, trace.tracks.pids_of_threads(np.arange(len(trace.store.threads)))):
+        for text in memory_blocks.pieces(
+            trace.store, trace.shift_ns, trace.tracks.pids_of_threads(np.arange(len(trace.store.threads)))
+        ):
             out.write(text)
         out.write(' "traceEvents": [\n')
         separator = b""
@@ -69,7 +86,7 @@ class _Trace:
         start = self.metadata.start_ns + self.metadata.epoch_offset_ns
         self.base_ns = start // 1_000_000_000 // _BASE_SECONDS * _BASE_SECONDS * 1_000_000_000
         if self.metadata.is_foreign:
-            self.base_ns = self.metadata.epoch_offset_ns     # its times are written as they were
+            self.base_ns = self.metadata.epoch_offset_ns  # its times are written as they were
         self.shift_ns = self.metadata.epoch_offset_ns - self.base_ns
         self.tracks = Tracks(tree)
         self.slices = Slices(tree, self.tracks, self.shift_ns)
@@ -137,8 +154,11 @@ class _Trace:
         stamp = self._stamp(self.metadata.start_ns)
 
         def process(pid: int, label: str, order: int, name: str = "") -> list[str]:
-            return [line("process_name", pid, 0, {"name": name or self.metadata.process_name}),
-                    line("process_labels", pid, 0, {"labels": label}), line("process_sort_index", pid, 0, {"sort_index": order})]
+            return [
+                line("process_name", pid, 0, {"name": name or self.metadata.process_name}),
+                line("process_labels", pid, 0, {"labels": label}),
+                line("process_sort_index", pid, 0, {"sort_index": order}),
+            ]
 
         def line(name: str, pid: int, tid: int, args: dict[str, Any]) -> str:
             return f'{{"ph":"M","name":"{name}","ts":{stamp},"pid":{pid},"tid":{tid},"args":{compact(args)}}}'
@@ -152,7 +172,10 @@ class _Trace:
             lines += process(device, *self._device_names(device))
         tracks += [(stream.device, stream.os_id, stream.name) for stream in self.tracks.streams]
         for pid, tid, name in tracks:
-            lines += [line("thread_name", pid, tid, {"name": name}), line("thread_sort_index", pid, tid, {"sort_index": tid})]
+            lines += [
+                line("thread_name", pid, tid, {"name": name}),
+                line("thread_sort_index", pid, tid, {"sort_index": tid}),
+            ]
         return lines
 
     def _device_names(self, device: int) -> tuple[str, int, str]:
@@ -170,14 +193,26 @@ class _Trace:
     def _memory(self, records: np.ndarray) -> list[Segment]:
         memory = self.store.memory
         tids = np.array([thread.os_id for thread in self.store.threads] or [0])
-        return [b'{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":',
-                number_segment(self.tracks.pids_of_threads(memory.thread[records])), b',"tid":',
-                Number(tids[memory.thread[records]]), b',"ts":', self._time(memory.time_ns[records]),
-                b',"args":{"Total Reserved":0,"Total Allocated":', Number(memory.total[records]), b',"Bytes":',
-                Number(memory.nbytes[records]), b',"Device Id":', Number(memory.device_index[records]), b',"Device Type":',
-                Number(memory.device_type[records]), When(memory.address[records] >= 0, (b',"Addr":', Number(memory.address[records]))),
-                b',"finished":false,"Ev Idx":',
-                self._numbers(len(records)), b'}}']
+        return [
+            b'{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":',
+            number_segment(self.tracks.pids_of_threads(memory.thread[records])),
+            b',"tid":',
+            Number(tids[memory.thread[records]]),
+            b',"ts":',
+            self._time(memory.time_ns[records]),
+            b',"args":{"Total Reserved":0,"Total Allocated":',
+            Number(memory.total[records]),
+            b',"Bytes":',
+            Number(memory.nbytes[records]),
+            b',"Device Id":',
+            Number(memory.device_index[records]),
+            b',"Device Type":',
+            Number(memory.device_type[records]),
+            When(memory.address[records] >= 0, (b',"Addr":', Number(memory.address[records]))),
+            b',"finished":false,"Ev Idx":',
+            self._numbers(len(records)),
+            b"}}",
+        ]
 
     def _counter(self, device: int, records: np.ndarray) -> list[Segment]:
         """Live bytes over time, as a track of its own. The record -1 stands for the start of the window."""
@@ -185,9 +220,13 @@ class _Trace:
         label = "CPU" if device == 0 else (self.metadata.use_device or "device").upper()
         first = np.flatnonzero(memory.device_type == device)[0] if records[0] < 0 else 0
         before = memory.total[first] - memory.nbytes[first]
-        return [f'{{"ph":"C","name":"{label} memory","pid":'.encode() + self.pid + b',"tid":0,"ts":',
-                self._time(np.where(records < 0, self.metadata.start_ns, memory.time_ns[records])),
-                b',"args":{"allocated bytes":', Number(np.where(records < 0, before, memory.total[records])), b'}}']
+        return [
+            f'{{"ph":"C","name":"{label} memory","pid":'.encode() + self.pid + b',"tid":0,"ts":',
+            self._time(np.where(records < 0, self.metadata.start_ns, memory.time_ns[records])),
+            b',"args":{"allocated bytes":',
+            Number(np.where(records < 0, before, memory.total[records])),
+            b"}}",
+        ]
 
     # ---- Python calls ---------------------------------------------------------------------------------------
 
@@ -211,11 +250,22 @@ class _Trace:
         start = store.start_ns[rows]
         is_module = store.kind[rows] == Kind.MODULE
         segments: list[Segment] = [
-            b'{"ph":"X","cat":"python_function","name":"', Pick(self.slices.names, store.name[rows]),
-            b'","pid":', number_segment(self.tracks.pids(rows)), b',"tid":', Number(self.tracks.tids(rows)), b',"ts":', self._time(start),
-            b',"dur":', Micro(store.end_ns[rows] - start),
-            b',"args":{"Python id":', Number(number), b',"Python parent id":', When(parent > 0, (Number(parent),)),
-            When(parent == 0, (b"null",))]
+            b'{"ph":"X","cat":"python_function","name":"',
+            Pick(self.slices.names, store.name[rows]),
+            b'","pid":',
+            number_segment(self.tracks.pids(rows)),
+            b',"tid":',
+            Number(self.tracks.tids(rows)),
+            b',"ts":',
+            self._time(start),
+            b',"dur":',
+            Micro(store.end_ns[rows] - start),
+            b',"args":{"Python id":',
+            Number(number),
+            b',"Python parent id":',
+            When(parent > 0, (Number(parent),)),
+            When(parent == 0, (b"null",)),
+        ]
         if is_module.any():
             segments.append(When(is_module, (b',"Python module id":', Pick(self._module_texts, store.name[rows]))))
         if self.metadata.options.verbose:
@@ -226,10 +276,21 @@ class _Trace:
     def _loading(self, rows: np.ndarray) -> list[Segment]:
         """What was loaded when it was first used: overhead, which lists leave out."""
         store, start = self.store, self.store.start_ns[rows]
-        return [b'{"ph":"X","cat":"overhead","name":"', Pick(self.slices.names, store.name[rows]), b'","pid":',
-                number_segment(self.tracks.pids(rows)), b',"tid":', Number(self.tracks.tids(rows)), b',"ts":', self._time(start),
-                b',"dur":', Micro(store.end_ns[rows] - start),
-                b',"args":{"Ev Idx":', self._numbers(len(rows)), b"}}"]
+        return [
+            b'{"ph":"X","cat":"overhead","name":"',
+            Pick(self.slices.names, store.name[rows]),
+            b'","pid":',
+            number_segment(self.tracks.pids(rows)),
+            b',"tid":',
+            Number(self.tracks.tids(rows)),
+            b',"ts":',
+            self._time(start),
+            b',"dur":',
+            Micro(store.end_ns[rows] - start),
+            b',"args":{"Ev Idx":',
+            self._numbers(len(rows)),
+            b"}}",
+        ]
 
     def _frame(self) -> list[str]:
         """The span of the whole window and the marks of its start and end."""
@@ -237,10 +298,11 @@ class _Trace:
         duration = _span(start, stop, max(self.metadata.stop_ns - self.metadata.start_ns, 0))
         count = len(self.tree) - int((self.tree.memory_row < 0).sum())
         return [
-            f'{{"ph":"X","cat":"Trace","ts":{start},"dur":{duration},"pid":"Spans","tid":"{SPAN_NAME}","name":"{SPAN_NAME} (0)",'
-            f'"args":{{"Op count":{count}}}}}',
+            f'{{"ph":"X","cat":"Trace","ts":{start},"dur":{duration},"pid":"Spans","tid":"{SPAN_NAME}",'
+            f'"name":"{SPAN_NAME} (0)","args":{{"Op count":{count}}}}}',
             f'{{"ph":"M","name":"process_sort_index","ts":{start},"pid":"Spans","tid":0,"args":{{"sort_index":{_SORT_LAST}}}}}',
-            f'{{"ph":"i","s":"g","name":"Iteration Start: {SPAN_NAME}","pid":"Traces","tid":"Trace {SPAN_NAME}","ts":{start}}}',
+            f'{{"ph":"i","s":"g","name":"Iteration Start: {SPAN_NAME}","pid":"Traces","tid":"Trace '
+            f'{SPAN_NAME}","ts":{start}}}',
             f'{{"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":{stop}}}',
         ]
 
@@ -254,7 +316,7 @@ def _span(start: str, stop: str, duration_ns: int) -> str:
 
 def _parts(items: np.ndarray) -> Iterator[np.ndarray]:
     for first in range(0, len(items), _CHUNK):
-        yield items[first:first + _CHUNK]
+        yield items[first : first + _CHUNK]
 
 
 def _joined(lines: list[str]) -> tuple[int, bytes]:
@@ -263,8 +325,10 @@ def _joined(lines: list[str]) -> tuple[int, bytes]:
 
 def _valid_json(text: str) -> str:
     """A user's JSON text, or, when it is none (or has numbers that JSON does not know), the same as a JSON string."""
+
     def refuse(constant: str) -> Any:
         raise ValueError(constant)
+
     try:
         return json.dumps(json.loads(text, parse_constant=refuse))
     except (ValueError, RecursionError):

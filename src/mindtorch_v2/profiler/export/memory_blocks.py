@@ -1,7 +1,9 @@
-"""What a trace's `[memory]` records cannot say of memory: which block each is of, kernels' scratch memory, blocks from before the window.
+"""What a trace's `[memory]` records cannot say of memory: which block each is of, kernels' scratch memory, blocks
+from before the window.
 
 It stands in the member `memoryBlocks` of the trace, as columns: viewers pass over it, `profiler.load` reads it.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -13,11 +15,14 @@ from ..store.fields import HELD_FIELDS
 
 KEY = "memoryBlocks"
 SCRATCH_COLUMNS = ("time_ns", "address", "nbytes", "total", "device_type", "device_index", "block")
-_CHUNK = 1 << 14      # numbers that are turned into text at once
+_CHUNK = 1 << 14  # numbers that are turned into text at once
 
 
 def pieces(store: EventStore, shift_ns: int, pids: np.ndarray) -> Iterator[str]:
-    """The member's JSON text, in pieces; none where there is nothing to say. `pids` are the threads' processes, times are shifted."""
+    """The member's JSON text, in pieces; none where there is nothing to say.
+
+    `pids` are the threads' processes, times are shifted.
+    """
     if not (store.memory.block.any() or len(store.held) or len(store.scratch)):
         return
     held = {f.name: store.held.columns[f.name] for f in HELD_FIELDS}
@@ -46,5 +51,5 @@ def _table(columns: Mapping[str, np.ndarray]) -> Iterator[str]:
 def _column(values: np.ndarray) -> Iterator[str]:
     yield "["
     for first in range(0, len(values), _CHUNK):
-        yield ("," if first else "") + ",".join(map(str, values[first:first + _CHUNK].tolist()))
+        yield ("," if first else "") + ",".join(map(str, values[first : first + _CHUNK].tolist()))
     yield "]"

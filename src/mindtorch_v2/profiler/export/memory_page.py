@@ -1,4 +1,5 @@
 """The page of a memory timeline: one SVG drawn by a few lines of script from data inside the page."""
+
 from __future__ import annotations
 
 import html
@@ -10,18 +11,35 @@ from ..record.kinds import Category
 
 _MAX_POINTS = 20_000
 _MAX_HOLDERS = 25
-_COLOURS = {Category.PARAMETER: "#2f7d4f", Category.OPTIMIZER_STATE: "#d9a521", Category.INPUT: "#5b4636",
-            Category.TEMPORARY: "#a98bd0", Category.ACTIVATION: "#d9604c", Category.GRADIENT: "#2f5fb3",
-            Category.AUTOGRAD_DETAIL: "#6fb1e0", Category.UNKNOWN: "#9a9a9a", Category.SCRATCH: "#e8c3a0", Category.BUFFER: "#7fb08d"}
-_MEANINGS = {Category.PARAMETER: "parameters", Category.OPTIMIZER_STATE: "kept by optimizers",
-             Category.INPUT: "batches and targets", Category.TEMPORARY: "gone before any backward pass",
-             Category.ACTIVATION: "made in forward, needed by backward", Category.GRADIENT: "made in backward and kept",
-             Category.AUTOGRAD_DETAIL: "handed from one backward function to the next",
-             Category.UNKNOWN: "no backward pass followed", Category.SCRATCH: "a kernel's own, gone when the operator ends",
-             Category.BUFFER: "kept by modules, not trained"}
+_COLOURS = {
+    Category.PARAMETER: "#2f7d4f",
+    Category.OPTIMIZER_STATE: "#d9a521",
+    Category.INPUT: "#5b4636",
+    Category.TEMPORARY: "#a98bd0",
+    Category.ACTIVATION: "#d9604c",
+    Category.GRADIENT: "#2f5fb3",
+    Category.AUTOGRAD_DETAIL: "#6fb1e0",
+    Category.UNKNOWN: "#9a9a9a",
+    Category.SCRATCH: "#e8c3a0",
+    Category.BUFFER: "#7fb08d",
+}
+_MEANINGS = {
+    Category.PARAMETER: "parameters",
+    Category.OPTIMIZER_STATE: "kept by optimizers",
+    Category.INPUT: "batches and targets",
+    Category.TEMPORARY: "gone before any backward pass",
+    Category.ACTIVATION: "made in forward, needed by backward",
+    Category.GRADIENT: "made in backward and kept",
+    Category.AUTOGRAD_DETAIL: "handed from one backward function to the next",
+    Category.UNKNOWN: "no backward pass followed",
+    Category.SCRATCH: "a kernel's own, gone when the operator ends",
+    Category.BUFFER: "kept by modules, not trained",
+}
 
-_SCRATCH = {True: "and what kernels took for themselves",
-            False: "without scratch memory of kernels, of which none was seen (it takes the native core to see it)"}
+_SCRATCH = {
+    True: "and what kernels took for themselves",
+    False: "without scratch memory of kernels, of which none was seen (it takes the native core to see it)",
+}
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -47,7 +65,8 @@ i { display: inline-block; width: 11px; height: 11px; margin-right: 7px; border-
 <svg id="plot" role="img" aria-label="Live bytes by category over time"></svg>
 <div id="here">Move over the picture to read it.</div>
 <h2>What the memory is for</h2>
-<table id="legend"><tr><th>Category</th><th class="n">Highest</th><th class="n">At the peak</th><th>Meaning</th></tr></table>
+<table id="legend">
+<tr><th>Category</th><th class="n">Highest</th><th class="n">At the peak</th><th>Meaning</th></tr></table>
 <h2>Who held it at the peak</h2>
 <div class="wide"><table>
 <tr><th class="n">Bytes</th><th class="n">Blocks</th><th>Category</th><th>Call</th><th>Module</th><th>Line</th></tr>
@@ -112,7 +131,8 @@ function draw() {
   plot.replaceChildren();
   axes();
   areas();
-  if (!times.length) add(plot, "text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "nothing was allocated");
+  if (!times.length)
+    add(plot, "text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "nothing was allocated");
   cursor = add(plot, "line", { class: "mark", y1: margin.top, y2: height - margin.bottom, visibility: "hidden" });
 }
 function legend() {
@@ -134,10 +154,14 @@ plot.addEventListener("mousemove", event => {
   if (!times.length) return;
   const at = Math.min(Math.max(span * (event.offsetX - margin.left) / (width - margin.left - margin.right), 0), span);
   let low = 0, high = times.length - 1;
-  while (low < high) { const middle = (low + high + 1) >> 1; if (times[middle] <= at) low = middle; else high = middle - 1; }
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (times[middle] <= at) low = middle; else high = middle - 1;
+  }
   cursor.setAttribute("x1", x(at)); cursor.setAttribute("x2", x(at)); cursor.setAttribute("visibility", "visible");
   const parts = used.filter(k => sizes[low][k]).map(k => `${names[k]} ${bytes(sizes[low][k])}`);
-  here.textContent = `${(at / 1000).toFixed(3)} ms: ${bytes(totals[low])}` + (parts.length ? " = " + parts.join(" + ") : "");
+  here.textContent = `${(at / 1000).toFixed(3)} ms: ${bytes(totals[low])}` +
+    (parts.length ? " = " + parts.join(" + ") : "");
 });
 window.addEventListener("resize", draw);
 draw();
@@ -152,13 +176,21 @@ def page(times: list[int], sizes: list[list[int]], device: str, holders: list[Ho
     """The page as text. Of very many points the highest of each stretch is kept, so that no peak is lost."""
     peak = max((sum(row) for row in sizes), default=0)
     kept = _thinned(sizes)
-    data = {"times": [times[i] - times[0] for i in kept], "sizes": [sizes[i][1:] for i in kept],
-            "names": [_label(category) for category in Category], "colours": [_COLOURS[category] for category in Category],
-            "meanings": [_MEANINGS[category] for category in Category]}
+    data = {
+        "times": [times[i] - times[0] for i in kept],
+        "sizes": [sizes[i][1:] for i in kept],
+        "names": [_label(category) for category in Category],
+        "colours": [_COLOURS[category] for category in Category],
+        "meanings": [_MEANINGS[category] for category in Category],
+    }
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     shown = f"{_format_memory(peak)} ({peak:,} bytes)"
     seen = any(row[Category.SCRATCH + 1] for row in sizes if len(row) > Category.SCRATCH + 1)
-    made = _PAGE.replace("__DEVICE__", html.escape(device)).replace("__PEAK__", shown).replace("__SCRATCH__", _SCRATCH[seen])
+    made = (
+        _PAGE.replace("__DEVICE__", html.escape(device))
+        .replace("__PEAK__", shown)
+        .replace("__SCRATCH__", _SCRATCH[seen])
+    )
     return made.replace("__HOLDERS__", _holder_rows(holders or [])).replace("__DATA__", text)
 
 
@@ -167,14 +199,33 @@ def _label(category: Category) -> str:
 
 
 def _holder_rows(holders: list[Holder]) -> str:
-    rows = [(_format_memory(h.nbytes), str(h.blocks), f'<i style="background:{_COLOURS[h.category]}"></i>{_label(h.category)}',
-             *(html.escape(printable(text)) for text in (h.name, h.module, h.line))) for h in holders[:_MAX_HOLDERS]]
+    rows = [
+        (
+            _format_memory(h.nbytes),
+            str(h.blocks),
+            f'<i style="background:{_COLOURS[h.category]}"></i>{_label(h.category)}',
+            *(html.escape(printable(text)) for text in (h.name, h.module, h.line)),
+        )
+        for h in holders[:_MAX_HOLDERS]
+    ]
     rest = holders[_MAX_HOLDERS:]
     if rest:
-        rows.append((_format_memory(sum(h.nbytes for h in rest)), str(sum(h.blocks for h in rest)), "",
-                     f"{len(rest)} others", "", ""))
-    return "".join("<tr>" + "".join(f'<td class="n">{cell}</td>' if i < 2 else f"<td>{cell}</td>" for i, cell in enumerate(row)) + "</tr>\n"
-                   for row in rows)
+        rows.append(
+            (
+                _format_memory(sum(h.nbytes for h in rest)),
+                str(sum(h.blocks for h in rest)),
+                "",
+                f"{len(rest)} others",
+                "",
+                "",
+            )
+        )
+    return "".join(
+        "<tr>"
+        + "".join(f'<td class="n">{cell}</td>' if i < 2 else f"<td>{cell}</td>" for i, cell in enumerate(row))
+        + "</tr>\n"
+        for row in rows
+    )
 
 
 def _thinned(sizes: list[list[int]]) -> list[int]:
@@ -182,4 +233,7 @@ def _thinned(sizes: list[list[int]]) -> list[int]:
     if len(sizes) <= _MAX_POINTS:
         return list(range(len(sizes)))
     step = -(-len(sizes) // _MAX_POINTS)
-    return [max(range(first, min(first + step, len(sizes))), key=lambda i: sum(sizes[i])) for first in range(0, len(sizes), step)]
+    return [
+        max(range(first, min(first + step, len(sizes))), key=lambda i: sum(sizes[i]))
+        for first in range(0, len(sizes), step)
+    ]

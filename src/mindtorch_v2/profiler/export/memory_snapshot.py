@@ -1,4 +1,6 @@
-"""PyTorch's memory snapshot: a pickle of plain values that https://pytorch.org/memory_viz and `torch.cuda._memory_viz` open."""
+"""PyTorch's memory snapshot: a pickle of plain values that https://pytorch.org/memory_viz and
+`torch.cuda._memory_viz` open.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Memory over time by category, as JSON or as a page that needs nothing else."""
+
 from __future__ import annotations
 
 import json
@@ -34,8 +35,14 @@ class MemoryProfileTimeline:
     def export_memory_timeline_raw(self, path: str | os.PathLike[str]) -> None:
         """`[[nanoseconds since 1970, action, signed bytes, category], ...]`."""
         with atomic_writer(path) as out:
-            out.write(json.dumps([[time, int(action), nbytes, int(in_pytorchs_terms(category))]
-                                  for time, action, nbytes, category in self.timeline]))
+            out.write(
+                json.dumps(
+                    [
+                        [time, int(action), nbytes, int(in_pytorchs_terms(category))]
+                        for time, action, nbytes, category in self.timeline
+                    ]
+                )
+            )
 
     def export_memory_timeline_html(self, path: str | os.PathLike[str]) -> None:
         """A page with the picture, to be opened in a browser."""
@@ -43,9 +50,12 @@ class MemoryProfileTimeline:
             out.write(page(*running_totals(self.timeline), self.device, self.holders))
 
 
-def write(source: EventStore | EventTree, path: str | os.PathLike[str], device: str | None = None) -> MemoryProfileTimeline:
-    """Write the memory timeline of a device ("cpu" unless the profile watched another); the name's end says in which form:
-    ".html", "raw.json.gz", any other ".gz", or else plain JSON. Returns what was written."""
+def write(
+    source: EventStore | EventTree, path: str | os.PathLike[str], device: str | None = None
+) -> MemoryProfileTimeline:
+    """Write the memory timeline of a device ("cpu" unless the profile watched another); the name's end says in which
+    form: ".html", "raw.json.gz", any other ".gz", or else plain JSON. Returns what was written.
+    """
     tree = EventTree.of(source)
     timeline = make_timeline(tree, device)
     name = os.fsdecode(os.fspath(path))
@@ -64,7 +74,9 @@ def make_timeline(tree: EventTree, device: str | None = None) -> MemoryProfileTi
     wanted = str(device) if device is not None else f"{use_device}:0" if use_device else "cpu"
     kind, _, index = wanted.partition(":")
     if kind not in types() + FOREIGN or (index and not index.isdigit()):
-        raise RuntimeError(f"Expected one of {', '.join(types() + FOREIGN)} device type at start of device string: {wanted}")
+        raise RuntimeError(
+            f"Expected one of {', '.join(types() + FOREIGN)} device type at start of device string: {wanted}"
+        )
     if kind not in types():
         return MemoryProfileTimeline([], wanted)
     blocks = find_blocks(tree, type_number(kind), int(index) if index else -1)

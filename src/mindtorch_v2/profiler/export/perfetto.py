@@ -1,7 +1,7 @@
 """Perfetto's own format: a trace of protocol buffers, which opens faster and is smaller than JSON.
 
-Names and categories are interned; arrows connect launches with their work and backward functions with the operators that recorded them;
-memory is a counter.
+Names and categories are interned; arrows connect launches with their work and backward functions with the operators
+that recorded them; memory is a counter.
 """
 
 from __future__ import annotations

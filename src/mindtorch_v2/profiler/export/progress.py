@@ -1,4 +1,5 @@
 """Saying on a terminal how far something has come that takes longer than a second."""
+
 from __future__ import annotations
 
 import sys
@@ -10,8 +11,9 @@ _BETWEEN_SECONDS = 0.2
 
 
 class Progress:
-    """`with Progress("writing x", 100) as p: p.advance(10)`. Nothing is printed where stderr is not a terminal; what was
-    printed is erased at the end."""
+    """`with Progress("writing x", 100) as p: p.advance(10)`. Nothing is printed where stderr is not a terminal; what
+    was printed is erased at the end.
+    """
 
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total = label, max(total, 1)
@@ -31,7 +33,9 @@ class Progress:
             self._terminal.write(f"\r{self._label}: {min(self._done * 100 // self._total, 100)}%")
             self._terminal.flush()
 
-    def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None) -> None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
         if self._terminal is not None and self._shown:
             self._terminal.write("\r" + " " * (len(self._label) + 6) + "\r")
             self._terminal.flush()

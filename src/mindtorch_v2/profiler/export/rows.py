@@ -8,6 +8,7 @@ A line is a sequence of segments, the same for all lines of a group:
     Micro         nanoseconds as microseconds with three decimals: in integers, so that no digit is lost
     When          segments that only some lines have
 """
+
 from __future__ import annotations
 
 import os
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 SEPARATOR = b",\n"
-_TEXT, _PICK, _NUMBER, _MICRO, _IF = range(5)   # the numbers that trace_writer.c uses
+_TEXT, _PICK, _NUMBER, _MICRO, _IF = range(5)  # the numbers that trace_writer.c uses
 _THREE_DIGITS = [f"{number:03d}" for number in range(1000)]  # looking them up is faster than formatting them
 
 _native: Any = None
@@ -28,7 +29,7 @@ if os.environ.get("MINDTORCH_NATIVE", "1") != "0":
     try:
         _native = import_module("mindtorch_v2._native._trace_writer")
     except ImportError:
-        _native = None   # not built; the package says so when it is imported
+        _native = None  # not built; the package says so when it is imported
 
 
 def is_native() -> bool:
@@ -73,19 +74,22 @@ class When:
 
 
 Segment = bytes | Pick | Number | Micro | When
-_MOST_NATIVE = 64   # MAX_SEGMENTS of trace_writer.c
+_MOST_NATIVE = 64  # MAX_SEGMENTS of trace_writer.c
 
 
 def format_rows(segments: Sequence[Segment], count: int) -> bytes:
     """`count` lines with a comma and a newline between them."""
     packed = tuple(_for_native(segments)) if _native is not None else ()
-    if 0 < len(packed) <= _MOST_NATIVE:   # more where one operator has very many arrows
+    if 0 < len(packed) <= _MOST_NATIVE:  # more where one operator has very many arrows
         return _native.format_rows(packed, count, SEPARATOR)
     return SEPARATOR.decode().join(_lines(segments, count)).encode("ascii")
 
 
 def _for_native(segments: Sequence[Segment]) -> Iterable[tuple[Any, ...]]:
-    """The flat form that the native writer reads: a condition is followed by what it covers. Texts that follow each other are one."""
+    """The flat form that the native writer reads: a condition is followed by what it covers.
+
+    Texts that follow each other are one.
+    """
     text = b""
     for segment in segments:
         if isinstance(segment, bytes):

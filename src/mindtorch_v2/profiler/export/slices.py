@@ -12,7 +12,9 @@ from ..store.event_store import EventStore
 
 
 class Track(NamedTuple):
-    """A track: its name, "thread", "task", "stream" or "async", the index of its thread in the store (-1 for none), and its rows."""
+    """A track: its name, "thread", "task", "stream" or "async", the index of its thread in the store (-1 for none),
+    and its rows.
+    """
 
     name: str
     kind: str

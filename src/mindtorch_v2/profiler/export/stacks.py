@@ -1,4 +1,5 @@
 """Collapsed stacks, the format of flame graphs: `outermost;...;innermost value`, one line per distinct stack."""
+
 from __future__ import annotations
 
 import os
@@ -8,8 +9,10 @@ from .atomic import atomic_writer
 
 STACK_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total")
 # A frame may hold none of the characters that structure a line.
-_CLEAN = dict.fromkeys([*map(ord, " ;"), *range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F),
-                        *range(0x2066, 0x206A)], "_")
+_CLEAN = dict.fromkeys(
+    [*map(ord, " ;"), *range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)],
+    "_",
+)
 
 
 def write_stacks(path: str | os.PathLike[str], stacks: Iterable[tuple[Sequence[str], float]]) -> None:

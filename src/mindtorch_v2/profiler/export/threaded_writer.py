@@ -1,5 +1,7 @@
-"""Output in blocks, which other threads compress and write while the next lines are being made. The system's calls and the
-compression run without Python's lock, so this takes the time of whichever is slower instead of both."""
+"""Output in blocks, which other threads compress and write while the next lines are being made. The system's calls
+and the compression run without Python's lock, so this takes the time of whichever is slower instead of both.
+"""
+
 from __future__ import annotations
 
 import os
@@ -11,7 +13,7 @@ from typing import IO, Any
 
 from ..store.files import DEFLATE
 
-_BLOCK = 1 << 19       # bytes: enough to compress well on its own, little enough to stay in the processor's cache
+_BLOCK = 1 << 19  # bytes: enough to compress well on its own, little enough to stay in the processor's cache
 _LEVEL = 1
 
 
@@ -69,8 +71,9 @@ class Blocks:
 
 
 class GzipBlocks(Blocks):
-    """The same, compressed: one gzip member, whose blocks do not refer to each other, so that several are made at once. The header
-    has no time in it, so that equal contents are equal files."""
+    """The same, compressed: one gzip member, whose blocks do not refer to each other, so that several are made at
+    once. The header has no time in it, so that equal contents are equal files.
+    """
 
     workers = 2
 
@@ -82,7 +85,8 @@ class GzipBlocks(Blocks):
 
     def close(self) -> None:
         super().close()
-        self._out.write(b"\x03\x00" + struct.pack("<II", self._crc, self._length & 0xFFFFFFFF))    # an empty last block, and the sums
+        # an empty last block, and the sums
+        self._out.write(b"\x03\x00" + struct.pack("<II", self._crc, self._length & 0xFFFFFFFF))
 
     def _work(self, parts: Sequence[bytes]) -> Callable[[Sequence[bytes]], Any]:
         for part in parts:

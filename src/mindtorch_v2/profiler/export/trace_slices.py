@@ -1,4 +1,5 @@
 """The lines of a trace for operators, annotations, and what ran on devices, with the arrows between them."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from .rows import Micro, Number, Pick, Segment, Texts, When
 from .tracks import Tracks
 
 _IS_PLACED = np.isin(np.arange(256), [int(kind) for kind in PLACED_KINDS])
-_RUNTIMES = {"cuda": "cuda", "xpu": "xpu", "mtia": "mtia"}   # any other device is PyTorch's "privateuse1"
+_RUNTIMES = {"cuda": "cuda", "xpu": "xpu", "mtia": "mtia"}  # any other device is PyTorch's "privateuse1"
 
 
 class Slices:
@@ -52,21 +53,42 @@ class Slices:
     def _slice(self, track: tuple[Segment, ...], entries: np.ndarray, rows: np.ndarray) -> list[Segment]:
         """A line up to the start of its arguments. `track` says where it is drawn."""
         store, start = self.store, self.tree.start_ns[entries]
-        segments: list[Segment] = [b'{"ph":"X","cat":"', self._category(rows), b'","name":"',
-                                   Pick(self.names, store.name[rows])]
+        segments: list[Segment] = [
+            b'{"ph":"X","cat":"',
+            self._category(rows),
+            b'","name":"',
+            Pick(self.names, store.name[rows]),
+        ]
         if self.options.capture_overload_names:
             overload = store.overload[rows]
             named = np.array([bool(text) for text in store.strings] + [False])[overload]
             segments.append(When(named, (b".", Pick(self.names, np.maximum(overload, 0)))))
-        return [*segments, b'"', *track, b',"ts":', Micro(start + self.shift_ns), b',"dur":',
-                Micro(self.tree.end_ns[entries] - start), b',"args":{']
+        return [
+            *segments,
+            b'"',
+            *track,
+            b',"ts":',
+            Micro(start + self.shift_ns),
+            b',"dur":',
+            Micro(self.tree.end_ns[entries] - start),
+            b',"args":{',
+        ]
 
     def host(self, entries: np.ndarray, ev_idx: Number) -> list[Segment]:
         """Lines of what ran on the CPU. The ends of arrows follow the slice that they are attached to."""
         rows = self.tree.rows_of(entries)
         track = (b',"pid":', number_segment(self.tracks.pids(rows)), b',"tid":', number_segment(self.tracks.tids(rows)))
-        return [*self._slice(track, entries, rows), b'"External id":', Number(entries + 1), *self._details(rows), b',"Ev Idx":', ev_idx,
-                b"}}", *self._forward_backward(track, entries), *self._launches(track, entries)]
+        return [
+            *self._slice(track, entries, rows),
+            b'"External id":',
+            Number(entries + 1),
+            *self._details(rows),
+            b',"Ev Idx":',
+            ev_idx,
+            b"}}",
+            *self._forward_backward(track, entries),
+            *self._launches(track, entries),
+        ]
 
     def device(self, entries: np.ndarray) -> list[Segment]:
         """Lines of what ran on streams."""
@@ -77,12 +99,18 @@ class Slices:
         arrow = self._first_launched[entries]
         owned, numbered = owner >= 0, correlation >= 0
         placed = _IS_PLACED[self.store.kind[rows]] & (self.store.category[rows] < 0)
-        return [*self._slice(track, entries, rows), When(owned, (b'"External id":', Number(owner + 1))), When(owned & placed, (b",",)),
-                When(placed, (b'"device":', device)), When(placed & ~self._names_stream(rows), (b',"stream":', stream)),
-                When(numbered & (owned | placed), (b",",)),
-                When(numbered, (b'"correlation":', Number(correlation))),
-                *self._arguments_of(rows, owned | placed | numbered), b"}}",
-                When(arrow > 0, _arrow(b"f", "ac2g", arrow, track, self.tree.start_ns[entries] + self.shift_ns))]
+        return [
+            *self._slice(track, entries, rows),
+            When(owned, (b'"External id":', Number(owner + 1))),
+            When(owned & placed, (b",",)),
+            When(placed, (b'"device":', device)),
+            When(placed & ~self._names_stream(rows), (b',"stream":', stream)),
+            When(numbered & (owned | placed), (b",",)),
+            When(numbered, (b'"correlation":', Number(correlation))),
+            *self._arguments_of(rows, owned | placed | numbered),
+            b"}}",
+            When(arrow > 0, _arrow(b"f", "ac2g", arrow, track, self.tree.start_ns[entries] + self.shift_ns)),
+        ]
 
     # ---- the members of "args" ------------------------------------------------------------------------------
 
@@ -90,11 +118,18 @@ class Slices:
         """Those between the first and the last."""
         store, base = self.store, self.store.metadata.record_function_base
         number, correlation = store.sequence_nr[rows], store.correlation[rows]
-        segments: list[Segment] = [b',"Record function id":0'] if base is None else [
-            b',"Record function id":', Number(base + self._recorded_order[rows])]
+        segments: list[Segment] = (
+            [b',"Record function id":0']
+            if base is None
+            else [b',"Record function id":', Number(base + self._recorded_order[rows])]
+        )
         if (number >= 0).any():
-            segments.append(When(number >= 0, (b',"Sequence number":', Number(number), b',"Fwd thread id":',
-                                               Number(store.forward_thread[rows]))))
+            segments.append(
+                When(
+                    number >= 0,
+                    (b',"Sequence number":', Number(number), b',"Fwd thread id":', Number(store.forward_thread[rows])),
+                )
+            )
         if (correlation >= 0).any():
             segments.append(When(correlation >= 0, (b',"correlation":', Number(correlation))))
         segments += self._arguments_of(rows)
@@ -152,20 +187,23 @@ class Slices:
     def _texts(self, key: str, index: np.ndarray, text: Any) -> Pick:
         """`,"key":"..."` for indices into a side table, nothing for -1."""
         distinct, which = np.unique(index, return_inverse=True)
-        return Pick(Texts(f',"{key}":{quoted(text(self.store, i))}' if i >= 0 else "" for i in distinct.tolist()), which)
+        return Pick(
+            Texts(f',"{key}":{quoted(text(self.store, i))}' if i >= 0 else "" for i in distinct.tolist()), which
+        )
 
     # ---- arrows ---------------------------------------------------------------------------------------------
 
     @cached_property
     def _flows(self) -> tuple[np.ndarray, np.ndarray, dict[int, list[int]]] | None:
-        """Per entry the number of the arrow that begins there and of that which ends there, 0 for none; and the numbers of
-        further ones that begin at an entry. None where there are no arrows."""
+        """Per entry the number of the arrow that begins there and of that which ends there, 0 for none; and the
+        numbers of further ones that begin at an entry. None where there are no arrows.
+        """
         flows = find_flows(self.tree)
         if not len(flows.forward):
             return None
         begins, ends = np.zeros(len(self.tree), np.int32), np.zeros(len(self.tree), np.int32)
         numbers = np.arange(1, len(flows.forward) + 1)
-        begins[flows.forward[::-1]] = numbers[::-1]   # of several the first stays
+        begins[flows.forward[::-1]] = numbers[::-1]  # of several the first stays
         ends[flows.backward] = numbers
         more: dict[int, list[int]] = {}
         again = np.flatnonzero(begins[flows.forward] != numbers)
@@ -184,7 +222,7 @@ class Slices:
                 segments.append(When(numbers > 0, _arrow(phase, "fwdbwd", numbers, track, times)))
         if more:
             for extra in range(max(map(len, more.values()))):
-                numbers = np.array([more.get(entry, [])[extra:extra + 1] or [0] for entry in entries.tolist()])[:, 0]
+                numbers = np.array([more.get(entry, [])[extra : extra + 1] or [0] for entry in entries.tolist()])[:, 0]
                 segments.append(When(numbers > 0, _arrow(b"s", "fwdbwd", numbers, track, times)))
         return segments
 
@@ -221,8 +259,16 @@ def number_segment(values: np.ndarray) -> Segment:
     return b"%d" % int(values[0]) if (values == values[0]).all() else Number(values)
 
 
-def _arrow(phase: bytes, name: str, numbers: np.ndarray, track: tuple[Segment, ...], times_ns: np.ndarray) -> tuple[Segment, ...]:
+def _arrow(
+    phase: bytes, name: str, numbers: np.ndarray, track: tuple[Segment, ...], times_ns: np.ndarray
+) -> tuple[Segment, ...]:
     """One end of an arrow, as a line of its own."""
     end = b',"bp":"e"' if phase == b"f" else b""
-    return (b',\n{"ph":"%s","id":' % phase, Number(numbers), *track, b',"ts":', Micro(times_ns),
-            f',"cat":"{name}","name":"{name}"'.encode() + end + b"}")
+    return (
+        b',\n{"ph":"%s","id":' % phase,
+        Number(numbers),
+        *track,
+        b',"ts":',
+        Micro(times_ns),
+        f',"cat":"{name}","name":"{name}"'.encode() + end + b"}",
+    )

@@ -1,4 +1,7 @@
-"""Which track of a trace an event is drawn on: one per thread or stream, and more for what does not nest on its thread."""
+"""Which track of a trace an event is drawn on: one per thread or stream, and more for what does not nest on its
+thread.
+"""
+
 from __future__ import annotations
 
 import heapq
@@ -17,22 +20,26 @@ _ON_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
 
 class Tracks:
     """Slices on one track must lie inside or beside each other. Events of a thread do, except those that were closed
-    out of order or by another thread: these get tracks of their own, as few as keep them apart. So does every task, since tasks take
-    turns. A stream's number and that of its
+    out of order or by another thread: these get tracks of their own, as few as keep them apart. So does every task,
+    since tasks take turns. A stream's number and that of its
     device are the track of what ran on it."""
 
     def __init__(self, tree: EventTree) -> None:
         store = tree.store
         self._tree = tree
         self._devices = np.array([max(thread.device, 0) for thread in store.threads] or [0])
-        self._pids = np.array([thread.process or store.metadata.pid for thread in store.threads] or [store.metadata.pid])
-        self.names: dict[tuple[int, int], str] = {}       # (process, track) -> name
+        self._pids = np.array(
+            [thread.process or store.metadata.pid for thread in store.threads] or [store.metadata.pid]
+        )
+        self.names: dict[tuple[int, int], str] = {}  # (process, track) -> name
         for thread in store.threads:
             if thread.device < 0 and not thread.task:
                 name = _label(thread.name, self.process_name(thread.process))
                 self.names[thread.process or store.metadata.pid, thread.os_id] = f"thread {thread.os_id} ({name})"
         self._next_tid, self._used = FIRST_EXTRA_TID, {tid for _, tid in self.names}
-        self._tids = np.array([self._add_task(thread) if thread.task else thread.os_id for thread in store.threads] or [0])
+        self._tids = np.array(
+            [self._add_task(thread) if thread.task else thread.os_id for thread in store.threads] or [0]
+        )
         self.streams = [thread for thread in store.threads if thread.device >= 0]
         apart = np.flatnonzero(store.flags & np.uint8(Flag.ASYNC))
         self._apart = apart[~_ON_DEVICE[store.kind[apart]]]
@@ -97,13 +104,14 @@ class Tracks:
         return self._devices[self._tree.store.thread[rows]]
 
     def parts(self, on_device: bool, size: int) -> Iterator[np.ndarray]:
-        """The entries that are rows of the store and ran on a device, or did not: in the order of (start, -end), from `size` at a
-        time. Nothing is made that grows with their number."""
+        """The entries that are rows of the store and ran on a device, or did not: in the order of (start, -end),
+        from `size` at a time. Nothing is made that grows with their number.
+        """
         tree, kinds = self._tree, self._tree.kind
         if on_device and not tree.has_device_entries:
             return
         for first in range(0, len(tree), size):
-            kind = kinds[first:first + size]
+            kind = kinds[first : first + size]
             wanted = (_ON_DEVICE[kind] == on_device) & (kind != MEMORY_KIND)
             if wanted.any():
                 yield first + np.flatnonzero(wanted)

@@ -1,8 +1,8 @@
 """The dialect of torch_npu's trace_view.json: which processes are the device, and which operator launched its work.
 
-Work on the device lies in a process called "Ascend Hardware" without a category; arrows `torch_to_npu` (and `async_npu`) lead from the
-operator of the host to the beginning of the work. Tracks that only sum up others ("Overlap Analysis") are left out: they are computed
-from the rest.
+Work on the device lies in a process called "Ascend Hardware" without a category; arrows `torch_to_npu` (and
+`async_npu`) lead from the operator of the host to the beginning of the work. Tracks that only sum up others
+("Overlap Analysis") are left out: they are computed from the rest.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ def is_ascend(events: Sequence[dict[str, Any]]) -> bool:
 
 
 def attribute_work(events: list[dict[str, Any]], log: Counter[str]) -> list[dict[str, Any]]:
-    """The events in the dialect that the loader knows: work on the device is a kernel or a copy on its stream, with the number of the
-    operator that launched it."""
+    """The events in the dialect that the loader knows: work on the device is a kernel or a copy on its stream, with
+    the number of the operator that launched it.
+    """
     names = _process_names(events)
     hardware = [pid for pid, name in names.items() if name.startswith(_HARDWARE)]
     derived = {pid for pid, name in names.items() if name.startswith(_DERIVED)}

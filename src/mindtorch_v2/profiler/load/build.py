@@ -1,4 +1,5 @@
 """Makes a store of what a trace said: who encloses whom, who launched what, which threads there are."""
+
 from __future__ import annotations
 
 import json
@@ -19,13 +20,40 @@ from .inputs import InputTable
 from .memory import BLOCKS_KEY, block_numbers, held_blocks, innermost_rows, scratch_memory
 from .nesting import nest
 
-ROW = ("external", "sequence_nr", "correlation", "forward_thread", "name", "track", "inputs", "stack", "module", "kind",
-       "unfinished")
+ROW = (
+    "external",
+    "sequence_nr",
+    "correlation",
+    "forward_thread",
+    "name",
+    "track",
+    "inputs",
+    "stack",
+    "module",
+    "kind",
+    "unfinished",
+)
 _FIRST_EXTRA_TID = 0x70000000
 _SAFE = 1 << 53
-_OWN_KEYS = frozenset({"schemaVersion", "deviceProperties", "trace_id", "host_name", "displayTimeUnit", "baseTimeNanoseconds",
-                       "traceName", "use_device", "dropped_events", "profile_memory", "with_stack", "record_shapes",
-                       "with_modules", "with_flops", BLOCKS_KEY})
+_OWN_KEYS = frozenset(
+    {
+        "schemaVersion",
+        "deviceProperties",
+        "trace_id",
+        "host_name",
+        "displayTimeUnit",
+        "baseTimeNanoseconds",
+        "traceName",
+        "use_device",
+        "dropped_events",
+        "profile_memory",
+        "with_stack",
+        "record_shapes",
+        "with_modules",
+        "with_flops",
+        BLOCKS_KEY,
+    }
+)
 _IS_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
 _IS_PYTHON = np.isin(np.arange(256), [int(kind) for kind in PYTHON_KINDS])
 _LAUNCHES = np.isin(np.arange(256), [int(kind) for kind in LAUNCHING_KINDS])
@@ -36,8 +64,9 @@ _THREAD_NAME = re.compile(r"thread \d+ \((.*)\)", re.DOTALL)
 
 @dataclass
 class Collected:
-    """The columns of a trace in the order of its events. `rows` has the columns ROW, `memory` address, bytes, total, device
-    type, device index and track."""
+    """The columns of a trace in the order of its events. `rows` has the columns ROW, `memory` address, bytes, total,
+    device type, device index and track.
+    """
 
     head: dict[str, Any]
     strings: dict[str, int]
@@ -58,8 +87,9 @@ class Collected:
 
 
 def build(raw: Collected) -> EventStore:
-    """The store. Rows that are not inside another although they begin there, as far as the trace's resolution tells, are
-    asynchronous; all others nest by time."""
+    """The store. Rows that are not inside another although they begin there, as far as the trace's resolution tells,
+    are asynchronous; all others nest by time.
+    """
     columns = {**raw.rows, "start_ns": raw.start, "end_ns": raw.end, "parent": np.full(len(raw.start), -1)}
     resolve_categories(raw, columns)
     process = _process(raw, columns)
@@ -69,7 +99,9 @@ def build(raw: Collected) -> EventStore:
     kinds = columns["kind"]
     nests = ~_IS_DEVICE[kinds] & ~apart
     columns["end_ns"], columns["parent"], loose = nest(columns, nests, raw.resolution_ns - 1 and raw.resolution_ns)
-    columns["flags"] = np.where(columns["unfinished"] != 0, int(Flag.UNFINISHED), 0) | np.where(loose | apart, int(Flag.ASYNC), 0)
+    columns["flags"] = np.where(columns["unfinished"] != 0, int(Flag.UNFINISHED), 0) | np.where(
+        loose | apart, int(Flag.ASYNC), 0
+    )
     columns["end_thread"] = np.where(apart, -1, 0)
     columns["kind"] = _with_backward(kinds, columns, list(raw.strings))
     columns["launcher"] = _launchers(columns)
@@ -83,7 +115,9 @@ def build(raw: Collected) -> EventStore:
         columns["parent"] = _around_tasks(columns, threads, nests & ~loose)
     columns = {name: values for name, values in columns.items() if name not in ("external", "unfinished")}
     memory = _memory(raw, columns, thread_of_track)
-    track_threads = {track[:2]: int(thread) for track, thread in zip(raw.tracks, thread_of_track.tolist()) if not track[2]}
+    track_threads = {
+        track[:2]: int(thread) for track, thread in zip(raw.tracks, thread_of_track.tolist()) if not track[2]
+    }
     scratch = scratch_memory(raw.head, columns, track_threads)
     scratch_row = np.zeros(0, np.int64) if scratch is None else scratch.row
     # Ends that were cut off may have changed the order.
@@ -91,20 +125,33 @@ def build(raw: Collected) -> EventStore:
     modules = [ModuleInfo(0, path, "", -1) for path in raw.modules]
     loads = np.array([text.startswith(LOADING_PREFIX) for text in raw.strings] or [False])
     columns["kind"][(columns["kind"] == Kind.OVERHEAD) & loads[columns["name"]]] = Kind.LOADING
-    return EventStore(columns, strings=list(raw.strings), inputs=raw.inputs.descriptions, threads=threads, modules=modules,
-                      stacks=stacks, memory=MemoryTable(memory) if len(raw.memory_time) else None, held=held_blocks(raw.head),
-                      scratch=None if scratch is None else MemoryTable({**scratch.columns, "row": scratch_row}),
-                      metadata=_metadata(raw, columns, process, use_device, len(stacks) > 0, threads))
+    return EventStore(
+        columns,
+        strings=list(raw.strings),
+        inputs=raw.inputs.descriptions,
+        threads=threads,
+        modules=modules,
+        stacks=stacks,
+        memory=MemoryTable(memory) if len(raw.memory_time) else None,
+        held=held_blocks(raw.head),
+        scratch=None if scratch is None else MemoryTable({**scratch.columns, "row": scratch_row}),
+        metadata=_metadata(raw, columns, process, use_device, len(stacks) > 0, threads),
+    )
 
 
-# ---- threads ----------------------------------------------------------------------------------------------------------
+# ---- threads
+# ----------------------------------------------------------------------------------------------------------
 
 
 def _is_extra(raw: Collected, track: tuple[Any, Any, bool]) -> bool:
     """Whether a track holds what did not nest on its thread."""
     owner, number, on_device = track
-    return (not on_device and isinstance(number, int) and number >= _FIRST_EXTRA_TID
-            and _ASYNCHRONOUS.fullmatch(raw.names.get(("thread_name", owner, number), "")) is not None)
+    return (
+        not on_device
+        and isinstance(number, int)
+        and number >= _FIRST_EXTRA_TID
+        and _ASYNCHRONOUS.fullmatch(raw.names.get(("thread_name", owner, number), "")) is not None
+    )
 
 
 def _process(raw: Collected, columns: dict[str, np.ndarray]) -> Any:
@@ -137,7 +184,11 @@ def _threads(raw: Collected, columns: dict[str, np.ndarray], process: Any) -> tu
         name = found.group(1) if found else label or (f"stream {number}" if on_device else str(number))
         name = "MainThread" if name == process_name else name
         device = -1 if not on_device else owner if type(owner) is int and 0 <= owner < _SAFE else 0
-        threads.append(ThreadInfo(numbers.get(i) or next(free), os_id, name, device, process=_other_process(raw.tracks[i], process)))
+        threads.append(
+            ThreadInfo(
+                numbers.get(i) or next(free), os_id, name, device, process=_other_process(raw.tracks[i], process)
+            )
+        )
     threads = _with_tasks(raw, kept, threads)
     lookup = np.zeros(len(raw.tracks) + 1, np.int64)
     lookup[kept] = np.arange(len(kept))
@@ -145,7 +196,9 @@ def _threads(raw: Collected, columns: dict[str, np.ndarray], process: Any) -> tu
 
 
 def _other_process(track: tuple[Any, Any, bool], process: Any) -> int:
-    """The id of the process that a track of the host belongs to, where that is another than the profiled one; else 0."""
+    """The id of the process that a track of the host belongs to, where that is another than the profiled one; else
+    0.
+    """
     owner, _, on_device = track
     is_id = type(owner) is int and 0 < owner < _SAFE
     return int(owner) if is_id and not on_device and owner != process else 0
@@ -174,7 +227,8 @@ def _forward_numbers(columns: dict[str, np.ndarray], tracks: int) -> dict[int, i
     candidates = np.flatnonzero((sequence >= 0) & (forward == 0))
     if not len(numbers) or not len(candidates):
         return found
-    # A backward thread's number votes, by each sequence number that it comes with, for the track that has this one most often.
+    # A backward thread's number votes, by each sequence number that it comes with, for the track that has this one most
+    # often.
     known, rank = np.unique(sequence[candidates], return_inverse=True)
     best, times = _most_frequent(rank, columns["track"][candidates], np.ones(len(rank), np.int64), tracks)
     place = np.minimum(np.searchsorted(known, sequence[backward]), len(known) - 1)
@@ -186,7 +240,9 @@ def _forward_numbers(columns: dict[str, np.ndarray], tracks: int) -> dict[int, i
     return found
 
 
-def _most_frequent(group: np.ndarray, value: np.ndarray, weight: np.ndarray, values: int) -> tuple[np.ndarray, np.ndarray]:
+def _most_frequent(
+    group: np.ndarray, value: np.ndarray, weight: np.ndarray, values: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Per group, in order, the value (below `values`) with the largest sum of weights, and that sum."""
     pairs, which = np.unique(group.astype(np.int64) * values + value, return_inverse=True)
     sums = np.bincount(which, weight).astype(np.int64)
@@ -199,7 +255,8 @@ def _process_name(raw: Collected, process: Any) -> str:
     return raw.names.get(("process_name", process, 0), "python")
 
 
-# ---- rows -------------------------------------------------------------------------------------------------------------
+# ---- rows
+# -------------------------------------------------------------------------------------------------------------
 
 
 def _with_backward(kinds: np.ndarray, columns: dict[str, np.ndarray], strings: list[str]) -> np.ndarray:
@@ -231,8 +288,10 @@ def _around_tasks(columns: dict[str, np.ndarray], threads: list[ThreadInfo], nes
 
 
 def _launchers(columns: dict[str, np.ndarray]) -> np.ndarray:
-    """Per row that ran on a device, the call with the same correlation number. Where there is none, or it is in no operator,
-    the operator that the trace names, if it names one. An annotation has that of the CPU which it is named after."""
+    """Per row that ran on a device, the call with the same correlation number. Where there is none, or it is in no
+    operator, the operator that the trace names, if it names one. An annotation has that of the CPU which it is named
+    after.
+    """
     kinds, correlation, external = columns["kind"], columns["correlation"], columns["external"]
     device = np.flatnonzero(_IS_DEVICE[kinds] & (kinds != Kind.DEVICE_SCOPE))
     launcher = np.full(len(kinds), -1)
@@ -274,7 +333,10 @@ def _steps(columns: dict[str, np.ndarray], strings: list[str]) -> np.ndarray:
 
 
 def _stacks(raw: Collected, columns: dict[str, np.ndarray]) -> StackTable:
-    """The tree of call stacks: those that the trace writes out, else the Python calls around each event. Replaces the column."""
+    """The tree of call stacks: those that the trace writes out, else the Python calls around each event.
+
+    Replaces the column.
+    """
     nodes: dict[tuple[int, int], int] = {}
     strings = raw.strings
     if raw.stacks:
@@ -286,9 +348,10 @@ def _stacks(raw: Collected, columns: dict[str, np.ndarray]) -> StackTable:
             heads.append(node)
         columns["stack"] = np.array([*heads, -1])[columns["stack"]]
     elif _IS_PYTHON[columns["kind"]].any():
-        found = [-1] * (len(columns["kind"]) + 1)     # the extra last one is for no parent
-        for row, (is_python, name, parent) in enumerate(zip(_IS_PYTHON[columns["kind"]].tolist(), columns["name"].tolist(),
-                                                            columns["parent"].tolist())):
+        found = [-1] * (len(columns["kind"]) + 1)  # the extra last one is for no parent
+        for row, (is_python, name, parent) in enumerate(
+            zip(_IS_PYTHON[columns["kind"]].tolist(), columns["name"].tolist(), columns["parent"].tolist())
+        ):
             found[row] = nodes.setdefault((found[parent], name), len(nodes)) if is_python else found[parent]
         columns["stack"] = np.where(_IS_PYTHON[columns["kind"]], -1, found[:-1])
     return StackTable({"parent": [p for p, _ in nodes], "frame": [f for _, f in nodes]} if nodes else None)
@@ -306,11 +369,21 @@ def _memory(raw: Collected, columns: dict[str, np.ndarray], thread_of_track: np.
     address = with_addresses(address, nbytes, device_type, device_index)
     row = innermost_rows(columns, thread, time)
     total = np.where(total >= 0, total, np.cumsum(nbytes))
-    return {"time_ns": time, "address": address, "nbytes": nbytes, "total": total, "device_type": device_type,
-            "device_index": device_index, "row": row, "thread": thread, "block": 0 * time if blocks is None else blocks[order]}
+    return {
+        "time_ns": time,
+        "address": address,
+        "nbytes": nbytes,
+        "total": total,
+        "device_type": device_type,
+        "device_index": device_index,
+        "row": row,
+        "thread": thread,
+        "block": 0 * time if blocks is None else blocks[order],
+    }
 
 
-# ---- the window as a whole --------------------------------------------------------------------------------------------
+# ---- the window as a whole
+# --------------------------------------------------------------------------------------------
 
 
 def _device_name(raw: Collected, has_device_rows: bool) -> str | None:
@@ -325,24 +398,41 @@ def _device_name(raw: Collected, has_device_rows: bool) -> str | None:
     return "cuda" if has_device_rows else None
 
 
-def _metadata(raw: Collected, columns: dict[str, np.ndarray], process: Any, use_device: str | None, has_stacks: bool,
-              threads: list[ThreadInfo]) -> Metadata:
+def _metadata(
+    raw: Collected,
+    columns: dict[str, np.ndarray],
+    process: Any,
+    use_device: str | None,
+    has_stacks: bool,
+    threads: list[ThreadInfo],
+) -> Metadata:
     head = raw.head
     times = [columns["start_ns"], columns["end_ns"], raw.memory_time, raw.window]
     known = np.concatenate(times) if any(len(part) for part in times) else np.zeros(1, np.int64)
     base, dropped = head.get("baseTimeNanoseconds"), head.get("dropped_events")
     options = Options(
-        record_shapes=bool(head.get("record_shapes")) or raw.inputs.has_shapes, with_flops=bool(head.get("with_flops")),
+        record_shapes=bool(head.get("record_shapes")) or raw.inputs.has_shapes,
+        with_flops=bool(head.get("with_flops")),
         profile_memory=bool(head.get("profile_memory")) or len(raw.memory_time) > 0,
-        with_stack=bool(head.get("with_stack")) or has_stacks, verbose=bool(raw.stacks),
-        with_modules=bool(head.get("with_modules")) or bool(raw.modules))
+        with_stack=bool(head.get("with_stack")) or has_stacks,
+        verbose=bool(raw.stacks),
+        with_modules=bool(head.get("with_modules")) or bool(raw.modules),
+    )
     return Metadata(
-        start_ns=int(known.min()), stop_ns=int(known.max()),
+        start_ns=int(known.min()),
+        stop_ns=int(known.max()),
         epoch_offset_ns=base if type(base) is int and abs(base) < 1 << 62 else 0,
-        pid=process if type(process) is int and abs(process) < _SAFE else 0, process_name=_process_name(raw, process),
-        host_name=str(head.get("host_name", "")), trace_id=str(head.get("trace_id", "")), use_device=use_device, options=options,
+        pid=process if type(process) is int and abs(process) < _SAFE else 0,
+        process_name=_process_name(raw, process),
+        host_name=str(head.get("host_name", "")),
+        trace_id=str(head.get("trace_id", "")),
+        use_device=use_device,
+        options=options,
         is_foreign=True,
         user={key: json.dumps(value, default=str) for key, value in head.items() if key not in _OWN_KEYS},
         device_properties=json.dumps(head.get("deviceProperties", []), default=str),
         dropped_events=dropped if type(dropped) is int else 0,
-        other_processes={str(thread.process): _process_name(raw, thread.process) for thread in threads if thread.process})
+        other_processes={
+            str(thread.process): _process_name(raw, thread.process) for thread in threads if thread.process
+        },
+    )

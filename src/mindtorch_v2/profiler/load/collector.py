@@ -1,4 +1,7 @@
-"""What a trace's events say, as columns: here each event is read in Python (`_kineto_native` reads most of them in C)."""
+"""What a trace's events say, as columns: here each event is read in Python (`_kineto_native` reads most of them in
+C).
+"""
+
 from __future__ import annotations
 
 import json
@@ -13,24 +16,49 @@ from .build import ROW, Collected
 from .dialects import KEPT, MISSING_ADDRESS
 from .inputs import InputTable
 
-_EXACT_BELOW = 1 << 43        # microseconds with three decimals are exact in a double below this
+_EXACT_BELOW = 1 << 43  # microseconds with three decimals are exact in a double below this
 _BLOCK = 1 << 16
-_LIMIT = 1 << 62              # nanoseconds: beyond lies nothing that a trace could mean
-TRACE = "Trace"               # category of the slice that is the whole window
+_LIMIT = 1 << 62  # nanoseconds: beyond lies nothing that a trace could mean
+TRACE = "Trace"  # category of the slice that is the whole window
 _STEP_PREFIX = "ProfilerStep#"
 DEVICES = frozenset(int(kind) for kind in DEVICE_KINDS)
 
 # Categories in lower case, as PyTorch has called them since 1.8.
 _KIND_OF_CATEGORY: dict[str, Kind] = {
-    "cpu_op": Kind.OP, "operator": Kind.OP, "": Kind.OP, "user_annotation": Kind.SCOPE, "python_function": Kind.PYTHON,
+    "cpu_op": Kind.OP,
+    "operator": Kind.OP,
+    "": Kind.OP,
+    "user_annotation": Kind.SCOPE,
+    "python_function": Kind.PYTHON,
     **{f"{device}_runtime": Kind.RUNTIME for device in ("cuda", "hip", "xpu", "mtia", "hpu", "privateuse1")},
-    **{f"{device}_driver": Kind.DRIVER for device in ("cuda", "xpu", "privateuse1")}, "runtime": Kind.RUNTIME,
-    "overhead": Kind.OVERHEAD, "kernel": Kind.KERNEL, "gpu_memcpy": Kind.MEMCPY, "memcpy": Kind.MEMCPY, "gpu_memset": Kind.MEMSET,
-    "memset": Kind.MEMSET, "gpu_user_annotation": Kind.DEVICE_SCOPE, "cuda_sync": Kind.SYNC, "cuda_event": Kind.SYNC,
-    "cuda_profiler_range": Kind.RANGE, **dict.fromkeys(("mtia_ccp_events", "mtia_insight", "mtia_workloadd"), Kind.KERNEL)}
+    **{f"{device}_driver": Kind.DRIVER for device in ("cuda", "xpu", "privateuse1")},
+    "runtime": Kind.RUNTIME,
+    "overhead": Kind.OVERHEAD,
+    "kernel": Kind.KERNEL,
+    "gpu_memcpy": Kind.MEMCPY,
+    "memcpy": Kind.MEMCPY,
+    "gpu_memset": Kind.MEMSET,
+    "memset": Kind.MEMSET,
+    "gpu_user_annotation": Kind.DEVICE_SCOPE,
+    "cuda_sync": Kind.SYNC,
+    "cuda_event": Kind.SYNC,
+    "cuda_profiler_range": Kind.RANGE,
+    **dict.fromkeys(("mtia_ccp_events", "mtia_insight", "mtia_workloadd"), Kind.KERNEL),
+}
 # Names that need not be kept: those of PyTorch's first versions, and those that an export makes of the kind.
-_IMPLIED = frozenset({"", "operator", "runtime", "kernel", "memcpy", "memset", "cpu_op", *ACTIVITY_NAMES.values(),
-                      *(f"{device}_{level}" for device in ("cuda", "xpu", "mtia", "privateuse1") for level in ("runtime", "driver"))})
+_IMPLIED = frozenset(
+    {
+        "",
+        "operator",
+        "runtime",
+        "kernel",
+        "memcpy",
+        "memset",
+        "cpu_op",
+        *ACTIVITY_NAMES.values(),
+        *(f"{device}_{level}" for device in ("cuda", "xpu", "mtia", "privateuse1") for level in ("runtime", "driver")),
+    }
+)
 _MAX_KEPT = 256 - KEPT
 
 
@@ -40,20 +68,21 @@ class Collector:
     def __init__(self) -> None:
         self.head: dict[str, Any] = {}
         self.strings: dict[str, int] = {}
-        self.tracks: dict[tuple[Any, Any, bool], int] = {}    # (pid or device, tid or stream, is it a stream?)
-        self.names: dict[tuple[str, Any, Any], str] = {}      # what "M" events say: (name of the fact, pid, tid)
+        self.tracks: dict[tuple[Any, Any, bool], int] = {}  # (pid or device, tid or stream, is it a stream?)
+        self.names: dict[tuple[str, Any, Any], str] = {}  # what "M" events say: (name of the fact, pid, tid)
         self.inputs = InputTable()
         self.stacks: dict[str, int] = {}
         self.modules: dict[str, int] = {}
         self.categories: set[str] = set()
         self._kinds: dict[str, int] = {}
-        self.kept: dict[str, Kind] = {}                       # categories that are kept by name, and the kinds of their events
+        # categories that are kept by name, and the kinds of their events
+        self.kept: dict[str, Kind] = {}
         self.times: list[Any] = []
         self.durations: list[Any] = []
         self.rows = _Numbers(len(ROW))
         self.memory = _Numbers(6)
         self.memory_times: list[Any] = []
-        self.window: list[Any] = []                           # times that lie inside the window
+        self.window: list[Any] = []  # times that lie inside the window
         self._take = {"X": self._take_slice, "i": self._take_instant, "I": self._take_instant, "M": self._take_fact}
 
     def take(self, event: Any) -> None:
@@ -76,21 +105,41 @@ class Collector:
         on_device = kind in DEVICES
         if on_device:
             tid = event["tid"]
-            no_stream = type(tid) is int and tid < 0 and args.get("stream", tid) != tid    # "stream" is a number that stands for none
+            # "stream" is a number that stands for none
+            no_stream = type(tid) is int and tid < 0 and args.get("stream", tid) != tid
             track = (take("device", event["pid"]), tid if no_stream else take("stream", tid), True)
         else:
             track = (event["pid"], event["tid"], False)
-        external, number, forward, correlation = (take("External id", -1), take("Sequence number", -1), take("Fwd thread id", 0),
-                                                  take("correlation", -1))
+        external, number, forward, correlation = (
+            take("External id", -1),
+            take("Sequence number", -1),
+            take("Fwd thread id", 0),
+            take("correlation", -1),
+        )
         take("Ev Idx", None)
         take("Record function id", None)
-        stack, module, unfinished = take("Call stack", ""), take("Module Hierarchy", ""), take("finished", True) is False
-        self._add_slice(ts, event.get("dur", 0), (
-            external, number, correlation, forward, self.strings.setdefault(_text(name), len(self.strings)),
-            self.tracks.setdefault(track, len(self.tracks)),
-            self.inputs.number(args, kind) if args and kind not in PYTHON_KINDS else -1,
-            self.stacks.setdefault(stack, len(self.stacks)) if stack else -1,
-            self.modules.setdefault(module, len(self.modules)) if module else -1, kind, unfinished))
+        stack, module, unfinished = (
+            take("Call stack", ""),
+            take("Module Hierarchy", ""),
+            take("finished", True) is False,
+        )
+        self._add_slice(
+            ts,
+            event.get("dur", 0),
+            (
+                external,
+                number,
+                correlation,
+                forward,
+                self.strings.setdefault(_text(name), len(self.strings)),
+                self.tracks.setdefault(track, len(self.tracks)),
+                self.inputs.number(args, kind) if args and kind not in PYTHON_KINDS else -1,
+                self.stacks.setdefault(stack, len(self.stacks)) if stack else -1,
+                self.modules.setdefault(module, len(self.modules)) if module else -1,
+                kind,
+                unfinished,
+            ),
+        )
 
     def _kind(self, category: str, name: Any) -> int:
         """A kind, or the number (from KEPT on) of a category that is kept by name."""
@@ -118,9 +167,17 @@ class Collector:
         if event["name"] == "[memory]":
             args = event["args"]
             track = (event["pid"], event["tid"], False)
-            self._add_memory(event["ts"], (
-                args.get("Addr", MISSING_ADDRESS), args["Bytes"], args.get("Total Allocated", -1), args["Device Type"],
-                args.get("Device Id", -1), self.tracks.setdefault(track, len(self.tracks))))
+            self._add_memory(
+                event["ts"],
+                (
+                    args.get("Addr", MISSING_ADDRESS),
+                    args["Bytes"],
+                    args.get("Total Allocated", -1),
+                    args["Device Type"],
+                    args.get("Device Id", -1),
+                    self.tracks.setdefault(track, len(self.tracks)),
+                ),
+            )
         elif event["name"].startswith(("Iteration Start", "Record Window End")):
             self.window.append(event["ts"])
 
@@ -140,16 +197,42 @@ class Collector:
 
     def collected(self) -> Collected:
         rows = dict(zip(ROW, self.rows.columns()))
-        return self._collected(nanoseconds(self.times), nanoseconds(self.durations), rows, self.memory.columns(),
-                               nanoseconds(self.memory_times), all(type(value) is int for value in self.times))
+        return self._collected(
+            nanoseconds(self.times),
+            nanoseconds(self.durations),
+            rows,
+            self.memory.columns(),
+            nanoseconds(self.memory_times),
+            all(type(value) is int for value in self.times),
+        )
 
-    def _collected(self, start: np.ndarray, duration: np.ndarray, rows: dict[str, np.ndarray], memory: np.ndarray,
-                   memory_time: np.ndarray, whole: bool) -> Collected:
+    def _collected(
+        self,
+        start: np.ndarray,
+        duration: np.ndarray,
+        rows: dict[str, np.ndarray],
+        memory: np.ndarray,
+        memory_time: np.ndarray,
+        whole: bool,
+    ) -> Collected:
         return Collected(
-            head=self.head, strings=self.strings, tracks=list(self.tracks), names=self.names, inputs=self.inputs,
-            stacks=list(self.stacks), modules=list(self.modules), categories=self.categories, kept=self.kept,
-            start=start, end=start + np.maximum(duration, 0), rows=rows, memory=memory,
-            memory_time=memory_time, window=nanoseconds(self.window), resolution_ns=1000 if whole else 1)
+            head=self.head,
+            strings=self.strings,
+            tracks=list(self.tracks),
+            names=self.names,
+            inputs=self.inputs,
+            stacks=list(self.stacks),
+            modules=list(self.modules),
+            categories=self.categories,
+            kept=self.kept,
+            start=start,
+            end=start + np.maximum(duration, 0),
+            rows=rows,
+            memory=memory,
+            memory_time=memory_time,
+            window=nanoseconds(self.window),
+            resolution_ns=1000 if whole else 1,
+        )
 
 
 class _Numbers:
@@ -169,7 +252,7 @@ class _Numbers:
         rows = self._rows
         try:
             block = np.array(rows)
-        except ValueError:      # a list among the numbers
+        except ValueError:  # a list among the numbers
             block = np.zeros(0)
         if block.dtype.kind != "i":
             block = np.array([[integer(value) for value in row] for row in rows], np.int64)

@@ -1,4 +1,5 @@
 """What some traces have and others lack: categories that are no kind of ours, and memory records without addresses."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -10,14 +11,16 @@ from ..record.kinds import DEVICE_KINDS, Kind
 if TYPE_CHECKING:
     from .build import Collected
 
-KEPT = 32                     # in a collector's column "kind", numbers from here on stand for categories that are kept by name
-MISSING_ADDRESS = -1 << 63    # of memory records in traces of PyTorch before 1.10
+# in a collector's column "kind", numbers from here on stand for categories that are kept by name
+KEPT = 32
+MISSING_ADDRESS = -1 << 63  # of memory records in traces of PyTorch before 1.10
 _IS_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
 
 
 def resolve_categories(raw: Collected, columns: dict[str, np.ndarray]) -> None:
-    """Gives rows whose category was kept by name their kinds and the column "category". Those of a device are moved to tracks of
-    its own; of an unknown category those are taken to be, which lie in no process of the host."""
+    """Gives rows whose category was kept by name their kinds and the column "category". Those of a device are moved
+    to tracks of its own; of an unknown category those are taken to be, which lie in no process of the host.
+    """
     if not raw.kept:
         return
     number = columns["kind"]
@@ -33,12 +36,18 @@ def resolve_categories(raw: Collected, columns: dict[str, np.ndarray]) -> None:
 
 
 def _outside(raw: Collected, track: np.ndarray, kind: np.ndarray) -> np.ndarray:
-    """Per row: does it lie in a process that has no events of the host and is not called one? False where there is no host."""
+    """Per row: does it lie in a process that has no events of the host and is not called one? False where there is
+    no host.
+    """
     known = np.unique(track[~_IS_DEVICE[kind] & (kind != Kind.OTHER) & (kind != Kind.OVERHEAD)])
     hosts = {str(raw.tracks[i][0]) for i in known.tolist()}
     if not hosts:
         return np.zeros(len(track), bool)
-    hosts |= {str(pid) for (fact, pid, _), text in raw.names.items() if fact == "process_labels" and text.strip().upper() == "CPU"}
+    hosts |= {
+        str(pid)
+        for (fact, pid, _), text in raw.names.items()
+        if fact == "process_labels" and text.strip().upper() == "CPU"
+    }
     return np.array([str(owner) not in hosts for owner, _, _ in raw.tracks])[track]
 
 
@@ -53,9 +62,12 @@ def _on_streams(raw: Collected, track: np.ndarray, on_device: np.ndarray) -> np.
     return np.where(on_device, moved[track], track)
 
 
-def with_addresses(address: np.ndarray, nbytes: np.ndarray, device_type: np.ndarray, device_index: np.ndarray) -> np.ndarray:
-    """Addresses for records that have none: a block that is given back is the newest of its size on its device. They are
-    negative, as no real one is."""
+def with_addresses(
+    address: np.ndarray, nbytes: np.ndarray, device_type: np.ndarray, device_index: np.ndarray
+) -> np.ndarray:
+    """Addresses for records that have none: a block that is given back is the newest of its size on its device. They
+    are negative, as no real one is.
+    """
     missing = np.flatnonzero(address == MISSING_ADDRESS)
     if not len(missing):
         return address

@@ -1,4 +1,5 @@
 """The arguments of events in a trace, back as descriptions."""
+
 from __future__ import annotations
 
 import json
@@ -11,8 +12,8 @@ from ..record.kinds import Kind
 _SHAPES, _STRIDES, _TYPES, _VALUES = "Input Dims", "Input Strides", "Input type", "Concrete Inputs"
 _DESCRIBED = (_SHAPES, _STRIDES, _TYPES, _VALUES)
 _PLAIN = frozenset({int, str, float, bool, type(None)})
-_MAX_DEPTH = 32           # of lists in lists: tensors in lists in lists make three
-_MAX_DIGITS = 400         # of a number in text: beyond lies nothing that a float could hold
+_MAX_DEPTH = 32  # of lists in lists: tensors in lists in lists make three
+_MAX_DIGITS = 400  # of a number in text: beyond lies nothing that a float could hold
 
 
 class InputTable:
@@ -34,16 +35,23 @@ class InputTable:
         return found
 
     def _described(self, args: dict[str, Any], is_operator: bool) -> InputDescription:
-        if not any(key in args for key in _DESCRIBED):       # as kernels' and runtime calls'
+        if not any(key in args for key in _DESCRIBED):  # as kernels' and runtime calls'
             return InputDescription((), (), (), (), tuple([self._pair(key, value) for key, value in args.items()]))
         types = tuple([str(name) for name in _listed(args.pop(_TYPES, None))])
-        shapes, strides = (tuple([_dimensions(item) for item in _listed(args.pop(key, None))]) for key in (_SHAPES, _STRIDES))
+        shapes, strides = (
+            tuple([_dimensions(item) for item in _listed(args.pop(key, None))]) for key in (_SHAPES, _STRIDES)
+        )
         texts = _listed(args.pop(_VALUES, None))
         self.has_shapes |= bool(shapes)
         values = tuple([_value(text, i, types) if is_operator else _shown(text) for i, text in enumerate(texts)])
         length = max(len(types), len(shapes), len(values)) if shapes else 0
-        return InputDescription(_padded(shapes, length, ()), _padded(strides, length, ()), _padded(types, length, ""),
-                                _padded(values, length, None), tuple([self._pair(key, value) for key, value in args.items()]))
+        return InputDescription(
+            _padded(shapes, length, ()),
+            _padded(strides, length, ()),
+            _padded(types, length, ""),
+            _padded(values, length, None),
+            tuple([self._pair(key, value) for key, value in args.items()]),
+        )
 
     def _pair(self, key: str, value: Any) -> tuple[str, Any]:
         """Many kernels share most of their arguments: each pair is kept once."""
@@ -69,7 +77,12 @@ def _dimensions(value: Any, depth: int = _MAX_DEPTH) -> tuple[Any, ...]:
     else:
         return tuple(value)
     _check_depth(depth)
-    return tuple([_dimensions(item, depth - 1) if isinstance(item, list) else item if type(item) is int else -1 for item in value])
+    return tuple(
+        [
+            _dimensions(item, depth - 1) if isinstance(item, list) else item if type(item) is int else -1
+            for item in value
+        ]
+    )
 
 
 def _frozen(value: Any, depth: int = _MAX_DEPTH) -> Any:
@@ -88,7 +101,11 @@ def _check_depth(depth: int) -> None:
 
 def _value(text: Any, place: int, types: tuple[str, ...]) -> Any:
     """A value from its C++ spelling: "6", "1.", "True", "[2, 3]"; None for what is not shown."""
-    if text == "" or not isinstance(text, str) or (types[place] if place < len(types) else "") not in ("", "Scalar", "ScalarList"):
+    if (
+        text == ""
+        or not isinstance(text, str)
+        or (types[place] if place < len(types) else "") not in ("", "Scalar", "ScalarList")
+    ):
         return None
     if text.startswith("[") and text.endswith("]"):
         inner = text[1:-1].strip()

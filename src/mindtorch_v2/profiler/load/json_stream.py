@@ -1,4 +1,5 @@
 """Reading a trace's JSON piece by piece: one event at a time is in memory, not the whole file."""
+
 from __future__ import annotations
 
 import io
@@ -12,8 +13,8 @@ from typing import Any, Literal, cast
 from ..store.files import GZIP_ERRORS, Contents, ProfileFileError
 
 EVENTS = "traceEvents"
-_PIECE = 1 << 22       # characters read at a time
-_UNCERTAIN = 16        # an error so close to the end of what has been read may be due to that end
+_PIECE = 1 << 22  # characters read at a time
+_UNCERTAIN = 16  # an error so close to the end of what has been read may be due to that end
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SPACE_OR_COMMA = re.compile(r"[ \t\r\n,]*")
 
@@ -21,10 +22,11 @@ Item = tuple[Literal["event", "member"], str, Any]
 
 
 def read_trace(path: str | os.PathLike[str], exact: bool = False) -> Iterator[Item]:
-    """What a trace file holds, in its order: ("event", "", an event) and ("member", key, any other value of the object).
+    """What a trace file holds, in its order: ("event", "", an event) and ("member", key, any other value of the
+    object).
 
-    The file is an object with the list "traceEvents", or such a list alone; it may be compressed. With `exact`, numbers that
-    are not whole are Decimals. ProfileFileError for what is not such a file.
+    The file is an object with the list "traceEvents", or such a list alone; it may be compressed. With `exact`,
+    numbers that are not whole are Decimals. ProfileFileError for what is not such a file.
     """
     with open(path, "rb") as raw:
         try:
@@ -38,7 +40,9 @@ def read_trace(path: str | os.PathLike[str], exact: bool = False) -> Iterator[It
 class _Stream:
     """A window of text that moves through the file."""
 
-    def __init__(self, path: str | os.PathLike[str], source: io.TextIOBase | io.TextIOWrapper, exact: bool, contents: Contents) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], source: io.TextIOBase | io.TextIOWrapper, exact: bool, contents: Contents
+    ) -> None:
         self.path, self.source, self.contents = path, source, contents
         self.text, self.at, self.passed = "", 0, 0
         self.at_end = False
@@ -84,7 +88,7 @@ class _Stream:
         """The next character that is not to be skipped, or "" at the end."""
         while True:
             found = skipped.match(self.text, self.at)
-            assert found is not None   # the patterns match nothing too
+            assert found is not None  # the patterns match nothing too
             self.at = found.end()
             if self.at < len(self.text):
                 return self.text[self.at]
@@ -102,10 +106,11 @@ class _Stream:
                 problem, place = error.msg, len(self.text) if error.msg.startswith("Unterminated string") else error.pos
             except RecursionError:
                 raise self._error("values are nested too deeply") from None
-            except ValueError as error:      # not of the form, but of what it stands for: a number of thousands of digits
+            # not of the form, but of what it stands for: a number of thousands of digits
+            except ValueError as error:
                 raise self._error(str(error).partition(";")[0]) from None
             else:
-                if end < len(self.text) or not self._read_on():   # a number may go on behind what has been read
+                if end < len(self.text) or not self._read_on():  # a number may go on behind what has been read
                     self.at = end
                     return value
                 continue
@@ -116,8 +121,9 @@ class _Stream:
                 raise self._error(problem)
 
     def _read_on(self) -> bool:
-        """Reads more text; False at the end of the file. What could not be understood so far is kept, so pieces grow with it:
-        a value of any size takes a time that grows only linearly with it."""
+        """Reads more text; False at the end of the file. What could not be understood so far is kept, so pieces grow
+        with it: a value of any size takes a time that grows only linearly with it.
+        """
         kept = len(self.text) - self.at
         too_long = self.contents.too_long(kept)
         if too_long is not None:
@@ -127,10 +133,12 @@ class _Stream:
             self.at_end = True
             return False
         self.passed += self.at
-        self.text, self.at = self.text[self.at:] + piece, 0
+        self.text, self.at = self.text[self.at :] + piece, 0
         return True
 
     def _error(self, problem: str) -> ProfileFileError:
-        here = self.text[self.at:self.at + 30]
-        return ProfileFileError(self.path, f"is not valid JSON at character {self.passed + self.at}"
-                                           f"{f' ({here!r})' if here else ''}: {problem}")
+        here = self.text[self.at : self.at + 30]
+        return ProfileFileError(
+            self.path,
+            f"is not valid JSON at character {self.passed + self.at}{f' ({here!r})' if here else ''}: {problem}",
+        )

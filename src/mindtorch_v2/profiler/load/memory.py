@@ -1,4 +1,7 @@
-"""The memory of a trace: records in the events that they happened in, and what traces of this profiler know of blocks."""
+"""The memory of a trace: records in the events that they happened in, and what traces of this profiler know of
+blocks.
+"""
+
 from __future__ import annotations
 
 from typing import Any
@@ -19,14 +22,15 @@ def innermost_rows(columns: dict[str, np.ndarray], thread: np.ndarray, time: np.
     row = np.full(len(time), -1)
     end, parent = np.append(columns["end_ns"], 0), np.append(columns["parent"], -1)
     mine = np.flatnonzero((columns["flags"] & Flag.ASYNC) == 0)
-    if len(mine) and len(time):        # the last row of the same thread that began before: threads and ranks of times as one number
+    # the last row of the same thread that began before: threads and ranks of times as one number
+    if len(mine) and len(time):
         moments = np.unique(np.concatenate([columns["start_ns"][mine], time]))
         keys = columns["thread"][mine] * len(moments) + np.searchsorted(moments, columns["start_ns"][mine])
         mine = mine[np.argsort(keys, kind="stable")]
         place = np.searchsorted(np.sort(keys), thread * len(moments) + np.searchsorted(moments, time), side="right") - 1
         last = mine[np.maximum(place, 0)]
         row = np.where((place >= 0) & (columns["thread"][last] == thread), last, -1)
-    while ((over := (row >= 0) & (end[row] < time)).any()):
+    while (over := (row >= 0) & (end[row] < time)).any():
         row = np.where(over, parent[row], row)
     return row
 
@@ -48,14 +52,18 @@ def held_blocks(head: dict[str, Any]) -> HeldTable | None:
     return HeldTable(columns)
 
 
-def scratch_memory(head: dict[str, Any], columns: dict[str, np.ndarray], threads: dict[tuple[Any, Any], int]) -> MemoryTable | None:
+def scratch_memory(
+    head: dict[str, Any], columns: dict[str, np.ndarray], threads: dict[tuple[Any, Any], int]
+) -> MemoryTable | None:
     """Kernels' scratch memory; `threads` are those of (process, thread id). None where the trace does not tell."""
     saved = _saved(head)
     if saved is None:
         return None
     found = _columns(saved.get("scratch"), _SCRATCH)
     _check_range(found["device_type"], len(DeviceType), "device")
-    thread = np.array([threads.get(track, 0) for track in zip(found.pop("pid").tolist(), found.pop("tid").tolist())], np.int64)
+    thread = np.array(
+        [threads.get(track, 0) for track in zip(found.pop("pid").tolist(), found.pop("tid").tolist())], np.int64
+    )
     return MemoryTable({**found, "thread": thread, "row": innermost_rows(columns, thread, found["time_ns"])})
 
 

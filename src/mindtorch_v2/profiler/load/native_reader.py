@@ -1,8 +1,10 @@
-"""Traces read in C: all events of the usual form, which most are. What else there is goes through Python, event by event.
+"""Traces read in C: all events of the usual form, which most are. What else there is goes through Python, event by
+event.
 
-It never has the last word on a file: whatever it cannot read, damaged or merely strange, is left to the reader in Python, which
-reads it or says what is wrong. Where both read a file they give the same columns.
+It never has the last word on a file: whatever it cannot read, damaged or merely strange, is left to the reader in
+Python, which reads it or says what is wrong. Where both read a file they give the same columns.
 """
+
 from __future__ import annotations
 
 import json
@@ -21,29 +23,41 @@ from .json_stream import EVENTS
 
 _native: Any = native_module("_trace_reader")
 _ZERO = ord("0")
-_PIECE = 1 << 20                     # bytes read at a time: they stay in the processor's cache
-_MARK = b"\xef\xbb\xbf"              # that a file is UTF-8; it says nothing
-_TYPES: dict[str, type] = {**dict.fromkeys(ROW[:4], np.int64), **dict.fromkeys(ROW[4:9], np.int32),
-                           **dict.fromkeys(ROW[9:], np.uint8)}
-_HOST, _PYTHON_CALL, _DEVICE, _BY_PYTHON = range(4)      # the numbers that trace_reader.c uses
+_PIECE = 1 << 20  # bytes read at a time: they stay in the processor's cache
+_MARK = b"\xef\xbb\xbf"  # that a file is UTF-8; it says nothing
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(ROW[:4], np.int64),
+    **dict.fromkeys(ROW[4:9], np.int32),
+    **dict.fromkeys(ROW[9:], np.uint8),
+}
+_HOST, _PYTHON_CALL, _DEVICE, _BY_PYTHON = range(4)  # the numbers that trace_reader.c uses
 
 
 class _Declined(ValueError):
     """This reader cannot read the file. The other one may."""
 
 
-_DECLINING: tuple[type[Exception], ...] = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
-                                           *GZIP_ERRORS)
+_DECLINING: tuple[type[Exception], ...] = (
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    *GZIP_ERRORS,
+)
 
 
 def read(path: str | os.PathLike[str]) -> Collector | None:
-    """The events of a trace, or None where they are for the reader in Python: in any doubt, and where nothing was built."""
+    """The events of a trace, or None where they are for the reader in Python: in any doubt, and where nothing was
+    built.
+    """
     if _native is None:
         return None
     try:
         collector = _read(path, exact=False)
         return _read(path, exact=True) if collector.lost_digits else collector
-    except ProfileFileError:      # too large for either reader
+    except ProfileFileError:  # too large for either reader
         raise
     except _DECLINING:
         return None
@@ -71,7 +85,8 @@ class NativeCollector(Collector):
 
     def value(self, text: bytes) -> Any:
         """A JSON value."""
-        if text.isdigit() and len(text) < 19 and (text[0] != _ZERO or len(text) == 1):      # as most numbers of threads are
+        # as most numbers of threads are
+        if text.isdigit() and len(text) < 19 and (text[0] != _ZERO or len(text) == 1):
             return int(text)
         return self.decode(text.decode("utf-8", "surrogateescape"))
 
@@ -122,8 +137,14 @@ class NativeCollector(Collector):
         (times, are_doubles), durations, memory_times, memory, *columns = self.reader.take()
         rows: dict[str, np.ndarray] = {name: np.frombuffer(column, _TYPES[name]) for name, column in zip(ROW, columns)}
         table = np.frombuffer(memory, np.int64).reshape(-1, 6).T
-        return self._collected(self._nanoseconds(times, are_doubles), self._nanoseconds(*durations), rows, table,
-                               self._nanoseconds(*memory_times), not are_doubles and not self.exact)
+        return self._collected(
+            self._nanoseconds(times, are_doubles),
+            self._nanoseconds(*durations),
+            rows,
+            table,
+            self._nanoseconds(*memory_times),
+            not are_doubles and not self.exact,
+        )
 
     def _nanoseconds(self, values: bytearray, are_doubles: bool) -> np.ndarray:
         times = np.frombuffer(values, np.float64 if are_doubles else np.int64)
@@ -181,7 +202,7 @@ class _Stream:
         """The next byte that is not to be skipped, or nothing at the end."""
         skipped += b" \t\r\n"
         while True:
-            while (byte := self.data[self.at:self.at + 1]) and byte in skipped:
+            while (byte := self.data[self.at : self.at + 1]) and byte in skipped:
                 self.at += 1
             if byte or not self._read_on(or_end=True):
                 return byte
@@ -197,7 +218,7 @@ class _Stream:
 
     def _read_on(self, or_end: bool = False) -> bool:
         """Reads more; what could not be understood so far is kept, and pieces grow with it."""
-        kept = self.data[self.at:]
+        kept = self.data[self.at :]
         too_long = self.source.too_long(len(kept))
         if too_long is not None:
             raise too_long

@@ -1,8 +1,9 @@
 """Traces in JSON, as this profiler and PyTorch write them, as stores.
 
-Events are collected into columns, in C where that was built (`native_reader`, `_kineto_collector`); `_kineto_store` makes a store
-of them.
+Events are collected into columns, in C where that was built (`native_reader`, `_kineto_collector`); `_kineto_store`
+makes a store of them.
 """
+
 from __future__ import annotations
 
 import os
@@ -20,7 +21,8 @@ def load_trace(path: str | os.PathLike[str]) -> EventStore:
     with collector_paused():
         try:
             collector = native_reader.read(path) or _read(path, exact=False)
-            if collector.lost_digits:       # an older form: microseconds since 1970 with decimals, which no double holds
+            # an older form: microseconds since 1970 with decimals, which no double holds
+            if collector.lost_digits:
                 collector = _read(path, exact=True)
             return build(collector.collected())
         except ProfileFileError:

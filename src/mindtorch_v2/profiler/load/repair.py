@@ -1,4 +1,6 @@
-"""Traces that need repair before they can be read: of torch_npu, of writers of invalid JSON, and of programs that were killed."""
+"""Traces that need repair before they can be read: of torch_npu, of writers of invalid JSON, and of programs that
+were killed.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Repaired(NamedTuple):
 
 
 def find_trace(folder: str | os.PathLike[str]) -> str:
-    """The one trace in a folder that torch_npu or a TensorBoard handler wrote; ProfileFileError where there is none, or several."""
+    """The one trace in a folder that torch_npu or a TensorBoard handler wrote; ProfileFileError where there is none,
+    or several.
+    """
     root = Path(folder)
     found = [p for pattern in _TRACE_FILES for p in (*root.glob(pattern), *root.glob(f"{_ASCEND_FOLDER}/{pattern}"))]
     found = found or sorted(root.glob(f"*/{_ASCEND_FOLDER}/trace_view.json"))

@@ -1,4 +1,6 @@
-"""Reads the events of traces that are not valid JSON: each event by itself, mended where that is possible, else left out and counted."""
+"""Reads the events of traces that are not valid JSON: each event by itself, mended where that is possible, else left
+out and counted.
+"""
 
 from __future__ import annotations
 

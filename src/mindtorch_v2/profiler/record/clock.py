@@ -1,4 +1,5 @@
 """The clock that every time of a profile is read from. Tests put another one in its place; nothing sleeps."""
+
 from __future__ import annotations
 
 import time

@@ -1,4 +1,5 @@
 """Columns of equal values, which take no memory."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """What a profile may be asked: activities and experimental options."""
+
 from __future__ import annotations
 
 import sys
@@ -11,30 +12,52 @@ from .enums import ProfilerActivity
 from .stacks import PACKAGE
 
 _MEMBERS = {a.name.lower(): a for a in ProfilerActivity}
-_FILTERS = {ProfilerActivity.CPU: ("CPU_OP", "USER_ANNOTATION", "CPU_INSTANT_EVENT", "PYTHON_FUNCTION", "EXTERNAL_CORRELATION",
-                                   "CUDA_RUNTIME")}
+_FILTERS = {
+    ProfilerActivity.CPU: (
+        "CPU_OP",
+        "USER_ANNOTATION",
+        "CPU_INSTANT_EVENT",
+        "PYTHON_FUNCTION",
+        "EXTERNAL_CORRELATION",
+        "CUDA_RUNTIME",
+    )
+}
 
 
 class _ExperimentalConfig:
     """Options outside the stable API. verbose, profile_all_threads, capture_overload_names, record_python_gc_info,
-    expose_kineto_event_metadata and trace_only are honoured. adjust_profiler_step asks that steps and Python calls do not overlap in
-    part, which they never do here. The others concern devices that are not here and are accepted.
+    expose_kineto_event_metadata and trace_only are honoured. adjust_profiler_step asks that steps and Python calls
+    do not overlap in part, which they never do here. The others concern devices that are not here and are accepted.
 
     max_events   at most so many events are kept, whatever runs; 0 or None keeps all
     keep         which: "newest" (older ones make room) or "oldest" (recording ends when they are there)
     """
 
-    def __init__(self, profiler_metrics: Sequence[str] = (), profiler_measure_per_kernel: bool = False,
-                 verbose: bool = False, performance_events: Sequence[str] = (), enable_cuda_sync_events: bool = False,
-                 adjust_profiler_step: bool = False, disable_external_correlation: bool = False,
-                 profile_all_threads: bool = False, capture_overload_names: bool = False,
-                 record_python_gc_info: bool = False, expose_kineto_event_metadata: bool = False,
-                 custom_profiler_config: str = "", adjust_timestamps: bool = False, trace_only: bool = False,
-                 max_events: int | None = None, keep: str = "newest") -> None:
-        if max_events is not None and (not isinstance(max_events, int) or isinstance(max_events, bool) or max_events < 0):
+    def __init__(
+        self,
+        profiler_metrics: Sequence[str] = (),
+        profiler_measure_per_kernel: bool = False,
+        verbose: bool = False,
+        performance_events: Sequence[str] = (),
+        enable_cuda_sync_events: bool = False,
+        adjust_profiler_step: bool = False,
+        disable_external_correlation: bool = False,
+        profile_all_threads: bool = False,
+        capture_overload_names: bool = False,
+        record_python_gc_info: bool = False,
+        expose_kineto_event_metadata: bool = False,
+        custom_profiler_config: str = "",
+        adjust_timestamps: bool = False,
+        trace_only: bool = False,
+        max_events: int | None = None,
+        keep: str = "newest",
+    ) -> None:
+        if max_events is not None and (
+            not isinstance(max_events, int) or isinstance(max_events, bool) or max_events < 0
+        ):
             raise ValueError(f"max_events must be a number of events or None, got {max_events!r}")
         if keep not in ("newest", "oldest"):
-            raise ValueError(f"keep must be \"newest\" or \"oldest\", got {keep!r}")
+            raise ValueError(f'keep must be "newest" or "oldest", got {keep!r}')
         self.profiler_metrics = list(profiler_metrics)
         self.profiler_measure_per_kernel = profiler_measure_per_kernel
         self.verbose = verbose

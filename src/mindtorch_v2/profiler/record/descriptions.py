@@ -1,4 +1,5 @@
 """What the numbers in rows refer to (arguments, threads, modules), and what is known of a window as a whole."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -25,9 +26,11 @@ class InputDescription(NamedTuple):
 
 class ThreadInfo(NamedTuple):
     """A thread: its small number (1 is the first that recorded anything), the system's id for it, and its name. A
-    stream of a device is one too: `device` is the device's index (-1 for threads of the CPU), `os_id` the stream's. So is an
-    asyncio task or a greenlet: number and id are its thread's, `task` is its own number (0 for the thread itself). `process` is the
-    system's id of the process it belongs to, where that is not the store's own (a loaded trace of several processes); else 0."""
+    stream of a device is one too: `device` is the device's index (-1 for threads of the CPU), `os_id` the stream's.
+    So is an asyncio task or a greenlet: number and id are its thread's, `task` is its own number (0 for the thread
+    itself). `process` is the system's id of the process it belongs to, where that is not the store's own (a loaded
+    trace of several processes); else 0.
+    """
 
     number: int
     os_id: int
@@ -61,12 +64,12 @@ class Options:
     capture_overload_names: bool = False
     record_python_gc_info: bool = False
     trace_only: bool = False
-    max_events: int = 0          # how many events are kept at most; 0 for all
-    keep: str = "newest"         # which ones: "newest", or "oldest"
-    concrete_inputs: bool = True     # whether the values of arguments are shown
-    event_metadata: bool = False     # whether events tell what else a trace shows of them (`metadata_json`)
-    forward_backward: bool = True    # whether backward functions are linked with the operators that recorded them
-    activity_filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)   # "CPU" -> names, where given
+    max_events: int = 0  # how many events are kept at most; 0 for all
+    keep: str = "newest"  # which ones: "newest", or "oldest"
+    concrete_inputs: bool = True  # whether the values of arguments are shown
+    event_metadata: bool = False  # whether events tell what else a trace shows of them (`metadata_json`)
+    forward_backward: bool = True  # whether backward functions are linked with the operators that recorded them
+    activity_filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # "CPU" -> names, where given
 
     @property
     def describes_inputs(self) -> bool:
@@ -87,9 +90,11 @@ class Metadata:
     trace_id: str = ""
     use_device: str | None = None
     options: Options = Options()
-    user: Mapping[str, str] = field(default_factory=dict)   # key -> JSON text, in the order of first insertion
-    dropped_events: int = 0      # rows and memory records that a bound kept out
-    record_function_base: int | None = None   # events an ExecutionTraceObserver had counted at start; None without one
-    is_foreign: bool = False                  # made from a trace, whose events and arguments are exported again as they are
-    device_properties: str = "[]"             # JSON text: a list of objects, as in a trace's "deviceProperties"
-    other_processes: Mapping[str, str] = field(default_factory=dict)   # ids -> names of processes beside `pid`, of loaded traces
+    user: Mapping[str, str] = field(default_factory=dict)  # key -> JSON text, in the order of first insertion
+    dropped_events: int = 0  # rows and memory records that a bound kept out
+    record_function_base: int | None = None  # events an ExecutionTraceObserver had counted at start; None without one
+    # made from a trace, whose events and arguments are exported again as they are
+    is_foreign: bool = False
+    device_properties: str = "[]"  # JSON text: a list of objects, as in a trace's "deviceProperties"
+    # ids -> names of processes beside `pid`, of loaded traces
+    other_processes: Mapping[str, str] = field(default_factory=dict)

@@ -1,9 +1,11 @@
 """Watching what devices do.
 
-A backend that can tell device times has a method `watch(host)` (see `_accelerators.Backend`): it is given the recorder in the form of
+A backend that can tell device times has a method `watch(host)` (see `_accelerators.Backend`): it is given the
+recorder in the form of
 `Host` and returns an object with `start() -> number` and `stop(number) -> Result`, or None. A result has `work` (see
 `_backends/device_work.py`), `notes` (what is known about its times) and `properties` (JSON, a list of devices).
 """
+
 from __future__ import annotations
 
 import itertools

@@ -1,4 +1,5 @@
 """The enumerations of the profiler's API, with PyTorch's members and numbers."""
+
 from __future__ import annotations
 
 from enum import Enum

@@ -1,4 +1,5 @@
 """Tables that turn repeated things (names, argument descriptions, modules) into small numbers while recording."""
+
 from __future__ import annotations
 
 import threading
@@ -23,9 +24,9 @@ class Label(NamedTuple):
     overload: str | None = None
 
 
-_op_labels: list[Label] = []         # for the life of the process: there are only as many as operators
-op_numbers: dict[Any, int] = {}      # operator -> number of its label
-_op_lock = threading.RLock()      # a signal handler may come here while its thread is here
+_op_labels: list[Label] = []  # for the life of the process: there are only as many as operators
+op_numbers: dict[Any, int] = {}  # operator -> number of its label
+_op_lock = threading.RLock()  # a signal handler may come here while its thread is here
 
 
 def op_label(op: Any) -> int:
@@ -117,15 +118,22 @@ def _describe(value: Any, wants_tensor: bool) -> _Argument:
 
 def _describe_list(values: Any) -> _Argument:
     if values and all(isinstance(v, Tensor) for v in values):
-        return _Argument(tuple(tuple(v.shape) for v in values), tuple(tuple(v.stride()) for v in values), "TensorList", None)
+        return _Argument(
+            tuple(tuple(v.shape) for v in values), tuple(tuple(v.stride()) for v in values), "TensorList", None
+        )
     if all(isinstance(v, (bool, int, float)) for v in values):
         return _Argument((), (), "ScalarList", tuple(values))
-    return _Argument((), (), "", None)   # lists of optional tensors (indices) and of other objects
+    return _Argument((), (), "", None)  # lists of optional tensors (indices) and of other objects
 
 
-# What PyTorch's Python functions pass on where the caller said nothing and the schema has None: shown values by op and argument.
-_FILLED_IN = {("randint", "dtype"): _INT64_CODE, ("randperm", "dtype"): _INT64_CODE, ("contiguous", "memory_format"): 0,
-              ("empty_strided", "layout"): 0}
+# What PyTorch's Python functions pass on where the caller said nothing and the schema has None: shown values by op and
+# argument.
+_FILLED_IN = {
+    ("randint", "dtype"): _INT64_CODE,
+    ("randperm", "dtype"): _INT64_CODE,
+    ("contiguous", "memory_format"): 0,
+    ("empty_strided", "layout"): 0,
+}
 
 
 def _of_schema(op: Any, args: tuple[Any, ...]) -> list[_Argument]:
@@ -219,10 +227,17 @@ class ModuleTable:
         # (module, root, caller's number) by address -> the two, the module's number and the label of its calls
         self.calls: dict[tuple[int, int, int], tuple[weakref.ref[Any], weakref.ref[Any], int, int]] = {}
 
-    def meet(self, module: Any, root: Any, parent: int, labels: Labels) -> tuple[weakref.ref[Any], weakref.ref[Any], int, int]:
+    def meet(
+        self, module: Any, root: Any, parent: int, labels: Labels
+    ) -> tuple[weakref.ref[Any], weakref.ref[Any], int, int]:
         """What `calls` holds for a module that is called inside `root` by the module numbered `parent`."""
         name = f"nn.Module: {type(module).__name__}_{self.instance_number(module)}"
-        made = weakref.ref(module), weakref.ref(root), self.enter(module, root, parent), labels.number(name, Kind.MODULE)
+        made = (
+            weakref.ref(module),
+            weakref.ref(root),
+            self.enter(module, root, parent),
+            labels.number(name, Kind.MODULE),
+        )
         self.calls[id(module), id(root), parent] = made
         return made
 

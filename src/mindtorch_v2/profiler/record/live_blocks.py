@@ -1,4 +1,5 @@
 """What holds memory at a moment: the blocks of all tensors that live, and what each is for."""
+
 from __future__ import annotations
 
 import gc
@@ -16,7 +17,9 @@ from .row_format import device_number
 
 
 class LiveBlock(NamedTuple):
-    """A block that a tensor holds: its number (0 for none, which says that someone looked), place, and what it is for."""
+    """A block that a tensor holds: its number (0 for none, which says that someone looked), place, and what it is
+    for.
+    """
 
     block: int
     address: int
@@ -26,8 +29,9 @@ class LiveBlock(NamedTuple):
 
 
 def find_live_blocks(new_recording: bool) -> list[LiveBlock]:
-    """The blocks of all tensors that live. Takes a time proportional to their number. A `new_recording` begins with them: from
-    now on only others are reported."""
+    """The blocks of all tensors that live. Takes a time proportional to their number. A `new_recording` begins with
+    them: from now on only others are reported.
+    """
     if new_recording:
         begin_recording()
     tensors = _tensors()
@@ -39,14 +43,23 @@ def find_live_blocks(new_recording: bool) -> list[LiveBlock]:
             where = tensor.device
             number = held_block(root, where.type, where.index or 0)
             category = purposes.get(id(root), Category.INPUT)
-            found[id(root)] = LiveBlock(number, root.__array_interface__["data"][0], root.nbytes,
-                                   device_number(where.type, where.index or 0), category)
+            found[id(root)] = LiveBlock(
+                number,
+                root.__array_interface__["data"][0],
+                root.nbytes,
+                device_number(where.type, where.index or 0),
+                category,
+            )
     return list(found.values())
 
 
 def _tensors() -> list[Tensor]:
     """All that live, without those that are only being made, or that an interrupt left unmade."""
-    found = native.tensors_alive() if native is not None else [value for value in gc.get_objects() if isinstance(value, Tensor)]
+    found = (
+        native.tensors_alive()
+        if native is not None
+        else [value for value in gc.get_objects() if isinstance(value, Tensor)]
+    )
     return [tensor for tensor in found if getattr(tensor, "_keys", None) is not None]
 
 
@@ -62,7 +75,10 @@ def _purposes(tensors: list[Tensor]) -> dict[int, int]:
     modules = _owners.modules.alive()
     groups: list[tuple[Category, Iterable[Any]]] = [
         (Category.PARAMETER, (t for t in tensors if isinstance(t, Parameter))),
-        (Category.PARAMETER, (t for o in optimizers for g in getattr(o, "param_groups", ()) for t in g.get("params", ()))),
+        (
+            Category.PARAMETER,
+            (t for o in optimizers for g in getattr(o, "param_groups", ()) for t in g.get("params", ())),
+        ),
         (Category.OPTIMIZER_STATE, (t for o in optimizers for t in _inside(getattr(o, "state", {})))),
         (Category.GRADIENT, (t._grad for t in tensors if getattr(t, "_grad", None) is not None)),
         (Category.BUFFER, (t for m in modules for t in m.__dict__.get("_buffers", {}).values())),

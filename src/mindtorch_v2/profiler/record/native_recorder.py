@@ -1,8 +1,9 @@
 """The recorder in C, and its tracer: same rows, same contract as their twins in Python.
 
-Per event only C runs. What is met for the first time (a name, a combination of shapes, a code object) is described by the
-twin's Python code, once.
+Per event only C runs. What is met for the first time (a name, a combination of shapes, a code object) is described
+by the twin's Python code, once.
 """
+
 from __future__ import annotations
 
 import sys
@@ -23,9 +24,11 @@ from .row_format import Position, device_number
 from .stacks import INTERNAL, builtin_name, code_class, function_name, is_own_function, is_shown, line_of
 from .thread_buffer import ThreadBuffer
 
-IMPORTS = 4      # bit that marks the import machinery, beside a code's class
-HIDDEN_FUNCTION = -(1 << 31) + 1      # the label of functions in C that are not shown, as in recorder.h
-MEMORY = np.dtype([("time_ns", "i8"), ("block", "i8"), ("address", "i8"), ("nbytes", "i8"), ("device", "i4"), ("row", "i4")])
+IMPORTS = 4  # bit that marks the import machinery, beside a code's class
+HIDDEN_FUNCTION = -(1 << 31) + 1  # the label of functions in C that are not shown, as in recorder.h
+MEMORY = np.dtype(
+    [("time_ns", "i8"), ("block", "i8"), ("address", "i8"), ("nbytes", "i8"), ("device", "i4"), ("row", "i4")]
+)
 
 
 def joined_memory(parts: list[Any]) -> dict[str, np.ndarray]:
@@ -36,6 +39,7 @@ def joined_memory(parts: list[Any]) -> dict[str, np.ndarray]:
 
 
 if TYPE_CHECKING or _native is None:
+
     class _Core:
         """Stands for the native type where there is none."""
 
@@ -77,6 +81,7 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
     """The recorder in C. Its base in Python does what is not done per event."""
 
     if TYPE_CHECKING:
+
         def __getattr__(self, name: str) -> Any: ...
 
     def reset(self) -> None:
@@ -87,7 +92,7 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
         own = self.now is time.perf_counter_ns and _same_clock
         self.restart(None if own else self.now, _counter_is_trusted, self._describe_code, self._describe_function)
         if own:
-            self.now = self.clock_now      # one clock for everything, whichever the native part reads
+            self.now = self.clock_now  # one clock for everything, whichever the native part reads
         self.stacks = NativeStacks(self.stack_table)  # type: ignore[assignment]
 
     def _describe_code(self, code: CodeType) -> tuple[int, int]:
@@ -100,7 +105,9 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
 
     def _describe_function(self, function: Any) -> int:
         """The label of calls of a function written in C."""
-        return HIDDEN_FUNCTION if is_own_function(function) else self.labels.number(builtin_name(function), Kind.BUILTIN)
+        return (
+            HIDDEN_FUNCTION if is_own_function(function) else self.labels.number(builtin_name(function), Kind.BUILTIN)
+        )
 
     @staticmethod
     def _op_label(op: Any) -> tuple[int, bool]:
@@ -113,7 +120,7 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
     def _bind(self, buffer: ThreadBuffer) -> None:
         self.bind(buffer)
         if self.watches_memory:
-            _native.install_allocator()     # numpy keeps it per context: every thread has its own
+            _native.install_allocator()  # numpy keeps it per context: every thread has its own
 
     def watch_memory(self, on: bool) -> None:
         if on and not self.watches_memory:
@@ -135,10 +142,21 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
         for listener in self.listeners:
             listener.leave()
 
-    def _push(self, buffer: Any, by_handle: bool, kind: Kind, name: str, inputs: Any, sequence_nr: int = -1,
-              forward_thread: int = 0, keywords: dict[str, Any] | None = None) -> int:
+    def _push(
+        self,
+        buffer: Any,
+        by_handle: bool,
+        kind: Kind,
+        name: str,
+        inputs: Any,
+        sequence_nr: int = -1,
+        forward_thread: int = 0,
+        keywords: dict[str, Any] | None = None,
+    ) -> int:
         described = self._described(inputs, keywords)
-        return int(buffer.push(self.labels.number(name, kind), sequence_nr, forward_thread, described, by_handle, False))
+        return int(
+            buffer.push(self.labels.number(name, kind), sequence_nr, forward_thread, described, by_handle, False)
+        )
 
     def push_python(self, buffer: Any, label: int) -> int:
         return int(buffer.push(label, -1, 0, -1, True, True))
@@ -151,8 +169,9 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
 
 
 class _Monitoring:
-    """A tool number of sys.monitoring with the native callbacks. Others keep theirs; the number that profilers agreed on is taken
-    last, because cProfile knows no other."""
+    """A tool number of sys.monitoring with the native callbacks. Others keep theirs; the number that profilers
+    agreed on is taken last, because cProfile knows no other.
+    """
 
     NUMBERS = (4, 3, 2, 5)
     NAME = "mindtorch_v2.profiler"
@@ -162,9 +181,16 @@ class _Monitoring:
         tools: Any = sys.monitoring  # type: ignore[attr-defined]
         self._tools, names = tools, tools.events
         self._callbacks = {
-            names.PY_START: _native.on_start, names.PY_RESUME: _native.on_start, names.PY_THROW: _native.on_start,
-            names.PY_RETURN: _native.on_return, names.PY_YIELD: _native.on_return, names.PY_UNWIND: _native.on_unwind,
-            names.CALL: _native.on_call, names.C_RETURN: _native.on_function_return, names.C_RAISE: _native.on_function_raise}
+            names.PY_START: _native.on_start,
+            names.PY_RESUME: _native.on_start,
+            names.PY_THROW: _native.on_start,
+            names.PY_RETURN: _native.on_return,
+            names.PY_YIELD: _native.on_return,
+            names.PY_UNWIND: _native.on_unwind,
+            names.CALL: _native.on_call,
+            names.C_RETURN: _native.on_function_return,
+            names.C_RAISE: _native.on_function_raise,
+        }
         self.alone = not any(tools.get_tool(n) for n in range(6) if n != number)
 
     @classmethod
@@ -174,7 +200,7 @@ class _Monitoring:
         for number in cls.NUMBERS if tools is not None else ():
             try:
                 tools.use_tool_id(number, cls.NAME)
-            except ValueError:          # somebody else's, or ours that an interrupt left behind
+            except ValueError:  # somebody else's, or ours that an interrupt left behind
                 if tools.get_tool(number) != cls.NAME:
                     continue
             return cls(number)
@@ -207,7 +233,7 @@ class NativeTracer:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder: Any = recorder
-        self._threads: set[int] = set()      # those with a profile function of ours
+        self._threads: set[int] = set()  # those with a profile function of ours
         self._monitoring: _Monitoring | None = None
 
     def start(self) -> None:
@@ -234,9 +260,11 @@ class NativeTracer:
                 shown.add(frame)
                 label = self.recorder.labels.number(function_name(frame.f_code, frame.f_lineno), Kind.PYTHON)
                 row = self.recorder.push_python(buffer, label)
-                row = -3 if row == -1 else row      # shown, but not kept
+                row = -3 if row == -1 else row  # shown, but not kept
             running.append((frame, self.recorder._describe_code(frame.f_code)[0], row))
-        buffer.begin_trace(running, self._monitoring is not None, self._monitoring is not None and self._monitoring.alone)
+        buffer.begin_trace(
+            running, self._monitoring is not None, self._monitoring is not None and self._monitoring.alone
+        )
         if self._monitoring is None:
             self._threads.add(threading.get_ident())
 
@@ -253,7 +281,9 @@ class NativeTracer:
 
 
 def _system_trusts_counter() -> bool:
-    """Whether the system itself keeps time by the processor's counter: then it runs evenly, and alike on all processors."""
+    """Whether the system itself keeps time by the processor's counter: then it runs evenly, and alike on all
+    processors.
+    """
     try:
         with open("/sys/devices/system/clocksource/clocksource0/current_clocksource") as source:
             return source.read().strip() == "tsc"

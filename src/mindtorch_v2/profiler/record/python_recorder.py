@@ -3,9 +3,10 @@
 There is one recorder in a process. It sits in the observer slot while a session records or a listener wants to see
 calls, and forgets everything when the last of them ends. A row is five integers, added in one indivisible step; its end
 follows as a pair in another list, and what only some rows have (arguments, stacks) in a third. Whatever interrupts a
-thread between two steps (the garbage collector running a finaliser, a signal handler) may therefore record events of its
-own. Nothing here locks, formats or keeps a tensor.
+thread between two steps (the garbage collector running a finaliser, a signal handler) may therefore record events of
+its own. Nothing here locks, formats or keeps a tensor.
 """
+
 from __future__ import annotations
 
 import sys
@@ -28,7 +29,7 @@ class Handle:
 
     def __init__(self, generation: int, buffer: ThreadBuffer, row: int) -> None:
         self.generation, self.buffer, self.row = generation, buffer, row
-        self.scopes: Any = None      # of a scope in a task: what `tasks.scope` is while it is open, and was before
+        self.scopes: Any = None  # of a scope in a task: what `tasks.scope` is while it is open, and was before
 
 
 class Recorder(RecordedThreads):
@@ -47,7 +48,7 @@ class Recorder(RecordedThreads):
         if label is None:
             label = op_label(op)
         opened = buffer.open
-        if self._has_tasks and not (opened and opened[-1] >= 0):      # no task is left inside an operator
+        if self._has_tasks and not (opened and opened[-1] >= 0):  # no task is left inside an operator
             self._follow(buffer)
             opened = buffer.open
         if self.limit and not self._has_room(buffer):
@@ -64,20 +65,26 @@ class Recorder(RecordedThreads):
                         if sys.getprofile() is buffer.paused_by_ops:
                             sys.setprofile(None)
                         else:
-                            buffer.paused_by_ops = None     # another has taken its place
+                            buffer.paused_by_ops = None  # another has taken its place
                     buffer.op_stacks[row] = stack
             buffer.details += (row, 0, inputs, stack, buffer.module)
         buffer.rows += (row, self.now(), label, parent, sequence_nr)
         opened.append(row)
 
-    def enter_node(self, name: str, sequence_nr: int, forward_thread: int, inputs: tuple[Any, ...], is_backward: bool) -> None:
-        """`forward_thread` is the identifier that Python gave to the thread of the forward, or 0 where that is not known:
-        then it is taken to be the calling one. A name without the engine's prefix is the forward of a custom Function."""
+    def enter_node(
+        self, name: str, sequence_nr: int, forward_thread: int, inputs: tuple[Any, ...], is_backward: bool
+    ) -> None:
+        """`forward_thread` is the identifier that Python gave to the thread of the forward, or 0 where that is not
+        known: then it is taken to be the calling one. A name without the engine's prefix is the forward of a custom
+        Function.
+        """
         if not is_backward and not name.startswith(NODE_PREFIX):
             self._enter(Kind.FUNCTION, name, inputs, sequence_nr)
             return
         number = self._thread_number(forward_thread, sequence_nr)
-        self._enter(Kind.BACKWARD if is_backward else Kind.NODE, name, inputs if is_backward else (), sequence_nr, number)
+        self._enter(
+            Kind.BACKWARD if is_backward else Kind.NODE, name, inputs if is_backward else (), sequence_nr, number
+        )
 
     @staticmethod
     def _thread_number(ident: int, sequence_nr: int) -> int:
@@ -88,13 +95,21 @@ class Recorder(RecordedThreads):
     def enter_scope(self, name: str, args: str | None = None) -> None:
         self._enter(Kind.SCOPE, name, args)
 
-    def enter_function(self, name: str, args: tuple[Any, ...] = (), keywords: dict[str, Any] | None = None,
-                       sequence_nr: int = -1) -> None:
+    def enter_function(
+        self, name: str, args: tuple[Any, ...] = (), keywords: dict[str, Any] | None = None, sequence_nr: int = -1
+    ) -> None:
         """A named call that is shown like an operator."""
         self._enter(Kind.FUNCTION, name, args, sequence_nr, keywords=keywords)
 
-    def _enter(self, kind: Kind, name: str, inputs: Any, sequence_nr: int = -1, forward_thread: int = 0,
-               keywords: dict[str, Any] | None = None) -> None:
+    def _enter(
+        self,
+        kind: Kind,
+        name: str,
+        inputs: Any,
+        sequence_nr: int = -1,
+        forward_thread: int = 0,
+        keywords: dict[str, Any] | None = None,
+    ) -> None:
         buffer = self.thread_buffer()
         if self.detail & LISTENERS:
             self._tell(kind, name, inputs, sequence_nr, forward_thread)
@@ -106,8 +121,17 @@ class Recorder(RecordedThreads):
         for listener in self.listeners:
             listener.enter(kind, name, None, args, sequence_nr, forward_thread)
 
-    def _push(self, buffer: ThreadBuffer, by_handle: bool, kind: Kind, name: str, inputs: Any, sequence_nr: int = -1,
-              forward_thread: int = 0, keywords: dict[str, Any] | None = None) -> int:
+    def _push(
+        self,
+        buffer: ThreadBuffer,
+        by_handle: bool,
+        kind: Kind,
+        name: str,
+        inputs: Any,
+        sequence_nr: int = -1,
+        forward_thread: int = 0,
+        keywords: dict[str, Any] | None = None,
+    ) -> int:
         opened = buffer.open
         if self.limit and not self._has_room(buffer):
             if not by_handle:
@@ -160,7 +184,7 @@ class Recorder(RecordedThreads):
             buffer.end_event(place, now)
         elif row != -1:
             buffer.ends += (row, now)
-        if row == -1:                       # a row that was not kept
+        if row == -1:  # a row that was not kept
             return
         if detail and detail & STACKS:
             was_op = buffer.op_stacks.pop(row, None) is not None
@@ -168,8 +192,9 @@ class Recorder(RecordedThreads):
                 sys.setprofile(buffer.paused_by_ops)
 
     # --- rows with a handle -----------------------------------------------------------------------------------------
-    def open(self, kind: Kind, name: str, inputs: Any = None, keywords: dict[str, Any] | None = None,
-             sequence_nr: int = -1) -> Handle | None:
+    def open(
+        self, kind: Kind, name: str, inputs: Any = None, keywords: dict[str, Any] | None = None, sequence_nr: int = -1
+    ) -> Handle | None:
         """Opens a row that `close` ends, in whatever order; None where the thread is not recorded."""
         buffer = self.thread_buffer()
         if self.detail & LISTENERS:
@@ -201,7 +226,11 @@ class Recorder(RecordedThreads):
     def begin_loading(self, name: str) -> Any:
         """Something that is done once begins; `end_loading` takes what this gives. Listeners are not told."""
         buffer = self.thread_buffer()
-        return None if buffer is None else (self.generation, buffer, self.push_python(buffer, self.labels.number(name, Kind.LOADING)))
+        return (
+            None
+            if buffer is None
+            else (self.generation, buffer, self.push_python(buffer, self.labels.number(name, Kind.LOADING)))
+        )
 
     def end_loading(self, begun: Any) -> None:
         if begun is not None and begun[0] == self.generation:
@@ -225,7 +254,9 @@ class Recorder(RecordedThreads):
         elif self.watches_memory and not (self.limit and self.stray_count >= self.limit):
             self.stray_memory += (self.now(), block, address, -nbytes, device_number(device_type, device_index), -1)
 
-    def _note_memory(self, buffer: ThreadBuffer, block: int, address: int, nbytes: int, device_type: str, device_index: int) -> None:
+    def _note_memory(
+        self, buffer: ThreadBuffer, block: int, address: int, nbytes: int, device_type: str, device_index: int
+    ) -> None:
         if self.watches_memory:
             if self.limit and len(buffer.memory) >= len(MEMORY_FIELDS) * self.limit:
                 if not self.newest:

@@ -1,4 +1,5 @@
 """Which threads and tasks are recorded, and what is recorded of them."""
+
 from __future__ import annotations
 
 import threading
@@ -19,7 +20,9 @@ from .thread_identity import identity
 class Listener(Protocol):
     """Something that wants to see every call as it happens (the execution trace)."""
 
-    def enter(self, kind: Kind, name: str, op: Any, args: tuple[Any, ...], sequence_nr: int, forward_thread: int) -> None:
+    def enter(
+        self, kind: Kind, name: str, op: Any, args: tuple[Any, ...], sequence_nr: int, forward_thread: int
+    ) -> None:
         """An event begins."""
 
     def leave(self) -> None:
@@ -34,8 +37,9 @@ class _Local(threading.local):
 
 
 class RecordedThreads:
-    """What a recorder knows before any event: which threads and tasks it records, into which buffers, what rows hold, and how many
-    are kept."""
+    """What a recorder knows before any event: which threads and tasks it records, into which buffers, what rows
+    hold, and how many are kept.
+    """
 
     watches_memory = False
     watches_modules = False
@@ -56,16 +60,16 @@ class RecordedThreads:
         self.inputs = InputTable()
         self.modules = ModuleTable()
         self.stacks = StackSampler()
-        self.buffers: dict[int, ThreadBuffer] = {}     # thread number -> buffer of a thread that is recorded
-        self.stray_memory: list[int] = []              # frees by threads that are not
+        self.buffers: dict[int, ThreadBuffer] = {}  # thread number -> buffer of a thread that is recorded
+        self.stray_memory: list[int] = []  # frees by threads that are not
         self._local = _Local()
         self.on_adopt: Callable[[ThreadBuffer], None] | None = None
-        self._lanes: dict[int, tuple[Any, Any, Any]] = {}     # id of a task -> (weak reference to it, buffer, lane)
+        self._lanes: dict[int, tuple[Any, Any, Any]] = {}  # id of a task -> (weak reference to it, buffer, lane)
         self._has_tasks = tasks.may_exist()
         self._start_tables()
 
     def _start_tables(self) -> None:
-        self.limit, self.newest = 0, False             # how many rows are kept, and which
+        self.limit, self.newest = 0, False  # how many rows are kept, and which
         self.dropped = self._stored = 0
 
     def bound(self, limit: int, newest: bool) -> None:
@@ -112,8 +116,9 @@ class RecordedThreads:
         return buffer
 
     def adopt_calls(self) -> None:
-        """Records the Python calls of the calling thread from now on, and all else that it does only where threads are recorded when
-        first met."""
+        """Records the Python calls of the calling thread from now on, and all else that it does only where threads
+        are recorded when first met.
+        """
         number = identity.info.number
         if self.all_threads or number in self.buffers:
             self._buffer()
@@ -150,13 +155,14 @@ class RecordedThreads:
             buffer.switch(task, self._lane_of(buffer, task))
 
     def _lane_of(self, buffer: ThreadBuffer, task: Any = None) -> Any:
-        """The lane of a task (of the one that runs now). One that is met for the first time inherits the scope that was open where
-        it was created."""
+        """The lane of a task (of the one that runs now). One that is met for the first time inherits the scope that
+        was open where it was created.
+        """
         task = tasks.current() if task is None else task
         if task is None:
             return buffer.lanes[0]
         known_task, owner, lane = self._lanes.get(id(task), (None, None, None))
-        if owner is not buffer or known_task() is not task:      # another one may have had the number
+        if owner is not buffer or known_task() is not task:  # another one may have had the number
             generation, thread, row = tasks.scope.get() or (0, 0, -1)
             known = generation == self.generation and thread == buffer.info.number
             number = next(tasks.numbers)
@@ -169,7 +175,9 @@ class RecordedThreads:
         self._local = _Local()
 
     def release(self, keep: set[int]) -> None:
-        """Stops recording all threads but those numbered in `keep`, and those whose calls alone are recorded while calls are."""
+        """Stops recording all threads but those numbered in `keep`, and those whose calls alone are recorded while
+        calls are.
+        """
         kept = {n: b for n, b in self.buffers.items() if n in keep or (b.calls_only and self.on_adopt is not None)}
         if len(kept) < len(self.buffers):
             self.buffers = kept

@@ -1,4 +1,5 @@
 """The recorder of this process: native where it was built, else its twin in Python."""
+
 from __future__ import annotations
 
 from .native_recorder import make

@@ -1,20 +1,23 @@
 """What a recorded row is made of: the fields of the Python recorder's tables, and codes that both recorders share."""
+
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from ... import _accelerators
 
-SHAPES, STACKS, MODULES, LISTENERS = 1, 2, 4, 8   # bits of Recorder.detail: what makes a row cost more than its times
+SHAPES, STACKS, MODULES, LISTENERS = 1, 2, 4, 8  # bits of Recorder.detail: what makes a row cost more than its times
 
 ROW_FIELDS = ("row", "start_ns", "label", "parent", "sequence_nr")
-DETAIL_FIELDS = ("row", "forward_thread", "inputs", "stack", "module")   # only for rows that have any of these
+DETAIL_FIELDS = ("row", "forward_thread", "inputs", "stack", "module")  # only for rows that have any of these
 END_FIELDS = ("row", "end_ns")
-CUT_FIELDS = ("call", "event", "parent")   # a Python call ended before an event that began in it, whose parent is what called it
-MEMORY_FIELDS = ("time_ns", "block", "address", "nbytes", "device", "row")   # device: type << 16 | index
-_RESERVED = 20                   # for devices of others: DeviceType.PrivateUse1
-DEVICE_NUMBERS = {"cpu": 0, "cuda": 1, "hpu": 15, "meta": 14, "mtia": 19, "privateuseone": _RESERVED, "xpu": 12}   # as DeviceType has them
-TENSORS = 1 << 30                # beside the device of a beginning: a tensor took the memory
+# a Python call ended before an event that began in it, whose parent is what called it
+CUT_FIELDS = ("call", "event", "parent")
+MEMORY_FIELDS = ("time_ns", "block", "address", "nbytes", "device", "row")  # device: type << 16 | index
+_RESERVED = 20  # for devices of others: DeviceType.PrivateUse1
+# as DeviceType has them
+DEVICE_NUMBERS = {"cpu": 0, "cuda": 1, "hpu": 15, "meta": 14, "mtia": 19, "privateuseone": _RESERVED, "xpu": 12}
+TENSORS = 1 << 30  # beside the device of a beginning: a tensor took the memory
 
 
 def device_number(device_type: str, device_index: int) -> int:
@@ -43,4 +46,4 @@ class Position(NamedTuple):
     details_at: int
     ends_at: int
     memory_at: int
-    remembered: int      # memory records so far
+    remembered: int  # memory records so far

@@ -1,4 +1,5 @@
 """Sessions: windows onto the recorder. Any number may be open at once; each gets all of its own events."""
+
 from __future__ import annotations
 
 import itertools
@@ -25,28 +26,34 @@ from .thread_hooks import ThreadHook
 from .tracer import GarbageWatch, PythonTracer
 from .window import Recording, Span, Window, recorded, stray_memory
 
-_lock = threading.RLock()     # held while a session starts or stops, never while an event is recorded
+_lock = threading.RLock()  # held while a session starts or stops, never while an event is recorded
 _sessions: list[Session] = []
 _tracer: PythonTracer | NativeTracer | None = None
 _garbage: GarbageWatch | None = None
 _thread_hook: ThreadHook | None = None
-_is_tracing = False           # whether all is done that tracing needs
+_is_tracing = False  # whether all is done that tracing needs
 _numbers = itertools.count(1)
-_DISPLACED = ("Python calls are missing from this profile: sys.setprofile or cProfile was begun inside it, and before Python 3.12 a thread "
-              "has one profile function only. Begin it before the profile (then both see everything), or use another version of Python.")
+_DISPLACED = (
+    "Python calls are missing from this profile: sys.setprofile or cProfile was begun inside it, and before Python "
+    "3.12 a thread "
+    "has one profile function only. Begin it before the profile (then both see everything), or use another version "
+    "of Python."
+)
 
 
 class Session:
     """One window. `start` and `stop` may be called on different threads; the thread that starts it is recorded. What a
-    `warming` one records is of no use to anyone: it exists so that calls are observed for the first time before it counts."""
+    `warming` one records is of no use to anyone: it exists so that calls are observed for the first time before it
+    counts.
+    """
 
     def __init__(self, options: Options, warming: bool = False, devices: Sequence[str] = ()) -> None:
         self.options = options
-        self.devices = tuple(devices)    # whose launches are watched
+        self.devices = tuple(devices)  # whose launches are watched
         self._watch: Watches | None = None
-        self._device: Results | None = None     # what ran on devices, once the window has ended
-        self._displaced = False          # another profile function took the place of the one that records Python calls
-        self._told = False               # whether that was said
+        self._device: Results | None = None  # what ran on devices, once the window has ended
+        self._displaced = False  # another profile function took the place of the one that records Python calls
+        self._told = False  # whether that was said
         self.warming = warming
         self.number = next(_numbers)
         self.running = False
@@ -84,7 +91,8 @@ class Session:
         self._steps.append((self.start_ns, step))
 
     def _covered(self) -> list[ThreadBuffer]:
-        everyone = self.options.profile_all_threads or self.options.with_stack      # of others perhaps only Python calls
+        # of others perhaps only Python calls
+        everyone = self.options.profile_all_threads or self.options.with_stack
         return [b for n, b in list(recorder.buffers.items()) if everyone or n == self.thread]
 
     def _look(self, new: bool = False) -> list[LiveBlock]:
@@ -102,7 +110,7 @@ class Session:
         if not self._collecting:
             return
         for buffer in self._covered():
-            if buffer.info.number not in self._spans:      # a thread that came later: all it did is inside
+            if buffer.info.number not in self._spans:  # a thread that came later: all it did is inside
                 self._spans[buffer.info.number] = (buffer, [Span(Position(0, 0, 0, 0, 0, 0, 0))])
         # Other sessions may have released some of the buffers since; what they hold is still there.
         for buffer, spans in self._spans.values():
@@ -134,10 +142,16 @@ class Session:
         return recorder.open(Kind.STEP, f"ProfilerStep#{step}", sequence_nr=self.number)
 
     @guarded("end")
-    def finish(self, trace_id: str = "", user: Mapping[str, str] | None = None, use_device: str | None = None,
-               record_function_base: int | None = None) -> Recording:
-        """Ends the window and gives what it recorded. Nothing is done per event: `store.build.build_store` does that. Where it was
-        interrupted, the window has ended too, and another call gives what it recorded."""
+    def finish(
+        self,
+        trace_id: str = "",
+        user: Mapping[str, str] | None = None,
+        use_device: str | None = None,
+        record_function_base: int | None = None,
+    ) -> Recording:
+        """Ends the window and gives what it recorded. Nothing is done per event: `store.build.build_store` does
+        that. Where it was interrupted, the window has ended too, and another call gives what it recorded.
+        """
         call_locked(_lock, self._end)
         if self._displaced and not self._told:
             self._told = True
@@ -145,12 +159,30 @@ class Session:
         return Recording(self._metadata(trace_id, user, use_device, record_function_base), self._recorded)
 
     def _window(self) -> Window:
-        threads = [recorded(buffer, [s for s in spans if s.stop is not None],
-                            number != self.thread and not self.options.profile_all_threads)
-                   for number, (buffer, spans) in self._spans.items()]
-        return Window(self.number, self.start_ns, self.stop_ns, self.options, threads, stray_memory(recorder, self._stray_at),
-                      recorder.labels, recorder.inputs, recorder.modules, recorder.stacks, recorder.dropped - self._dropped_at,
-                      self._steps, self._device, self._live_blocks)
+        threads = [
+            recorded(
+                buffer,
+                [s for s in spans if s.stop is not None],
+                number != self.thread and not self.options.profile_all_threads,
+            )
+            for number, (buffer, spans) in self._spans.items()
+        ]
+        return Window(
+            self.number,
+            self.start_ns,
+            self.stop_ns,
+            self.options,
+            threads,
+            stray_memory(recorder, self._stray_at),
+            recorder.labels,
+            recorder.inputs,
+            recorder.modules,
+            recorder.stacks,
+            recorder.dropped - self._dropped_at,
+            self._steps,
+            self._device,
+            self._live_blocks,
+        )
 
     @guarded("_give_up")
     def discard(self) -> None:
@@ -203,14 +235,26 @@ class Session:
             _sessions.remove(self)
         _settle()
 
-    def _metadata(self, trace_id: str, user: Mapping[str, str] | None, use_device: str | None,
-                  record_function_base: int | None) -> Metadata:
+    def _metadata(
+        self, trace_id: str, user: Mapping[str, str] | None, use_device: str | None, record_function_base: int | None
+    ) -> Metadata:
         notes, properties = ({}, "[]") if self._device is None else (self._device.described(), self._device.properties)
         if self._displaced:
             notes = {**notes, "python_calls": json.dumps("incomplete: another profile function was set meanwhile")}
-        return Metadata(self.start_ns, self.stop_ns, self.epoch_offset_ns, os.getpid(), _process_name(),
-                        socket.gethostname(), trace_id, use_device, self.options, {**(user or {}), **notes},
-                        record_function_base=record_function_base, device_properties=properties)
+        return Metadata(
+            self.start_ns,
+            self.stop_ns,
+            self.epoch_offset_ns,
+            os.getpid(),
+            _process_name(),
+            socket.gethostname(),
+            trace_id,
+            use_device,
+            self.options,
+            {**(user or {}), **notes},
+            record_function_base=record_function_base,
+            device_properties=properties,
+        )
 
 
 def any_running() -> bool:
@@ -256,13 +300,17 @@ def _open_frames(buffer: ThreadBuffer) -> tuple[int, ...]:
 
 
 def _settle() -> None:
-    """Makes the recorder, its hooks and the observer's slot what the registered sessions and listeners ask for. What it does depends on
-    them alone, so that a call that was interrupted is made good by the next."""
+    """Makes the recorder, its hooks and the observer's slot what the registered sessions and listeners ask for. What
+    it does depends on them alone, so that a call that was interrupted is made good by the next.
+    """
     global _tracer, _garbage, _thread_hook, _is_tracing
     asked = [s.options for s in _sessions]
     stacks, modules = any(o.with_stack for o in asked), any(o.with_modules for o in asked)
-    recorder.set_details((SHAPES if any(o.describes_inputs for o in asked) else 0) | (STACKS if stacks else 0)
-                         | (MODULES if modules or stacks else 0))
+    recorder.set_details(
+        (SHAPES if any(o.describes_inputs for o in asked) else 0)
+        | (STACKS if stacks else 0)
+        | (MODULES if modules or stacks else 0)
+    )
     recorder.all_threads = any(o.profile_all_threads for o in asked)
     recorder.watch_memory(any(o.profile_memory for o in asked))
     _bound(asked)
@@ -297,7 +345,10 @@ def _settle() -> None:
 
 
 def _bound(asked: list[Options]) -> None:
-    """Bounds the recorder where all sessions allow it. Where they differ, each cuts its own events to size when it ends."""
+    """Bounds the recorder where all sessions allow it.
+
+    Where they differ, each cuts its own events to size when it ends.
+    """
     bounds = {(o.max_events, o.keep) for o in asked}
     newest = {o.keep for o in asked} == {"newest"}
     if len(bounds) == 1 or (newest and all(o.max_events for o in asked)):

@@ -1,4 +1,5 @@
 """Python call stacks: where each event was called from, and the calls themselves as events."""
+
 from __future__ import annotations
 
 import os
@@ -30,7 +31,7 @@ def short_path(path: str) -> str:
     """The file's path below the longest matching import directory."""
     for prefix in _prefixes():
         if path.startswith(prefix):
-            return path[len(prefix):]
+            return path[len(prefix) :]
     return path
 
 
@@ -39,9 +40,9 @@ def classify(code: CodeType) -> int:
     this package, which stands for what other runtimes do in native code."""
     path = code.co_filename
     if path.startswith(PACKAGE):
-        return _class_in_package(path[len(PACKAGE):], code.co_name)
+        return _class_in_package(path[len(PACKAGE) :], code.co_name)
     if path.startswith("<"):
-        return INTERNAL if path.startswith("<mindtorch_v2") else LIBRARY   # such as what namedtuple makes
+        return INTERNAL if path.startswith("<mindtorch_v2") else LIBRARY  # such as what namedtuple makes
     if f"{os.sep}numpy{os.sep}" in path or (path.startswith(_LIBRARIES) and "site-packages" not in path):
         return LIBRARY
     return USER
@@ -55,7 +56,7 @@ def _class_in_package(path: str, name: str) -> int:
     return INTERNAL if private or is_module_call or parts[0] == "profiler" else USER
 
 
-CLASSES: dict[CodeType, int] = {}     # whose code it is, for all that has been asked
+CLASSES: dict[CodeType, int] = {}  # whose code it is, for all that has been asked
 
 
 def code_class(code: CodeType) -> int:
@@ -67,14 +68,19 @@ def code_class(code: CodeType) -> int:
 
 
 def is_shown(frame: FrameType, shown: Container[FrameType]) -> bool:
-    """Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it (a hook, a
-    custom Function), perhaps through a library, but not what an import inside the package runs."""
+    """Code is shown where shown code calls it, or nobody. The user's code is also shown where the package calls it
+    (a hook, a custom Function), perhaps through a library, but not what an import inside the package runs.
+    """
     kind, caller = code_class(frame.f_code), frame.f_back
     if kind == INTERNAL:
         return False
     if caller is None or caller in shown:
         return True
-    return kind == USER and code_class(caller.f_code) != USER and not caller.f_code.co_filename.startswith("<frozen importlib")
+    return (
+        kind == USER
+        and code_class(caller.f_code) != USER
+        and not caller.f_code.co_filename.startswith("<frozen importlib")
+    )
 
 
 def function_name(code: CodeType, line: int) -> str:
@@ -93,7 +99,13 @@ def builtin_name(function: Any) -> str:
 def is_own_function(function: Any) -> bool:
     """Whether a function written in C belongs to the inside of this package, as the recorder's own do."""
     owner = getattr(function, "__self__", None)
-    home = owner.__name__ if isinstance(owner, type(sys)) else type(owner).__module__ if owner is not None else function.__module__
+    home = (
+        owner.__name__
+        if isinstance(owner, type(sys))
+        else type(owner).__module__
+        if owner is not None
+        else function.__module__
+    )
     return isinstance(home, str) and home.startswith(_OWN_MODULES)
 
 

@@ -1,4 +1,5 @@
 """A count of steps that several parties of a process (profilers, optimizers) agree on."""
+
 from __future__ import annotations
 
 import warnings
@@ -31,8 +32,11 @@ class KinetoStepTracker:
         if new_step > cls._current_step:
             delta = new_step - cls._current_step
             if delta > 1:
-                warnings.warn(f"Profiler step count has increased more than 1 - current_step = {cls._current_step} "
-                              f"step dict =  {cls._step_dict}", stacklevel=2)
+                warnings.warn(
+                    f"Profiler step count has increased more than 1 - current_step = {cls._current_step} "
+                    f"step dict =  {cls._step_dict}",
+                    stacklevel=2,
+                )
             cls._current_step = new_step
         return cls._current_step
 
@@ -44,4 +48,7 @@ class KinetoStepTracker:
 def count_optimizer_steps() -> None:
     """Every step of any optimizer counts as a step of the process from now on."""
     from ...optim.optimizer import register_optimizer_step_post_hook
-    register_optimizer_step_post_hook(lambda optimizer, args, kwargs: KinetoStepTracker.increment_step("Optimizer") and None)
+
+    register_optimizer_step_post_hook(
+        lambda optimizer, args, kwargs: KinetoStepTracker.increment_step("Optimizer") and None
+    )

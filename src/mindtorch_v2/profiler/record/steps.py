@@ -1,4 +1,5 @@
 """The event of a step: `ProfilerStep#N`, seen only by the profile whose step it is."""
+
 from __future__ import annotations
 
 from ..record_function import record_function

@@ -1,4 +1,5 @@
 """Which asyncio task or greenlet runs on the calling thread, and which scope was open where it began."""
+
 from __future__ import annotations
 
 import itertools
@@ -6,9 +7,9 @@ import sys
 from contextvars import ContextVar
 from typing import Any
 
-numbers = itertools.count(1)      # of lanes, for the life of the process
-# (recorder's generation, thread, row) of the innermost scope that the task opened. A task that it creates gets a copy of its context,
-# and with it this.
+numbers = itertools.count(1)  # of lanes, for the life of the process
+# (recorder's generation, thread, row) of the innermost scope that the task opened. A task that it creates gets a copy
+# of its context, and with it this.
 scope: ContextVar[tuple[int, int, int] | None] = ContextVar("mindtorch_v2 scope", default=None)
 
 
@@ -25,7 +26,11 @@ def current() -> Any:
         if running.parent is not None:
             return running
     tasks = sys.modules.get("asyncio.tasks")
-    loop = sys.modules["asyncio.events"]._get_running_loop() if tasks is not None and hasattr(tasks, "current_task") else None
+    loop = (
+        sys.modules["asyncio.events"]._get_running_loop()
+        if tasks is not None and hasattr(tasks, "current_task")
+        else None
+    )
     return None if loop is None else tasks.current_task(loop)  # type: ignore[union-attr]
 
 

@@ -1,4 +1,7 @@
-"""What one thread recorded, in the Python recorder: flat lists of rows, details, ends and memory records, and the stack of open rows."""
+"""What one thread recorded, in the Python recorder: flat lists of rows, details, ends and memory records, and the
+stack of open rows.
+"""
+
 from __future__ import annotations
 
 import itertools
@@ -25,39 +28,65 @@ class Lane:
 
 class ThreadBuffer:
     """What one thread recorded. `open` is its stack of open rows: a row number, or -2 - number where the row was
-    opened with a handle and will be closed by it. Row numbers grow but may have gaps. Positions count what has been given
-    up (`gone`) too."""
+    opened with a handle and will be closed by it. Row numbers grow but may have gaps. Positions count what has been
+    given up (`gone`) too.
+    """
 
-    __slots__ = ("info", "row_numbers", "marks", "rows", "details", "ends", "cuts", "open", "calls", "memory", "detached", "module",
-                 "module_stack", "op_stacks", "frames", "builtins", "traced", "paused_by_ops", "gone",
-                 "lanes", "lane", "task", "base", "switched", "calls_only")
+    __slots__ = (
+        "info",
+        "row_numbers",
+        "marks",
+        "rows",
+        "details",
+        "ends",
+        "cuts",
+        "open",
+        "calls",
+        "memory",
+        "detached",
+        "module",
+        "module_stack",
+        "op_stacks",
+        "frames",
+        "builtins",
+        "traced",
+        "paused_by_ops",
+        "gone",
+        "lanes",
+        "lane",
+        "task",
+        "base",
+        "switched",
+        "calls_only",
+    )
 
     def __init__(self, info: ThreadInfo) -> None:
         self.info = info
         self.row_numbers = itertools.count()
-        self.marks = 0                      # numbers that no row got
-        self.gone = [0, 0, 0, 0]            # entries given up of rows, details, ends, memory
-        self.rows: list[int] = []           # flat, ROW_FIELDS
-        self.details: list[int] = []        # flat, DETAIL_FIELDS
-        self.ends: list[int] = []           # flat, END_FIELDS
-        self.cuts: list[int] = []           # flat, CUT_FIELDS
+        self.marks = 0  # numbers that no row got
+        self.gone = [0, 0, 0, 0]  # entries given up of rows, details, ends, memory
+        self.rows: list[int] = []  # flat, ROW_FIELDS
+        self.details: list[int] = []  # flat, DETAIL_FIELDS
+        self.ends: list[int] = []  # flat, END_FIELDS
+        self.cuts: list[int] = []  # flat, CUT_FIELDS
         self.open: list[int] = []
-        self.calls: set[int] = set()        # those of `open` that are Python calls
-        self.memory: list[int] = []         # flat, MEMORY_FIELDS
+        self.calls: set[int] = set()  # those of `open` that are Python calls
+        self.memory: list[int] = []  # flat, MEMORY_FIELDS
         self.detached: dict[int, int] = {}  # rows closed by another thread -> that thread's number
         self.module = -1
-        self.module_stack: list[tuple[Any, int, int]] = []   # (outermost module, module before, row)
-        self.op_stacks: dict[int, int] = {}         # open operator of the package -> its call stack
-        self.frames: dict[FrameType, int] = {}      # running Python function -> its row
-        self.builtins: dict[FrameType, int] = {}    # caller of a running function in C -> that function's row
+        self.module_stack: list[tuple[Any, int, int]] = []  # (outermost module, module before, row)
+        self.op_stacks: dict[int, int] = {}  # open operator of the package -> its call stack
+        self.frames: dict[FrameType, int] = {}  # running Python function -> its row
+        self.builtins: dict[FrameType, int] = {}  # caller of a running function in C -> that function's row
         self.traced = False
-        self.calls_only = False             # only its Python calls are recorded
-        self.paused_by_ops: Any = None      # the thread's profile function, where it need not run inside operators
-        self.lanes = [Lane()]               # the thread's own, and those of its tasks
-        self.lane = self.lanes[0]           # the current one: what it has open stands here
-        self.task: Any = None               # whose it is
-        self.base = -1                      # the parent (as in `open`) of rows that begin where the lane has nothing open
-        self.switched: list[tuple[int, int]] = []   # (row, lane): from which row on the thread ran in which lane
+        self.calls_only = False  # only its Python calls are recorded
+        self.paused_by_ops: Any = None  # the thread's profile function, where it need not run inside operators
+        self.lanes = [Lane()]  # the thread's own, and those of its tasks
+        self.lane = self.lanes[0]  # the current one: what it has open stands here
+        self.task: Any = None  # whose it is
+        # the parent (as in `open`) of rows that begin where the lane has nothing open
+        self.base = -1
+        self.switched: list[tuple[int, int]] = []  # (row, lane): from which row on the thread ran in which lane
 
     @property
     def in_task(self) -> bool:
@@ -76,7 +105,12 @@ class ThreadBuffer:
     def go_to(self, lane: Lane) -> None:
         """Takes up what a task had open."""
         before = self.lane
-        before.open, before.calls, before.module, before.module_stack = self.open, self.calls, self.module, self.module_stack
+        before.open, before.calls, before.module, before.module_stack = (
+            self.open,
+            self.calls,
+            self.module,
+            self.module_stack,
+        )
         self.open, self.calls, self.module, self.module_stack = lane.open, lane.calls, lane.module, lane.module_stack
         self.lane = lane
 
@@ -91,8 +125,9 @@ class ThreadBuffer:
         self.base = self._base_of(lane)
 
     def _base_of(self, lane: Lane) -> int:
-        """What encloses the rows of a task beside its own: the scope that it began in while that is open, else what the thread has
-        open."""
+        """What encloses the rows of a task beside its own: the scope that it began in while that is open, else what
+        the thread has open.
+        """
         if lane.number == 0:
             return -1
         inherited = -2 - lane.inherited
@@ -104,14 +139,15 @@ class ThreadBuffer:
     def position(self) -> Position:
         """Where the next entries will stand."""
         number = next(self.row_numbers)
-        rows, details, ends, memory = [len(flat) + gone for flat, gone in
-                                       zip((self.rows, self.details, self.ends, self.memory), self.gone)]
+        rows, details, ends, memory = [
+            len(flat) + gone for flat, gone in zip((self.rows, self.details, self.ends, self.memory), self.gone)
+        ]
         self.marks += 1
         return Position(number, number - self.marks + 1, rows, details, ends, memory, memory // len(MEMORY_FIELDS))
 
     def open_rows(self) -> list[tuple[int, int]]:
         """(row, label) of what is open with a handle, outermost first."""
-        labels = dict(zip(self.rows[::len(ROW_FIELDS)], self.rows[2::len(ROW_FIELDS)]))
+        labels = dict(zip(self.rows[:: len(ROW_FIELDS)], self.rows[2 :: len(ROW_FIELDS)]))
         opened = [self.open, *(lane.open for lane in self.lanes if lane is not self.lane)]
         return [(-2 - row, labels[-2 - row]) for rows in opened for row in rows if row < -1 and -2 - row in labels]
 
@@ -123,11 +159,13 @@ class ThreadBuffer:
         self.gone[0] += cut
         first = self.rows[0] if self.rows else 0
         for place, flat, size in ((1, self.details, len(DETAIL_FIELDS)), (2, self.ends, len(END_FIELDS))):
-            kept = [x for i in range(0, len(flat), size) if flat[i] >= first for x in flat[i:i + size]]
+            kept = [x for i in range(0, len(flat), size) if flat[i] >= first for x in flat[i : i + size]]
             self.gone[place] += len(flat) - len(kept)
             flat[:] = kept
         size = len(CUT_FIELDS)
-        self.cuts[:] = [x for i in range(0, len(self.cuts), size) if self.cuts[i] >= first for x in self.cuts[i:i + size]]
+        self.cuts[:] = [
+            x for i in range(0, len(self.cuts), size) if self.cuts[i] >= first for x in self.cuts[i : i + size]
+        ]
         cut = max(0, len(self.memory) - limit * len(MEMORY_FIELDS))
         del self.memory[:cut]
         self.gone[3] += cut
@@ -135,7 +173,7 @@ class ThreadBuffer:
     def end(self, row: int, now: int) -> None:
         """Ends a row that was opened with a handle, wherever it stands."""
         opened, number = self.open, -2 - row
-        if row < 0:                              # it was not kept
+        if row < 0:  # it was not kept
             return
         if opened and opened[-1] == number:
             opened.pop()
@@ -145,7 +183,7 @@ class ThreadBuffer:
             self._end_call(number, now)
         elif number in opened:
             self.end_event(opened.index(number), now)
-        elif len(self.lanes) > 1:                # else it ended with the event that it began in
+        elif len(self.lanes) > 1:  # else it ended with the event that it began in
             self._in_its_lane(number, lambda: self.end(row, now))
 
     def _in_its_lane(self, number: int, end: Callable[[], None]) -> None:
@@ -159,7 +197,9 @@ class ThreadBuffer:
                 return
 
     def _end_call(self, number: int, now: int) -> None:
-        """Ends a Python call before an event that began in it: its row ends where that began, and what called it encloses the event."""
+        """Ends a Python call before an event that began in it: its row ends where that began, and what called it
+        encloses the event.
+        """
         opened = self.open
         place = opened.index(number)
         del opened[place]
@@ -175,8 +215,8 @@ class ThreadBuffer:
         if place == len(opened) - 1:
             opened.pop()
         else:
-            inside = [row for row in opened[place + 1:] if row in calls]
-            opened[place:] = [row for row in opened[place + 1:] if row not in calls]
+            inside = [row for row in opened[place + 1 :] if row in calls]
+            opened[place:] = [row for row in opened[place + 1 :] if row not in calls]
             calls.difference_update(inside)
             for row in inside:
                 self.ends += (-2 - row, now)

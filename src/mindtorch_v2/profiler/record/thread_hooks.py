@@ -1,4 +1,7 @@
-"""A callback on every other thread: on those that run already when Python calls begin to be traced, and on those that start later."""
+"""A callback on every other thread: on those that run already when Python calls begin to be traced, and on those
+that start later.
+"""
+
 from __future__ import annotations
 
 import sys
@@ -10,9 +13,10 @@ from ..._storage import native as _native
 
 
 class ThreadHook:
-    """Calls `callback` once on each other thread, when that next calls a function or returns from one: on threads that run already
-    (where the native part was built), and, after `watch_new_threads(True)`, on those that start later. Threads that `threading` did
-    not start are left alone."""
+    """Calls `callback` once on each other thread, when that next calls a function or returns from one: on threads
+    that run already (where the native part was built), and, after `watch_new_threads(True)`, on those that start
+    later. Threads that `threading` did not start are left alone.
+    """
 
     def __init__(self, callback: Callable[[], object]) -> None:
         self._callback = callback
@@ -23,14 +27,17 @@ class ThreadHook:
         """Has the callback called on the threads that run already; may be called again."""
         if _native is not None:
             here = threading.get_ident()
-            idents = [t.ident for t in threading.enumerate()       # None: it is about to start
-                      if t.ident not in (None, here) and not isinstance(t, threading._DummyThread)]
+            idents = [
+                t.ident
+                for t in threading.enumerate()  # None: it is about to start
+                if t.ident not in (None, here) and not isinstance(t, threading._DummyThread)
+            ]
             _native.meet_threads(idents, self._callback)
 
     def watch_new_threads(self, on: bool) -> None:
         """Whether the callback is called on threads that start from now on."""
         if on and not self._watches:
-            if threading.getprofile() != self._begin:       # an interrupt may have come before this was noted
+            if threading.getprofile() != self._begin:  # an interrupt may have come before this was noted
                 self._previous = threading.getprofile()
             threading.setprofile(self._begin)
         elif not on and threading.getprofile() == self._begin:

@@ -1,4 +1,5 @@
 """Small numbers for threads, in the order in which they first ask."""
+
 from __future__ import annotations
 
 import itertools
@@ -7,12 +8,13 @@ import threading
 from .descriptions import ThreadInfo
 
 _thread_numbers = itertools.count(1)
-number_of_ident: dict[int, int] = {}      # Python's identifier of a thread -> its number
+number_of_ident: dict[int, int] = {}  # Python's identifier of a thread -> its number
 
 
 class _Identity(threading.local):
-    """Who the calling thread is; found out when it first asks, so numbers follow the order of first use. Where an interrupt comes
-    meanwhile the next question begins anew."""
+    """Who the calling thread is; found out when it first asks, so numbers follow the order of first use. Where an
+    interrupt comes meanwhile the next question begins anew.
+    """
 
     _info: ThreadInfo | None = None
 

@@ -1,4 +1,5 @@
 """Python calls as events: a profile function per traced thread writes rows into the thread's buffer."""
+
 from __future__ import annotations
 
 import gc
@@ -15,8 +16,8 @@ from .stacks import CLASSES, INTERNAL, builtin_name, function_name, is_own_funct
 from .thread_buffer import ThreadBuffer
 
 ProfileFunction = Callable[[FrameType, str, Any], Any]
-# Each thread's last profile function. Before the interpreter calls it, it may collect garbage, whose finalisers may end tracing: the
-# function must outlive that, and the interpreter holds only the one that is set.
+# Each thread's last profile function. Before the interpreter calls it, it may collect garbage, whose finalisers may end
+# tracing: the function must outlive that, and the interpreter holds only the one that is set.
 _last = threading.local()
 # From 3.12 on, setting and unsetting a profile function makes the interpreter rewrite all code.
 _CAN_PAUSE = sys.version_info < (3, 12)
@@ -30,9 +31,9 @@ class PythonTracer:
         self.recorder = recorder
         self.active = True
         self._code_labels: dict[CodeType, int] = {}
-        self._builtin_labels: dict[tuple[Any, str], int] = {}     # 0: not shown
+        self._builtin_labels: dict[tuple[Any, str], int] = {}  # 0: not shown
         self._functions: list[Any] = []
-        self._threads: set[int] = set()      # those with a profile function of ours
+        self._threads: set[int] = set()  # those with a profile function of ours
 
     def start(self) -> None:
         """Nothing is to be done before a thread is traced."""
@@ -43,7 +44,7 @@ class PythonTracer:
             return
         buffer.traced = True
         frames: list[FrameType] = []
-        frame: FrameType | None = sys._getframe(1)     # its own frame would hold a list that holds the frame
+        frame: FrameType | None = sys._getframe(1)  # its own frame would hold a list that holds the frame
         while frame is not None:
             frames.append(frame)
             frame = frame.f_back
@@ -54,11 +55,13 @@ class PythonTracer:
                 buffer.frames[frame] = self.recorder.push_python(buffer, label)
         previous: Any = sys.getprofile()
         if getattr(previous, "tracer", None) is not None:
-            previous = previous.previous      # one of ours that had not yet noticed its end
+            previous = previous.previous  # one of ours that had not yet noticed its end
         if previous is not None and not callable(previous):
-            warnings.warn(f"Python calls are not traced on this thread: another profiler in C ({type(previous).__qualname__}) is "
-                          "running and cannot be shared from Python. End it first, or install mindtorch_v2 with its native part.",
-                          stacklevel=2)
+            warnings.warn(
+                f"Python calls are not traced on this thread: another profiler in C ({type(previous).__qualname__}) is "
+                "running and cannot be shared from Python. End it first, or install mindtorch_v2 with its native part.",
+                stacklevel=2,
+            )
             return
         function = _last.function = _profile_function(self, buffer, previous)
         self._functions.append(function)
@@ -88,7 +91,7 @@ class PythonTracer:
         for function in self._functions:
             function.release()
         self._functions.clear()
-        now = self.recorder.now()       # where the clock fails, only the rows stay open
+        now = self.recorder.now()  # where the clock fails, only the rows stay open
         for buffer, rows in running:
             for row in rows:
                 buffer.end(row, now)
@@ -109,8 +112,9 @@ class PythonTracer:
         key = (type(getattr(function, "__self__", None)), getattr(function, "__name__", ""))
         label = self._builtin_labels.get(key)
         if label is None:
-            label = self._builtin_labels[key] = (0 if is_own_function(function)
-                                                 else self.recorder.labels.number(builtin_name(function), Kind.BUILTIN))
+            label = self._builtin_labels[key] = (
+                0 if is_own_function(function) else self.recorder.labels.number(builtin_name(function), Kind.BUILTIN)
+            )
         if label == 0:
             return
         buffer.builtins[frame] = self.recorder.push_python(buffer, label)

@@ -1,4 +1,7 @@
-"""What a session recorded, copied out of the recorder's buffers when the window ends; columns are made when someone asks for them."""
+"""What a session recorded, copied out of the recorder's buffers when the window ends; columns are made when someone
+asks for them.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -24,8 +27,8 @@ class Span:
     """What one thread recorded between two moments."""
 
     start: Position
-    carried: tuple[int, ...] = ()        # Python frames that ran already; they count from the window's start
-    stop: Any = None                     # a Position once the span has ended
+    carried: tuple[int, ...] = ()  # Python frames that ran already; they count from the window's start
+    stop: Any = None  # a Position once the span has ended
 
 
 @dataclass
@@ -34,32 +37,35 @@ class Recorded:
 
     info: ThreadInfo
     spans: list[Span]
-    detached: dict[int, int]             # rows closed by another thread -> that thread's number
-    columns: Callable[[], dict[str, np.ndarray]]    # row, start_ns, end_ns (NO_END while open), label, parent (a row), ...
-    memory: Callable[[], dict[str, np.ndarray]]     # MEMORY_FIELDS, with `row` as a row
-    switches: list[tuple[int, int]] = field(default_factory=list)    # (row, lane): from which row on it ran in which task's lane
-    tasks: dict[int, str] = field(default_factory=dict)              # lane -> the task's name
-    calls_only: bool = False             # only its Python calls are shown
+    detached: dict[int, int]  # rows closed by another thread -> that thread's number
+    # row, start_ns, end_ns (NO_END while open), label, parent (a row), ...
+    columns: Callable[[], dict[str, np.ndarray]]
+    memory: Callable[[], dict[str, np.ndarray]]  # MEMORY_FIELDS, with `row` as a row
+    # (row, lane): from which row on it ran in which task's lane
+    switches: list[tuple[int, int]] = field(default_factory=list)
+    tasks: dict[int, str] = field(default_factory=dict)  # lane -> the task's name
+    calls_only: bool = False  # only its Python calls are shown
 
 
 @dataclass
 class Window:
     """Everything that a session's events are made of. The tables may grow while it is kept, but do not change."""
 
-    owner: int                           # number that marks this session's own steps
+    owner: int  # number that marks this session's own steps
     start_ns: int
     stop_ns: int
     options: Options
     threads: list[Recorded]
-    stray: Callable[[], dict[str, np.ndarray]]   # frees by threads that are not recorded: MEMORY_FIELDS
+    stray: Callable[[], dict[str, np.ndarray]]  # frees by threads that are not recorded: MEMORY_FIELDS
     labels: Labels
     inputs: InputTable
     modules: ModuleTable
     stacks: Any
-    refused: int = 0                     # rows and memory records that were not taken in
-    steps: list[tuple[int, int]] = field(default_factory=list)   # (time, step number), ascending
-    device: Any = None                   # what ran on devices, where that was asked for
-    held: list[tuple[int, bool, list[LiveBlock]]] = field(default_factory=list)    # (time, at the end, what tensors held then)
+    refused: int = 0  # rows and memory records that were not taken in
+    steps: list[tuple[int, int]] = field(default_factory=list)  # (time, step number), ascending
+    device: Any = None  # what ran on devices, where that was asked for
+    # (time, at the end, what tensors held then)
+    held: list[tuple[int, bool, list[LiveBlock]]] = field(default_factory=list)
 
 
 def _matrix(flat: Sequence[int], width: int) -> np.ndarray:
@@ -83,22 +89,23 @@ def _from_native(buffer: Any, spans: list[Span]) -> tuple[Callable[[], dict[str,
     def columns() -> dict[str, np.ndarray]:
         made = split_rows(parts)
         return {"row": np.arange(numbered, numbered + len(made["label"]), dtype=np.int32), **made}
+
     return columns, lambda: joined_memory(memories)
 
 
 def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], dict[str, np.ndarray]], ...]:
     start = Position(0, 0, 0, 0, 0, 0, 0) if any(s.carried for s in spans) else spans[0].start
     gone = buffer.gone
-    rows, details = buffer.rows[max(0, start.rows_at - gone[0]):], buffer.details[max(0, start.details_at - gone[1]):]
-    ends = buffer.ends[max(0, start.ends_at - gone[2]):]
+    rows, details = buffer.rows[max(0, start.rows_at - gone[0]) :], buffer.details[max(0, start.details_at - gone[1]) :]
+    ends = buffer.ends[max(0, start.ends_at - gone[2]) :]
     cuts = list(buffer.cuts)
     memories: list[int] = []
     for span in spans:
-        memories += buffer.memory[max(0, span.start.memory_at - gone[3]):max(0, span.stop.memory_at - gone[3])]
+        memories += buffer.memory[max(0, span.start.memory_at - gone[3]) : max(0, span.stop.memory_at - gone[3])]
 
     def columns() -> dict[str, np.ndarray]:
         table = _matrix(rows, len(ROW_FIELDS))
-        if np.any(table[1:, 0] < table[:-1, 0]):      # a finaliser recorded something between two steps of a row
+        if np.any(table[1:, 0] < table[:-1, 0]):  # a finaliser recorded something between two steps of a row
             table = table[np.argsort(table[:, 0], kind="stable")]
         made = {name: table[:, i] for i, name in enumerate(ROW_FIELDS)}
         made["parent"] = _decoded(made["parent"])
@@ -114,8 +121,9 @@ def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], 
         table = _matrix(memories, len(MEMORY_FIELDS))
         made = {name: table[:, i] for i, name in enumerate(MEMORY_FIELDS)}
         made["row"] = _decoded(made["row"])
-        made["device"] = made["device"] | TENSORS          # what tensors hold is all that is seen
+        made["device"] = made["device"] | TENSORS  # what tensors hold is all that is seen
         return made
+
     return columns, memory
 
 
@@ -123,7 +131,7 @@ def _cut(columns: dict[str, np.ndarray], cuts: np.ndarray) -> None:
     """Ends Python calls where events began that outlived them, and gives these their parents."""
     call, event = positions(columns["row"], cuts[:, 0]), positions(columns["row"], _decoded(cuts[:, 1]))
     known = event >= 0
-    columns["parent"][event[known]] = _decoded(cuts[known, 2])      # of several, the last counts
+    columns["parent"][event[known]] = _decoded(cuts[known, 2])  # of several, the last counts
     known &= call >= 0
     columns["end_ns"][call[known]] = columns["start_ns"][event[known]]
 
@@ -133,11 +141,12 @@ def stray_memory(recorder: Any, first: int) -> Callable[[], dict[str, np.ndarray
     if isinstance(recorder, NativeRecorder):
         _, parts = recorder.stray_table(first)
         return lambda: joined_memory(parts)
-    flat = recorder.stray_memory[first * len(MEMORY_FIELDS):]
+    flat = recorder.stray_memory[first * len(MEMORY_FIELDS) :]
 
     def from_python() -> dict[str, np.ndarray]:
         table = _matrix(flat, len(MEMORY_FIELDS))
         return {name: table[:, i] for i, name in enumerate(MEMORY_FIELDS)}
+
     return from_python
 
 
@@ -152,7 +161,7 @@ def positions(numbers: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return np.full(len(rows), -1, np.int64)
     if is_constant(rows) and rows[0] < 0:
         return constant(-1, len(rows), np.int32)
-    if numbers[-1] - numbers[0] == len(numbers) - 1:      # no gaps
+    if numbers[-1] - numbers[0] == len(numbers) - 1:  # no gaps
         place = rows - rows.dtype.type(numbers[0]) if numbers[0] else rows
         if len(place) and (place.min() < -1 or place.max() >= len(numbers)):
             place = np.where((place >= 0) & (place < len(numbers)), place, -1)
@@ -170,7 +179,9 @@ def spread(numbers: np.ndarray, rows: np.ndarray, values: np.ndarray, missing: i
 
 
 class Recording(NamedTuple):
-    """A window that has ended: what is known of it, and its rows (None in a forked child, where nothing was recorded)."""
+    """A window that has ended: what is known of it, and its rows (None in a forked child, where nothing was
+    recorded).
+    """
 
     metadata: Metadata
     window: Window | None

@@ -1,4 +1,5 @@
-"""What the page shows, as one object that JSON can hold: small whatever the size of the profile. What is left out is said in it.
+"""What the page shows, as one object that JSON can hold: small whatever the size of the profile. What is left out is
+said in it.
 
 Times are nanoseconds; those of moments count from the beginning of the window.
 """
@@ -58,7 +59,8 @@ def report_data(store: EventStore, title: str = "", most_events: int = MOST_EVEN
     origin = min(window_of(store)[0], int(steps.start_ns[0]))
     if events["shown"] < len(store):
         left_out.append(
-            f"Timeline: {len(store) - events['shown']:,} of {len(store):,} events, the shortest ones, are merged with their neighbours; "
+            f"Timeline: {len(store) - events['shown']:,} of {len(store):,} events, the shortest ones, are merged "
+            "with their neighbours; "
             "all tables and graphs count them."
         )
     return {

@@ -71,8 +71,9 @@ def timeline(
 
 
 def _kept(store: EventStore, steps: Steps, wanted: list[int], most: int) -> np.ndarray:
-    """Which rows are shown one by one: all where they fit; else the slowest and the median step wholly (if they fit), and of the others the
-    longest rows. What encloses a shown row is shown."""
+    """Which rows are shown one by one: all where they fit; else the slowest and the median step wholly (if they
+    fit), and of the others the longest rows. What encloses a shown row is shown.
+    """
     if len(store) <= most:
         return np.ones(len(store), bool)
     keep = np.zeros(len(store), bool)
@@ -152,7 +153,8 @@ def _merged(store: EventStore, keep: np.ndarray, track: np.ndarray, depth: np.nd
     return store.start_ns[head], end, store.name[head], count, np.full(len(head), -1), track[head], depth[head]
 
 
-# ---- packing ----------------------------------------------------------------------------------------------------------
+# ---- packing
+# ----------------------------------------------------------------------------------------------------------
 
 
 def _columns(tree: EventTree, placed: Placed, origin: int) -> dict[str, str]:
@@ -192,7 +194,9 @@ def _texts(tree: EventTree, placed: Placed) -> dict[str, Any]:
 
 
 def _table(name: str, texts: Sequence[str], index: np.ndarray, characters: int) -> dict[str, Any]:
-    """The texts that events refer to most often, as many as fit into so many characters, and the references; 0 is none of them."""
+    """The texts that events refer to most often, as many as fit into so many characters, and the references; 0 is
+    none of them.
+    """
     counts = np.bincount(index[index >= 0], minlength=len(texts))
     chosen = np.argsort(-counts, kind="stable")
     chosen = chosen[counts[chosen] > 0]

@@ -1,4 +1,8 @@
-"""`autograd.profiler.profile`: one recorded window and its results. `profiler.profile` drives one of these per cycle."""
+"""`autograd.profiler.profile`: one recorded window and its results.
+
+`profiler.profile` drives one of these per cycle.
+"""
+
 from __future__ import annotations
 
 import logging
@@ -30,8 +34,8 @@ from .kineto import ProfilerResult
 from .results import Results
 
 logger = logging.getLogger("mindtorch_v2.autograd.profiler")
-_stopping = threading.RLock()     # held while a window becomes results, so that it does once
-_windows: weakref.WeakSet[profile] = weakref.WeakSet()      # those that have been started
+_stopping = threading.RLock()  # held while a window becomes results, so that it does once
+_windows: weakref.WeakSet[profile] = weakref.WeakSet()  # those that have been started
 
 
 def open_windows() -> list[profile]:
@@ -57,9 +61,11 @@ def _microseconds_since(start: int) -> int:
     return (time.perf_counter_ns() - start + 999) // 1000
 
 
-_UNAVAILABLE = {"cuda": "CUDA is not available, disabling CUDA profiling",
-                "xpu": "XPU is not available, disabling XPU profiling",
-                "hpu": "HPU is not available, disabling HPU profiling"}
+_UNAVAILABLE = {
+    "cuda": "CUDA is not available, disabling CUDA profiling",
+    "xpu": "XPU is not available, disabling XPU profiling",
+    "hpu": "HPU is not available, disabling HPU profiling",
+}
 
 
 class profile:
@@ -69,25 +75,39 @@ class profile:
     schedules and exports.
     """
 
-    def __init__(self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None,
-                 record_shapes: bool = False, with_flops: bool = False, profile_memory: bool = False,
-                 with_stack: bool = False, with_modules: bool = False, use_kineto: bool = False, use_cpu: bool = True,
-                 experimental_config: _ExperimentalConfig | None = None, acc_events: bool = False,
-                 custom_trace_id_callback: Callable[[], str] | None = None,
-                 post_processing_timeout_s: float | None = None,
-                 activity_filters: Mapping[ProfilerActivity, Sequence[str]] | None = None) -> None:
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        experimental_config: _ExperimentalConfig | None = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+        activity_filters: Mapping[ProfilerActivity, Sequence[str]] | None = None,
+    ) -> None:
         self.enabled = enabled
         if not enabled:
             return
         self.use_cuda = use_cuda
         if use_cuda:
-            warn_caller("The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead.",
-                          FutureWarning)
+            warn_caller(
+                "The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead.",
+                FutureWarning,
+            )
             use_device = "cuda"
         if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
             raise ValueError("post_processing_timeout_s must be non-negative")
         self.use_device = self._usable_device(use_device, use_kineto)
-        self.also_watched: tuple[str, ...] = ()      # further devices whose work the results show
+        self.also_watched: tuple[str, ...] = ()  # further devices whose work the results show
         self.entered = False
         self.record_shapes = record_shapes or with_flops
         self.with_flops, self.profile_memory = with_flops, profile_memory
@@ -118,8 +138,11 @@ class profile:
             return name
         if name == "mtia" and not use_kineto:
             raise AssertionError("Legacy MTIA profiling is not supported. Requires use_kineto=True on MTIA devices.")
-        known = f"{name.upper()} is not available, disabling {name.upper()} profiling" if name in _accelerators.names() else \
-            f"The {name} is not a valid device option."
+        known = (
+            f"{name.upper()} is not available, disabling {name.upper()} profiling"
+            if name in _accelerators.names()
+            else f"The {name} is not a valid device option."
+        )
         warn_caller(_UNAVAILABLE.get(name, known))
         return None
 
@@ -137,18 +160,29 @@ class profile:
         config = self.experimental_config
         trace_only = config.trace_only
         if trace_only and self.with_stack:
-            warn_caller("trace_only=True is incompatible with with_stack=True (stack traces require event post-processing). "
-                          "Disabling trace_only.")
+            warn_caller(
+                "trace_only=True is incompatible with with_stack=True (stack traces require event post-processing). "
+                "Disabling trace_only."
+            )
             trace_only = False
-        return Options(record_shapes=record_shapes, profile_memory=self.profile_memory, with_stack=self.with_stack,
-                       with_flops=self.with_flops, with_modules=self.with_modules, verbose=config.verbose,
-                       profile_all_threads=config.profile_all_threads,
-                       capture_overload_names=config.capture_overload_names,
-                       record_python_gc_info=config.record_python_gc_info, trace_only=trace_only,
-                       max_events=config.max_events or 0, keep=config.keep,
-                       event_metadata=config.expose_kineto_event_metadata, concrete_inputs=settings.concrete_inputs,
-                       forward_backward=settings.forward_backward,
-                       activity_filters={a.name: tuple(n) for a, n in self.activity_filters.items()})
+        return Options(
+            record_shapes=record_shapes,
+            profile_memory=self.profile_memory,
+            with_stack=self.with_stack,
+            with_flops=self.with_flops,
+            with_modules=self.with_modules,
+            verbose=config.verbose,
+            profile_all_threads=config.profile_all_threads,
+            capture_overload_names=config.capture_overload_names,
+            record_python_gc_info=config.record_python_gc_info,
+            trace_only=trace_only,
+            max_events=config.max_events or 0,
+            keep=config.keep,
+            event_metadata=config.expose_kineto_event_metadata,
+            concrete_inputs=settings.concrete_inputs,
+            forward_backward=settings.forward_backward,
+            activity_filters={a.name: tuple(n) for a, n in self.activity_filters.items()},
+        )
 
     # --- the window -------------------------------------------------------------------------------------------------
     def config(self, create_trace_id: bool = False) -> Options:
@@ -183,7 +217,9 @@ class profile:
 
     def _warm_up(self) -> None:
         """Records without keeping anything. The first observed call of an operator also prepares later ones; that time
-        would otherwise be charged to the first recorded step. Called at every step, so that no more than one is held."""
+        would otherwise be charged to the first recorded step. Called at every step, so that no more than one is
+        held.
+        """
         self._end_warm_up()
         self._warming = Session(self._options, warming=True)
         self._warming.start()
@@ -194,7 +230,10 @@ class profile:
             self._warming = None
 
     def _end_sessions(self) -> None:
-        """Ends all recording, after an interrupt perhaps; may be called again. What an open window holds is kept for `_stop_trace`."""
+        """Ends all recording, after an interrupt perhaps; may be called again.
+
+        What an open window holds is kept for `_stop_trace`.
+        """
         if self._session is not None:
             self._session.end()
         self._end_warm_up()
@@ -203,20 +242,23 @@ class profile:
         """Begins to record; events get `step` as their step number until it changes."""
         self._end_warm_up()
         if self._session is not None:
-            self._session.discard()      # started again without a stop: the earlier window is given up
+            self._session.discard()  # started again without a stop: the earlier window is given up
         started = time.perf_counter_ns()
         self.entered = True
         self._metadata = {}
         self._record_function_base = record_function_base
-        self._session = Session(self._options, devices=[] if self.use_device is None else [self.use_device, *self.also_watched])
+        self._session = Session(
+            self._options, devices=[] if self.use_device is None else [self.use_device, *self.also_watched]
+        )
         self._session.start(step)
         _windows.add(self)
         self.profiling_start_time_ns = self._session.start_ns
         self._stats.profiler_enable_call_duration_us = _microseconds_since(started)
 
     @guarded("_end_sessions")
-    def __exit__(self, exc_type: type[BaseException] | None, exc_val: BaseException | None,
-                 exc_tb: TracebackType | None) -> None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
         if self.enabled:
             self._stop_trace()
 
@@ -306,8 +348,10 @@ class profile:
     def function_events(self) -> EventList:
         """The events, in the order of their start. Made when first asked for."""
         if self._options.trace_only:
-            raise RuntimeError("events() is not available when trace_only=True in ExperimentalConfig. "
-                               "Use export_chrome_trace() instead.")
+            raise RuntimeError(
+                "events() is not available when trace_only=True in ExperimentalConfig. "
+                "Use export_chrome_trace() instead."
+            )
         if self._results is None:
             return build_events(EventStore())
         if self._events is None:
@@ -323,7 +367,8 @@ class profile:
         self._stats.number_of_events = len(events)
         started = time.perf_counter_ns()
         if events:
-            len(events[0]._source.parent)     # makes the links of all events, which otherwise come when one is asked for its parent
+            # makes the links of all events, which otherwise come when one is asked for its parent
+            len(events[0]._source.parent)
         self._stats.function_events_build_tree_call_duration_us = _microseconds_since(started)
         return events
 
@@ -335,7 +380,9 @@ class profile:
 
     @staticmethod
     def _without_time(store: EventStore) -> EventList:
-        logger.warning("Profiler _parse_kineto_results timed out after 0.000 seconds, returning partial results with 0 events")
+        logger.warning(
+            "Profiler _parse_kineto_results timed out after 0.000 seconds, returning partial results with 0 events"
+        )
         return build_events(EventStore(metadata=store.metadata))
 
     def __repr__(self) -> str:
@@ -344,17 +391,30 @@ class profile:
     def __str__(self) -> str:
         return "<unfinished torch.autograd.profile>" if self._results is None else self.function_events.table()
 
-    def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
-              max_name_column_width: int = 55, max_shapes_column_width: int = 80, header: str | None = None,
-              top_level_events_only: bool = False) -> str:
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+    ) -> str:
         """All events as a table, not summed up."""
         return self.function_events.table(
-            sort_by=sort_by, row_limit=row_limit, max_src_column_width=max_src_column_width,
-            max_name_column_width=max_name_column_width, max_shapes_column_width=max_shapes_column_width, header=header,
-            top_level_events_only=top_level_events_only)
+            sort_by=sort_by,
+            row_limit=row_limit,
+            max_src_column_width=max_src_column_width,
+            max_name_column_width=max_name_column_width,
+            max_shapes_column_width=max_shapes_column_width,
+            header=header,
+            top_level_events_only=top_level_events_only,
+        )
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         """The events summed up by name, and by what else is asked for."""
         by = (group_by_input_shape, group_by_stack_n, group_by_overload_name)
         if self._results is None or self._options.trace_only or self.post_processing_timeout_s == 0:
@@ -369,8 +429,9 @@ class profile:
         """Time spent in events on the CPU, in microseconds."""
         return self.function_events.self_cpu_time_total
 
-    def export_chrome_trace(self, path: str | PathLike[str], metadata: Mapping[str, str] | None = None,
-                            use_python_export: bool = False) -> None:
+    def export_chrome_trace(
+        self, path: str | PathLike[str], metadata: Mapping[str, str] | None = None, use_python_export: bool = False
+    ) -> None:
         """Writes a trace for Perfetto, chrome://tracing or TensorBoard. `metadata` adds keys with JSON texts."""
         if self._results is None:
             missing = "trace_activities" if use_python_export else "save"

@@ -1,4 +1,5 @@
 """`FunctionEventAvg` rows: groups of events with their sums."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -15,8 +16,14 @@ from .function_event_avg import FunctionEventAvg
 _DEVICES = {member.value: member for member in DeviceType}
 
 
-def average_entries(source: EventSource, entries: np.ndarray | None, *, by_shape: bool = False, stack_n: int = 0,
-                    by_overload: bool = False) -> list[FunctionEventAvg]:
+def average_entries(
+    source: EventSource,
+    entries: np.ndarray | None,
+    *,
+    by_shape: bool = False,
+    stack_n: int = 0,
+    by_overload: bool = False,
+) -> list[FunctionEventAvg]:
     """The groups of a source's entries, in the order of first appearance."""
     group, first = group_entries(source.tree, entries, by_shape, stack_n, by_overload)
     rows = _summed(source, entries, group, first)
@@ -38,15 +45,19 @@ def total_of_entries(source: EventSource, entries: np.ndarray) -> FunctionEventA
     return row
 
 
-def _summed(source: EventSource, entries: np.ndarray | None, group: np.ndarray, first: np.ndarray) -> list[FunctionEventAvg]:
+def _summed(
+    source: EventSource, entries: np.ndarray | None, group: np.ndarray, first: np.ndarray
+) -> list[FunctionEventAvg]:
     """One row per group with its sums and the plain attributes of the entry in `first`."""
     tree, groups = source.tree, len(first)
     columns, covered = sum_groups(tree, entries, group, first)
     columns |= {
-        "scope": tree.scope_of(first).tolist(), "is_async": tree.is_async[first].tolist(),
+        "scope": tree.scope_of(first).tolist(),
+        "is_async": tree.is_async[first].tolist(),
         "is_user_annotation": tree.is_annotation[first].tolist(),
         "device_type": [_DEVICES[i] for i in tree.device_type[first].tolist()],
-        "node_id": [-1] * groups, "use_device": [tree.store.metadata.use_device] * groups,
+        "node_id": [-1] * groups,
+        "use_device": [tree.store.metadata.use_device] * groups,
     }
     rows = []
     for number, (entry, *values) in enumerate(zip(first.tolist(), *columns.values())):
@@ -56,12 +67,19 @@ def _summed(source: EventSource, entries: np.ndarray | None, group: np.ndarray, 
     return rows
 
 
-def average_events(events: Sequence[FunctionEvent], *, by_shape: bool, stack_n: int,
-                   by_overload: bool) -> list[FunctionEventAvg]:
+def average_events(
+    events: Sequence[FunctionEvent], *, by_shape: bool, stack_n: int, by_overload: bool
+) -> list[FunctionEventAvg]:
     """The same for events of any origin, one by one: those made by hand, changed, or from several windows."""
     groups: dict[tuple[str, ...], FunctionEventAvg] = {}
     for event in events:
-        key = [str(event.key), str(event.node_id), str(event.device_type), str(event.is_legacy), str(event.is_user_annotation)]
+        key = [
+            str(event.key),
+            str(event.node_id),
+            str(event.device_type),
+            str(event.is_legacy),
+            str(event.is_user_annotation),
+        ]
         if by_overload:
             key.append(shown(event.overload_name))
         if by_shape:

@@ -1,4 +1,5 @@
 """Attributes of `FunctionEvent`: read from a store's source until someone assigns to one of them."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,8 +9,8 @@ from ..analysis.source import EventSource
 from ..analysis.values import as_lists
 from ..record.kinds import Kind
 
-_Event = Any      # a FunctionEvent
-STORED_ATTRIBUTES: list[str] = []     # names of all attributes that `stored` made
+_Event = Any  # a FunctionEvent
+STORED_ATTRIBUTES: list[str] = []  # names of all attributes that `stored` made
 
 
 class OwnValues:
@@ -23,31 +24,40 @@ class OwnValues:
 
 def stored(name: str, read: Callable[[_Event], Any]) -> Any:
     """An attribute that is read from the event's source. Assigning to it gives the event its own values."""
+
     def assign(event: _Event, value: Any) -> None:
         event._detach()
         getattr(event._source, name)[0] = value
+
     STORED_ATTRIBUTES.append(name)
     return property(read, assign)
 
 
 def looked_up(name: str, find: Callable[[EventSource, int], Any]) -> Any:
     """An attribute that has no list in a store's source because making it for all events would be wasteful."""
+
     def read(event: _Event) -> Any:
         source = event._source
         return find(source, event._index) if source.is_store else getattr(source, name)[0]
+
     return stored(name, read)
 
 
 def of_inputs(name: str, part: Callable[[Any], Any]) -> Any:
     """A list made from the description of the arguments; empty where shapes were not asked for."""
+
     def find(source: EventSource, entry: int) -> Any:
         inputs = source.inputs(entry)
         return [] if inputs is None or not source.tree.store.metadata.options.describes_inputs else part(inputs)
+
     return looked_up(name, find)
 
 
 def concrete_inputs_of(source: EventSource, entry: int) -> list[Any]:
-    """The values of arguments. PyTorch gives numbers and lists of them; what a user gave to a scope is given as it is."""
+    """The values of arguments.
+
+    PyTorch gives numbers and lists of them; what a user gave to a scope is given as it is.
+    """
     inputs = source.inputs(entry)
     if inputs is None or not source.tree.store.metadata.options.concrete_inputs:
         return []
@@ -61,7 +71,9 @@ def keywords_of(source: EventSource, entry: int) -> dict[str, Any]:
 
 
 def metadata_of(source: EventSource, entry: int) -> str:
-    """What a trace shows of an event besides its arguments: its number there, which memory records and devices have none of."""
+    """What a trace shows of an event besides its arguments: its number there, which memory records and devices have
+    none of.
+    """
     tree = source.tree
     is_numbered = tree.store.metadata.options.event_metadata and tree.row[entry] >= 0 and tree.device_type[entry] == 0
     return f'"Ev Idx": {int(tree.host_number[entry])}' if is_numbered else ""

@@ -1,8 +1,9 @@
 """The tree of everything a window recorded, in the shape of PyTorch's `experimental_event_tree()`.
 
-Operators, annotations, Python calls and allocations are nodes. A tree is made once per result, so nodes are the same objects
-wherever one comes across them: `child.parent is node`.
+Operators, annotations, Python calls and allocations are nodes. A tree is made once per result, so nodes are the same
+objects wherever one comes across them: `child.parent is node`.
 """
+
 from __future__ import annotations
 
 import re
@@ -27,13 +28,18 @@ MEMORY_NAME = "[memory]"
 _FRAME = re.compile(r"(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)", re.DOTALL)
 _MODULE = re.compile(r"nn\.Module: (?P<type>.*)_\d+", re.DOTALL)
 _DTYPE_OF_NAME = {d.cpp_name: d for d in _DTYPES}
-_SCOPES = {Kind.BACKWARD: RecordScope.BACKWARD_FUNCTION, Kind.SCOPE: RecordScope.USER_SCOPE, Kind.STEP: RecordScope.USER_SCOPE}
+_SCOPES = {
+    Kind.BACKWARD: RecordScope.BACKWARD_FUNCTION,
+    Kind.SCOPE: RecordScope.USER_SCOPE,
+    Kind.STEP: RecordScope.USER_SCOPE,
+}
 
 
 @dataclass(frozen=True)
 class _TensorMetadata:
-    """What a tensor argument looked like. No tensor is kept while recording and none is numbered, so the fields that identify one
-    are None."""
+    """What a tensor argument looked like. No tensor is kept while recording and none is numbered, so the fields that
+    identify one are None.
+    """
 
     sizes: list[int]
     strides: list[int]
@@ -61,7 +67,10 @@ class _PyFrameState:
 
 @dataclass(frozen=True)
 class _NNModuleInfo:
-    """The module that a call belongs to. `self_ptr` and `cls_ptr` are numbers that tell modules and classes of one result apart."""
+    """The module that a call belongs to.
+
+    `self_ptr` and `cls_ptr` are numbers that tell modules and classes of one result apart.
+    """
 
     self_ptr: int
     cls_ptr: int
@@ -104,7 +113,10 @@ class _ExtraFields_Vulkan:
 
 @dataclass(frozen=True)
 class _ExtraFields_Allocation:
-    """Memory gained (`alloc_size` positive) or given back. A block keeps its `allocation_id` and its `id` from birth to death."""
+    """Memory gained (`alloc_size` positive) or given back.
+
+    A block keeps its `allocation_id` and its `id` from birth to death.
+    """
 
     ptr: int
     alloc_size: int
@@ -147,12 +159,14 @@ class _ExtraFields_Kineto:
 
 
 class _ProfilerEvent:
-    """A node: what happened (`tag`, `extra_fields`, or both as `typed`), when, on which thread, and what it is part of."""
+    """A node: what happened (`tag`, `extra_fields`, or both as `typed`), when, on which thread, and what it is part
+    of.
+    """
 
     __slots__ = ("_tree", "_row", "_record", "_children", "parent")
     _tree: Tree
-    _row: int       # of the store; -1 for an allocation
-    _record: int    # of the memory table; -1 for what is none
+    _row: int  # of the store; -1 for an allocation
+    _record: int  # of the memory table; -1 for what is none
     _children: list[_ProfilerEvent]
     parent: _ProfilerEvent | None
 
@@ -180,19 +194,28 @@ class _ProfilerEvent:
     @property
     def correlation_id(self) -> int:
         """The `id` of the same event in `events()`; 0 for Python calls and allocations."""
-        return 0 if self._row < 0 or self.tag in (_EventType.PyCall, _EventType.PyCCall) else \
-            int(self._tree.events.entry_of_row[self._tree.events.shown_row[self._row]]) + 1
+        return (
+            0
+            if self._row < 0 or self.tag in (_EventType.PyCall, _EventType.PyCCall)
+            else int(self._tree.events.entry_of_row[self._tree.events.shown_row[self._row]]) + 1
+        )
 
     @property
     def start_time_ns(self) -> int:
         """Since 1970."""
         store = self._tree.store
-        return int(store.start_ns[self._row] if self._row >= 0 else store.memory.time_ns[self._record]) + store.metadata.epoch_offset_ns
+        return (
+            int(store.start_ns[self._row] if self._row >= 0 else store.memory.time_ns[self._record])
+            + store.metadata.epoch_offset_ns
+        )
 
     @property
     def end_time_ns(self) -> int:
         store = self._tree.store
-        return int(store.end_ns[self._row] if self._row >= 0 else store.memory.time_ns[self._record]) + store.metadata.epoch_offset_ns
+        return (
+            int(store.end_ns[self._row] if self._row >= 0 else store.memory.time_ns[self._record])
+            + store.metadata.epoch_offset_ns
+        )
 
     @property
     def duration_time_ns(self) -> int:
@@ -212,7 +235,9 @@ class _ProfilerEvent:
     @property
     def device_type(self) -> DeviceType:
         store = self._tree.store
-        return DeviceType(int(store.device_type[self._row] if self._row >= 0 else store.memory.device_type[self._record]))
+        return DeviceType(
+            int(store.device_type[self._row] if self._row >= 0 else store.memory.device_type[self._record])
+        )
 
     @property
     def tag(self) -> _EventType:
@@ -247,13 +272,15 @@ class Tree:
         self._classes: dict[str, int] = {}
         rows = [_ProfilerEvent(self, row, -1) for row in range(len(store))]
         records = [_ProfilerEvent(self, -1, record) for record in range(len(store.memory))]
-        loads = store.kind == Kind.LOADING              # PyTorch has no such nodes: what is below them stands in their place
+        # PyTorch has no such nodes: what is below them stands in their place
+        loads = store.kind == Kind.LOADING
         above = np.append(kept_ancestors(store.parent, ~loads), -1)
         owners = above[np.concatenate([store.parent, store.memory.row])].tolist()
         times = np.concatenate([store.start_ns, store.memory.time_ns])
         nodes = rows + records
         self.roots: list[_ProfilerEvent] = []
-        for place in np.argsort(times, kind="stable").tolist():     # rows of equal start stand before their children already
+        # rows of equal start stand before their children already
+        for place in np.argsort(times, kind="stable").tolist():
             if place < len(rows) and loads[place]:
                 continue
             node, owner = nodes[place], owners[place]
@@ -292,7 +319,11 @@ class Tree:
         """The place that a Python call's name tells; a module's is where modules are called."""
         found = _FRAME.fullmatch(node.name)
         if found is None:
-            return _PyFrameState(0, "nn/modules/module.py", "__call__") if _MODULE.match(node.name) else _PyFrameState(0, "", node.name)
+            return (
+                _PyFrameState(0, "nn/modules/module.py", "__call__")
+                if _MODULE.match(node.name)
+                else _PyFrameState(0, "", node.name)
+            )
         return _PyFrameState(int(found["line"]), found["file"], found["function"])
 
     def _caller(self, node: _ProfilerEvent) -> _PyFrameState:
@@ -315,8 +346,10 @@ class Tree:
 
     @cached_property
     def _allocation_ids(self) -> list[int]:
-        """Per record: which block it is of, counted from 1 in the order of time. Blocks are told apart by their numbers, or where there
-        are none (a loaded trace of PyTorch) by address: a free is then of the last allocation there."""
+        """Per record: which block it is of, counted from 1 in the order of time. Blocks are told apart by their
+        numbers, or where there are none (a loaded trace of PyTorch) by address: a free is then of the last
+        allocation there.
+        """
         memory = self.store.memory
         living: dict[tuple[int, int, int], int] = {}
         known: dict[int, int] = {}
@@ -339,8 +372,15 @@ class Tree:
         memory = self.store.memory
         kind, index = DeviceType(int(memory.device_type[record])).name.lower(), int(memory.device_index[record])
         place = device(kind) if index < 0 or kind == "cpu" else device(kind, index)
-        return _ExtraFields_Allocation(int(memory.address[record]), int(memory.nbytes[record]), int(memory.total[record]), 0,
-                                       self._allocation_ids[record], place, self._allocation_ids[record] - 1)
+        return _ExtraFields_Allocation(
+            int(memory.address[record]),
+            int(memory.nbytes[record]),
+            int(memory.total[record]),
+            0,
+            self._allocation_ids[record],
+            place,
+            self._allocation_ids[record] - 1,
+        )
 
 
 def _argument(inputs: InputDescription, i: int) -> Any:

@@ -1,4 +1,5 @@
 """Walking the event tree, and which events keep a device waiting: `torch.profiler._utils`."""
+
 from __future__ import annotations
 
 import re
@@ -16,18 +17,26 @@ from ... import _accelerators
 @cache
 def _launch() -> re.Pattern[str]:
     """The names of calls into runtimes that put work onto devices."""
-    prefixes = ["cuda", "cu", "hip", *(prefix for backend in _accelerators.known() for prefix in backend.runtime_prefixes)]
+    prefixes = [
+        "cuda",
+        "cu",
+        "hip",
+        *(prefix for backend in _accelerators.known() for prefix in backend.runtime_prefixes),
+    ]
     return re.compile(rf"({'|'.join(prefixes)})\w*(Launch|Memcpy|Memset)\w*", re.IGNORECASE)
 
+
 _SOURCE = re.compile(r"\.py\(\d+\)")
-_PEAK = 4                 # a queue of so many launches is one that the host keeps filled
+_PEAK = 4  # a queue of so many launches is one that the host keeps filled
 _WEIGHT_OF_SELF_TIME = 0.6
 NOWHERE = "No source code location found"
 
 
-def traverse_dfs(tree: Iterable[Any], children_fn: Callable[[Any], Iterable[Any]] = lambda node: node.children,
-                 reverse: bool = False) -> Iterator[Any]:
+def traverse_dfs(
+    tree: Iterable[Any], children_fn: Callable[[Any], Iterable[Any]] = lambda node: node.children, reverse: bool = False
+) -> Iterator[Any]:
     """The nodes of trees, parents before children, one branch after the other."""
+
     def in_order(nodes: Iterable[Any]) -> list[Any]:
         return list(nodes) if reverse else list(nodes)[::-1]
 
@@ -38,8 +47,9 @@ def traverse_dfs(tree: Iterable[Any], children_fn: Callable[[Any], Iterable[Any]
         stack += in_order(children_fn(node))
 
 
-def traverse_bfs(tree: Iterable[Any], children_fn: Callable[[Any], Iterable[Any]] = lambda node: node.children,
-                 reverse: bool = False) -> Iterator[Any]:
+def traverse_bfs(
+    tree: Iterable[Any], children_fn: Callable[[Any], Iterable[Any]] = lambda node: node.children, reverse: bool = False
+) -> Iterator[Any]:
     """The nodes of trees, level by level."""
     queue = deque(list(tree)[::-1] if reverse else tree)
     while queue:
@@ -51,8 +61,9 @@ def traverse_bfs(tree: Iterable[Any], children_fn: Callable[[Any], Iterable[Any]
 
 @dataclass
 class EventMetrics:
-    """What is known of an event: its time, that of itself alone, how long the device was idle meanwhile, and how many launches were
-    waiting when it began."""
+    """What is known of an event: its time, that of itself alone, how long the device was idle meanwhile, and how
+    many launches were waiting when it began.
+    """
 
     duration_time_ns: int = 0
     self_time_ns: int = 0
@@ -125,8 +136,9 @@ class BasicEvaluation:
             self.metrics[key] = EventMetrics(duration_time_ns=event.duration_time_ns, self_time_ns=own)
 
     def compute_queue_depth(self) -> list[Interval]:
-        """The number of launches that wait for the device, after each launch and each start of a kernel. Events get the number that
-        held when they began."""
+        """The number of launches that wait for the device, after each launch and each start of a kernel. Events get
+        the number that held when they began.
+        """
         if self.profile.kineto_results is None:
             raise AssertionError("Expected kineto_results to be set")
         found = [event for event in self.profile.kineto_results.events() if _is_device_work(event) or _is_launch(event)]
@@ -162,8 +174,9 @@ class BasicEvaluation:
             self.metrics[key].idle_time_ns = key.intervals_overlap(idle)
 
     def rank_events(self, length: int) -> list[EventKey]:
-        """The events during which a well filled queue ran empty, those first that look most worth making faster: the device idled
-        for much of their time, and they took long themselves."""
+        """The events during which a well filled queue ran empty, those first that look most worth making faster: the
+        device idled for much of their time, and they took long themselves.
+        """
         falls = self._falls()
         suspects = [key for key in self.metrics if key.intervals_overlap(falls)]
         if not suspects:
@@ -200,8 +213,12 @@ class BasicEvaluation:
         lines = ["Optimizable events:", rule]
         for key in found:
             metrics = self.metrics[key]
-            lines += [f"Event:                {key}", f"Source code location: {source_code_location(key.event)}",
-                      f"Percentage idle time: {metrics.fraction_idle_time * 100:.2f}%", rule]
+            lines += [
+                f"Event:                {key}",
+                f"Source code location: {source_code_location(key.event)}",
+                f"Percentage idle time: {metrics.fraction_idle_time * 100:.2f}%",
+                rule,
+            ]
         return "\n".join(lines) + "\n"
 
 
@@ -224,13 +241,17 @@ def _standardised(values: Sequence[float]) -> np.ndarray:
     return (array - array.mean()) / deviation if deviation else np.zeros(len(array))
 
 
-def index_of_first_match(seq: Sequence[Any], predicate: Callable[[Any], bool], start: int = 0, end: int | None = None) -> int | None:
+def index_of_first_match(
+    seq: Sequence[Any], predicate: Callable[[Any], bool], start: int = 0, end: int | None = None
+) -> int | None:
     """The first place in [start, end) whose element the predicate accepts, or None."""
     stop = len(seq) if end is None or end >= len(seq) else end
     return next((i for i in range(start, stop) if predicate(seq[i])), None)
 
 
-def argmax(seq: Sequence[Any], key: Callable[[Any], Any] = lambda x: x, start: int = 0, end: int | None = None) -> int | None:
+def argmax(
+    seq: Sequence[Any], key: Callable[[Any], Any] = lambda x: x, start: int = 0, end: int | None = None
+) -> int | None:
     """The place of the largest element in [start, end), the first of several; None where there is none."""
     places = range(start, len(seq) if end is None else min(end, len(seq)))
     return max(places, key=lambda i: key(seq[i])) if places else None

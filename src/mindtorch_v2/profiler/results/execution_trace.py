@@ -1,4 +1,5 @@
 """Execution traces: every call with its inputs and outputs as nodes of a graph, in the Chakra format."""
+
 from __future__ import annotations
 
 import itertools
@@ -27,9 +28,18 @@ PROCESS_NODE = "[pytorch|profiler|execution_trace|process]"
 THREAD_NODE = "[pytorch|profiler|execution_trace|thread]"
 _SCOPES = {Kind.BACKWARD: 1, Kind.SCOPE: 7, Kind.STEP: 7}
 _EMPTY: dict[str, list[Any]] = {"values": [], "shapes": [], "types": [], "strides": []}
-_ATTRIBUTE_TYPES = {"rf_id": "uint64", "fw_parent": "uint64", "seq_id": "int64", "scope": "uint64", "tid": "uint64",
-                    "fw_tid": "uint64", "op_schema": "string", "kernel_backend": "string", "kernel_file": "string",
-                    "tensor_range": "string"}
+_ATTRIBUTE_TYPES = {
+    "rf_id": "uint64",
+    "fw_parent": "uint64",
+    "seq_id": "int64",
+    "scope": "uint64",
+    "tid": "uint64",
+    "fw_tid": "uint64",
+    "op_schema": "string",
+    "kernel_backend": "string",
+    "kernel_file": "string",
+    "tensor_range": "string",
+}
 logger = logging.getLogger("mindtorch_v2.profiler")
 
 
@@ -63,8 +73,12 @@ class _Values:
             return self._tensor(value), list(value.shape), f"Tensor({value.dtype.cpp_name})", list(value.stride())
         if isinstance(value, (list, tuple)):
             rows = [self._row(v) for v in value]
-            return ([r[0] for r in rows], [r[1] for r in rows], f"GenericList[{','.join(r[2] for r in rows)}]",
-                    [r[3] for r in rows])
+            return (
+                [r[0] for r in rows],
+                [r[1] for r in rows],
+                f"GenericList[{','.join(r[2] for r in rows)}]",
+                [r[3] for r in rows],
+            )
         shown, type_name = self._plain(value)
         return shown, [], type_name, []
 
@@ -95,16 +109,28 @@ class _Values:
 class _OpenNode:
     __slots__ = ("number", "name", "parent", "inputs", "outputs", "attributes")
 
-    def __init__(self, number: int, name: str, parent: int, inputs: dict[str, list[Any]], attributes: dict[str, Any]) -> None:
+    def __init__(
+        self, number: int, name: str, parent: int, inputs: dict[str, list[Any]], attributes: dict[str, Any]
+    ) -> None:
         self.number, self.name, self.parent, self.inputs, self.attributes = number, name, parent, inputs, attributes
         self.outputs = _EMPTY
 
 
 def _node_text(node: _OpenNode) -> str:
-    attributes = [{"name": n, "type": t, "value": node.attributes.get(n, "" if t == "string" else 0)}
-                  for n, t in _ATTRIBUTE_TYPES.items()]
-    return json.dumps({"id": node.number, "name": node.name, "ctrl_deps": node.parent, "inputs": node.inputs,
-                       "outputs": node.outputs, "attrs": attributes})
+    attributes = [
+        {"name": n, "type": t, "value": node.attributes.get(n, "" if t == "string" else 0)}
+        for n, t in _ATTRIBUTE_TYPES.items()
+    ]
+    return json.dumps(
+        {
+            "id": node.number,
+            "name": node.name,
+            "ctrl_deps": node.parent,
+            "inputs": node.inputs,
+            "outputs": node.outputs,
+            "attrs": attributes,
+        }
+    )
 
 
 class _Recording:
@@ -118,26 +144,35 @@ class _Recording:
         self.functions = 0
         self.started = time.monotonic_ns() // 1_000_000
         self.date = time.strftime("%Y-%m-%d %H:%M:%S")
-        self._open: dict[int, list[_OpenNode]] = {}     # thread number -> its thread node, then open calls
+        self._open: dict[int, list[_OpenNode]] = {}  # thread number -> its thread node, then open calls
 
     def _stack(self) -> list[_OpenNode]:
         thread = identity.info.number
         stack = self._open.get(thread)
         if stack is None:
-            node = _OpenNode(self.numbers.next(), THREAD_NODE, self.process, _EMPTY, {"seq_id": -1, "scope": 7, "tid": thread})
+            node = _OpenNode(
+                self.numbers.next(), THREAD_NODE, self.process, _EMPTY, {"seq_id": -1, "scope": 7, "tid": thread}
+            )
             self.nodes.append(_node_text(node))
             stack = self._open[thread] = [node]
         return stack
 
-    def enter(self, kind: Kind, name: str, op: Any, args: tuple[Any, ...], sequence_nr: int, forward_thread: int) -> None:
+    def enter(
+        self, kind: Kind, name: str, op: Any, args: tuple[Any, ...], sequence_nr: int, forward_thread: int
+    ) -> None:
         stack = self._stack()
         parent = stack[-1]
         self.functions += 1
         backward = kind == Kind.BACKWARD
-        attributes = {"rf_id": self.functions, "fw_parent": parent.number if backward else 0,
-                      "seq_id": -1 if kind == Kind.NODE else sequence_nr, "scope": _SCOPES.get(kind, 0),
-                      "tid": identity.info.number, "fw_tid": (forward_thread or identity.info.number) if backward else 0,
-                      "op_schema": "" if op is None else f"aten::{op.schema.text}"}
+        attributes = {
+            "rf_id": self.functions,
+            "fw_parent": parent.number if backward else 0,
+            "seq_id": -1 if kind == Kind.NODE else sequence_nr,
+            "scope": _SCOPES.get(kind, 0),
+            "tid": identity.info.number,
+            "fw_tid": (forward_thread or identity.info.number) if backward else 0,
+            "op_schema": "" if op is None else f"aten::{op.schema.text}",
+        }
         number = self.numbers.next()
         stack.append(_OpenNode(number, name, parent.number, self.values.describe(args), attributes))
 

@@ -1,4 +1,5 @@
 """`FunctionEvent`: one event with PyTorch's attributes, a view of a store or made by hand."""
+
 from __future__ import annotations
 
 import contextlib
@@ -9,7 +10,16 @@ from ..analysis.source import KIND_NAMES, EventSource
 from ..analysis.values import EventMetadata, FormattedTimesMixin, Interval, Kernel, as_lists, deprecated, plain_shapes
 from ..record.enums import DeviceType
 from ..store.files import collector_paused
-from .event_attributes import STORED_ATTRIBUTES, OwnValues, concrete_inputs_of, keywords_of, looked_up, metadata_of, of_inputs, stored
+from .event_attributes import (
+    STORED_ATTRIBUTES,
+    OwnValues,
+    concrete_inputs_of,
+    keywords_of,
+    looked_up,
+    metadata_of,
+    of_inputs,
+    stored,
+)
 
 _GC_PAUSE_FROM = 10_000
 
@@ -37,14 +47,55 @@ def views_of(source: EventSource, entries: Sequence[int]) -> list[FunctionEvent]
     return made
 
 
-VARS_NAMES = (   # what `vars()` of an event shows: PyTorch's names, in its order
-    "id", "node_id", "name", "overload_name", "trace_name", "time_range", "thread", "fwd_thread", "kernels", "count", "cpu_children",
-    "cpu_parent", "input_shapes", "concrete_inputs", "kwinputs", "stack", "scope", "use_device", "cpu_memory_usage",
-    "device_memory_usage", "is_async", "is_remote", "sequence_nr", "device_type", "device_index", "device_resource_id", "is_legacy",
-    "flops", "is_user_annotation", "is_python_function", "activity_type", "self_cpu_percent", "total_cpu_percent",
-    "total_device_percent", "_metadata_json", "flow_id", "flow_type", "flow_start", "external_id", "linked_correlation_id",
-    "event_metadata", "structured_input_shapes", "structured_input_strides", "input_dtypes", "python_id", "python_parent_id",
-    "python_module_id")
+VARS_NAMES = (  # what `vars()` of an event shows: PyTorch's names, in its order
+    "id",
+    "node_id",
+    "name",
+    "overload_name",
+    "trace_name",
+    "time_range",
+    "thread",
+    "fwd_thread",
+    "kernels",
+    "count",
+    "cpu_children",
+    "cpu_parent",
+    "input_shapes",
+    "concrete_inputs",
+    "kwinputs",
+    "stack",
+    "scope",
+    "use_device",
+    "cpu_memory_usage",
+    "device_memory_usage",
+    "is_async",
+    "is_remote",
+    "sequence_nr",
+    "device_type",
+    "device_index",
+    "device_resource_id",
+    "is_legacy",
+    "flops",
+    "is_user_annotation",
+    "is_python_function",
+    "activity_type",
+    "self_cpu_percent",
+    "total_cpu_percent",
+    "total_device_percent",
+    "_metadata_json",
+    "flow_id",
+    "flow_type",
+    "flow_start",
+    "external_id",
+    "linked_correlation_id",
+    "event_metadata",
+    "structured_input_shapes",
+    "structured_input_strides",
+    "input_dtypes",
+    "python_id",
+    "python_parent_id",
+    "python_module_id",
+)
 
 
 class _Slots:
@@ -105,8 +156,12 @@ class FunctionEvent(FormattedTimesMixin, _Slots):
     concrete_inputs = looked_up("concrete_inputs", concrete_inputs_of)
     kwinputs = looked_up("kwinputs", keywords_of)
     cpu_parent = looked_up(
-        "cpu_parent", lambda source, entry: event_of(source, source.parent[entry]) if source.parent[entry] >= 0 else None)
-    cpu_children = looked_up("cpu_children", lambda source, entry: [event_of(source, c) for c in source.tree.children(entry)])
+        "cpu_parent",
+        lambda source, entry: event_of(source, source.parent[entry]) if source.parent[entry] >= 0 else None,
+    )
+    cpu_children = looked_up(
+        "cpu_children", lambda source, entry: [event_of(source, c) for c in source.tree.children(entry)]
+    )
     flow_id = looked_up("flow_id", lambda source, entry: source.flow_of_entry.get(entry, (0, False))[0])
     flow_type = looked_up("flow_type", lambda source, entry: int(entry in source.flow_of_entry))
     flow_start = looked_up("flow_start", lambda source, entry: source.flow_of_entry.get(entry, (0, False))[1])
@@ -125,24 +180,62 @@ class FunctionEvent(FormattedTimesMixin, _Slots):
     python_module_id = looked_up("python_module_id", lambda source, entry: -1)
 
     def __init__(
-        self, id: int, name: str, thread: int, start_us: float, end_us: float, overload_name: str | None = None,
-        fwd_thread: int | None = None, input_shapes: Any = None, stack: list[str] | None = None, scope: int = 0,
-        use_device: str | None = None, cpu_memory_usage: int = 0, device_memory_usage: int = 0, is_async: bool = False,
-        is_remote: bool = False, sequence_nr: int = -1, node_id: int = -1, device_type: DeviceType = DeviceType.CPU,
-        device_index: int = 0, device_resource_id: int | None = None, is_legacy: bool = False, flops: int | None = None,
-        trace_name: str | None = None, concrete_inputs: Any = None, kwinputs: Any = None, is_user_annotation: bool = False,
-        is_python_function: bool = False, activity_type: str | None = None, metadata_json: Any = None,
-        flow_id: int | None = None, flow_type: int | None = None, flow_start: bool | None = None, external_id: int = 0,
-        linked_correlation_id: int = 0, extra_meta: Any = None, structured_input_shapes: Any = None,
-        structured_input_strides: Any = None, input_dtypes: Any = None, python_id: int = -1, python_parent_id: int = -1,
+        self,
+        id: int,
+        name: str,
+        thread: int,
+        start_us: float,
+        end_us: float,
+        overload_name: str | None = None,
+        fwd_thread: int | None = None,
+        input_shapes: Any = None,
+        stack: list[str] | None = None,
+        scope: int = 0,
+        use_device: str | None = None,
+        cpu_memory_usage: int = 0,
+        device_memory_usage: int = 0,
+        is_async: bool = False,
+        is_remote: bool = False,
+        sequence_nr: int = -1,
+        node_id: int = -1,
+        device_type: DeviceType = DeviceType.CPU,
+        device_index: int = 0,
+        device_resource_id: int | None = None,
+        is_legacy: bool = False,
+        flops: int | None = None,
+        trace_name: str | None = None,
+        concrete_inputs: Any = None,
+        kwinputs: Any = None,
+        is_user_annotation: bool = False,
+        is_python_function: bool = False,
+        activity_type: str | None = None,
+        metadata_json: Any = None,
+        flow_id: int | None = None,
+        flow_type: int | None = None,
+        flow_start: bool | None = None,
+        external_id: int = 0,
+        linked_correlation_id: int = 0,
+        extra_meta: Any = None,
+        structured_input_shapes: Any = None,
+        structured_input_strides: Any = None,
+        input_dtypes: Any = None,
+        python_id: int = -1,
+        python_parent_id: int = -1,
         python_module_id: int = -1,
     ) -> None:
         values = dict(locals())
         for consumed in ("self", "start_us", "end_us", "metadata_json"):
             del values[consumed]
-        values |= {"time_range": Interval(start_us, end_us), "_metadata_json": metadata_json, "event_metadata": None,
-                   "count": 1, "kernels": [], "cpu_children": [], "cpu_parent": None,
-                   "device_resource_id": thread if device_resource_id is None else device_resource_id}
+        values |= {
+            "time_range": Interval(start_us, end_us),
+            "_metadata_json": metadata_json,
+            "event_metadata": None,
+            "count": 1,
+            "kernels": [],
+            "cpu_children": [],
+            "cpu_parent": None,
+            "device_resource_id": thread if device_resource_id is None else device_resource_id,
+        }
         self._source = OwnValues(values)
         self._index = 0
 
@@ -161,8 +254,9 @@ class FunctionEvent(FormattedTimesMixin, _Slots):
 
     @property  # type: ignore[misc]
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        """PyTorch's attributes and whatever else was assigned, as a new dictionary: what `vars(event)` gives. It is worked out
-        when asked for; changing it does not change the event."""
+        """PyTorch's attributes and whatever else was assigned, as a new dictionary: what `vars(event)` gives. It is
+        worked out when asked for; changing it does not change the event.
+        """
         return {name: getattr(self, name) for name in VARS_NAMES} | _own_attributes(self)
 
     def __eq__(self, other: object) -> bool:
@@ -277,7 +371,9 @@ class FunctionEvent(FormattedTimesMixin, _Slots):
         """The keys that this event answers to; what was not recorded is not among them."""
         keys = list(_KEYS)
         if not self._source.is_store:
-            return [key for key in keys if key != "step"] + [key for key in ("input_shapes", "stack") if getattr(self, key) is not None]
+            return [key for key in keys if key != "step"] + [
+                key for key in ("input_shapes", "stack") if getattr(self, key) is not None
+            ]
         metadata = self._source.tree.store.metadata
         keys += ["input_shapes"] * metadata.options.record_shapes + ["stack"] * metadata.options.with_stack
         if metadata.options.profile_memory:
@@ -312,12 +408,15 @@ class FunctionEvent(FormattedTimesMixin, _Slots):
         device = self.use_device
         children = str([child.id for child in self.cpu_children])
         return (
-            f"<FunctionEvent id={self.id} name={self.name} overload_name={self.overload_name} device_type={self.device_type} "
-            f"node_id={self.node_id} cpu_time={self.cpu_time_str} start_us={self.time_range.start} end_us={self.time_range.end} "
+            f"<FunctionEvent id={self.id} name={self.name} overload_name={self.overload_name} "
+            f"device_type={self.device_type} "
+            f"node_id={self.node_id} cpu_time={self.cpu_time_str} start_us={self.time_range.start} "
+            f"end_us={self.time_range.end} "
             f"cpu_children={children} {device}_time={self.device_time_str} name={self.name} thread={self.thread} "
             f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} "
             f"{device}_memory_usage={self.device_memory_usage} is_async={self.is_async} is_remote={self.is_remote} "
-            f"seq_nr={self.sequence_nr} is_legacy={self.is_legacy}>")
+            f"seq_nr={self.sequence_nr} is_legacy={self.is_legacy}>"
+        )
 
 
 def _kind(event: FunctionEvent) -> str:
@@ -331,6 +430,7 @@ def _nanoseconds(column: str) -> Callable[[FunctionEvent], int]:
         if event._source.is_store:
             return getattr(event._source, f"{column}_ns")[event._index]
         return round(getattr(event.time_range, column) * 1000)
+
     return read
 
 

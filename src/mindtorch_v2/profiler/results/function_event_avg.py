@@ -1,4 +1,5 @@
 """`FunctionEventAvg`: what the events of one group add up to, with PyTorch's attributes."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -8,16 +9,60 @@ from ..analysis.values import FormattedTimesMixin
 from ..record.enums import DeviceType
 from .function_event import FunctionEvent
 
-_COPIED = ("key", "node_id", "is_async", "is_remote", "cpu_parent", "cpu_children", "overload_name", "input_shapes", "stack",
-           "scope", "device_type", "is_legacy", "use_device", "is_user_annotation")
-_SUMMED = ("cpu_time_total", "device_time_total", "self_cpu_time_total", "self_device_time_total", "cpu_memory_usage",
-           "device_memory_usage", "self_cpu_memory_usage", "self_device_memory_usage", "count")
+_COPIED = (
+    "key",
+    "node_id",
+    "is_async",
+    "is_remote",
+    "cpu_parent",
+    "cpu_children",
+    "overload_name",
+    "input_shapes",
+    "stack",
+    "scope",
+    "device_type",
+    "is_legacy",
+    "use_device",
+    "is_user_annotation",
+)
+_SUMMED = (
+    "cpu_time_total",
+    "device_time_total",
+    "self_cpu_time_total",
+    "self_device_time_total",
+    "cpu_memory_usage",
+    "device_memory_usage",
+    "self_cpu_memory_usage",
+    "self_device_memory_usage",
+    "count",
+)
 
 
-_SHOWN = (   # what `vars()` of a group shows: PyTorch's names, in its order
-    "key", "count", "node_id", "is_async", "is_remote", "use_device", "cpu_time_total", "device_time_total", "self_cpu_time_total",
-    "self_device_time_total", "input_shapes", "overload_name", "stack", "scope", "cpu_memory_usage", "device_memory_usage",
-    "self_cpu_memory_usage", "self_device_memory_usage", "cpu_children", "cpu_parent", "device_type", "is_legacy", "flops")
+_SHOWN = (  # what `vars()` of a group shows: PyTorch's names, in its order
+    "key",
+    "count",
+    "node_id",
+    "is_async",
+    "is_remote",
+    "use_device",
+    "cpu_time_total",
+    "device_time_total",
+    "self_cpu_time_total",
+    "self_device_time_total",
+    "input_shapes",
+    "overload_name",
+    "stack",
+    "scope",
+    "cpu_memory_usage",
+    "device_memory_usage",
+    "self_cpu_memory_usage",
+    "self_device_memory_usage",
+    "cpu_children",
+    "cpu_parent",
+    "device_type",
+    "is_legacy",
+    "flops",
+)
 
 
 class _OfFirst:
@@ -37,8 +82,8 @@ class _Slots:
 
     __slots__ = ("_first", "_covered", "_number", "__dict__")
     _first: FunctionEvent | None
-    _covered: Any     # what `averages.Covered` knows of all groups, and
-    _number: int      # which of them this is
+    _covered: Any  # what `averages.Covered` knows of all groups, and
+    _number: int  # which of them this is
 
 
 _own_attributes: Callable[[Any], dict[str, Any]] = vars(_Slots)["__dict__"].__get__
@@ -95,8 +140,9 @@ class FunctionEventAvg(FormattedTimesMixin, _Slots):
 
     @property
     def covered_us(self) -> float:
-        """The time during which the group ran, in microseconds: unlike `cpu_time_total`, what runs inside an event of the
-        same group is not counted again."""
+        """The time during which the group ran, in microseconds: unlike `cpu_time_total`, what runs inside an event
+        of the same group is not counted again.
+        """
         return self.cpu_time_total if self._covered is None else self._covered.microseconds[self._number]
 
     def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
@@ -119,10 +165,12 @@ class FunctionEventAvg(FormattedTimesMixin, _Slots):
     def __repr__(self) -> str:
         device = self.use_device or "cuda"
         return (
-            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} cpu_time={self.cpu_time_str}  "
+            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
+            f"cpu_time={self.cpu_time_str}  "
             f"self_{device}_time={self.self_device_time_total_str} {device}_time={self.device_time_str} "
             f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} "
-            f"{device}_memory_usage={self.device_memory_usage}>")
+            f"{device}_memory_usage={self.device_memory_usage}>"
+        )
 
 
 # The plans call a row of `key_averages()` so; it is PyTorch's class and says so when it is printed.

@@ -1,4 +1,5 @@
 """Ready-made `on_trace_ready` functions."""
+
 from __future__ import annotations
 
 import os
@@ -8,13 +9,20 @@ from collections.abc import Callable
 from typing import Any
 
 
-def tensorboard_trace_handler(dir_name: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = False,
-                              use_python_export: bool = False) -> Callable[[Any], None]:
+def tensorboard_trace_handler(
+    dir_name: str | os.PathLike[str],
+    worker_name: str | None = None,
+    use_gzip: bool = False,
+    use_python_export: bool = False,
+) -> Callable[[Any], None]:
     """Writes each trace to `<dir_name>/<worker_name>.<time in ns>.pt.trace.json`, where TensorBoard looks for it. Give
     each process of a job its own `worker_name`; it defaults to the host's name and the process's number."""
     if worker_name is not None and (worker_name in (".", "..") or any(c in worker_name for c in ("/", "\\", "\0"))):
-        raise ValueError(f"worker_name is {worker_name!r}: it becomes a part of a file's name in dir_name, and cannot have separators of "
-                         "folders. Give the folder as dir_name.")
+        raise ValueError(
+            f"worker_name is {worker_name!r}: it becomes a part of a file's name in dir_name, and cannot have "
+            "separators of "
+            "folders. Give the folder as dir_name."
+        )
     worker = worker_name
 
     def write_trace(prof: Any) -> None:

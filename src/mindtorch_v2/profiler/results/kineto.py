@@ -1,4 +1,5 @@
 """Low-level access to a finished window, in the shape of PyTorch's `_ProfilerResult`."""
+
 from __future__ import annotations
 
 from os import PathLike
@@ -12,16 +13,36 @@ if TYPE_CHECKING:
 
 # Methods of a low-level event that read an attribute of the same event in `events()`.
 _ATTRIBUTES = {
-    "activity_type": "activity_type", "concrete_inputs": "concrete_inputs", "device_index": "device_index",
-    "device_resource_id": "device_resource_id", "device_type": "device_type", "dtypes": "input_dtypes",
-    "external_id": "external_id", "correlation_id": "id", "flops": "flops", "flow_id": "flow_id", "flow_start": "flow_start",
-    "flow_type": "flow_type", "fwd_thread_id": "fwd_thread", "is_async": "is_async",
-    "is_python_function": "is_python_function", "is_user_annotation": "is_user_annotation", "kwinputs": "kwinputs",
-    "linked_correlation_id": "linked_correlation_id", "overload_name": "overload_name", "python_id": "python_id",
-    "python_module_id": "python_module_id", "python_parent_id": "python_parent_id", "scope": "scope",
-    "sequence_nr": "sequence_nr", "shapes": "input_shapes", "stack": "stack",
-    "structured_input_shapes": "structured_input_shapes", "structured_input_strides": "structured_input_strides",
-    "start_thread_id": "thread", "end_thread_id": "thread",
+    "activity_type": "activity_type",
+    "concrete_inputs": "concrete_inputs",
+    "device_index": "device_index",
+    "device_resource_id": "device_resource_id",
+    "device_type": "device_type",
+    "dtypes": "input_dtypes",
+    "external_id": "external_id",
+    "correlation_id": "id",
+    "flops": "flops",
+    "flow_id": "flow_id",
+    "flow_start": "flow_start",
+    "flow_type": "flow_type",
+    "fwd_thread_id": "fwd_thread",
+    "is_async": "is_async",
+    "is_python_function": "is_python_function",
+    "is_user_annotation": "is_user_annotation",
+    "kwinputs": "kwinputs",
+    "linked_correlation_id": "linked_correlation_id",
+    "overload_name": "overload_name",
+    "python_id": "python_id",
+    "python_module_id": "python_module_id",
+    "python_parent_id": "python_parent_id",
+    "scope": "scope",
+    "sequence_nr": "sequence_nr",
+    "shapes": "input_shapes",
+    "stack": "stack",
+    "structured_input_shapes": "structured_input_shapes",
+    "structured_input_strides": "structured_input_strides",
+    "start_thread_id": "thread",
+    "end_thread_id": "thread",
 }
 
 
@@ -68,7 +89,9 @@ class KinetoEvent:
         return {}
 
     def metadata_json(self) -> str:
-        """What else a trace shows of the event, as members of a JSON object; asked for with `expose_kineto_event_metadata`."""
+        """What else a trace shows of the event, as members of a JSON object; asked for with
+        `expose_kineto_event_metadata`.
+        """
         return str(self._event._metadata_json or "")
 
 

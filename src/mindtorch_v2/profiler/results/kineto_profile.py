@@ -1,4 +1,5 @@
 """`_KinetoProfile`: a profile that is started and stopped by hand, and all that can be asked of it."""
+
 from __future__ import annotations
 
 import json
@@ -18,17 +19,24 @@ from .results import Results
 if TYPE_CHECKING:
     from .memory_profiler import MemoryProfile
 
-_CLEARS = ("Warning: Profiler clears events at the end of each cycle. Only events from the current cycle will be reported. "
-           "To keep events across cycles, set acc_events=True.")
+_CLEARS = (
+    "Warning: Profiler clears events at the end of each cycle. Only events from the current cycle will be reported. "
+    "To keep events across cycles, set acc_events=True."
+)
 _DEPRECATED_TIMELINE = (
     "`export_memory_timeline` is deprecated and will be removed in a future version. Please use "
-    "`torch.cuda.memory._record_memory_history` and `torch.cuda.memory._export_memory_snapshot` instead.")
-_METADATA_TYPES = ("_add_metadata_json(): incompatible function arguments. The following argument types are supported:\n"
-                   "    1. (arg0: str, arg1: str) -> None\n\nInvoked with: {!r}, {!r}")
+    "`torch.cuda.memory._record_memory_history` and `torch.cuda.memory._export_memory_snapshot` instead."
+)
+_METADATA_TYPES = (
+    "_add_metadata_json(): incompatible function arguments. The following argument types are supported:\n"
+    "    1. (arg0: str, arg1: str) -> None\n\nInvoked with: {!r}, {!r}"
+)
 
 
 class _SilentDeprecation(FutureWarning, PendingDeprecationWarning):
-    """PyTorch's warning of something that has no replacement here: kept for those who look for it, not shown by default."""
+    """PyTorch's warning of something that has no replacement here: kept for those who look for it, not shown by
+    default.
+    """
 
 
 class _KinetoProfile:
@@ -48,20 +56,32 @@ class _KinetoProfile:
     post_processing_timeout_s  accepted; 0 means that no events are made
     """
 
-    def __init__(self, *, activities: Iterable[Any] | None = None, record_shapes: bool = False,
-                 profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False,
-                 with_modules: bool = False, experimental_config: _ExperimentalConfig | None = None,
-                 execution_trace_observer: Any = None, acc_events: bool = False,
-                 custom_trace_id_callback: Callable[[], str] | None = None,
-                 post_processing_timeout_s: float | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        activities: Iterable[Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: _ExperimentalConfig | None = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+    ) -> None:
         if post_processing_timeout_s is not None and post_processing_timeout_s < 0:
             raise ValueError("post_processing_timeout_s must be non-negative")
         self.activities, self.activity_filters = parse_activities(activities)
         self.record_shapes, self.with_flops, self.profile_memory = record_shapes, with_flops, profile_memory
         self.with_stack, self.with_modules = with_stack, with_modules
         self.experimental_config = experimental_config
-        self.execution_trace_observer = (execution_trace_observer if execution_trace_observer is not None
-                                         else ExecutionTraceObserver.build_execution_trace_obs_from_env())
+        self.execution_trace_observer = (
+            execution_trace_observer
+            if execution_trace_observer is not None
+            else ExecutionTraceObserver.build_execution_trace_obs_from_env()
+        )
         self.acc_events = acc_events
         self.custom_trace_id_callback = custom_trace_id_callback
         self.post_processing_timeout_s = post_processing_timeout_s
@@ -73,7 +93,7 @@ class _KinetoProfile:
         self._also_watched = tuple(name for name in devices[1:] if is_usable(name))
         self.preset_metadata: dict[str, str] = {}
         self._finished: autograd_profile.profile | None = None
-        self._unread = False           # a recorded cycle that nobody has been told of
+        self._unread = False  # a recorded cycle that nobody has been told of
         self._warned_of_clearing = False
 
     # --- recording --------------------------------------------------------------------------------------------------
@@ -87,7 +107,10 @@ class _KinetoProfile:
         self.stop_trace()
 
     def _end_recording(self) -> None:
-        """Ends all recording, after an interrupt perhaps; may be called again. What was recorded is kept for the next `stop`."""
+        """Ends all recording, after an interrupt perhaps; may be called again.
+
+        What was recorded is kept for the next `stop`.
+        """
         try:
             if self.profiler is not None:
                 self.profiler._end_sessions()
@@ -109,12 +132,20 @@ class _KinetoProfile:
             if inner.has_results:
                 self._finished = inner
         self.profiler = autograd_profile.profile(
-            use_cpu=ProfilerActivity.CPU in self.activities, use_device=self.use_device, record_shapes=self.record_shapes,
-            with_flops=self.with_flops, profile_memory=self.profile_memory, with_stack=self.with_stack,
-            with_modules=self.with_modules, use_kineto=self.use_device not in ("mtia", None),
-            experimental_config=self.experimental_config, acc_events=self.acc_events,
+            use_cpu=ProfilerActivity.CPU in self.activities,
+            use_device=self.use_device,
+            record_shapes=self.record_shapes,
+            with_flops=self.with_flops,
+            profile_memory=self.profile_memory,
+            with_stack=self.with_stack,
+            with_modules=self.with_modules,
+            use_kineto=self.use_device not in ("mtia", None),
+            experimental_config=self.experimental_config,
+            acc_events=self.acc_events,
             custom_trace_id_callback=self.custom_trace_id_callback,
-            post_processing_timeout_s=self.post_processing_timeout_s, activity_filters=self.activity_filters)
+            post_processing_timeout_s=self.post_processing_timeout_s,
+            activity_filters=self.activity_filters,
+        )
         self.profiler.also_watched = self._also_watched
         self.profiler._prepare_trace()
 
@@ -202,11 +233,13 @@ class _KinetoProfile:
         """The recorded events; the same list at every call. Empty while recording."""
         return self._inner("accessing events").function_events
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         """The events summed up by name, and by input shapes, innermost stack frames or overloads where asked."""
-        return self._inner("getting key averages").key_averages(group_by_input_shape, group_by_stack_n,
-                                                                group_by_overload_name)
+        return self._inner("getting key averages").key_averages(
+            group_by_input_shape, group_by_stack_n, group_by_overload_name
+        )
 
     def export_chrome_trace(self, path: str | PathLike[str], use_python_export: bool = False) -> None:
         """Writes a trace for Perfetto, chrome://tracing or TensorBoard; compressed if the path ends in ".gz". There is
@@ -233,7 +266,9 @@ class _KinetoProfile:
         return self._memory_results().memory_profile()
 
     def export_memory_timeline(self, path: str | PathLike[str], device: str | None = None) -> None:
-        """Writes the memory in use over time by category: JSON, ".json.gz", "raw.json.gz" or a self-contained ".html"."""
+        """Writes the memory in use over time by category: JSON, ".json.gz", "raw.json.gz" or a self-contained
+        ".html".
+        """
         warn_caller(_DEPRECATED_TIMELINE, _SilentDeprecation)
         self.mem_tl = self._memory_results().export_memory_timeline(path, device)
 
@@ -248,7 +283,9 @@ class _KinetoProfile:
         return self._results("validating").validate()
 
     def export_report(self, path: str | PathLike[str]) -> None:
-        """Writes one self-contained HTML page with everything that the profile says; `mindprof report` does so for files."""
+        """Writes one self-contained HTML page with everything that the profile says; `mindprof report` does so for
+        files.
+        """
         self._results("reporting").export_report(path)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -1,4 +1,5 @@
 """`load`: profiles from files, with what can be read from a profile that has just been recorded."""
+
 from __future__ import annotations
 
 import json
@@ -16,11 +17,12 @@ Path = str | os.PathLike[str]
 
 
 def load(path: Path) -> LoadedProfile:
-    """A profile from a file that `prof.save` wrote, or from a trace (".json", ".json.gz") that this profiler or PyTorch wrote.
+    """A profile from a file that `prof.save` wrote, or from a trace (".json", ".json.gz") that this profiler or
+    PyTorch wrote.
 
-    The events, tables and exports are those of a profile that has just been recorded; what ran on a GPU is attributed to the
-    operators that launched it. OSError where there is no such file, ProfileFileError (a ValueError) where it is damaged,
-    incomplete or something else.
+    The events, tables and exports are those of a profile that has just been recorded; what ran on a GPU is
+    attributed to the operators that launched it. OSError where there is no such file, ProfileFileError (a
+    ValueError) where it is damaged, incomplete or something else.
     """
     with open(path, "rb") as file:
         start = file.read(len(storefile.MAGIC))
@@ -30,15 +32,20 @@ def load(path: Path) -> LoadedProfile:
 
 
 class LoadedProfile(Results):
-    """The results of a profile, from a file. `store` holds the events, `path` is where they came from, `metadata` what was
-    added to the profile (`add_metadata_json`, distributedInfo and the like)."""
+    """The results of a profile, from a file. `store` holds the events, `path` is where they came from, `metadata`
+    what was added to the profile (`add_metadata_json`, distributedInfo and the like).
+    """
 
     def __init__(self, store: EventStore, path: Path | None = None) -> None:
         super().__init__(store)
         self.path = path
         options = store.metadata.options
         self.record_shapes, self.profile_memory = options.record_shapes, options.profile_memory
-        self.with_stack, self.with_flops, self.with_modules = options.with_stack, options.with_flops, options.with_modules
+        self.with_stack, self.with_flops, self.with_modules = (
+            options.with_stack,
+            options.with_flops,
+            options.with_modules,
+        )
         self.use_device = store.metadata.use_device
 
     @cached_property

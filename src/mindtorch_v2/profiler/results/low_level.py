@@ -1,8 +1,9 @@
 """The functions that PyTorch's Python profiler is built on: `torch.autograd._enable_profiler` and its kin.
 
-They drive the same recorder as `profile` does. What was begun on a thread is ended on it; beginning again gives up the window that
-was open.
+They drive the same recorder as `profile` does. What was begun on a thread is ended on it; beginning again gives up
+the window that was open.
 """
+
 from __future__ import annotations
 
 import threading
@@ -25,15 +26,28 @@ from .event_tree import _SCOPES
 from .kineto import ProfilerResult
 from .results import Results
 
-_KINETO_STATES = (ProfilerState.KINETO, ProfilerState.KINETO_GPU_FALLBACK, ProfilerState.KINETO_PRIVATEUSE1_FALLBACK,
-                  ProfilerState.KINETO_PRIVATEUSE1)
+_KINETO_STATES = (
+    ProfilerState.KINETO,
+    ProfilerState.KINETO_GPU_FALLBACK,
+    ProfilerState.KINETO_PRIVATEUSE1_FALLBACK,
+    ProfilerState.KINETO_PRIVATEUSE1,
+)
 
 
 class ProfilerConfig:
     """What a window is to record."""
 
-    def __init__(self, state: ProfilerState, report_input_shapes: bool, profile_memory: bool, with_stack: bool, with_flops: bool,
-                 with_modules: bool, experimental_config: _ExperimentalConfig, trace_id: str = "") -> None:
+    def __init__(
+        self,
+        state: ProfilerState,
+        report_input_shapes: bool,
+        profile_memory: bool,
+        with_stack: bool,
+        with_flops: bool,
+        with_modules: bool,
+        experimental_config: _ExperimentalConfig,
+        trace_id: str = "",
+    ) -> None:
         self.state = state
         self.report_input_shapes = report_input_shapes
         self.profile_memory = profile_memory
@@ -53,28 +67,44 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def _prepare_profiler(config: ProfilerConfig, activities: Iterable[ProfilerActivity],
-                      activity_filter: Mapping[ProfilerActivity, Iterable[str]] | None = None) -> None:
-    """Makes ready what `_enable_profiler` begins; here there is nothing to wait for, so it only checks what it is given."""
+def _prepare_profiler(
+    config: ProfilerConfig,
+    activities: Iterable[ProfilerActivity],
+    activity_filter: Mapping[ProfilerActivity, Iterable[str]] | None = None,
+) -> None:
+    """Makes ready what `_enable_profiler` begins; here there is nothing to wait for, so it only checks what it is
+    given.
+    """
     _window(config, activities, activity_filter)
 
 
-def _window(config: ProfilerConfig, activities: Iterable[ProfilerActivity],
-            activity_filter: Mapping[ProfilerActivity, Iterable[str]] | None = None) -> profile:
+def _window(
+    config: ProfilerConfig,
+    activities: Iterable[ProfilerActivity],
+    activity_filter: Mapping[ProfilerActivity, Iterable[str]] | None = None,
+) -> profile:
     if not isinstance(config, ProfilerConfig):
         raise TypeError(f"Expected a ProfilerConfig, got {type(config).__name__}")
     chosen = set(activities)
-    made = profile(use_cpu=ProfilerActivity.CPU in chosen, use_kineto=config.state in _KINETO_STATES,
-                   use_device=next((name for name in devices_of(chosen) if is_usable(name)), None),
-                   record_shapes=config.report_input_shapes,
-                   with_flops=config.with_flops, profile_memory=config.profile_memory, with_stack=config.with_stack,
-                   with_modules=config.with_modules, experimental_config=config.experimental_config,
-                   activity_filters={a: list(names) for a, names in (activity_filter or {}).items()})
+    made = profile(
+        use_cpu=ProfilerActivity.CPU in chosen,
+        use_kineto=config.state in _KINETO_STATES,
+        use_device=next((name for name in devices_of(chosen) if is_usable(name)), None),
+        record_shapes=config.report_input_shapes,
+        with_flops=config.with_flops,
+        profile_memory=config.profile_memory,
+        with_stack=config.with_stack,
+        with_modules=config.with_modules,
+        experimental_config=config.experimental_config,
+        activity_filters={a: list(names) for a, names in (activity_filter or {}).items()},
+    )
     made.trace_id = config.trace_id
     return made
 
 
-def _enable_profiler(config: ProfilerConfig, activities: Iterable[ProfilerActivity], scopes: Iterable[RecordScope] = ()) -> None:
+def _enable_profiler(
+    config: ProfilerConfig, activities: Iterable[ProfilerActivity], scopes: Iterable[RecordScope] = ()
+) -> None:
     """Begins to record on this thread. With `scopes`, only events of those are kept."""
     window = _window(config, activities)
     _thread.window, _thread.scopes, _thread.is_legacy = window, frozenset(scopes), False
@@ -85,8 +115,10 @@ def _disable_profiler() -> ProfilerResult:
     """Ends what `_enable_profiler` began and returns what was recorded."""
     window, _thread.window = _thread.window, None
     if window is None or not window._stop_trace():
-        logger.warning("disableProfiler called but no active profiling session found. This can happen if profiling was cancelled "
-                       "during warmup.")
+        logger.warning(
+            "disableProfiler called but no active profiling session found. This can happen if profiling was cancelled "
+            "during warmup."
+        )
         return ProfilerResult(Results(EventStore()))
     assert window.results is not None
     store = window.results.store
@@ -151,7 +183,10 @@ def _add_metadata_json(key: str, value: str) -> None:
 
 
 def _record_function_with_args_enter(name: str, *args: Any) -> record_function:
-    """Opens a scope that shows the arguments as its inputs. The result is what `_record_function_with_args_exit` takes."""
+    """Opens a scope that shows the arguments as its inputs.
+
+    The result is what `_record_function_with_args_exit` takes.
+    """
     scope = _ScopeWithInputs(name, args)
     scope.__enter__()
     return scope

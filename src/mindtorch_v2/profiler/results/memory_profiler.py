@@ -1,8 +1,9 @@
 """PyTorch's names for the memory of a profile: which block was there when, and what it was for.
 
-They are views of a store. What a block is for is found by `analysis.memory`; what PyTorch has no category for (scratch memory,
-buffers) has the category that its files use for it.
+They are views of a store. What a block is for is found by `analysis.memory`; what PyTorch has no category for
+(scratch memory, buffers) has the category that its files use for it.
 """
+
 from __future__ import annotations
 
 import enum
@@ -39,8 +40,15 @@ class Category(enum.Enum):
 
 
 _CATEGORY_TO_COLORS: dict[Category | None, str] = {
-    Category.PARAMETER: "darkgreen", Category.OPTIMIZER_STATE: "goldenrod", Category.INPUT: "black", Category.TEMPORARY: "mediumpurple",
-    Category.ACTIVATION: "red", Category.GRADIENT: "mediumblue", Category.AUTOGRAD_DETAIL: "royalblue", None: "grey"}
+    Category.PARAMETER: "darkgreen",
+    Category.OPTIMIZER_STATE: "goldenrod",
+    Category.INPUT: "black",
+    Category.TEMPORARY: "mediumpurple",
+    Category.ACTIVATION: "red",
+    Category.GRADIENT: "mediumblue",
+    Category.AUTOGRAD_DETAIL: "royalblue",
+    None: "grey",
+}
 _CATEGORY_TO_INDEX: dict[Category | None, int] = {category: index for index, category in enumerate(_CATEGORY_TO_COLORS)}
 _INDEX_TO_CATEGORY = {index: category for category, index in _CATEGORY_TO_INDEX.items()}
 
@@ -126,7 +134,9 @@ class MemoryProfile:
             raise TypeError(f"expected the results of a profile, got {type(result).__name__}")
         self._tree = EventTree.of(store)
         self._categories = CategoryDict()
-        self.timeline: tuple[TimelineEntry, ...] = tuple(sorted(self._entries(), key=lambda entry: (entry[0], entry[1].value)))
+        self.timeline: tuple[TimelineEntry, ...] = tuple(
+            sorted(self._entries(), key=lambda entry: (entry[0], entry[1].value))
+        )
 
     @property
     def categories(self) -> CategoryDict:
@@ -134,20 +144,41 @@ class MemoryProfile:
 
     def _entries(self) -> Iterator[TimelineEntry]:
         store = self._tree.store
-        pairs = {(int(t), int(i)) for table in (store.memory, store.scratch, store.held)
-                 for t, i in zip(table.device_type.tolist(), table.device_index.tolist())}
+        pairs = {
+            (int(t), int(i))
+            for table in (store.memory, store.scratch, store.held)
+            for t, i in zip(table.device_type.tolist(), table.device_index.tolist())
+        }
         for kind, index in sorted(pairs):
             name = DeviceType(kind).name.lower()
-            device = Device(name, index) if index >= 0 and (name in _accelerators.names() or name == "cuda") else Device("cpu")
+            device = (
+                Device(name, index)
+                if index >= 0 and (name in _accelerators.names() or name == "cuda")
+                else Device("cpu")
+            )
             yield from self._entries_of(find_blocks(self._tree, kind, index), device)
 
     def _entries_of(self, blocks: Blocks, device: Any) -> Iterator[TimelineEntry]:
         offset = self._tree.store.metadata.epoch_offset_ns
-        columns = (blocks.born_ns, blocks.died_ns, blocks.nbytes, blocks.category, blocks.existed, blocks.block, blocks.address)
-        for place, (born, died, nbytes, category, existed, block, address) in enumerate(zip(*(c.tolist() for c in columns))):
+        columns = (
+            blocks.born_ns,
+            blocks.died_ns,
+            blocks.nbytes,
+            blocks.category,
+            blocks.existed,
+            blocks.block,
+            blocks.address,
+        )
+        for place, (born, died, nbytes, category, existed, block, address) in enumerate(
+            zip(*(c.tolist() for c in columns))
+        ):
             key = TensorKey(device, block or place, _Storage(address, block or place))
             self._categories.set_by_key(key, _INDEX_TO_CATEGORY[in_pytorchs_terms(category)])
-            yield (-1, Action.PREEXISTING, (key, 0), nbytes) if existed else (born + offset, Action.CREATE, (key, 0), nbytes)
+            yield (
+                (-1, Action.PREEXISTING, (key, 0), nbytes)
+                if existed
+                else (born + offset, Action.CREATE, (key, 0), nbytes)
+            )
             if died < FOREVER:
                 yield died + offset, Action.DESTROY, (key, 0), nbytes
 
@@ -176,10 +207,17 @@ class MemoryProfileTimeline:
         """`[[nanoseconds, action, signed bytes, category], ...]` as JSON."""
         self._of_device(device_str).export_memory_timeline_raw(path)
 
-    def export_memory_timeline_html(self, path: str | os.PathLike[str], device_str: str, figsize: tuple[int, int] = (20, 12),
-                                    title: str | None = None) -> None:
+    def export_memory_timeline_html(
+        self,
+        path: str | os.PathLike[str],
+        device_str: str,
+        figsize: tuple[int, int] = (20, 12),
+        title: str | None = None,
+    ) -> None:
         """A page with the picture. It fits the window: `figsize` changes nothing."""
         self._of_device(device_str).export_memory_timeline_html(path)
 
 
-assert [c.name if c else "UNKNOWN" for c in _CATEGORY_TO_INDEX] == [c.name for c in kinds.Category if c <= kinds.Category.UNKNOWN]
+assert [c.name if c else "UNKNOWN" for c in _CATEGORY_TO_INDEX] == [
+    c.name for c in kinds.Category if c <= kinds.Category.UNKNOWN
+]

@@ -1,4 +1,5 @@
 """Parents of events that were made by hand, from their times alone. (Events of a store know theirs from recording.)"""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -35,15 +36,22 @@ def collapse_repeats(events: Sequence[FunctionEvent]) -> list[FunctionEvent]:
     taken: dict[int, FunctionEvent] = {}
     for event in events:
         parent = event.cpu_parent
-        if (parent is not None and parent.name == event.name and len(parent.cpu_children) == 1
-                and parent.is_user_annotation == event.is_user_annotation):
+        if (
+            parent is not None
+            and parent.name == event.name
+            and len(parent.cpu_children) == 1
+            and parent.is_user_annotation == event.is_user_annotation
+        ):
             taken[id(event)] = event
         else:
             kept.append(event)
     for event in kept:
         while any(id(child) in taken for child in event.cpu_children):
-            event.cpu_children = [grandchild for child in event.cpu_children
-                                  for grandchild in (child.cpu_children if id(child) in taken else [child])]
+            event.cpu_children = [
+                grandchild
+                for child in event.cpu_children
+                for grandchild in (child.cpu_children if id(child) in taken else [child])
+            ]
             for child in event.cpu_children:
                 child.set_cpu_parent(event)
     return kept

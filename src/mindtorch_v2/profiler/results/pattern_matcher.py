@@ -2,6 +2,7 @@
 
 Most patterns need `with_stack=True`, some `record_shapes=True`; without what they need they are skipped.
 """
+
 from __future__ import annotations
 
 import json
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ..profiler import profile
 
 _GUIDE = "https://pytorch.org/tutorials/recipes/recipes/tuning_guide.html"
-_LEAST_REPEATS = 10     # so many equal rounds make a loop
+_LEAST_REPEATS = 10  # so many equal rounds make a loop
 _PACKAGE = __name__.partition(".")[0]
 
 
@@ -78,7 +79,7 @@ class Pattern:
         """What stands before and behind an event under the same parent, or among the roots of its thread."""
         family = event.parent.children if event.parent is not None else self.tid_root[event.start_tid]
         place = next(i for i, member in enumerate(family) if member is event)
-        return family[:place], family[place + 1:]
+        return family[:place], family[place + 1 :]
 
     def next_of(self, event: _ProfilerEvent) -> _ProfilerEvent | None:
         behind = self.siblings_of(event)[1]
@@ -88,7 +89,9 @@ class Pattern:
         before = self.siblings_of(event)[0]
         return before[-1] if before else None
 
-    def go_up_until(self, event: _ProfilerEvent | None, predicate: Callable[[_ProfilerEvent], bool]) -> _ProfilerEvent | None:
+    def go_up_until(
+        self, event: _ProfilerEvent | None, predicate: Callable[[_ProfilerEvent], bool]
+    ) -> _ProfilerEvent | None:
         """The nearest event, this one included, that the predicate accepts; None where there is none."""
         while event is not None and not predicate(event):
             event = event.parent
@@ -148,7 +151,9 @@ class ForLoopIndexingPattern(Pattern):
         yield from traverse_bfs(self.event_tree)
 
     def match(self, event: _ProfilerEvent) -> bool:
-        """The first `select` of a series in which the same operators come again and again under one function of the program."""
+        """The first `select` of a series in which the same operators come again and again under one function of the
+        program.
+        """
         if event.name != "aten::select" or event.id in self._looked_at:
             return False
         calls = self._operators_around(event)
@@ -162,14 +167,21 @@ class ForLoopIndexingPattern(Pattern):
         return len(rounds) >= _LEAST_REPEATS and longest >= _LEAST_REPEATS
 
     def _operators_around(self, event: _ProfilerEvent) -> list[_ProfilerEvent]:
-        """The operators that the function around an event called itself. Frames of this package do not count as functions."""
+        """The operators that the function around an event called itself.
+
+        Frames of this package do not count as functions.
+        """
+
         def is_users(node: _ProfilerEvent) -> bool:
             return node.tag is _EventType.PyCall and not _is_ours(node)
 
         around = self.go_up_until(event.parent, is_users)
         below = around.children if around is not None else self.tid_root[event.start_tid]
-        return [node for node in traverse_dfs(below, lambda n: [] if n.tag is _EventType.TorchOp or is_users(n) else n.children)
-                if node.tag is _EventType.TorchOp]
+        return [
+            node
+            for node in traverse_dfs(below, lambda n: [] if n.tag is _EventType.TorchOp or is_users(n) else n.children)
+            if node.tag is _EventType.TorchOp
+        ]
 
 
 class FP32MatMulPattern(Pattern):
@@ -178,8 +190,10 @@ class FP32MatMulPattern(Pattern):
     def __init__(self, prof: profile, should_benchmark: bool = False) -> None:
         super().__init__(prof, should_benchmark)
         self.name = "FP32 MatMul Pattern"
-        self.description = ("You are currently using GPU that supports TF32. Please enable TF32 by setting "
-                            "'torch.backends.cuda.matmul.allow_tf32 = True'")
+        self.description = (
+            "You are currently using GPU that supports TF32. Please enable TF32 by setting "
+            "'torch.backends.cuda.matmul.allow_tf32 = True'"
+        )
         self.url = "https://pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-devices"
 
     @property
@@ -197,8 +211,10 @@ class OptimizerSingleTensorPattern(Pattern):
         super().__init__(prof, should_benchmark)
         self.name = "Optimizer Single Tensor Pattern"
         self.optimizers_with_foreach = ["adam", "sgd", "adamw"]
-        self.description = ("Detected optimizer running with single tensor implementation. Please enable multi tensor implementation "
-                            "by passing 'foreach=True' into optimizer.")
+        self.description = (
+            "Detected optimizer running with single tensor implementation. Please enable multi tensor implementation "
+            "by passing 'foreach=True' into optimizer."
+        )
 
     def match(self, event: _ProfilerEvent) -> bool:
         found = re.fullmatch(r"Optimizer\.step#(\w+)\.step", event.name)
@@ -214,8 +230,10 @@ class SynchronizedDataLoaderPattern(Pattern):
     def __init__(self, prof: profile, should_benchmark: bool = False) -> None:
         super().__init__(prof, should_benchmark)
         self.name = "Synchronized DataLoader Pattern"
-        self.description = ("Detected DataLoader running with synchronized implementation. Please enable asynchronous dataloading by "
-                            "setting num_workers > 0 when initializing DataLoader.")
+        self.description = (
+            "Detected DataLoader running with synchronized implementation. Please enable asynchronous dataloading by "
+            "setting num_workers > 0 when initializing DataLoader."
+        )
         self.url = f"{_GUIDE}#enable-async-data-loading-and-augmentation"
         self._passes: set[tuple[int, str]] = set()
 
@@ -240,16 +258,24 @@ class GradNotSetToNonePattern(Pattern):
     def __init__(self, prof: profile, should_benchmark: bool = False) -> None:
         super().__init__(prof, should_benchmark)
         self.name = "Gradient Set To Zero Instead of None Pattern"
-        self.description = ("Detected gradient set to zero instead of None. Please add 'set_to_none=True' when calling zero_grad().")
+        self.description = (
+            "Detected gradient set to zero instead of None. Please add 'set_to_none=True' when calling zero_grad()."
+        )
         self.url = f"{_GUIDE}#disable-gradient-calculation-for-validation-or-inference"
 
     def match(self, event: _ProfilerEvent) -> bool:
         if not (event.name.endswith(": zero_grad") or event.name.startswith("Optimizer.zero_grad#")):
             return False
-        if event.parent is not None and self.go_up_until(event.parent, lambda node: "zero_grad" in node.name) is not None:
-            return False     # the call around it has been counted
-        return any(node.name in ("aten::zero_", "aten::_foreach_zero_") and (node.parent is None or node.parent.name != "aten::zeros")
-                   for node in traverse_dfs(event.children))
+        if (
+            event.parent is not None
+            and self.go_up_until(event.parent, lambda node: "zero_grad" in node.name) is not None
+        ):
+            return False  # the call around it has been counted
+        return any(
+            node.name in ("aten::zero_", "aten::_foreach_zero_")
+            and (node.parent is None or node.parent.name != "aten::zeros")
+            for node in traverse_dfs(event.children)
+        )
 
 
 class Conv2dBiasFollowedByBatchNorm2dPattern(Pattern):
@@ -258,7 +284,9 @@ class Conv2dBiasFollowedByBatchNorm2dPattern(Pattern):
     def __init__(self, prof: profile, should_benchmark: bool = False) -> None:
         super().__init__(prof, should_benchmark)
         self.name = "Enabling Bias in Conv2d Followed By BatchNorm Pattern"
-        self.description = "Detected bias enabled in Conv2d that is followed by BatchNorm2d. Please set 'bias=False' in Conv2d."
+        self.description = (
+            "Detected bias enabled in Conv2d that is followed by BatchNorm2d. Please set 'bias=False' in Conv2d."
+        )
         self.url = f"{_GUIDE}#disable-bias-for-convolutions-directly-followed-by-a-batch-norm"
 
     @property
@@ -271,8 +299,12 @@ class Conv2dBiasFollowedByBatchNorm2dPattern(Pattern):
         inputs = event.extra_fields.inputs
         if len(inputs) < 3 or not isinstance(inputs[2], _TensorMetadata):
             return False
-        following = self._following(self.go_up_until(event, lambda node: node.name.startswith("nn.Module: Conv2d")) or event)
-        return following is not None and (following.name.startswith("nn.Module: BatchNorm2d") or following.name == "aten::batch_norm")
+        following = self._following(
+            self.go_up_until(event, lambda node: node.name.startswith("nn.Module: Conv2d")) or event
+        )
+        return following is not None and (
+            following.name.startswith("nn.Module: BatchNorm2d") or following.name == "aten::batch_norm"
+        )
 
     def _following(self, event: _ProfilerEvent) -> _ProfilerEvent | None:
         """What comes next: the next module, or the next operator other than the counting of batches."""
@@ -327,14 +359,22 @@ def input_dtypes(event: _ProfilerEvent) -> tuple[Any, ...]:
     return tuple(getattr(x, "dtype", None) for x in event.extra_fields.inputs)
 
 
-def report_all_anti_patterns(prof: profile, should_benchmark: bool = False, print_enable: bool = True,
-                             json_report_dir: str | None = None) -> None:
-    """Looks for all patterns, prints what was found and, with `json_report_dir`, adds it to `torchtidy_report.json` there: for each
-    file a list of `{"line_number", "name", "url", "message"}`."""
-    patterns = [ExtraCUDACopyPattern(prof, should_benchmark), FP32MatMulPattern(prof, should_benchmark),
-                OptimizerSingleTensorPattern(prof, should_benchmark), SynchronizedDataLoaderPattern(prof, should_benchmark),
-                GradNotSetToNonePattern(prof, should_benchmark), Conv2dBiasFollowedByBatchNorm2dPattern(prof, should_benchmark),
-                MatMulDimInFP16Pattern(prof, should_benchmark), ForLoopIndexingPattern(prof, should_benchmark)]
+def report_all_anti_patterns(
+    prof: profile, should_benchmark: bool = False, print_enable: bool = True, json_report_dir: str | None = None
+) -> None:
+    """Looks for all patterns, prints what was found and, with `json_report_dir`, adds it to `torchtidy_report.json`
+    there: for each file a list of `{"line_number", "name", "url", "message"}`.
+    """
+    patterns = [
+        ExtraCUDACopyPattern(prof, should_benchmark),
+        FP32MatMulPattern(prof, should_benchmark),
+        OptimizerSingleTensorPattern(prof, should_benchmark),
+        SynchronizedDataLoaderPattern(prof, should_benchmark),
+        GradNotSetToNonePattern(prof, should_benchmark),
+        Conv2dBiasFollowedByBatchNorm2dPattern(prof, should_benchmark),
+        MatMulDimInFP16Pattern(prof, should_benchmark),
+        ForLoopIndexingPattern(prof, should_benchmark),
+    ]
     reported: set[str] = set()
     messages, summaries = [], []
     entries: dict[str, list[dict[str, Any]]] = {}
@@ -350,7 +390,8 @@ def report_all_anti_patterns(prof: profile, should_benchmark: bool = False, prin
                 messages.append(message)
                 file, line = _place(event)
                 entries.setdefault(file, []).append(
-                    {"line_number": line, "name": pattern.name, "url": pattern.url, "message": pattern.description})
+                    {"line_number": line, "name": pattern.name, "url": pattern.url, "message": pattern.description}
+                )
     if json_report_dir is not None:
         _write(os.path.join(json_report_dir, "torchtidy_report.json"), entries)
     if print_enable:

@@ -1,4 +1,5 @@
 """`Results`: everything that can be asked of one store."""
+
 from __future__ import annotations
 
 import os
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
     from .memory_profiler import MemoryProfile
 
 Path = str | os.PathLike[str]
-_building = threading.RLock()     # held while a store is made, so that it is made once
+_building = threading.RLock()  # held while a store is made, so that it is made once
 
 
 class Results:
-    """Events, averages, reports and files of one store. Finished profiles, loaded files and PyTorch's low-level results are all read
-    through one of these.
+    """Events, averages, reports and files of one store. Finished profiles, loaded files and PyTorch's low-level
+    results are all read through one of these.
 
-    `source` is the store, or a function that makes it: it is called once, when the store is first needed, so that ending a profile
-    costs nothing per event.
+    `source` is the store, or a function that makes it: it is called once, when the store is first needed, so that
+    ending a profile costs nothing per event.
     """
 
     def __init__(self, source: EventStore | Callable[[], EventStore]) -> None:
@@ -43,7 +44,7 @@ class Results:
 
     def __del__(self) -> None:
         trim = TrimAtDeath.of(self.__dict__.get("_store") or ())
-        self.__dict__.clear()      # the store goes first: then its memory can be given back
+        self.__dict__.clear()  # the store goes first: then its memory can be given back
         del trim
 
     @property
@@ -72,10 +73,12 @@ class Results:
         """The events, in the order of their start; the same list at every call."""
         return self._events
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
-        """The events summed up by name, and by input shapes, innermost stack frames or overloads where asked. While nobody has asked for
-        the events themselves they are not made."""
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """The events summed up by name, and by input shapes, innermost stack frames or overloads where asked. While
+        nobody has asked for the events themselves they are not made.
+        """
         by = (group_by_input_shape, group_by_stack_n, group_by_overload_name)
         return self._events.key_averages(*by) if "_events" in self.__dict__ else key_averages(self.store, *by)
 
@@ -88,11 +91,13 @@ class Results:
     def event_tree(self) -> Tree:
         """The tree of everything recorded: operators, annotations, Python calls, allocations."""
         from .event_tree import Tree  # few programs ask for it
+
         return Tree(self.store)
 
     def memory_profile(self) -> MemoryProfile:
         """Which block of memory was there when, and what it was for."""
         from .memory_profiler import MemoryProfile
+
         return MemoryProfile(self.store)
 
     def module_report(self) -> ModuleReport:
@@ -116,9 +121,12 @@ class Results:
         return self.store.metadata.start_ns + self.store.metadata.epoch_offset_ns
 
     # --- files ------------------------------------------------------------------------------------------------------
-    def export_chrome_trace(self, path: Path, use_python_export: bool = False, metadata: Mapping[str, str] | None = None) -> None:
-        """Writes a trace for Perfetto, chrome://tracing or TensorBoard; compressed if the path ends in ".gz". `metadata` adds keys with
-        JSON texts. There is one exporter: `use_python_export` changes nothing."""
+    def export_chrome_trace(
+        self, path: Path, use_python_export: bool = False, metadata: Mapping[str, str] | None = None
+    ) -> None:
+        """Writes a trace for Perfetto, chrome://tracing or TensorBoard; compressed if the path ends in ".gz".
+        `metadata` adds keys with JSON texts. There is one exporter: `use_python_export` changes nothing.
+        """
         store = self.store
         if metadata:
             store = store.with_metadata(user={**store.metadata.user, **metadata})
@@ -131,14 +139,17 @@ class Results:
         self.events().export_stacks(path, metric)
 
     def export_memory_timeline(self, path: Path, device: str | None = None) -> memory_timeline.MemoryProfileTimeline:
-        """Writes the memory in use over time by category: JSON, ".json.gz", "raw.json.gz" or a self-contained ".html". Returns what
-        was written."""
+        """Writes the memory in use over time by category: JSON, ".json.gz", "raw.json.gz" or a self-contained
+        ".html". Returns what was written.
+        """
         return memory_timeline.write(self.store, path, device)
 
     def export_report(self, path: Path) -> None:
-        """Writes one self-contained HTML page: where the time of a step goes, operators, flame graphs, timeline, modules, memory, devices
-        and advice. It needs no network and no server."""
+        """Writes one self-contained HTML page: where the time of a step goes, operators, flame graphs, timeline,
+        modules, memory, devices and advice. It needs no network and no server.
+        """
         from ..report import write
+
         write([(os.path.basename(os.fspath(path)), self.store)], path)
 
     def save(self, path: Path) -> None:

@@ -1,10 +1,11 @@
 """Settings of the whole process that PyTorch keeps in `torch._C._profiler`, and its one execution trace observer."""
+
 from __future__ import annotations
 
 from .execution_trace import ExecutionTraceObserver
 
-concrete_inputs = True      # whether windows that begin from now on show the values of arguments
-forward_backward = True     # whether they link backward functions with the operators that recorded them
+concrete_inputs = True  # whether windows that begin from now on show the values of arguments
+forward_backward = True  # whether they link backward functions with the operators that recorded them
 _observer: ExecutionTraceObserver | None = None
 
 

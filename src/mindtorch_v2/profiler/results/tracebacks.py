@@ -1,4 +1,5 @@
 """Where the program is: call stacks taken now and read later."""
+
 from __future__ import annotations
 
 import sys
@@ -27,5 +28,7 @@ def gather_traceback(python: bool = True, script: bool = True, cpp: bool = True)
 
 def symbolize_tracebacks(tracebacks: Sequence[CapturedTraceback]) -> list[list[dict[str, Any]]]:
     """The frames of each stack as `{"name", "filename", "line"}`."""
-    return [[{"name": code.co_name, "filename": code.co_filename, "line": line} for code, line in traceback._frames]
-            for traceback in tracebacks]
+    return [
+        [{"name": code.co_name, "filename": code.co_filename, "line": line} for code, line in traceback._frames]
+        for traceback in tracebacks
+    ]

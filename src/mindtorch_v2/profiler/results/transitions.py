@@ -1,4 +1,5 @@
 """What a profile does when its schedule moves from one action to the next."""
+
 from __future__ import annotations
 
 from ..record.enums import ProfilerAction
@@ -12,12 +13,26 @@ _WRONG = "Incorrect schedule: {} followed by {}"
 
 # (before, after) -> names of the profile's methods, called in this order. None as `after` is the end of the profile.
 TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]] = {
-    (NONE, NONE): (), (NONE, WARMUP): (PREPARE,), (NONE, RECORD): (PREPARE, START), (NONE, SAVE): (PREPARE, START),
-    (WARMUP, NONE): (CANCEL,), (WARMUP, WARMUP): (), (WARMUP, RECORD): (START,), (WARMUP, SAVE): (START,),
-    (RECORD, NONE): (STOP,), (RECORD, WARMUP): (STOP, PREPARE), (RECORD, RECORD): (), (RECORD, SAVE): (),
-    (SAVE, NONE): (STOP, READY), (SAVE, WARMUP): (STOP, READY, PREPARE),
-    (SAVE, RECORD): (STOP, READY, PREPARE, START), (SAVE, SAVE): (STOP, READY, PREPARE, START),
-    (NONE, None): (), (WARMUP, None): (CANCEL,), (RECORD, None): (STOP, READY), (SAVE, None): (STOP, READY),
+    (NONE, NONE): (),
+    (NONE, WARMUP): (PREPARE,),
+    (NONE, RECORD): (PREPARE, START),
+    (NONE, SAVE): (PREPARE, START),
+    (WARMUP, NONE): (CANCEL,),
+    (WARMUP, WARMUP): (),
+    (WARMUP, RECORD): (START,),
+    (WARMUP, SAVE): (START,),
+    (RECORD, NONE): (STOP,),
+    (RECORD, WARMUP): (STOP, PREPARE),
+    (RECORD, RECORD): (),
+    (RECORD, SAVE): (),
+    (SAVE, NONE): (STOP, READY),
+    (SAVE, WARMUP): (STOP, READY, PREPARE),
+    (SAVE, RECORD): (STOP, READY, PREPARE, START),
+    (SAVE, SAVE): (STOP, READY, PREPARE, START),
+    (NONE, None): (),
+    (WARMUP, None): (CANCEL,),
+    (RECORD, None): (STOP, READY),
+    (SAVE, None): (STOP, READY),
 }
 
 # Moves that a sensible schedule does not make.

@@ -1,4 +1,5 @@
 """From a recording to a store: rows become columns when someone asks for them."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -63,8 +64,9 @@ def build_store(recording: Recording) -> EventStore:
     dropped = window.refused + sum(thread.lost() for thread in threads) + excess + lost_memory
     strings = _Strings()
     _name(window.labels, columns, strings)
-    columns["inputs"], inputs = _compacted(columns["inputs"], window.inputs.__getitem__, window.options.describes_inputs,
-                                           columns["kind"])
+    columns["inputs"], inputs = _compacted(
+        columns["inputs"], window.inputs.__getitem__, window.options.describes_inputs, columns["kind"]
+    )
     columns["stack"], stacks = _stack_table(window.stacks, columns["stack"], strings, window.options)
     columns["module"], modules = _module_table(window.modules, columns["module"], window.options)
     columns["step"] = _steps(columns["start_ns"], window.steps)
@@ -72,15 +74,28 @@ def build_store(recording: Recording) -> EventStore:
     if steps.any():
         columns["sequence_nr"] = np.where(steps, -1, columns["sequence_nr"])
     if (columns["kind"] == Kind.RUNTIME).any() or (window.device is not None and window.device.has_work):
-        columns, infos = add_device_rows(columns, strings, infos, () if window.device is None else window.device.parts,
-                                         partial(_steps, steps=window.steps))
+        columns, infos = add_device_rows(
+            columns,
+            strings,
+            infos,
+            () if window.device is None else window.device.parts,
+            partial(_steps, steps=window.steps),
+        )
     columns, memory["row"], scratch["row"] = in_order(columns, memory["row"], scratch["row"])
     for column in columns.values():
-        column.flags.writeable = False           # the store takes over what has the right type
-    return EventStore(columns, strings=list(strings.numbers), inputs=inputs, modules=modules, stacks=stacks,
-                      threads=infos,
-                      memory=memory_table(memory), scratch=within_operators(memory_table(scratch), columns), held=held,
-                      metadata=replace(metadata, dropped_events=dropped))
+        column.flags.writeable = False  # the store takes over what has the right type
+    return EventStore(
+        columns,
+        strings=list(strings.numbers),
+        inputs=inputs,
+        modules=modules,
+        stacks=stacks,
+        threads=infos,
+        memory=memory_table(memory),
+        scratch=within_operators(memory_table(scratch), columns),
+        held=held,
+        metadata=replace(metadata, dropped_events=dropped),
+    )
 
 
 def _keep_within(threads: list[ThreadRows], options: Options) -> int:
@@ -92,18 +107,33 @@ def _keep_within(threads: list[ThreadRows], options: Options) -> int:
     starts = np.concatenate([thread.columns["start_ns"][thread.keep] for thread in threads])
     order = np.argsort(starts, kind="stable")
     out = np.zeros(total, bool)
-    out[order[:excess] if options.keep == "newest" else order[total - excess:]] = True
+    out[order[:excess] if options.keep == "newest" else order[total - excess :]] = True
     at = 0
     for thread in threads:
         count = int(thread.keep.sum())
-        thread.keep[np.flatnonzero(thread.keep)[out[at:at + count]]] = False
+        thread.keep[np.flatnonzero(thread.keep)[out[at : at + count]]] = False
         at += count
     return excess
 
 
 def _joined(threads: list[ThreadRows], infos: list[ThreadInfo]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """The kept rows and the memory records of all threads, with row numbers of the joined table. Tasks are added to `infos`."""
-    names = ("start_ns", "end_ns", "label", "kind", "sequence_nr", "forward_thread", "inputs", "stack", "module", "flags", "end_thread")
+    """The kept rows and the memory records of all threads, with row numbers of the joined table.
+
+    Tasks are added to `infos`.
+    """
+    names = (
+        "start_ns",
+        "end_ns",
+        "label",
+        "kind",
+        "sequence_nr",
+        "forward_thread",
+        "inputs",
+        "stack",
+        "module",
+        "flags",
+        "end_thread",
+    )
     columns: dict[str, list[np.ndarray]] = {n: [] for n in (*names, "parent", "thread")}
     memory: dict[str, list[np.ndarray]] = {n: [] for n in (*MEMORY_FIELDS, "thread")}
     base = 0
@@ -117,7 +147,9 @@ def _joined(threads: list[ThreadRows], infos: list[ThreadInfo]) -> tuple[dict[st
         for n in names:
             columns[n].append(thread.columns[n][keep] if count < len(keep) else thread.columns[n])
         columns["parent"].append(parent[keep] if count < len(keep) else parent)
-        columns["thread"].append(_with_tasks(thread, number, infos) if thread.thread.tasks else constant(number, count, np.int32))
+        columns["thread"].append(
+            _with_tasks(thread, number, infos) if thread.thread.tasks else constant(number, count, np.int32)
+        )
         base += count
         for n in MEMORY_FIELDS:
             memory[n].append(row if n == "row" else table[n])
@@ -148,12 +180,17 @@ def _name(known: Labels, columns: dict[str, np.ndarray], strings: _Strings) -> N
     # Indices of a few labels are gathered much faster than the labels themselves are looked up.
     overloads = np.array([-1 if x.overload is None else strings(x.overload) for x in labels], np.int32)
     if len(labels) == 1:
-        columns["name"], columns["overload"] = constant(names[0], len(place), np.int32), constant(overloads[0], len(place), np.int32)
+        columns["name"], columns["overload"] = (
+            constant(names[0], len(place), np.int32),
+            constant(overloads[0], len(place), np.int32),
+        )
     else:
         columns["name"], columns["overload"] = names[place], overloads[place]
 
 
-def _compacted(index: np.ndarray, get: Callable[[int], Any], described: bool, kinds: np.ndarray) -> tuple[np.ndarray, list[Any]]:
+def _compacted(
+    index: np.ndarray, get: Callable[[int], Any], described: bool, kinds: np.ndarray
+) -> tuple[np.ndarray, list[Any]]:
     """Input descriptions that this window refers to. What a user gave to a scope is kept in any case."""
     if not len(index) or index.max() < 0:
         return index, []
@@ -185,7 +222,7 @@ def _module_table(known: ModuleTable, index: np.ndarray, options: Options) -> tu
         return constant(-1, len(index), np.int32), []
     infos = known.infos
     used = {int(n) for n in np.unique(index) if n >= 0}
-    for number in sorted(used, reverse=True):       # a caller's number is smaller than its callees'
+    for number in sorted(used, reverse=True):  # a caller's number is smaller than its callees'
         while infos[number].parent >= 0 and infos[number].parent not in used:
             number = infos[number].parent
             used.add(number)

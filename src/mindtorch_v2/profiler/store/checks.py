@@ -1,4 +1,7 @@
-"""What is checked of a store file's contents before they are used: their types, so that no use of them meets another one."""
+"""What is checked of a store file's contents before they are used: their types, so that no use of them meets another
+one.
+"""
+
 from __future__ import annotations
 
 import dataclasses
@@ -21,15 +24,23 @@ def _is_texts(value: Any) -> bool:
 
 
 def _is_filters(value: Any) -> bool:
-    return isinstance(value, dict) and all(type(key) is str and isinstance(names, list) and all(type(name) is str for name in names)
-                                           for key, names in value.items())
+    return isinstance(value, dict) and all(
+        type(key) is str and isinstance(names, list) and all(type(name) is str for name in names)
+        for key, names in value.items()
+    )
 
 
 # By annotation of a field.
 _CHECKS: dict[str, Callable[[Any], bool]] = {
-    "int": _is_int, "bool": lambda value: type(value) is bool, "str": lambda value: type(value) is str,
-    "str | None": lambda value: value is None or type(value) is str, "int | None": lambda value: value is None or _is_int(value),
-    "Mapping[str, str]": _is_texts, "Mapping[str, tuple[str, ...]]": _is_filters, "Options": lambda value: isinstance(value, dict)}
+    "int": _is_int,
+    "bool": lambda value: type(value) is bool,
+    "str": lambda value: type(value) is str,
+    "str | None": lambda value: value is None or type(value) is str,
+    "int | None": lambda value: value is None or _is_int(value),
+    "Mapping[str, str]": _is_texts,
+    "Mapping[str, tuple[str, ...]]": _is_filters,
+    "Options": lambda value: isinstance(value, dict),
+}
 
 
 def checked_facts(kind: type[Metadata] | type[Options], saved: Any) -> dict[str, Any]:
@@ -67,7 +78,7 @@ def _row(item: Any, types: tuple[type, ...]) -> list[Any]:
     """The members of a side table's row; more than are known are left out."""
     if not isinstance(item, list) or len(item) < len(types):
         raise TypeError(f"{str(item)[:40]!r} in a table")
-    values = item[:len(types)]
+    values = item[: len(types)]
     if not all(_is_int(value) if kind is int else type(value) is kind for value, kind in zip(values, types)):
         raise TypeError(f"{str(item)[:40]!r} in a table")
     return values
@@ -91,7 +102,9 @@ def checked_inputs(item: Any) -> InputDescription:
 
 def _is_dimensions(value: Any) -> bool:
     """The dimensions of a tensor, or of each tensor of a list."""
-    return type(value) is tuple and all(_is_dimensions(item) if type(item) is tuple else _is_int(item) for item in value)
+    return type(value) is tuple and all(
+        _is_dimensions(item) if type(item) is tuple else _is_int(item) for item in value
+    )
 
 
 def _as_tuples(value: Any, depth: int) -> Any:

@@ -3,6 +3,7 @@
 Everything that a person looks at is a function of a store. Rows are ordered by (start, -end); a parent always
 stands before its children.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +57,7 @@ class Table:
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name == "columns":
-            raise AttributeError(name)   # not yet set while unpickling
+            raise AttributeError(name)  # not yet set while unpickling
         try:
             return self.columns[name]
         except KeyError:
@@ -103,11 +104,20 @@ class EventStore(Table):
     __slots__ = ("strings", "inputs", "threads", "modules", "stacks", "memory", "scratch", "held", "metadata")
     FIELDS = EVENT_FIELDS
 
-    def __init__(self, columns: Mapping[str, Any] | None = None, *, strings: Sequence[str] = (),
-                 inputs: Sequence[InputDescription] = (), threads: Sequence[ThreadInfo] = (),
-                 modules: Sequence[ModuleInfo] = (), stacks: StackTable | None = None,
-                 memory: MemoryTable | None = None, scratch: MemoryTable | None = None, held: HeldTable | None = None,
-                 metadata: Metadata | None = None) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, Any] | None = None,
+        *,
+        strings: Sequence[str] = (),
+        inputs: Sequence[InputDescription] = (),
+        threads: Sequence[ThreadInfo] = (),
+        modules: Sequence[ModuleInfo] = (),
+        stacks: StackTable | None = None,
+        memory: MemoryTable | None = None,
+        scratch: MemoryTable | None = None,
+        held: HeldTable | None = None,
+        metadata: Metadata | None = None,
+    ) -> None:
         super().__init__(columns)
         self.strings = tuple(strings)
         self.inputs = tuple(inputs)
@@ -151,12 +161,27 @@ class EventStore(Table):
         """The same events with other memory records."""
         return self._replaced(self.columns, memory=memory)
 
-    def _replaced(self, columns: Mapping[str, Any], *, memory: MemoryTable | None = None, scratch: MemoryTable | None = None,
-                  held: HeldTable | None = None, metadata: Metadata | None = None) -> EventStore:
-        return EventStore(columns, strings=self.strings, inputs=self.inputs, threads=self.threads, modules=self.modules,
-                          stacks=self.stacks, memory=self.memory if memory is None else memory,
-                          scratch=self.scratch if scratch is None else scratch, held=self.held if held is None else held,
-                          metadata=self.metadata if metadata is None else metadata)
+    def _replaced(
+        self,
+        columns: Mapping[str, Any],
+        *,
+        memory: MemoryTable | None = None,
+        scratch: MemoryTable | None = None,
+        held: HeldTable | None = None,
+        metadata: Metadata | None = None,
+    ) -> EventStore:
+        return EventStore(
+            columns,
+            strings=self.strings,
+            inputs=self.inputs,
+            threads=self.threads,
+            modules=self.modules,
+            stacks=self.stacks,
+            memory=self.memory if memory is None else memory,
+            scratch=self.scratch if scratch is None else scratch,
+            held=self.held if held is None else held,
+            metadata=self.metadata if metadata is None else metadata,
+        )
 
     def select(self, keep: np.ndarray) -> EventStore:
         """The rows where the mask `keep` is true. A row whose parent is left out moves to its nearest kept ancestor;
@@ -164,7 +189,8 @@ class EventStore(Table):
         keep = np.asarray(keep, bool)
         nearest = kept_ancestors(self.parent, keep)
         renumbered = np.cumsum(keep, dtype=np.int32) - 1
-        lookup = np.append(np.where(nearest >= 0, renumbered[nearest], -1), -1).astype(np.int32)   # -1 finds the extra last -1
+        # -1 finds the extra last -1
+        lookup = np.append(np.where(nearest >= 0, renumbered[nearest], -1), -1).astype(np.int32)
         columns = {n: c[keep] for n, c in self.columns.items()}
         for name in _ROW_COLUMNS:
             columns[name] = lookup[columns[name]]
@@ -172,16 +198,24 @@ class EventStore(Table):
         return self._replaced(columns, memory=memory, scratch=scratch)
 
     def slice(self, start_ns: int, stop_ns: int) -> EventStore:
-        """The events that began in [start_ns, stop_ns), cut off at its end, the memory records in it, and the blocks that lived when
-        it begins."""
+        """The events that began in [start_ns, stop_ns), cut off at its end, the memory records in it, and the blocks
+        that lived when it begins.
+        """
         kept = self.select((self.start_ns >= start_ns) & (self.start_ns < stop_ns))
         columns = {**kept.columns, "end_ns": np.minimum(kept.end_ns, stop_ns)}
         memory, scratch = (_within(table, start_ns, stop_ns) for table in (kept.memory, kept.scratch))
-        return kept._replaced(columns, memory=memory, scratch=scratch, held=self._held_at(start_ns, stop_ns),
-                              metadata=replace(self.metadata, start_ns=start_ns, stop_ns=stop_ns))
+        return kept._replaced(
+            columns,
+            memory=memory,
+            scratch=scratch,
+            held=self._held_at(start_ns, stop_ns),
+            metadata=replace(self.metadata, start_ns=start_ns, stop_ns=stop_ns),
+        )
 
     def _held_at(self, start_ns: int, stop_ns: int) -> HeldTable:
-        """What is known of the blocks of [start_ns, stop_ns): those that lived when it begins, and what was seen then and later."""
+        """What is known of the blocks of [start_ns, stop_ns): those that lived when it begins, and what was seen
+        then and later.
+        """
         if not len(self.held) or start_ns <= self.held.time_ns[0]:
             return self.held
         known = block_lifetimes(self.memory, self.held)
@@ -191,8 +225,11 @@ class EventStore(Table):
         category = np.where(numbers[place] == known.block[there], self.held.category[first[place]], Category.UNKNOWN)
         fields = ("block", "address", "nbytes", "device_type", "device_index")
         begin = {n: np.append(0, getattr(known, n)[there]) for n in fields}
-        begin |= {"time_ns": np.full(len(begin["block"]), start_ns), "at_end": np.zeros(len(begin["block"])),
-                  "category": np.append(Category.UNKNOWN, category)}
+        begin |= {
+            "time_ns": np.full(len(begin["block"]), start_ns),
+            "at_end": np.zeros(len(begin["block"])),
+            "category": np.append(Category.UNKNOWN, category),
+        }
         later = (self.held.time_ns >= start_ns) & ((self.held.time_ns < stop_ns) | (self.held.at_end == 1))
         return HeldTable({f.name: np.append(begin[f.name], self.held.columns[f.name][later]) for f in HELD_FIELDS})
 
@@ -206,7 +243,7 @@ def kept_ancestors(parent: np.ndarray, keep: np.ndarray) -> np.ndarray:
     """For each row, itself if kept, else its nearest kept ancestor, else -1. Parents stand before children, so
     pointer jumping settles a tree of any depth in a logarithmic number of passes."""
     length = len(parent)
-    jump = np.append(np.where(keep, np.arange(length), parent), -1)   # the extra last slot is where -1 leads
+    jump = np.append(np.where(keep, np.arange(length), parent), -1)  # the extra last slot is where -1 leads
     while True:
         further = jump[jump]
         if np.array_equal(further, jump):
@@ -246,17 +283,31 @@ class _Joiner:
         for store in self.stores:
             self._add(store)
         events = {f.name: np.concatenate([e[f.name] for e in self.events]) for f in EVENT_FIELDS}
-        memory, scratch = ({f.name: np.concatenate([m[f.name] for m in parts]) for f in MEMORY_FIELDS}
-                           for parts in (self.memory, self.scratch))
+        memory, scratch = (
+            {f.name: np.concatenate([m[f.name] for m in parts]) for f in MEMORY_FIELDS}
+            for parts in (self.memory, self.scratch)
+        )
         stacks = {f.name: np.concatenate([s[f.name] for s in self.stacks]) for f in STACK_FIELDS}
         events, memory["row"], scratch["row"] = in_order(events, memory["row"], scratch["row"])
         held = {f.name: np.concatenate([h[f.name] for h in self.held]) for f in HELD_FIELDS}
-        metadata = replace(self.stores[-1].metadata, start_ns=min(s.metadata.start_ns for s in self.stores),
-                           stop_ns=max(s.metadata.stop_ns for s in self.stores),
-                           dropped_events=sum(s.metadata.dropped_events for s in self.stores))
-        return EventStore(events, strings=list(self.strings), inputs=list(self.inputs), threads=list(self.threads),
-                          modules=self.modules, stacks=StackTable(stacks),
-                          memory=_by_time(memory), scratch=_by_time(scratch), held=HeldTable(held), metadata=metadata)
+        metadata = replace(
+            self.stores[-1].metadata,
+            start_ns=min(s.metadata.start_ns for s in self.stores),
+            stop_ns=max(s.metadata.stop_ns for s in self.stores),
+            dropped_events=sum(s.metadata.dropped_events for s in self.stores),
+        )
+        return EventStore(
+            events,
+            strings=list(self.strings),
+            inputs=list(self.inputs),
+            threads=list(self.threads),
+            modules=self.modules,
+            stacks=StackTable(stacks),
+            memory=_by_time(memory),
+            scratch=_by_time(scratch),
+            held=HeldTable(held),
+            metadata=metadata,
+        )
 
     def _add(self, store: EventStore) -> None:
         strings = self._numbers(self.strings, store.strings)
@@ -265,7 +316,11 @@ class _Joiner:
         self.modules += [m._replace(parent=m.parent + module_base if m.parent >= 0 else -1) for m in store.modules]
         self.stacks.append({"parent": _shifted(store.stacks.parent, self.nodes), "frame": strings[store.stacks.frame]})
         events = dict(store.columns)
-        events["name"], events["overload"], events["category"] = strings[store.name], strings[store.overload], strings[store.category]
+        events["name"], events["overload"], events["category"] = (
+            strings[store.name],
+            strings[store.overload],
+            strings[store.category],
+        )
         events["thread"] = threads[store.thread]
         events["inputs"] = self._numbers(self.inputs, store.inputs)[store.columns["inputs"]]
         events["stack"] = _shifted(store.stack, self.nodes)
@@ -295,8 +350,9 @@ def _shifted(index: np.ndarray, base: int) -> np.ndarray:
 
 
 def in_order(columns: Mapping[str, np.ndarray], *references: np.ndarray) -> Any:
-    """Event columns sorted by (start, -end), with the columns of row numbers and any further such arrays renumbered. Rows
-    that begin and end together keep their order, so a parent that is given before its child stays before it."""
+    """Event columns sorted by (start, -end), with the columns of row numbers and any further such arrays renumbered.
+    Rows that begin and end together keep their order, so a parent that is given before its child stays before it.
+    """
     start, end = columns["start_ns"], columns["end_ns"]
     same = start[1:] == start[:-1]
     if (start[1:] >= start[:-1]).all() and not (same & (end[1:] > end[:-1])).any():

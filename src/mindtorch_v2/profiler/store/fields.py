@@ -3,49 +3,86 @@
 The store, its file format, the exporters and the documentation read this one table, so a column is added here
 and nowhere else.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
 
 
 class Field(NamedTuple):
-    """One column: its name, numpy type, unit ("" when it has none), what a missing value looks like, and its meaning."""
+    """One column: its name, numpy type, unit ("" when it has none), what a missing value looks like, and its
+    meaning.
+    """
 
     name: str
     dtype: str
     unit: str
     missing: int | None
     meaning: str
-    json_key: str = ""   # the key in a trace's args, where it has one of its own
+    json_key: str = ""  # the key in a trace's args, where it has one of its own
 
 
 EVENT_FIELDS: tuple[Field, ...] = (
     Field("start_ns", "int64", "ns", None, "when the event began, on the profiler's clock"),
     Field("end_ns", "int64", "ns", None, "when it ended; never before start_ns"),
     Field("name", "int32", "string", None, "its name, an index into the strings"),
-    Field("parent", "int32", "row", -1, "the innermost event of the same thread that encloses it; always a smaller row"),
+    Field(
+        "parent", "int32", "row", -1, "the innermost event of the same thread that encloses it; always a smaller row"
+    ),
     Field("thread", "int32", "thread", None, "an index into the threads"),
     Field("kind", "uint8", "Kind", None, "what it is"),
     Field("step", "int32", "", None, "the profiler's step number when it began"),
     Field("sequence_nr", "int64", "", -1, "ties a forward operator to its backward node", "Sequence number"),
-    Field("forward_thread", "int32", "", 0, "number of the thread that ran the forward; 0 on forward events", "Fwd thread id"),
+    Field(
+        "forward_thread",
+        "int32",
+        "",
+        0,
+        "number of the thread that ran the forward; 0 on forward events",
+        "Fwd thread id",
+    ),
     Field("inputs", "int32", "inputs", -1, "its arguments, an index into the input descriptions"),
     Field("stack", "int32", "stack", -1, "the Python call that led to it, a node of the stack tree", "Call stack"),
     Field("module", "int32", "module", -1, "the nn.Module it ran in, an index into the modules", "Module Hierarchy"),
-    Field("overload", "int32", "string", -1, "the operator's overload (\"Tensor\"), an index into the strings"),
+    Field("overload", "int32", "string", -1, 'the operator\'s overload ("Tensor"), an index into the strings'),
     Field("device_type", "uint8", "DeviceType", None, "the device that ran it (0 is the CPU)"),
     Field("flags", "uint8", "Flag", None, "unfinished, asynchronous"),
-    Field("launcher", "int32", "row", -1, "of what ran on a device: the call that launched it; of an annotation there: that on the CPU"),
-    Field("end_thread", "int32", "", 0, "number of the thread that ended it, where that is another (-1: not known which); 0 otherwise"),
+    Field(
+        "launcher",
+        "int32",
+        "row",
+        -1,
+        "of what ran on a device: the call that launched it; of an annotation there: that on the CPU",
+    ),
+    Field(
+        "end_thread",
+        "int32",
+        "",
+        0,
+        "number of the thread that ended it, where that is another (-1: not known which); 0 otherwise",
+    ),
     Field("correlation", "int64", "", -1, "number that a launching call and what it launched share", "correlation"),
-    Field("category", "int32", "string", -1, "of events of loaded traces: \"cat\" there, if the kind does not imply it; a string"),
+    Field(
+        "category",
+        "int32",
+        "string",
+        -1,
+        'of events of loaded traces: "cat" there, if the kind does not imply it; a string',
+    ),
 )
 
 MEMORY_FIELDS: tuple[Field, ...] = (
     Field("time_ns", "int64", "ns", None, "when it happened, on the profiler's clock"),
     Field("address", "int64", "", None, "the address of the block", "Addr"),
     Field("nbytes", "int64", "bytes", None, "bytes gained (positive) or given back (negative)", "Bytes"),
-    Field("total", "int64", "bytes", None, "live bytes on that device after it, among those the profiler saw", "Total Allocated"),
+    Field(
+        "total",
+        "int64",
+        "bytes",
+        None,
+        "live bytes on that device after it, among those the profiler saw",
+        "Total Allocated",
+    ),
     Field("device_type", "uint8", "DeviceType", None, "where the block lives", "Device Type"),
     Field("device_index", "int16", "", -1, "which device of that type; -1 on the CPU", "Device Id"),
     Field("row", "int32", "row", -1, "the innermost open event of the thread"),
@@ -56,7 +93,9 @@ MEMORY_FIELDS: tuple[Field, ...] = (
 HELD_FIELDS: tuple[Field, ...] = (
     Field("time_ns", "int64", "ns", None, "when the tensors that live were looked at, on the profiler's clock"),
     Field("at_end", "uint8", "", None, "1 where that was when the recording ended, 0 where it began (or was resumed)"),
-    Field("block", "int64", "", None, "the number of a block that a tensor held; each look begins with a row of number 0"),
+    Field(
+        "block", "int64", "", None, "the number of a block that a tensor held; each look begins with a row of number 0"
+    ),
     Field("address", "int64", "", None, "its address"),
     Field("nbytes", "int64", "bytes", None, "its size"),
     Field("device_type", "uint8", "DeviceType", None, "where the block lives"),

@@ -1,4 +1,5 @@
 """What all files of the profiler share: compression, and what reading may fail with."""
+
 from __future__ import annotations
 
 import contextlib
@@ -26,7 +27,8 @@ GZIP_MAGIC = b"\x1f\x8b"
 # A trace compresses 10 to 50 times. What grows more than this is made to fill memory.
 _MAX_RATIO = 200
 _HARMLESS = 1 << 28
-_LONGEST_PACKED = 1 << 25      # bytes of one value in a compressed trace; in a plain one the file is as large as its values
+# bytes of one value in a compressed trace; in a plain one the file is as large as its values
+_LONGEST_PACKED = 1 << 25
 
 
 class ProfileFileError(ValueError):
@@ -71,8 +73,11 @@ class Contents(io.BufferedIOBase):
         if self._left is not None:
             self._left -= len(data)
             if self._left < 0:
-                raise ProfileFileError(self._path, f"its compressed data grows more than {_MAX_RATIO} times, which no trace does; "
-                                                   "unpack it if it is to be trusted")
+                raise ProfileFileError(
+                    self._path,
+                    f"its compressed data grows more than {_MAX_RATIO} times, which no trace does; "
+                    "unpack it if it is to be trusted",
+                )
         return data
 
     read1 = read
@@ -81,5 +86,8 @@ class Contents(io.BufferedIOBase):
         """The error for a value of which so much has been read, if it is too much."""
         if size <= self.longest:
             return None
-        return ProfileFileError(self._path, f"a single value in it is longer than {self.longest} bytes, which none of a trace is; unpack "
-                                            "the file if it is to be trusted")
+        return ProfileFileError(
+            self._path,
+            f"a single value in it is longer than {self.longest} bytes, which none of a trace is; unpack "
+            "the file if it is to be trusted",
+        )

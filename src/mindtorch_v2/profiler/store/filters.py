@@ -1,4 +1,5 @@
 """Restricting a trace to types of events: `activities=[{ProfilerActivity.CPU: ["CPU_OP"]}]`."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,8 +7,11 @@ import numpy as np
 from ..record.kinds import ANNOTATION_KINDS, PYTHON_KINDS, Kind
 from .event_store import EventStore, MemoryTable
 
-_KINDS_OF_TYPE = {"CPU_OP": (Kind.OP, Kind.NODE, Kind.BACKWARD, Kind.FUNCTION), "USER_ANNOTATION": ANNOTATION_KINDS,
-                  "PYTHON_FUNCTION": PYTHON_KINDS}
+_KINDS_OF_TYPE = {
+    "CPU_OP": (Kind.OP, Kind.NODE, Kind.BACKWARD, Kind.FUNCTION),
+    "USER_ANNOTATION": ANNOTATION_KINDS,
+    "PYTHON_FUNCTION": PYTHON_KINDS,
+}
 
 
 def shown_in_trace(store: EventStore) -> EventStore:

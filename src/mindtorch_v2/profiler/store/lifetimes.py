@@ -1,4 +1,5 @@
 """When each block of memory began and ended, from a store's records and from what tensors were seen to hold."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,9 +15,10 @@ FOREVER = np.iinfo(np.int64).max
 class Lifetimes(NamedTuple):
     """One block per place, in the order in which they began: columns of equal length.
 
-    `died_ns` is FOREVER for what outlived the recording, `record` the memory record of the beginning, or -1 for what was there
-    before: that began when it was first seen. `end` is the record of the end, or -1 where there is none. `block` is 0 where blocks
-    have no numbers (a loaded trace)."""
+    `died_ns` is FOREVER for what outlived the recording, `record` the memory record of the beginning, or -1 for what
+    was there before: that began when it was first seen. `end` is the record of the end, or -1 where there is none.
+    `block` is 0 where blocks have no numbers (a loaded trace).
+    """
 
     block: np.ndarray
     address: np.ndarray
@@ -30,16 +32,17 @@ class Lifetimes(NamedTuple):
 
 
 def block_lifetimes(memory: MemoryTable, held: HeldTable) -> Lifetimes:
-    """Beginnings and ends belong together by the number of the block, or where there is none by address: of the records of one
-    address an end belongs to the beginning before it. What was held when a recording was resumed but had ended unseen, ended
-    then."""
+    """Beginnings and ends belong together by the number of the block, or where there is none by address: of the
+    records of one address an end belongs to the beginning before it. What was held when a recording was resumed but
+    had ended unseen, ended then.
+    """
     seen = np.flatnonzero((held.at_end == 0) & (held.block > 0))
     looks = np.unique(held.time_ns[(held.at_end == 0) & (held.block == 0)])
     keys = _keys(memory)
     births, deaths = np.flatnonzero(memory.nbytes > 0), np.flatnonzero(memory.nbytes < 0)
     key = np.concatenate([keys[births], held.block[seen]])
     time = np.concatenate([memory.time_ns[births], held.time_ns[seen]])
-    source = np.concatenate([births, -1 - seen])             # a record, or -1 - place in `held`
+    source = np.concatenate([births, -1 - seen])  # a record, or -1 - place in `held`
     order = np.lexsort((source < 0, time, key))
     key, time, source = key[order], time[order], source[order]
     first = np.append(True, key[1:] != key[:-1]) if len(key) else np.zeros(0, bool)
@@ -51,9 +54,21 @@ def block_lifetimes(memory: MemoryTable, held: HeldTable) -> Lifetimes:
     died = np.maximum(died, born)
     by_time = np.argsort(born, kind="stable")
     source = source[by_time]
-    block, address, nbytes, device_type, device_index = [_either(memory.columns[n], held.columns[n], source) for n in (
-        "block", "address", "nbytes", "device_type", "device_index")]
-    return Lifetimes(block, address, nbytes, device_type, device_index, born[by_time], died[by_time], np.maximum(source, -1), end[by_time])
+    block, address, nbytes, device_type, device_index = [
+        _either(memory.columns[n], held.columns[n], source)
+        for n in ("block", "address", "nbytes", "device_type", "device_index")
+    ]
+    return Lifetimes(
+        block,
+        address,
+        nbytes,
+        device_type,
+        device_index,
+        born[by_time],
+        died[by_time],
+        np.maximum(source, -1),
+        end[by_time],
+    )
 
 
 def _keys(memory: MemoryTable) -> np.ndarray:
@@ -64,7 +79,9 @@ def _keys(memory: MemoryTable) -> np.ndarray:
         place = memory.device_type.astype(np.int64) << 16 | (memory.device_index.astype(np.int64) & 0xFFFF)
         order = bare[np.lexsort((memory.time_ns[bare], memory.address[bare], place[bare]))]
         begins = memory.nbytes[order] > 0
-        begins[1:] |= (memory.address[order[1:]] != memory.address[order[:-1]]) | (place[order[1:]] != place[order[:-1]])
+        begins[1:] |= (memory.address[order[1:]] != memory.address[order[:-1]]) | (
+            place[order[1:]] != place[order[:-1]]
+        )
         keys[order] = -1 - np.cumsum(begins)
     return keys
 
@@ -78,5 +95,5 @@ def _first_death(key: np.ndarray, keys: np.ndarray, deaths: np.ndarray) -> np.nd
 
 
 def _either(recorded: np.ndarray, seen: np.ndarray, source: np.ndarray) -> np.ndarray:
-    both = np.concatenate([recorded, seen[::-1]]).astype(np.int64)     # -1 - place counts from the end
+    both = np.concatenate([recorded, seen[::-1]]).astype(np.int64)  # -1 - place counts from the end
     return both[source] if len(both) else np.zeros(0, np.int64)

@@ -1,4 +1,7 @@
-"""The memory of a recording as tables: what tensors took and gave back, kernels' scratch memory, and the blocks that were alive."""
+"""The memory of a recording as tables: what tensors took and gave back, kernels' scratch memory, and the blocks that
+were alive.
+"""
+
 from __future__ import annotations
 
 import numpy as np
@@ -16,17 +19,22 @@ def with_strays(window: Window, memory: dict[str, np.ndarray]) -> dict[str, np.n
     if not window.options.profile_memory:
         return {n: c[:0] for n, c in memory.items()}
     table = window.stray()
-    known = np.concatenate([memory["block"], *([h.block for h in found] for _, at_end, found in window.held if not at_end)])
+    known = np.concatenate(
+        [memory["block"], *([h.block for h in found] for _, at_end, found in window.held if not at_end)]
+    )
     wanted = np.where(table["block"] > 0, np.isin(table["block"], known), np.isin(table["address"], memory["address"]))
     wanted &= table["time_ns"] <= window.stop_ns
     added = {n: np.append(memory[n], table[n][wanted]) for n in MEMORY_FIELDS}
     added["thread"] = np.append(memory["thread"], np.zeros(int(wanted.sum()), np.int64))
     order = np.argsort(added["time_ns"], kind="stable")
-    order = order[:np.searchsorted(added["time_ns"][order], window.stop_ns, side="right")]    # not what happened during the stop
+    # not what happened during the stop
+    order = order[: np.searchsorted(added["time_ns"][order], window.stop_ns, side="right")]
     return {n: c[order].astype(np.int64) for n, c in added.items()}
 
 
-def sorted_by_holder(memory: dict[str, np.ndarray], held: HeldTable) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def sorted_by_holder(
+    memory: dict[str, np.ndarray], held: HeldTable
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """The records of memory that tensors took, and of kernels' own that ended."""
     of_tensors = (memory["device"] & TENSORS) > 0
     memory = {**memory, "device": memory["device"] & ~TENSORS}
@@ -39,8 +47,9 @@ def sorted_by_holder(memory: dict[str, np.ndarray], held: HeldTable) -> tuple[di
 
 
 def within_operators(scratch: MemoryTable, columns: dict[str, np.ndarray]) -> MemoryTable:
-    """Leaves out what outlives the operator that allocated it, for no tensor: constants of a module that is loaded, tables that
-    kernels keep, the state of random generators. That is neither a tensor's memory nor scratch."""
+    """Leaves out what outlives the operator that allocated it, for no tensor: constants of a module that is loaded,
+    tables that kernels keep, the state of random generators. That is neither a tensor's memory nor scratch.
+    """
     parent, end = np.append(columns["parent"], -1), np.append(columns["end_ns"], 0)
     works = np.append(np.isin(columns["kind"], WORKING_KINDS), False)
     known = block_lifetimes(scratch, HeldTable())
@@ -69,8 +78,18 @@ def held_table(window: Window) -> HeldTable:
         return HeldTable()
     time, at_end, block, address, nbytes, device, category = np.array(rows, np.int64).T
     device_type, index = device >> 16, device & 0xFFFF
-    return HeldTable({"time_ns": time, "at_end": at_end, "block": block, "address": address, "nbytes": nbytes,
-                      "device_type": device_type, "device_index": np.where(device_type == 0, -1, index), "category": category})
+    return HeldTable(
+        {
+            "time_ns": time,
+            "at_end": at_end,
+            "block": block,
+            "address": address,
+            "nbytes": nbytes,
+            "device_type": device_type,
+            "device_index": np.where(device_type == 0, -1, index),
+            "category": category,
+        }
+    )
 
 
 def memory_table(memory: dict[str, np.ndarray]) -> MemoryTable:
@@ -79,7 +98,7 @@ def memory_table(memory: dict[str, np.ndarray]) -> MemoryTable:
     columns |= {"device_type": device_type, "device_index": np.where(device_type == 0, -1, index)}
     total = np.zeros(len(device_type), np.int64)
     known = block_lifetimes(MemoryTable(columns), HeldTable())
-    there_before = memory["nbytes"] < 0              # what is freed without having begun
+    there_before = memory["nbytes"] < 0  # what is freed without having begun
     there_before[known.end[known.end >= 0]] = False
     for device in np.unique(memory["device"]) if len(total) else ():
         mine = memory["device"] == device

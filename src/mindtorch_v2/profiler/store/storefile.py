@@ -1,8 +1,9 @@
 """Stores as files: columns as they are in memory, so that loading maps them instead of reading them.
 
-The format is described in docs/store-format.md. A file is a header, sections, and a directory of the sections; each part has a
-checksum, which is verified on loading, so a damaged file is an error and never a wrong number.
+The format is described in docs/store-format.md. A file is a header, sections, and a directory of the sections; each
+part has a checksum, which is verified on loading, so a damaged file is an error and never a wrong number.
 """
+
 from __future__ import annotations
 
 import dataclasses
@@ -24,18 +25,26 @@ from .event_store import EventStore, HeldTable, MemoryTable, StackTable, Table
 from .fields import EVENT_FIELDS, HELD_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Field
 from .files import ProfileFileError, collector_paused
 
-MAGIC = b"\x89MTPROF\r\n\x1a\n"      # not text, and broken by anything that converts line ends
-VERSION = (1, 1)                     # readers refuse another first number and accept any second one
-_HEADER = struct.Struct("<11sxHHQQQI")   # magic, version, length of the file, offset and length of the directory, its checksum
+MAGIC = b"\x89MTPROF\r\n\x1a\n"  # not text, and broken by anything that converts line ends
+VERSION = (1, 1)  # readers refuse another first number and accept any second one
+# magic, version, length of the file, offset and length of the directory, its checksum
+_HEADER = struct.Struct("<11sxHHQQQI")
 _CHECKSUM = struct.Struct("<I")
 _HEADER_SIZE = _HEADER.size + _CHECKSUM.size
 _ALIGNMENT = 64
-_MAX_CONSTANT = 1 << 20      # a table of more rows than this has a column that differs, and so a file of at least so many bytes
-_TABLES: dict[str, tuple[Field, ...]] = {"events": EVENT_FIELDS, "memory": MEMORY_FIELDS, "scratch": MEMORY_FIELDS,
-                                       "held": HELD_FIELDS, "stacks": STACK_FIELDS}
+# a table of more rows than this has a column that differs, and so a file of at least so many bytes
+_MAX_CONSTANT = 1 << 20
+_TABLES: dict[str, tuple[Field, ...]] = {
+    "events": EVENT_FIELDS,
+    "memory": MEMORY_FIELDS,
+    "scratch": MEMORY_FIELDS,
+    "held": HELD_FIELDS,
+    "stacks": STACK_FIELDS,
+}
 
 
-# ---- writing ----------------------------------------------------------------------------------------------------------
+# ---- writing
+# ----------------------------------------------------------------------------------------------------------
 
 
 def save(store: EventStore, path: str | os.PathLike[str]) -> None:
@@ -66,8 +75,13 @@ def _written(out: IO[bytes], name: str, data: memoryview | bytes, description: d
 def _sections(store: EventStore) -> Iterator[tuple[str, memoryview | bytes, dict[str, Any]]]:
     """(name, contents, what the directory says about them)."""
     yield _json_section("metadata", dataclasses.asdict(store.metadata))
-    tables: dict[str, Table] = {"events": store, "memory": store.memory, "scratch": store.scratch, "held": store.held,
-                                "stacks": store.stacks}
+    tables: dict[str, Table] = {
+        "events": store,
+        "memory": store.memory,
+        "scratch": store.scratch,
+        "held": store.held,
+        "stacks": store.stacks,
+    }
     for name, table in tables.items():
         for field in _TABLES[name]:
             yield _column_section(f"{name}.{field.name}", table.columns[field.name])
@@ -103,7 +117,8 @@ def _string_sections(strings: Sequence[str]) -> Iterator[tuple[str, memoryview |
     yield _column_section("strings.end", ends)
 
 
-# ---- reading ----------------------------------------------------------------------------------------------------------
+# ---- reading
+# ----------------------------------------------------------------------------------------------------------
 
 
 def is_store_file(start: bytes) -> bool:
@@ -121,7 +136,17 @@ def load(path: str | os.PathLike[str]) -> EventStore:
     try:
         with collector_paused():
             return _Reader(path, data).store()
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError, SyntaxError, MemoryError) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        OverflowError,
+        RecursionError,
+        SyntaxError,
+        MemoryError,
+    ) as error:
         # Checksums hold, so this is not damage: another writer made a file with contents that make no sense.
         if isinstance(error, ProfileFileError):
             raise
@@ -143,19 +168,21 @@ class _Reader:
             self.sections[section["name"]] = section
 
     def _directory(self) -> Iterable[dict[str, Any]]:
-        header = self.view[:_HEADER.size]
+        header = self.view[: _HEADER.size]
         magic, major, minor, length, at, size, checksum = _HEADER.unpack(header)
         if magic != MAGIC:
             raise ProfileFileError(self.path, "its first bytes are damaged (was it transferred as text?)")
-        if zlib.crc32(header) != _CHECKSUM.unpack(self.view[_HEADER.size:_HEADER_SIZE])[0]:
+        if zlib.crc32(header) != _CHECKSUM.unpack(self.view[_HEADER.size : _HEADER_SIZE])[0]:
             raise ProfileFileError(self.path, "its header is damaged")
         if major != VERSION[0]:
             raise ProfileFileError(self.path, f"has version {major}.{minor} of the format; this reads {VERSION[0]}.x")
         if length != len(self.view) or at + size != length:
-            raise ProfileFileError(self.path, f"has {len(self.view)} bytes, expected {length}: it is incomplete or was changed")
-        if zlib.crc32(self.view[at:at + size]) != checksum:
+            raise ProfileFileError(
+                self.path, f"has {len(self.view)} bytes, expected {length}: it is incomplete or was changed"
+            )
+        if zlib.crc32(self.view[at : at + size]) != checksum:
             raise ProfileFileError(self.path, "its directory is damaged")
-        sections = json.loads(bytes(self.view[at:at + size]))["sections"]
+        sections = json.loads(bytes(self.view[at : at + size]))["sections"]
         self._verify_gap(sections[-1]["offset"] + sections[-1]["bytes"], at)
         return sections
 
@@ -163,17 +190,19 @@ class _Reader:
         at, size = section["offset"], section["bytes"]
         if not (isinstance(at, int) and isinstance(size, int) and _HEADER_SIZE <= at <= at + size <= len(self.view)):
             raise ProfileFileError(self.path, f"its section {section['name']} lies outside the file")
-        if zlib.crc32(self.view[at:at + size]) != section["crc32"]:
+        if zlib.crc32(self.view[at : at + size]) != section["crc32"]:
             raise ProfileFileError(self.path, f"its section {section['name']} is damaged")
 
     def _verify_gap(self, start: int, end: int) -> None:
-        """Sections follow each other; what is between them is empty, so that a change anywhere in the file is noticed."""
+        """Sections follow each other; what is between them is empty, so that a change anywhere in the file is
+        noticed.
+        """
         if not 0 <= end - start < _ALIGNMENT or any(self.view[start:end]):
             raise ProfileFileError(self.path, f"is damaged between bytes {start} and {end}")
 
     def _bytes(self, name: str) -> memoryview:
         section = self.sections[name]
-        return self.view[section["offset"]:section["offset"] + section["bytes"]]
+        return self.view[section["offset"] : section["offset"] + section["bytes"]]
 
     def _json(self, name: str) -> Any:
         return json.loads(bytes(self._bytes(name)))
@@ -199,7 +228,9 @@ class _Reader:
 
     def _columns(self, table: str) -> dict[str, np.ndarray] | None:
         """The columns that both the file and this version know."""
-        made = {f.name: self._column(f"{table}.{f.name}") for f in _TABLES[table] if f"{table}.{f.name}" in self.sections}
+        made = {
+            f.name: self._column(f"{table}.{f.name}") for f in _TABLES[table] if f"{table}.{f.name}" in self.sections
+        }
         for field in _TABLES[table]:
             if field.name in made and made[field.name].dtype != np.dtype(field.dtype):
                 made[field.name] = _narrowed(made[field.name], field)
@@ -213,12 +244,17 @@ class _Reader:
 
     def store(self) -> EventStore:
         store = EventStore(
-            self._columns("events"), strings=self._strings(), inputs=[checked_inputs(item) for item in self._list("inputs")],
+            self._columns("events"),
+            strings=self._strings(),
+            inputs=[checked_inputs(item) for item in self._list("inputs")],
             threads=[checked_thread(item) for item in self._list("threads")],
             modules=[checked_module(item) for item in self._list("modules")],
-            stacks=StackTable(self._columns("stacks")), memory=MemoryTable(self._columns("memory")),
-            scratch=MemoryTable(self._columns("scratch")), held=HeldTable(self._columns("held")),
-            metadata=checked_metadata(self._json("metadata")))
+            stacks=StackTable(self._columns("stacks")),
+            memory=MemoryTable(self._columns("memory")),
+            scratch=MemoryTable(self._columns("scratch")),
+            held=HeldTable(self._columns("held")),
+            metadata=checked_metadata(self._json("metadata")),
+        )
         problem = dangling_reference(store)
         if problem:
             raise ValueError(problem)
@@ -235,11 +271,24 @@ def _narrowed(column: np.ndarray, field: Field) -> np.ndarray:
 
 def dangling_reference(store: EventStore) -> str:
     """What refers to something that is not there, or "": all that reading a store could trip over."""
-    limits = {"string": len(store.strings), "row": len(store), "thread": len(store.threads), "inputs": len(store.inputs),
-              "stack": len(store.stacks), "module": len(store.modules), "DeviceType": len(DeviceType), "Kind": len(Kind),
-              "Category": len(Category)}
-    for label, table in (("an event", store), ("a memory record", store.memory), ("a scratch record", store.scratch),
-                         ("a held block", store.held), ("a stack", store.stacks)):
+    limits = {
+        "string": len(store.strings),
+        "row": len(store),
+        "thread": len(store.threads),
+        "inputs": len(store.inputs),
+        "stack": len(store.stacks),
+        "module": len(store.modules),
+        "DeviceType": len(DeviceType),
+        "Kind": len(Kind),
+        "Category": len(Category),
+    }
+    for label, table in (
+        ("an event", store),
+        ("a memory record", store.memory),
+        ("a scratch record", store.scratch),
+        ("a held block", store.held),
+        ("a stack", store.stacks),
+    ):
         for field in table.FIELDS:
             column, limit = table.columns[field.name], limits.get(field.unit)
             if limit is not None and len(column):

@@ -1,4 +1,5 @@
 """The rows of one thread of a recording as columns, with parents."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -27,7 +28,7 @@ class ThreadRows:
             self.columns["end_thread"] = spread(self.columns["row"], rows, threads, 0)
         self.lane = self._lanes()
         self._set_times()
-        self.available = self.records = 0      # rows and memory records of the window that are still there
+        self.available = self.records = 0  # rows and memory records of the window that are still there
         self.keep = self._wanted(self.columns["kind"])
 
     def _lanes(self) -> np.ndarray:
@@ -40,7 +41,9 @@ class ThreadRows:
     def _set_times(self) -> None:
         window, starts, ends = self.window, self.columns["start_ns"], self.columns["end_ns"]
         self.columns["flags"] = constant(0, len(starts), np.uint8)
-        if len(starts) and (starts.min() < window.start_ns or ends.min() < window.start_ns or ends.max() > window.stop_ns):
+        if len(starts) and (
+            starts.min() < window.start_ns or ends.min() < window.start_ns or ends.max() > window.stop_ns
+        ):
             is_open = (ends == NO_END) | (ends > window.stop_ns)
             self.columns["start_ns"] = np.maximum(starts, window.start_ns)
             self.columns["end_ns"] = np.maximum(np.where(is_open, window.stop_ns, ends), self.columns["start_ns"])
@@ -67,7 +70,8 @@ class ThreadRows:
             unwanted += [] if options.with_modules else [Kind.MODULE]
         if not (options.with_stack and options.record_python_gc_info):
             unwanted.append(Kind.GC)
-        if len(rows) and self.columns["start_ns"].max() > self.window.stop_ns:      # begun while the window was being closed
+        # begun while the window was being closed
+        if len(rows) and self.columns["start_ns"].max() > self.window.stop_ns:
             keep &= self.columns["start_ns"] <= self.window.stop_ns
         there = np.zeros(len(Kind), bool)
         there[kinds[:1] if is_constant(kinds) else kinds] = True
@@ -75,7 +79,11 @@ class ThreadRows:
         left_out[[int(k) for k in unwanted]] = True
         if (there & left_out).any():
             keep &= ~left_out[kinds]
-        return keep & ((kinds != Kind.STEP) | (self.columns["sequence_nr"] == self.window.owner)) if there[Kind.STEP] else keep
+        return (
+            keep & ((kinds != Kind.STEP) | (self.columns["sequence_nr"] == self.window.owner))
+            if there[Kind.STEP]
+            else keep
+        )
 
     def lost(self) -> int:
         """How many of the window's rows and memory records have been given up since."""
@@ -86,10 +94,11 @@ class ThreadRows:
 
     def nest(self) -> None:
         """Parents among the kept rows. A row that outlives the one it was opened in leaves the nesting (a step stays:
-        what it outlives leaves; a Python call ends with it), so that what remains lies inside its parent. A task may outlive the
-        scope that it was created in: then what encloses that one is meant."""
+        what it outlives leaves; a Python call ends with it), so that what remains lies inside its parent. A task may
+        outlive the scope that it was created in: then what encloses that one is meant.
+        """
         columns, kinds = self.columns, self.columns["kind"]
-        self.nearest: np.ndarray | None = None      # for each row the nearest kept one; None where all are kept
+        self.nearest: np.ndarray | None = None  # for each row the nearest kept one; None where all are kept
         if self.keep.all() and not self.thread.detached and not _any_outlives(columns["end_ns"], columns["parent"]):
             self.parent = columns["parent"]
             return
@@ -111,7 +120,8 @@ class ThreadRows:
             end[calls] = end[parent[calls]]
             partly = partly[~_IS_PYTHON[kinds[partly]]]
             leaving = np.unique(np.where(kinds[partly] == Kind.STEP, parent[partly], partly))
-            loose[leaving[~np.isin(parent[leaving], leaving)]] = True      # what began in those is looked at again without them
+            # what began in those is looked at again without them
+            loose[leaving[~np.isin(parent[leaving], leaving)]] = True
         columns["end_ns"] = end[:-1]
         columns["flags"] = columns["flags"] | np.where(loose, int(Flag.ASYNC), 0)
         self.parent, self.nearest = np.where(loose, -1, parent), nearest
@@ -127,7 +137,7 @@ class ThreadRows:
             row = self.nearest[row]
         ends, parent = np.append(self.columns["end_ns"], 0), np.append(self.parent, -1)
         # While a scope stays open that outlived what it was opened in, that is over: what surrounds it is meant.
-        while ((over := (row >= 0) & (ends[row] < made["time_ns"])).any()):
+        while (over := (row >= 0) & (ends[row] < made["time_ns"])).any():
             row = np.where(over, parent[row], row)
         return {**made, "row": row}
 
@@ -147,7 +157,7 @@ def _label_kinds(labels: Labels, column: np.ndarray) -> np.ndarray:
         return constant(labels.label(int(column[0])).kind, len(column), np.uint8)
     low = int(column.min())
     kinds = np.zeros(int(column.max()) - low + 1, np.uint8)
-    kinds[column - low] = 1                      # which labels there are
+    kinds[column - low] = 1  # which labels there are
     for place in np.flatnonzero(kinds):
         kinds[place] = labels.label(int(place) + low).kind
     return kinds[column - low]

@@ -1,7 +1,9 @@
 """Windows of signal processing: `torch.signal.windows`.
 
-A window has M points. It is symmetric (`sym=True`, for filters) or one period of a periodic function (`sym=False`, for spectra).
+A window has M points. It is symmetric (`sym=True`, for filters) or one period of a periodic function (`sym=False`,
+for spectra).
 """
+
 from __future__ import annotations
 
 import math
@@ -13,8 +15,19 @@ from ..._dispatch.namespace import public
 from ..._python.creation import tensor
 from ..._tensor import Tensor, strided
 
-__all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
-           "kaiser", "nuttall"]
+__all__ = [
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
+    "nuttall",
+]
 
 
 def _check(name: str, M: int, dtype: dt.dtype | None, layout: Any) -> dt.dtype:
@@ -39,8 +52,17 @@ def _empty(M: int, kind: dt.dtype, device: Any, requires_grad: bool) -> Tensor:
     return public.empty((M,), dtype=kind, device=device, requires_grad=requires_grad)
 
 
-def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: dt.dtype | None = None,
-                layout: Any = strided, device: Any = None, requires_grad: bool = False) -> Tensor:
+def exponential(
+    M: int,
+    *,
+    center: float | None = None,
+    tau: float = 1.0,
+    sym: bool = True,
+    dtype: dt.dtype | None = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """exp(-|n - center| / tau)."""
     kind = _check("exponential", M, dtype, layout)
     if tau <= 0:
@@ -50,12 +72,21 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
     if M == 0:
         return _empty(M, kind, device, requires_grad)
     middle = (M if not sym and M > 1 else M - 1) / 2 if center is None else center
-    points = public.linspace(-middle / tau, (-middle + M - 1) / tau, M, dtype=kind, device=device, requires_grad=requires_grad)
+    points = public.linspace(
+        -middle / tau, (-middle + M - 1) / tau, M, dtype=kind, device=device, requires_grad=requires_grad
+    )
     return public.exp(-public.abs(points))
 
 
-def cosine(M: int, *, sym: bool = True, dtype: dt.dtype | None = None, layout: Any = strided, device: Any = None,
-           requires_grad: bool = False) -> Tensor:
+def cosine(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dt.dtype | None = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """sin(pi * (n + 0.5) / M), half a wave."""
     kind = _check("cosine", M, dtype, layout)
     if M == 0:
@@ -65,8 +96,16 @@ def cosine(M: int, *, sym: bool = True, dtype: dt.dtype | None = None, layout: A
     return public.sin(points)
 
 
-def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: dt.dtype | None = None, layout: Any = strided, device: Any = None,
-             requires_grad: bool = False) -> Tensor:
+def gaussian(
+    M: int,
+    *,
+    std: float = 1.0,
+    sym: bool = True,
+    dtype: dt.dtype | None = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """exp(-(n / std)^2 / 2), n counted from the middle."""
     kind = _check("gaussian", M, dtype, layout)
     if std <= 0:
@@ -75,12 +114,22 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: dt.dtype | No
         return _empty(M, kind, device, requires_grad)
     scale = 1 / (std * math.sqrt(2))
     start = -(M if not sym and M > 1 else M - 1) / 2.0
-    points = public.linspace(start * scale, (start + M - 1) * scale, M, dtype=kind, device=device, requires_grad=requires_grad)
-    return public.exp(-points ** 2)
+    points = public.linspace(
+        start * scale, (start + M - 1) * scale, M, dtype=kind, device=device, requires_grad=requires_grad
+    )
+    return public.exp(-(points**2))
 
 
-def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: dt.dtype | None = None, layout: Any = strided, device: Any = None,
-           requires_grad: bool = False) -> Tensor:
+def kaiser(
+    M: int,
+    *,
+    beta: float = 12.0,
+    sym: bool = True,
+    dtype: dt.dtype | None = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """I0(beta * sqrt(1 - x^2)) / I0(beta), x from -1 to 1."""
     kind = _check("kaiser", M, dtype, layout)
     if beta < 0:
@@ -90,12 +139,19 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: dt.dtype | No
     if M == 1:
         return public.ones((1,), dtype=kind, device=device, requires_grad=requires_grad)
     points = _range(M, sym, -beta, beta, kind, device, requires_grad)
-    root = public.sqrt(public.clamp(beta ** 2 - public.pow(points, 2), min=0.0))
+    root = public.sqrt(public.clamp(beta**2 - public.pow(points, 2), min=0.0))
     return public.i0(root) / public.i0(public.full((), beta, dtype=kind, device=device))
 
 
-def bartlett(M: int, *, sym: bool = True, dtype: dt.dtype | None = None, layout: Any = strided, device: Any = None,
-             requires_grad: bool = False) -> Tensor:
+def bartlett(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dt.dtype | None = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """1 - |x|, x from -1 to 1: a triangle."""
     kind = _check("bartlett", M, dtype, layout)
     if M == 0:
@@ -105,8 +161,16 @@ def bartlett(M: int, *, sym: bool = True, dtype: dt.dtype | None = None, layout:
     return 1 - public.abs(_range(M, sym, -1.0, 1.0, kind, device, requires_grad))
 
 
-def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, dtype: dt.dtype | None = None, layout: Any = strided,
-                   device: Any = None, requires_grad: bool = False) -> Tensor:
+def general_cosine(
+    M: int,
+    *,
+    a: Iterable[float],
+    sym: bool = True,
+    dtype: dt.dtype | None = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """a[0] - a[1] cos(x) + a[2] cos(2 x) - ..., x over one turn."""
     kind = _check("general_cosine", M, dtype, layout)
     if not isinstance(a, Iterable):
@@ -124,33 +188,82 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, dtype: dt.dt
     return public.sum(signed.unsqueeze(-1) * public.cos(multiples.unsqueeze(-1) * angle), 0)
 
 
-def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, dtype: dt.dtype | None = None, layout: Any = strided,
-                    device: Any = None, requires_grad: bool = False) -> Tensor:
+def general_hamming(
+    M: int,
+    *,
+    alpha: float = 0.54,
+    sym: bool = True,
+    dtype: dt.dtype | None = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """alpha - (1 - alpha) cos(x)."""
-    return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+    return general_cosine(
+        M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
 
 
-def hamming(M: int, *, sym: bool = True, dtype: dt.dtype | None = None, layout: Any = strided, device: Any = None,
-            requires_grad: bool = False) -> Tensor:
+def hamming(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dt.dtype | None = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """0.54 - 0.46 cos(x)."""
     return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
-def hann(M: int, *, sym: bool = True, dtype: dt.dtype | None = None, layout: Any = strided, device: Any = None,
-         requires_grad: bool = False) -> Tensor:
+def hann(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dt.dtype | None = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """0.5 - 0.5 cos(x)."""
-    return general_hamming(M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+    return general_hamming(
+        M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
 
 
-def blackman(M: int, *, sym: bool = True, dtype: dt.dtype | None = None, layout: Any = strided, device: Any = None,
-             requires_grad: bool = False) -> Tensor:
+def blackman(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dt.dtype | None = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """0.42 - 0.5 cos(x) + 0.08 cos(2 x)."""
     _check("blackman", M, dtype, layout)
-    return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+    return general_cosine(
+        M, a=[0.42, 0.5, 0.08], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
 
 
-def nuttall(M: int, *, sym: bool = True, dtype: dt.dtype | None = None, layout: Any = strided, device: Any = None,
-            requires_grad: bool = False) -> Tensor:
+def nuttall(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dt.dtype | None = None,
+    layout: Any = strided,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """A sum of four cosines, after Nuttall."""
-    return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, dtype=dtype, layout=layout, device=device,
-                          requires_grad=requires_grad)
+    return general_cosine(
+        M,
+        a=[0.3635819, 0.4891775, 0.1365995, 0.0106411],
+        sym=sym,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+    )

@@ -1,4 +1,5 @@
 """Runs a script under two profilers and prints what they found; see the package's docstring."""
+
 from __future__ import annotations
 
 import argparse
@@ -23,9 +24,12 @@ _ROWS = 15
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog=f"python -m {_ROOT}.utils.bottleneck", formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog=f"python -m {_ROOT}.utils.bottleneck",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Summarises where a script spends its time: under cProfile, and operator by operator.",
-        epilog="The script runs twice and must end by itself. Results of scripts that take very short or very long may mislead.")
+        epilog="The script runs twice and must end by itself. Results of scripts that take very short or very long "
+        "may mislead.",
+    )
     parser.add_argument("scriptfile", type=str, help="the script to run")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="arguments of the script")
     return parser.parse_args()
@@ -36,8 +40,10 @@ def _section(title: str, text: str) -> str:
 
 
 def _environment() -> str:
-    return (f"{_ROOT} {__version__}\nRunning with Python {platform.python_version()} and numpy {numpy.__version__} on "
-            f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors")
+    return (
+        f"{_ROOT} {__version__}\nRunning with Python {platform.python_version()} and numpy {numpy.__version__} on "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
+    )
 
 
 def _run(code: CodeType, path: str) -> None:

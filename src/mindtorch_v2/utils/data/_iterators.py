@@ -1,4 +1,5 @@
 """Iterating over a loader, in this process or with workers."""
+
 from __future__ import annotations
 
 import multiprocessing
@@ -60,7 +61,9 @@ class _SingleProcessDataLoaderIter(BaseIterator):
 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
-        self._fetch = make_fetch(self._dataset, self._is_iterable, loader.collate_fn, self._auto_batch, loader.drop_last)
+        self._fetch = make_fetch(
+            self._dataset, self._is_iterable, loader.collate_fn, self._auto_batch, loader.drop_last
+        )
 
     def _next_data(self) -> Any:
         return self._fetch(next(self._indices))
@@ -80,9 +83,25 @@ class _MultiProcessingDataLoaderIter(BaseIterator):
         self._shut = False
         for i in range(self._num_workers):
             self._tasks[i].cancel_join_thread()
-            process = context.Process(target=worker_loop, daemon=True, args=(
-                self._dataset, self._is_iterable, self._tasks[i], self._results, self._done, self._auto_batch, loader.collate_fn,
-                loader.drop_last, self._base_seed, loader.worker_init_fn, i, self._num_workers, os.getpid()))
+            process = context.Process(
+                target=worker_loop,
+                daemon=True,
+                args=(
+                    self._dataset,
+                    self._is_iterable,
+                    self._tasks[i],
+                    self._results,
+                    self._done,
+                    self._auto_batch,
+                    loader.collate_fn,
+                    loader.drop_last,
+                    self._base_seed,
+                    loader.worker_init_fn,
+                    i,
+                    self._num_workers,
+                    os.getpid(),
+                ),
+            )
             process.start()
             self._workers.append(process)
         self._begin()
@@ -141,7 +160,9 @@ class _MultiProcessingDataLoaderIter(BaseIterator):
                 waited += step
                 dead = [w.pid for w in self._workers if not w.is_alive()]
                 if dead:
-                    raise RuntimeError(f"DataLoader worker (pid(s) {', '.join(map(str, dead))}) exited unexpectedly") from None
+                    raise RuntimeError(
+                        f"DataLoader worker (pid(s) {', '.join(map(str, dead))}) exited unexpectedly"
+                    ) from None
                 if 0 < limit <= waited:
                     raise RuntimeError(f"DataLoader timed out after {limit} seconds") from None
 

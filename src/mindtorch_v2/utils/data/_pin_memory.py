@@ -1,4 +1,5 @@
 """Batches in host memory that an accelerator reaches directly, so that copies to it need not wait."""
+
 from __future__ import annotations
 
 import collections.abc
@@ -14,8 +15,11 @@ def can_pin() -> bool:
     """Whether there is a device to pin memory for; warns if not."""
     if _accelerators.available():
         return True
-    warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
-                  UserWarning, stacklevel=4)
+    warnings.warn(
+        "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
+        UserWarning,
+        stacklevel=4,
+    )
     return False
 
 

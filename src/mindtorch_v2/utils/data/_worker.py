@@ -1,4 +1,5 @@
 """Worker processes: they fetch and collate, and report errors with their traceback."""
+
 from __future__ import annotations
 
 import os
@@ -36,6 +37,7 @@ class ExceptionWrapper:
 
     def __init__(self, where: str) -> None:
         import sys
+
         kind, error, trace = sys.exc_info()
         self.kind: Any = kind
         self.text = "".join(traceback.format_exception(kind, error, trace))
@@ -85,6 +87,7 @@ def make_fetch(dataset: Any, is_iterable: bool, collate: Any, auto_batch: bool, 
             if not batch or (drop_last and len(batch) < len(index)):
                 raise StopIteration
             return collate(batch)
+
         return fetch_stream
     many = getattr(dataset, "__getitems__", None)
 
@@ -92,6 +95,7 @@ def make_fetch(dataset: Any, is_iterable: bool, collate: Any, auto_batch: bool, 
         if not auto_batch:
             return collate(dataset[index])
         return collate(many(index) if callable(many) else [dataset[i] for i in index])
+
     return fetch
 
 
@@ -99,11 +103,24 @@ def seed_worker(seed: int) -> None:
     """Gives the process's generators a seed of their own."""
     random.seed(seed)
     _random.manual_seed(seed)
-    np.random.seed(seed % 2 ** 32)
+    np.random.seed(seed % 2**32)
 
 
-def worker_loop(dataset: Any, is_iterable: bool, tasks: Any, results: Any, done: Any, auto_batch: bool, collate: Any,
-                drop_last: bool, base_seed: int, init: Any, worker_id: int, num_workers: int, parent: int) -> None:
+def worker_loop(
+    dataset: Any,
+    is_iterable: bool,
+    tasks: Any,
+    results: Any,
+    done: Any,
+    auto_batch: bool,
+    collate: Any,
+    drop_last: bool,
+    base_seed: int,
+    init: Any,
+    worker_id: int,
+    num_workers: int,
+    parent: int,
+) -> None:
     """The body of a worker process: tasks are (number, indices); None ends it, "resume" restarts a stream."""
     global _info
     seed_worker(base_seed + worker_id)

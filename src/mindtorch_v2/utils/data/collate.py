@@ -1,4 +1,5 @@
 """Turning a list of samples into a batch."""
+
 from __future__ import annotations
 
 import collections.abc

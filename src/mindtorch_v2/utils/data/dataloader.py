@@ -1,4 +1,5 @@
 """DataLoader: batches from a dataset."""
+
 from __future__ import annotations
 
 import itertools
@@ -15,7 +16,7 @@ from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader"]
 
-_BaseDataLoaderIter = BaseIterator      # PyTorch's name
+_BaseDataLoaderIter = BaseIterator  # PyTorch's name
 
 
 class _InfiniteConstantSampler(Sampler):
@@ -35,11 +36,27 @@ class DataLoader:
     collate_fn          turns a list of samples into a batch.
     """
 
-    def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Iterable[Any] | None = None,
-                 batch_sampler: Iterable[Any] | None = None, num_workers: int = 0, collate_fn: Any = None, pin_memory: bool = False,
-                 drop_last: bool = False, timeout: float = 0, worker_init_fn: Any = None, multiprocessing_context: Any = None,
-                 generator: Any = None, *, prefetch_factor: int | None = None, persistent_workers: bool = False,
-                 pin_memory_device: str = "", in_order: bool = True) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        num_workers: int = 0,
+        collate_fn: Any = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Any = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
         self._check_numbers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset, self.num_workers = dataset, num_workers
         self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
@@ -53,7 +70,9 @@ class DataLoader:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
@@ -64,7 +83,12 @@ class DataLoader:
                 sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = batch_size, drop_last, sampler, batch_sampler
+        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = (
+            batch_size,
+            drop_last,
+            sampler,
+            batch_sampler,
+        )
         self.generator = generator
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self.persistent_workers = persistent_workers
@@ -78,8 +102,10 @@ class DataLoader:
         if timeout < 0:
             raise ValueError("timeout option should be non-negative")
         if num_workers == 0 and prefetch_factor is not None:
-            raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
-                             "multiprocessing, otherwise set prefetch_factor to None.")
+            raise ValueError(
+                "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+                "multiprocessing, otherwise set prefetch_factor to None."
+            )
         if prefetch_factor is not None and prefetch_factor < 0:
             raise ValueError("prefetch_factor option should be non-negative")
         if persistent_workers and num_workers == 0:
@@ -90,32 +116,48 @@ class DataLoader:
         if context is None:
             return None
         if num_workers == 0:
-            raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
-                             f"num_workers={num_workers}")
+            raise ValueError(
+                "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+                f"num_workers={num_workers}"
+            )
         if isinstance(context, str):
             if context not in multiprocessing.get_all_start_methods():
-                raise ValueError("multiprocessing_context option should specify a valid start method in "
-                                 f"{multiprocessing.get_all_start_methods()!r}, but got multiprocessing_context={context!r}")
+                raise ValueError(
+                    "multiprocessing_context option should specify a valid start method in "
+                    f"{multiprocessing.get_all_start_methods()!r}, but got multiprocessing_context={context!r}"
+                )
             return multiprocessing.get_context(context)
         return context
 
     @staticmethod
     def _check_iterable(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
         if shuffle not in (False, None):
-            raise ValueError(f"DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle={shuffle}")
+            raise ValueError(
+                f"DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle={shuffle}"
+            )
         if sampler is not None:
-            raise ValueError(f"DataLoader with IterableDataset: expected unspecified sampler option, but got sampler={sampler}")
+            raise ValueError(
+                f"DataLoader with IterableDataset: expected unspecified sampler option, but got sampler={sampler}"
+            )
         if batch_sampler is not None:
-            raise ValueError("DataLoader with IterableDataset: expected unspecified batch_sampler option, but got "
-                             f"batch_sampler={batch_sampler}")
+            raise ValueError(
+                "DataLoader with IterableDataset: expected unspecified batch_sampler option, but got "
+                f"batch_sampler={batch_sampler}"
+            )
 
     def _warn_about_workers(self) -> None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if self.num_workers > cores:
-            warnings.warn(f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of worker "
-                          f"in current system is {cores}, which is smaller than what this DataLoader is going to create. Please be aware "
-                          "that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number to "
-                          "avoid potential slowness/freeze if necessary.", stacklevel=3)
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number "
+                "of worker "
+                f"in current system is {cores}, which is smaller than what this DataLoader is going to create. "
+                "Please be aware "
+                "that excessive worker creation might get DataLoader running slow or even freeze, lower the worker "
+                "number to "
+                "avoid potential slowness/freeze if necessary.",
+                stacklevel=3,
+            )
 
     @property
     def _auto_collation(self) -> bool:

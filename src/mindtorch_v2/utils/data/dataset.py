@@ -1,4 +1,5 @@
 """Datasets: things with items, things to iterate over, and combinations of them."""
+
 from __future__ import annotations
 
 import bisect
@@ -11,7 +12,16 @@ from typing import Any, Generic, TypeVar
 from ..._python import random as _random
 from ..._tensor import Tensor
 
-__all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset", "random_split"]
+__all__ = [
+    "ChainDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "StackDataset",
+    "Subset",
+    "TensorDataset",
+    "random_split",
+]
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -58,8 +68,10 @@ class StackDataset(Dataset[Any]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
-            raise ValueError("Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like input/output, but both "
-                             "types are given.")
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like input/output, but both "
+                "types are given."
+            )
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         self.datasets: Any = args or kwargs
@@ -153,10 +165,13 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
         lengths = sizes
         for i, n in enumerate(lengths):
             if n == 0:
-                warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2)
+                warnings.warn(
+                    f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2
+                )
     if sum(lengths) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     from ..._dispatch import aten
+
     order = aten.randperm(sum(lengths), generator=generator or _random.default_generator).tolist()
     ends = list(itertools.accumulate(int(n) for n in lengths))
-    return [Subset(dataset, order[end - int(n):end]) for end, n in zip(ends, lengths)]
+    return [Subset(dataset, order[end - int(n) : end]) for end, n in zip(ends, lengths)]

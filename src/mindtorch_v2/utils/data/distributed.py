@@ -1,4 +1,5 @@
 """A sampler that gives every process its own part of a data set."""
+
 from __future__ import annotations
 
 import math
@@ -14,6 +15,7 @@ __all__ = ["DistributedSampler"]
 
 def _process_count() -> int:
     from ... import distributed as module
+
     distributed: Any = module
     if not distributed.is_available():
         raise RuntimeError("Requires distributed package to be available")
@@ -22,6 +24,7 @@ def _process_count() -> int:
 
 def _process_rank() -> int:
     from ... import distributed as module
+
     distributed: Any = module
     if not distributed.is_available():
         raise RuntimeError("Requires distributed package to be available")
@@ -31,12 +34,19 @@ def _process_rank() -> int:
 class DistributedSampler(Sampler):
     """The indices of one process out of `num_replicas`, number `rank`: every `num_replicas`-th of the data set's.
 
-    Shuffled anew in every epoch that `set_epoch` names, alike in all processes. So that all get the same number, the first indices are
-    repeated at the end, or with `drop_last` the last ones left out.
+    Shuffled anew in every epoch that `set_epoch` names, alike in all processes. So that all get the same number, the
+    first indices are repeated at the end, or with `drop_last` the last ones left out.
     """
 
-    def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True, seed: int = 0,
-                 drop_last: bool = False) -> None:
+    def __init__(
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
         num_replicas = _process_count() if num_replicas is None else num_replicas
         rank = _process_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
@@ -57,7 +67,7 @@ class DistributedSampler(Sampler):
         if not self.drop_last and indices:
             repeats = math.ceil(self.total_size / count)
             indices = indices * repeats
-        return iter(indices[:self.total_size][self.rank::self.num_replicas])
+        return iter(indices[: self.total_size][self.rank :: self.num_replicas])
 
     def __len__(self) -> int:
         return self.num_samples

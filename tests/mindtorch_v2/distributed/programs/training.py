@@ -1,4 +1,6 @@
-"""Trains a small model with DistributedDataParallel in several ways; the weights of each go to a JSON file for each process."""
+"""Trains a small model with DistributedDataParallel in several ways; the weights of each go to a JSON file for each
+process.
+"""
 
 import json
 import sys

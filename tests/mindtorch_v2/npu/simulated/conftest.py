@@ -1,4 +1,5 @@
 """What the tests share: control over the simulator."""
+
 from __future__ import annotations
 
 import contextlib
@@ -16,7 +17,7 @@ import mindtorch_v2 as torch
 def pytest_collection_modifyitems(config, items):
     """TEST_PART=1/3 runs every third test, from the second on."""
     part, _, parts = os.environ.get("TEST_PART", "0/1").partition("/")
-    chosen = items[int(part)::int(parts)]
+    chosen = items[int(part) :: int(parts)]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = chosen
 
@@ -26,6 +27,7 @@ class Simulator:
 
     def __init__(self) -> None:
         from mindtorch_v2._backends.npu.runtime import runtime
+
         self.library = runtime().libraries.opened[0][1]
         self.library.simCounter.restype = ctypes.c_uint64
         self.library.simCounter.argtypes = [ctypes.c_char_p]
@@ -73,6 +75,7 @@ def slow(simulator):
     def set_delay(op: str, milliseconds: float) -> None:
         used.append(op)
         simulator.delay(op, milliseconds)
+
     yield set_delay
     torch.npu.synchronize()
     for op in used:
@@ -82,10 +85,18 @@ def slow(simulator):
 @pytest.fixture
 def run_script():
     """Runs a script in a fresh process with the simulator and further settings; gives its output."""
+
     def run(text: str, **settings: str) -> str:
         source = str(pathlib.Path(torch.__file__).parents[1])
-        environment = {**os.environ, **settings, "PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])}
-        done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, timeout=120, check=False)
+        environment = {
+            **os.environ,
+            **settings,
+            "PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")]),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", text], env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
     return run

@@ -1,4 +1,5 @@
 """Work runs after the call that asked for it has returned; streams and events order it."""
+
 from __future__ import annotations
 
 import pytest
@@ -16,7 +17,7 @@ def test_a_launch_returns_before_its_kernel_ran(simulator):
         y = x + x
         assert simulator.count("kernels_started") == started
         assert not npu.current_stream().query()
-    assert y.tolist() == [2.0] * 4                   # reading waits
+    assert y.tolist() == [2.0] * 4  # reading waits
     assert simulator.count("kernels_done") > 0 and npu.current_stream().query()
 
 
@@ -38,7 +39,7 @@ def test_a_stream_runs_while_another_one_stands(simulator):
             a = x * x
         with npu.stream(second):
             b = y * y
-        second.synchronize()                         # would never end if streams ran one after the other
+        second.synchronize()  # would never end if streams ran one after the other
         assert second.query() and not first.query()
     npu.synchronize()
     assert a.tolist() == b.tolist() == [1.0] * 4
@@ -66,7 +67,7 @@ def test_one_stream_keeps_its_order(slow):
     slow("Exp", 50)
     x = torch.zeros(4, device="npu")
     y = x.exp()
-    x += 5                                       # not before the exponential has read it
+    x += 5  # not before the exponential has read it
     y = y.exp()
     npu.synchronize()
     assert torch.allclose(y.cpu(), torch.full((4,), 2.718281828))
@@ -77,7 +78,7 @@ def test_a_wait_orders_streams(slow):
     side = npu.Stream()
     npu.synchronize()
     slow("Adds", 150)
-    x += 1                                       # slow, in the current stream
+    x += 1  # slow, in the current stream
     side.wait_stream(npu.current_stream())
     with npu.stream(side):
         y = x * 10
@@ -95,7 +96,7 @@ def test_without_a_wait_a_stream_overtakes(slow):
     with npu.stream(side):
         y = x * 10
     side.synchronize()
-    assert y.cpu().tolist() == [10.0] * 4          # it saw the values before the addition
+    assert y.cpu().tolist() == [10.0] * 4  # it saw the values before the addition
     npu.synchronize()
     assert x.tolist() == [2.0] * 4
 
@@ -108,7 +109,7 @@ def test_a_wait_binds_to_the_recording_at_call_time(simulator):
     side.wait_event(event)
     with simulator.held(npu.current_stream()):
         x += 1
-        event.record()                           # later than the wait: the side stream does not wait for it
+        event.record()  # later than the wait: the side stream does not wait for it
         side.synchronize()
         assert side.query() and not event.query()
 
@@ -118,7 +119,7 @@ def test_events(slow):
     x = torch.ones(4, device="npu")
     npu.synchronize()
     slow("Add", 100)
-    assert start.query() and end.query()           # never recorded
+    assert start.query() and end.query()  # never recorded
     start.record()
     x = x + x
     end.record()
@@ -160,7 +161,7 @@ def test_devices():
         x = torch.ones(3, device="npu")
         assert x.device == torch.device("npu:1") and x.get_device() == 1
     assert npu.current_device() == 0
-    assert (x + x).tolist() == [2.0] * 3             # runs where its operands are
+    assert (x + x).tolist() == [2.0] * 3  # runs where its operands are
     assert x.to("npu:0").device.index == 0 and x.to("npu:0").tolist() == [1.0] * 3
     with npu.device_of(x):
         assert npu.current_device() == 1
@@ -175,12 +176,14 @@ def test_devices():
 
 def test_every_thread_has_its_own_device():
     import threading
+
     seen = []
 
     def work():
         seen.append(npu.current_device())
         npu.set_device(1)
         seen.append(torch.ones(2, device="npu").sum().item())
+
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
@@ -196,10 +199,10 @@ def test_copies_from_pinned_memory_do_not_wait(simulator):
         copies = simulator.count("copies")
         with simulator.held(npu.current_stream()):
             x = pinned.to("npu", non_blocking=True)
-            assert simulator.count("copies") == copies     # the call returned, the copy has not run
+            assert simulator.count("copies") == copies  # the call returned, the copy has not run
         npu.synchronize()
         copies = simulator.count("copies")
-        torch.ones(1000).to("npu", non_blocking=True)      # pageable: the call waits
+        torch.ones(1000).to("npu", non_blocking=True)  # pageable: the call waits
         assert simulator.count("copies") == copies + 1
     finally:
         simulator.library.simSetCopyDelay(0)

@@ -1,5 +1,7 @@
-"""A device that another package brings (the example in examples/), beside an NPU in use: it trains, copies without waiting, and shows in
-profiles; nothing in this package knows its name, which is read from its folder here too."""
+"""A device that another package brings (the example in examples/), beside an NPU in use: it trains, copies without
+waiting, and shows in profiles; nothing in this package knows its name, which is read from its folder here too.
+"""
+
 from __future__ import annotations
 
 import importlib
@@ -15,7 +17,7 @@ from mindtorch_v2 import nn
 from mindtorch_v2.profiler import ProfilerActivity, profile
 
 REPOSITORY = pathlib.Path(__file__).parents[4]
-FOLDER, = (REPOSITORY / "examples").glob("*_device")
+(FOLDER,) = (REPOSITORY / "examples").glob("*_device")
 sys.path.insert(0, str(FOLDER))
 package = importlib.import_module(FOLDER.name)
 NAME = package.BACKEND.name
@@ -36,8 +38,14 @@ class Sequence(nn.Module):
 def _models():
     torch.manual_seed(0)
     mlp = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.LayerNorm(8), nn.Linear(8, 3))
-    cnn = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 3))
-    return {"MLP": (mlp, torch.randn(16, 4)), "CNN": (cnn, torch.randn(16, 1, 8, 8)), "LSTM": (Sequence(), torch.randn(16, 5, 4))}
+    cnn = nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 3)
+    )
+    return {
+        "MLP": (mlp, torch.randn(16, 4)),
+        "CNN": (cnn, torch.randn(16, 1, 8, 8)),
+        "LSTM": (Sequence(), torch.randn(16, 5, 4)),
+    }
 
 
 def _losses(model, x, device):
@@ -63,7 +71,12 @@ def test_it_trains_as_the_cpu_does(name):
 
 def test_two_accelerators_at_once():
     here, there = torch.ones(3).npu(), torch.ones(3).to(NAME)
-    assert str(here.device) == "npu:0" and str(there.device) == f"{NAME}:0" and getattr(there, f"is_{NAME}") and not there.is_npu
+    assert (
+        str(here.device) == "npu:0"
+        and str(there.device) == f"{NAME}:0"
+        and getattr(there, f"is_{NAME}")
+        and not there.is_npu
+    )
     assert there.type() == f"torch.{NAME}.FloatTensor" and getattr(torch, NAME) is module
     with pytest.raises(RuntimeError, match=f"found at least two devices, npu:0 and {NAME}:0"):
         here + there
@@ -118,7 +131,7 @@ def test_both_show_in_one_profile(tmp_path):
     calls = {e["args"]["correlation"]: e for e in trace["traceEvents"] if e.get("cat") == "privateuse1_runtime"}
     named = {e["args"]["name"]: e["pid"] for e in trace["traceEvents"] if e.get("name") == "process_name"}
     assert {e["pid"] for e in kernels} == {named["NPU 0"], named[f"{NAME.upper()} 100"]}
-    mine, = (e for e in kernels if e["name"] == f"{NAME}_mm")
+    (mine,) = (e for e in kernels if e["name"] == f"{NAME}_mm")
     call = calls[mine["args"]["correlation"]]
     assert call["ts"] <= mine["ts"] and len({e["args"]["correlation"] for e in kernels}) == len(kernels)
     assert {f"{NAME}_times", "npu_times"} <= trace.keys()
@@ -157,7 +170,7 @@ def test_memory_is_given_back():
     assert module.memory_allocated() == before + 4000
     del x
     module.synchronize()
-    torch.ones(1).to(NAME)          # the stream's thread lets go of what it did last
+    torch.ones(1).to(NAME)  # the stream's thread lets go of what it did last
     module.synchronize()
     assert module.memory_allocated() <= before + 4
 
@@ -171,9 +184,15 @@ def test_errors_of_its_work_surface_when_it_is_waited_for():
 
 
 def test_it_is_one_small_folder_that_nobody_else_knows():
-    assert sum(len(path.read_text().splitlines()) for path in FOLDER.rglob("*") if path.suffix in (".py", ".toml")) < 400
+    assert (
+        sum(len(path.read_text().splitlines()) for path in FOLDER.rglob("*") if path.suffix in (".py", ".toml")) < 400
+    )
     word = re.compile(rf"\b{NAME}\b|{FOLDER.name}")
-    outside = [path for folder in ("src", "tests", "scripts", "benchmarks", "ascend_sim") for path in (REPOSITORY / folder).rglob("*")
-               if path.suffix in (".py", ".c", ".h", ".inc")]
+    outside = [
+        path
+        for folder in ("src", "tests", "scripts", "benchmarks", "ascend_sim")
+        for path in (REPOSITORY / folder).rglob("*")
+        if path.suffix in (".py", ".c", ".h", ".inc")
+    ]
     assert len(outside) > 500
     assert [path for path in outside if word.search(path.read_text())] == []

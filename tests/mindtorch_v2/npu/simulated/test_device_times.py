@@ -1,4 +1,7 @@
-"""Device times are right whatever the libraries' records are like: copies, threads, clocks that jump, records that are refused."""
+"""Device times are right whatever the libraries' records are like: copies, threads, clocks that jump, records that
+are refused.
+"""
+
 from __future__ import annotations
 
 import json
@@ -28,6 +31,7 @@ def trace_of(prof):
 def run(run_script, tmp_path):
     def do(text: str, **settings: str) -> dict:
         return json.loads(run_script(START.format(path=tmp_path / "trace.json") + text, **settings).splitlines()[-1])
+
     return do
 
 
@@ -57,7 +61,10 @@ print(json.dumps({"rows": rows, "notes": trace["npu_times"], "in order": first["
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_copies_have_the_devices_times(run, source):
-    """Both copies take 30 ms on the device; the calls return at once. No source may tell the call's time for the copy's."""
+    """Both copies take 30 ms on the device; the calls return at once.
+
+    No source may tell the call's time for the copy's.
+    """
     found = run(COPIES, **SOURCES[source])
     assert [row[0] for row in found["rows"]] == ["MEMCPY_HTOD", "MEMCPY_DTOH"]
     assert all(row[1] >= 30 for row in found["rows"]) and found["in order"], found
@@ -67,6 +74,7 @@ def test_copies_have_the_devices_times(run, source):
 def test_copies_are_the_same_where_the_library_is_preloaded(run, tmp_path):
     """Its records of copies could then be had; they are the call's times, and are not used."""
     from mindtorch_v2._backends.npu.runtime import runtime
+
     link = tmp_path / "libmspti.so"
     link.symlink_to(runtime().libraries.opened[0][0])
     preload = os.pathsep.join(filter(None, [str(link), os.environ.get("LD_PRELOAD", "")]))
@@ -101,8 +109,9 @@ print(json.dumps({{"kernels": len(found["kernel"]), "linked": len(linked), "wron
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("everyone", [True, False])
 def test_kernels_of_all_threads_are_there(run, source, everyone):
-    """Four threads launch at once. Recorded or not, their kernels are; and each is linked to the call that launched it, although the
-    vendor's library has one stack of ids for all threads."""
+    """Four threads launch at once. Recorded or not, their kernels are; and each is linked to the call that launched
+    it, although the vendor's library has one stack of ids for all threads.
+    """
     found = run(THREADS.format(everyone=everyone), **SOURCES[source])
     assert found == {"kernels": 240, "linked": 240 if everyone else 0, "wrong": [], "lost": 0, "npu": 240}
 
@@ -130,8 +139,9 @@ print(json.dumps({"steps": len(steps), "kernels": len(kernels), "worst": max(out
 
 
 def test_a_clock_that_jumps(run):
-    """The device's clock is off by 0.2%, the library relates it anew every 400 ms: stamps jump by 0.8 ms. Each kernel still lies inside its
-    step, within the stated bound; and only those close to a jump are off at all."""
+    """The device's clock is off by 0.2%, the library relates it anew every 400 ms: stamps jump by 0.8 ms. Each
+    kernel still lies inside its step, within the stated bound; and only those close to a jump are off at all.
+    """
     found = run(CLOCKS, ASCEND_SIM_MSPTI="vendor", ASCEND_SIM_CLOCK_PPM="2000", ASCEND_SIM_MSPTI_ANCHOR_MS="400")
     assert found["steps"] == found["kernels"] > 10
     assert found["worst"] <= found["bound"] + 1, found
@@ -146,7 +156,10 @@ with torch.profiler.profile() as prof:
     x + x
 print(json.dumps(trace_of(prof)[0]["npu_times"]))
 """
-    assert run(text, ASCEND_SIM_MSPTI="nopreload")["reason"] == "msptiSubscribe answered 6, libmspti.so is not in LD_PRELOAD"
+    assert (
+        run(text, ASCEND_SIM_MSPTI="nopreload")["reason"]
+        == "msptiSubscribe answered 6, libmspti.so is not in LD_PRELOAD"
+    )
     assert "999" in run(text, ASCEND_SIM_SOC="Ascend910A")["reason"]
     assert "reason" not in run(text) and "reason" not in run(text, ASCEND_SIM_MSPTI="vendor")
     refusing = "runtime().msptiActivityEnable = lambda kind: 0 if kind == 2 else 1" + text
@@ -155,7 +168,8 @@ print(json.dumps(trace_of(prof)[0]["npu_times"]))
 
 def test_events_are_used_again(run):
     """A device has few events: a long window does not take one for every mark."""
-    found = run("""
+    found = run(
+        """
 library.simCounter.restype = __import__("ctypes").c_uint64
 pinned, device = torch.ones(16, pin_memory=True), torch.empty(16, device="npu")
 torch.npu.synchronize()
@@ -168,11 +182,14 @@ with torch.profiler.profile() as prof:
     made = library.simCounter(b"events_made") - before
     torch.npu.synchronize()
 print(json.dumps([made, len([e for e in prof.events() if e.device_type == "NPU"])]))
-""", ASCEND_SIM_MAX_EVENTS="6000")
+""",
+        ASCEND_SIM_MAX_EVENTS="6000",
+    )
     assert found[0] < 4500 and found[1] == 4000
 
 
-# --- clocks made by hand --------------------------------------------------------------------------------------------------------
+# --- clocks made by hand
+# --------------------------------------------------------------------------------------------------------
 def group(at: int, offset: float, half: float = 5.0) -> list[Pair]:
     """Pairs around the device's moment `at`, where the host is `offset` ahead."""
     return [Pair(round(at + offset - half), at, at, round(at + offset + half))]
@@ -193,14 +210,21 @@ def test_a_steady_drift_is_interpolated():
 
 def test_a_jump_lies_between_the_groups_that_do_not_fit():
     """A drift of 100 us per ms; every 4 ms the offset falls back to where it began. Away from the jump all is exact."""
+
     def offset(at: int) -> float:
         return 1000 + (at % 4_000_000) * 0.1
+
     moments = range(100_000, 12_000_000, 1_000_000)
     clock = PiecewiseAlignment([group(at, offset(at)) for at in moments])
     assert clock.jumps == 2 and clock.slope == pytest.approx(0.1)
-    assert clock.bound == pytest.approx(400_000, abs=20)                 # what a time near a jump may be off by
-    smooth = np.array([at for at in range(150_000, 11_000_000, 130_000) if at // 4_000_000 == (at - 900_000) // 4_000_000
-                       and at // 4_000_000 == (at + 900_000) // 4_000_000])
+    assert clock.bound == pytest.approx(400_000, abs=20)  # what a time near a jump may be off by
+    smooth = np.array(
+        [
+            at
+            for at in range(150_000, 11_000_000, 130_000)
+            if at // 4_000_000 == (at - 900_000) // 4_000_000 and at // 4_000_000 == (at + 900_000) // 4_000_000
+        ]
+    )
     wanted = np.array([at + offset(at) for at in smooth.tolist()])
     assert np.abs(clock.host(smooth) - wanted).max() <= 10
     every = np.arange(150_000, 11_000_000, 10_000)
@@ -209,14 +233,16 @@ def test_a_jump_lies_between_the_groups_that_do_not_fit():
 
 def test_stamps_since_1970_keep_their_nanoseconds():
     began, offset = 1_700_000_000_123_456_789, -1_699_999_999_000_000_001
-    clock = PiecewiseAlignment([[Pair(at + offset - 7, at, at, at + offset + 7)] for at in (began, began + 10_000_001, began + 50_000_001)])
+    clock = PiecewiseAlignment(
+        [[Pair(at + offset - 7, at, at, at + offset + 7)] for at in (began, began + 10_000_001, began + 50_000_001)]
+    )
     assert clock.bound == 7 and clock.jumps == 0
-    assert clock.host(np.array([began, began + 1, began + 12_345])).tolist() == [began + offset + i for i in (0, 1, 12_345)]
+    assert clock.host(np.array([began, began + 1, began + 12_345])).tolist() == [
+        began + offset + i for i in (0, 1, 12_345)
+    ]
 
 
 def test_two_groups_that_no_oscillator_explains():
     clock = PiecewiseAlignment([group(0, 0), group(1_000_000, 50_000)], drift=4e-5)
     assert clock.jumps == 1 and clock.bound > 49_000
     assert PiecewiseAlignment([group(0, 0), group(1_000_000, 40)], drift=4e-5).jumps == 0
-
-

@@ -1,4 +1,5 @@
 """What goes wrong on a device, and how the program learns of it."""
+
 from __future__ import annotations
 
 import pytest
@@ -47,7 +48,8 @@ print((x + x).tolist())
 
 
 def test_a_missing_library_is_explained(run_script):
-    out = run_script("""
+    out = run_script(
+        """
 import mindtorch_v2 as torch
 assert not torch.npu.is_available() and torch.npu.device_count() == 0
 assert torch.npu.memory_allocated() == 0 and torch.npu.manual_seed(1) is None
@@ -55,7 +57,10 @@ try:
     torch.ones(1, device="npu")
 except RuntimeError as error:
     print(error)
-""", MINDTORCH_NPU_SIM="0", MINDTORCH_NPU_LIB="")
+""",
+        MINDTORCH_NPU_SIM="0",
+        MINDTORCH_NPU_LIB="",
+    )
     assert "no libascendcl.so was found" in out and "is_available() is False" in out
 
 
@@ -85,7 +90,8 @@ print(torch.npu.get_device_name(), "|", torch.npu.get_device_properties().simula
 
 
 def test_out_of_events_and_other_limits_are_errors_not_crashes(run_script):
-    out = run_script("""
+    out = run_script(
+        """
 import mindtorch_v2 as torch
 held = []
 try:
@@ -95,16 +101,21 @@ try:
         held.append(e)
 except RuntimeError as error:
     print("207007" in str(error))
-""", ASCEND_SIM_MAX_EVENTS="20")
+""",
+        ASCEND_SIM_MAX_EVENTS="20",
+    )
     assert out.strip() == "True"
 
 
 def test_an_older_chip(run_script):
-    out = run_script("""
+    out = run_script(
+        """
 import mindtorch_v2 as torch
 a = torch.randn(4, 5)
 print(torch.allclose((a.npu() @ a.t().npu()).cpu(), a @ a.t(), atol=1e-5), torch.npu.get_device_name())
-""", ASCEND_SIM_SOC="Ascend910A")
+""",
+        ASCEND_SIM_SOC="Ascend910A",
+    )
     assert out.strip() == "True Ascend910A (simulated)"
 
 
@@ -181,7 +192,9 @@ def test_a_device_can_be_used_again_after_a_fault(run_script, shim):
     assert run_script(RESTART, MINDTORCH_NPU_SHIM=shim, ASCEND_SIM_QUIET="1").split() == ["works", "0"]
 
 
-@pytest.mark.parametrize("settings", [{}, {"MINDTORCH_NPU_SHIM": "0"}, {"MINDTORCH_NATIVE": "0"}, {"ASCEND_SIM_MSPTI": "nopreload"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"MINDTORCH_NPU_SHIM": "0"}, {"MINDTORCH_NATIVE": "0"}, {"ASCEND_SIM_MSPTI": "nopreload"}]
+)
 def test_a_process_may_end_while_a_profile_runs(run_script, settings, capfd):
     text = """
 import sys, warnings

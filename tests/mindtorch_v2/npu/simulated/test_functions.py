@@ -1,5 +1,7 @@
-"""Functions and layers that people train with give on the device what they give on the CPU, gradients included, without running
-there."""
+"""Functions and layers that people train with give on the device what they give on the CPU, gradients included,
+without running there.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -93,17 +95,99 @@ def _sequence(g: Inputs) -> torch.Tensor:
     return g.normal(2, 6, 9)
 
 
-# --- elementwise ----------------------------------------------------------------------------------------------------------
-UNARY = ("floor", "ceil", "round", "trunc", "frac", "log1p", "expm1", "log2", "log10", "exp2", "tan", "asin", "acos", "atan",
-         "sinh", "cosh", "asinh", "atanh", "erfc", "erfinv", "sign", "sgn", "logit", "deg2rad", "rad2deg", "nan_to_num",
-         "square")
-ACTIVATIONS = ("relu6", "leaky_relu", "elu", "selu", "celu", "gelu", "silu", "mish", "softplus", "softsign", "tanhshrink",
-               "hardtanh", "hardswish", "hardsigmoid", "softshrink", "hardshrink", "glu", "logsigmoid")
-BINARY = ("fmax", "fmin", "pow", "atan2", "remainder", "fmod", "xlogy", "floor_divide", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",
-          "ge", "logical_and", "logical_or", "logical_xor")
+# --- elementwise
+# ----------------------------------------------------------------------------------------------------------
+UNARY = (
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "frac",
+    "log1p",
+    "expm1",
+    "log2",
+    "log10",
+    "exp2",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "asinh",
+    "atanh",
+    "erfc",
+    "erfinv",
+    "sign",
+    "sgn",
+    "logit",
+    "deg2rad",
+    "rad2deg",
+    "nan_to_num",
+    "square",
+)
+ACTIVATIONS = (
+    "relu6",
+    "leaky_relu",
+    "elu",
+    "selu",
+    "celu",
+    "gelu",
+    "silu",
+    "mish",
+    "softplus",
+    "softsign",
+    "tanhshrink",
+    "hardtanh",
+    "hardswish",
+    "hardsigmoid",
+    "softshrink",
+    "hardshrink",
+    "glu",
+    "logsigmoid",
+)
+BINARY = (
+    "fmax",
+    "fmin",
+    "pow",
+    "atan2",
+    "remainder",
+    "fmod",
+    "xlogy",
+    "floor_divide",
+    "maximum",
+    "minimum",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+)
 NO_GRADIENT = ("floor_divide",)
-INTEGER = ("add", "sub", "mul", "floor_divide", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor", "eq", "ne",
-           "lt", "le", "gt", "ge", "maximum", "minimum", "pow")
+INTEGER = (
+    "add",
+    "sub",
+    "mul",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "maximum",
+    "minimum",
+    "pow",
+)
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -112,13 +196,16 @@ def test_unary(name, shape):
     compare(lambda g: getattr(torch, name)(g.positive(*shape)))
 
 
-ULPS = 4 + 1      # numpy's vectorised float32 functions are right to 4 units in the last place, the C library's (there) to 1
+# numpy's vectorised float32 functions are right to 4 units in the last place, the C library's (there) to 1
+ULPS = 4 + 1
 
 
 def test_unary_where_the_values_are_special():
     special = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 2.5, -2.5, 3.5])
     for name in ("sign", "round", "trunc", "floor", "ceil", "nan_to_num"):
-        np.testing.assert_array_equal(getattr(torch, name)(special.npu()).cpu().numpy(), getattr(torch, name)(special).numpy(), name)
+        np.testing.assert_array_equal(
+            getattr(torch, name)(special.npu()).cpu().numpy(), getattr(torch, name)(special).numpy(), name
+        )
     for name in ("acosh", "erfinv", "log1p"):
         there, here = getattr(torch, name)(special.npu()).cpu().numpy(), getattr(torch, name)(special).numpy()
         finite = np.isfinite(here)
@@ -157,7 +244,17 @@ def test_binary(name):
     else:
         compare(lambda g: function(g.positive(4, 6), g.positive(4, 6)))
         compare(lambda g: function(g.positive(4, 6) * 3, g.positive(6)))
-    if name not in ("fmax", "fmin", "maximum", "minimum", "atan2", "logical_and", "logical_or", "logical_xor", *NO_GRADIENT):
+    if name not in (
+        "fmax",
+        "fmin",
+        "maximum",
+        "minimum",
+        "atan2",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        *NO_GRADIENT,
+    ):
         compare(lambda g: function(g.positive(4, 6), 2.0))
 
 
@@ -178,33 +275,81 @@ def test_divisions_in_all_modes():
 
 
 def test_logic_and_bits():
-    compare(lambda g: [~g.mask(4, 6), g.mask(4) & g.mask(4), g.mask(4) | g.mask(4), g.mask(4) ^ g.mask(4), ~g.whole(5, below=9)])
+    compare(
+        lambda g: [
+            ~g.mask(4, 6),
+            g.mask(4) & g.mask(4),
+            g.mask(4) | g.mask(4),
+            g.mask(4) ^ g.mask(4),
+            ~g.whole(5, below=9),
+        ]
+    )
     compare(lambda g: [2 ** g.normal(5), torch.xlogy(2.0, g.positive(5)), torch.xlogy(g.positive(5), 3.0)])
-    compare(lambda g: [torch.clamp(g.normal(4, 6), g.constant(6) - 1, g.constant(4, 6)), torch.clamp_min(g.normal(6), g.constant(6)),
-                       torch.clamp_max(g.normal(6), g.constant(6))])
+    compare(
+        lambda g: [
+            torch.clamp(g.normal(4, 6), g.constant(6) - 1, g.constant(4, 6)),
+            torch.clamp_min(g.normal(6), g.constant(6)),
+            torch.clamp_max(g.normal(6), g.constant(6)),
+        ]
+    )
 
 
-# --- reductions, order, movement --------------------------------------------------------------------------------------------
+# --- reductions, order, movement
+# --------------------------------------------------------------------------------------------
 REDUCTIONS: dict[str, Call] = {
     "prod": lambda g: [g.positive(3, 4).prod(), g.positive(3, 4).prod(1, keepdim=True), g.whole(5).prod()],
-    "var": lambda g: [g.normal(4, 6).var(), g.normal(4, 6).var(1), g.normal(4, 6).var((0, 1), unbiased=False, keepdim=True)],
+    "var": lambda g: [
+        g.normal(4, 6).var(),
+        g.normal(4, 6).var(1),
+        g.normal(4, 6).var((0, 1), unbiased=False, keepdim=True),
+    ],
     "var.correction": lambda g: g.normal(4, 6).var(1, correction=2),
     "std": lambda g: [g.normal(4, 6).std(), g.normal(4, 6).std(0, keepdim=True), g.normal(4, 6).std(1, unbiased=False)],
     "var_mean": lambda g: [*torch.var_mean(g.normal(4, 6), 1), *torch.std_mean(g.normal(4, 6), 0)],
     "norms": lambda g: [torch.linalg.vector_norm(g.normal(4, 6), p, dim=1) for p in (1, 2, 3, float("inf"))],
-    "norm": lambda g: [g.normal(4, 6).norm(), g.normal(4, 6).norm(dim=1, keepdim=True), torch.linalg.vector_norm(g.normal(4), 0)],
+    "norm": lambda g: [
+        g.normal(4, 6).norm(),
+        g.normal(4, 6).norm(dim=1, keepdim=True),
+        torch.linalg.vector_norm(g.normal(4), 0),
+    ],
     "cumsum": lambda g: [g.normal(4, 6).cumsum(0), g.whole(4, 6).cumsum(-1), g.mask(5).cumsum(0)],
     "cumprod": lambda g: [g.positive(4, 6).cumprod(1), g.whole(5).cumprod(0)],
-    "extremes": lambda g: [*g.normal(4, 6).min(1), *g.normal(4, 6).max(0), g.whole(4, 6, below=99).min(), g.whole(9, below=99).argmin(),
-                           *g.normal(4, 6).aminmax(dim=1), g.normal(4, 6).amin((0, 1)), g.whole(4, 6).amax(1)],
-    "truth": lambda g: [g.mask(4, 6).any(), g.mask(4, 6).all(1), g.normal(4, 6).any(0, keepdim=True), g.whole(4, 6).all()],
-    "counts": lambda g: [torch.count_nonzero(g.whole(4, 6)), torch.count_nonzero(g.whole(4, 6), 1), torch.nansum(g.normal(4, 6), 1)],
-    "sort": lambda g: [*g.normal(4, 6).sort(), *g.normal(4, 6).sort(0, descending=True), *torch.sort(g.whole(9), stable=True)],
+    "extremes": lambda g: [
+        *g.normal(4, 6).min(1),
+        *g.normal(4, 6).max(0),
+        g.whole(4, 6, below=99).min(),
+        g.whole(9, below=99).argmin(),
+        *g.normal(4, 6).aminmax(dim=1),
+        g.normal(4, 6).amin((0, 1)),
+        g.whole(4, 6).amax(1),
+    ],
+    "truth": lambda g: [
+        g.mask(4, 6).any(),
+        g.mask(4, 6).all(1),
+        g.normal(4, 6).any(0, keepdim=True),
+        g.whole(4, 6).all(),
+    ],
+    "counts": lambda g: [
+        torch.count_nonzero(g.whole(4, 6)),
+        torch.count_nonzero(g.whole(4, 6), 1),
+        torch.nansum(g.normal(4, 6), 1),
+    ],
+    "sort": lambda g: [
+        *g.normal(4, 6).sort(),
+        *g.normal(4, 6).sort(0, descending=True),
+        *torch.sort(g.whole(9), stable=True),
+    ],
     "argsort": lambda g: [g.normal(4, 6).argsort(), g.normal(4, 6).argsort(0, descending=True)],
     "topk": lambda g: [*g.normal(4, 6).topk(3), *g.normal(6, 4).topk(2, 0, largest=False)],
-    "median": lambda g: [g.normal(5, 7).median(), *g.normal(5, 7).median(1), *g.normal(5, 7).kthvalue(3, 0, keepdim=True)],
-    "places": lambda g: [torch.searchsorted(torch.arange(8.0).to(g.device), g.constant(3, 4) * 8),
-                         torch.bucketize(g.constant(5) * 8, torch.arange(8.0).to(g.device), right=True)],
+    "median": lambda g: [
+        g.normal(5, 7).median(),
+        *g.normal(5, 7).median(1),
+        *g.normal(5, 7).kthvalue(3, 0, keepdim=True),
+    ],
+    "places": lambda g: [
+        torch.searchsorted(torch.arange(8.0).to(g.device), g.constant(3, 4) * 8),
+        torch.bucketize(g.constant(5) * 8, torch.arange(8.0).to(g.device), right=True),
+    ],
     "logsumexp": lambda g: g.normal(4, 6).logsumexp(1),
     "trace": lambda g: g.normal(4, 5).trace(),
 }
@@ -216,36 +361,83 @@ MOVEMENT: dict[str, Call] = {
     "channels": lambda g: g.layer(lambda: nn.ChannelShuffle(2))(_image(g)),
     "windows": lambda g: [g.normal(9).unfold(0, 3, 2), g.normal(2, 7, 3).unfold(1, 2, 2)],
     "columns": lambda g: [F.unfold(_image(g), (2, 3), padding=1, stride=2), F.fold(g.normal(2, 8, 12), (4, 5), (2, 2))],
-    "numbers": lambda g: [torch.linspace(0, 1, 9, device=g.device), torch.eye(4, device=g.device), torch.eye(2, 3, device=g.device)],
-    "pad": lambda g: [F.pad(g.normal(4, 6), (1, 2)), F.pad(_image(g), (1, 0, 2, 1), value=3.0), F.pad(g.normal(4, 6), (-1, 2))],
+    "numbers": lambda g: [
+        torch.linspace(0, 1, 9, device=g.device),
+        torch.eye(4, device=g.device),
+        torch.eye(2, 3, device=g.device),
+    ],
+    "pad": lambda g: [
+        F.pad(g.normal(4, 6), (1, 2)),
+        F.pad(_image(g), (1, 0, 2, 1), value=3.0),
+        F.pad(g.normal(4, 6), (-1, 2)),
+    ],
 }
 INDEXING: dict[str, Call] = {
-    "nonzero": lambda g: [torch.nonzero(g.mask(4, 6)), *torch.nonzero(g.whole(3, 2, 4), as_tuple=True), torch.argwhere(g.mask(5))],
-    "masks": lambda g: [g.normal(4, 6)[g.mask(4, 6)], g.normal(4, 6)[g.mask(4)], g.normal(4, 6).masked_select(g.mask(6))],
-    "no element": lambda g: [g.normal(4, 6)[g.mask(4, 6) & False], torch.nonzero(g.mask(5) & False), g.normal(4)[g.whole(4)[:0]]],
-    "one index": lambda g: [g.normal(4, 6)[g.whole(3)], g.normal(4, 6)[:, g.whole(2, 2)], g.normal(4, 6)[torch.tensor([-1, 0])]],
-    "several": lambda g: [g.normal(4, 6)[g.whole(3), g.whole(3)], g.normal(4, 3, 6)[g.whole(3), :, g.whole(3)],
-                          g.normal(4, 6)[torch.arange(4).to(g.device)[:, None], g.whole(4, 3)],
-                          g.normal(4, 6, 5)[:, g.whole(2), g.whole(2)]],
-    "a mask and an index": lambda g: g.normal(4, 3)[torch.tensor([True, False, True, True]).to(g.device), g.whole(3, below=3)],
-    "put": lambda g: [g.normal(4, 6).index_put((torch.tensor([2, 0]).to(g.device),), g.normal(2, 6)),
-                      g.normal(4, 6).index_put((g.whole(3), g.whole(3)), g.normal(3), accumulate=True),
-                      g.normal(4, 6).index_put((g.mask(4, 6),), g.normal(1))],
-    "gather": lambda g: [g.normal(4, 6).gather(1, g.whole(4, 3)), torch.take_along_dim(g.normal(4, 6), g.whole(4, 3), 1)],
+    "nonzero": lambda g: [
+        torch.nonzero(g.mask(4, 6)),
+        *torch.nonzero(g.whole(3, 2, 4), as_tuple=True),
+        torch.argwhere(g.mask(5)),
+    ],
+    "masks": lambda g: [
+        g.normal(4, 6)[g.mask(4, 6)],
+        g.normal(4, 6)[g.mask(4)],
+        g.normal(4, 6).masked_select(g.mask(6)),
+    ],
+    "no element": lambda g: [
+        g.normal(4, 6)[g.mask(4, 6) & False],
+        torch.nonzero(g.mask(5) & False),
+        g.normal(4)[g.whole(4)[:0]],
+    ],
+    "one index": lambda g: [
+        g.normal(4, 6)[g.whole(3)],
+        g.normal(4, 6)[:, g.whole(2, 2)],
+        g.normal(4, 6)[torch.tensor([-1, 0])],
+    ],
+    "several": lambda g: [
+        g.normal(4, 6)[g.whole(3), g.whole(3)],
+        g.normal(4, 3, 6)[g.whole(3), :, g.whole(3)],
+        g.normal(4, 6)[torch.arange(4).to(g.device)[:, None], g.whole(4, 3)],
+        g.normal(4, 6, 5)[:, g.whole(2), g.whole(2)],
+    ],
+    "a mask and an index": lambda g: g.normal(4, 3)[
+        torch.tensor([True, False, True, True]).to(g.device), g.whole(3, below=3)
+    ],
+    "put": lambda g: [
+        g.normal(4, 6).index_put((torch.tensor([2, 0]).to(g.device),), g.normal(2, 6)),
+        g.normal(4, 6).index_put((g.whole(3), g.whole(3)), g.normal(3), accumulate=True),
+        g.normal(4, 6).index_put((g.mask(4, 6),), g.normal(1)),
+    ],
+    "gather": lambda g: [
+        g.normal(4, 6).gather(1, g.whole(4, 3)),
+        torch.take_along_dim(g.normal(4, 6), g.whole(4, 3), 1),
+    ],
     "take": lambda g: [torch.take(g.normal(4, 6), g.whole(2, 3, below=20))],
-    "scatter": lambda g: [g.normal(4, 6).scatter(1, g.whole(4, 1), g.normal(4, 1)), g.normal(4, 6).scatter(1, g.whole(4, 2), 1.5),
-                          g.normal(4, 6).scatter_add(1, g.whole(4, 3), g.normal(4, 3)), g.whole(4, 6).scatter(0, g.whole(2, 6), 7),
-                          g.normal(4, 6).scatter_reduce(1, g.whole(4, 3), g.normal(4, 3), "sum")],
-    "scatter with reduction": lambda g: [g.constant(4, 6).scatter(1, g.whole(4, 3), g.constant(4, 3), reduce="add"),
-                                         g.constant(4, 6).scatter(1, g.whole(4, 3), 2.0, reduce="multiply")],
-    "index_add": lambda g: [g.normal(4, 6).index_add(0, g.whole(3), g.normal(3, 6), alpha=2),
-                            g.whole(4, 6).index_add(1, g.whole(2), g.whole(4, 2))],
-    "index_copy": lambda g: [g.normal(4, 6).index_copy(0, torch.tensor([0, 2]).to(g.device), g.normal(2, 6)),
-                             g.normal(4, 6).index_fill(1, g.whole(2), 1.5)],
+    "scatter": lambda g: [
+        g.normal(4, 6).scatter(1, g.whole(4, 1), g.normal(4, 1)),
+        g.normal(4, 6).scatter(1, g.whole(4, 2), 1.5),
+        g.normal(4, 6).scatter_add(1, g.whole(4, 3), g.normal(4, 3)),
+        g.whole(4, 6).scatter(0, g.whole(2, 6), 7),
+        g.normal(4, 6).scatter_reduce(1, g.whole(4, 3), g.normal(4, 3), "sum"),
+    ],
+    "scatter with reduction": lambda g: [
+        g.constant(4, 6).scatter(1, g.whole(4, 3), g.constant(4, 3), reduce="add"),
+        g.constant(4, 6).scatter(1, g.whole(4, 3), 2.0, reduce="multiply"),
+    ],
+    "index_add": lambda g: [
+        g.normal(4, 6).index_add(0, g.whole(3), g.normal(3, 6), alpha=2),
+        g.whole(4, 6).index_add(1, g.whole(2), g.whole(4, 2)),
+    ],
+    "index_copy": lambda g: [
+        g.normal(4, 6).index_copy(0, torch.tensor([0, 2]).to(g.device), g.normal(2, 6)),
+        g.normal(4, 6).index_fill(1, g.whole(2), 1.5),
+    ],
     "masked_scatter": lambda g: g.normal(4, 6).masked_scatter(g.mask(4, 6), g.normal(24)),
     "one_hot": lambda g: [F.one_hot(g.whole(5), 6), F.one_hot(g.whole(2, 3))],
     "bincount": lambda g: [torch.bincount(g.whole(9)), torch.bincount(g.whole(9), g.constant(9), minlength=7)],
-    "unique": lambda g: [torch.unique(g.whole(9)), *torch.unique(g.whole(3, 4), return_inverse=True, return_counts=True)],
+    "unique": lambda g: [
+        torch.unique(g.whole(9)),
+        *torch.unique(g.whole(3, 4), return_inverse=True, return_counts=True),
+    ],
 }
 TABLES = {**REDUCTIONS, **MOVEMENT, **INDEXING}
 
@@ -262,36 +454,60 @@ def test_writing_through_indices():
         b[g.whole(2)] = 7.0
         c[torch.tensor([1, 3]).to(g.device)] = g.constant(2, 6)
         d[g.whole(2), g.whole(2)] = 1.0
-        return [a, b, c, d, g.constant(4, 4).index_add_(0, g.whole(2), g.constant(2, 4)), g.constant(4, 4).scatter_(1, g.whole(4, 1), 2.0)]
+        return [
+            a,
+            b,
+            c,
+            d,
+            g.constant(4, 4).index_add_(0, g.whole(2), g.constant(2, 4)),
+            g.constant(4, 4).scatter_(1, g.whole(4, 1), 2.0),
+        ]
+
     compare(write)
 
 
-# --- layers -----------------------------------------------------------------------------------------------------------------
+# --- layers
+# -----------------------------------------------------------------------------------------------------------------
 POOLS: dict[str, tuple[Callable[[], nn.Module], Call]] = {
-    "avg1d": (lambda: nn.AvgPool1d(2), _sequence), "avg2d": (lambda: nn.AvgPool2d(2), _image),
+    "avg1d": (lambda: nn.AvgPool1d(2), _sequence),
+    "avg2d": (lambda: nn.AvgPool2d(2), _image),
     "avg2d without padding": (lambda: nn.AvgPool2d(3, 2, 1, count_include_pad=False), _image),
     "avg2d with padding": (lambda: nn.AvgPool2d((3, 2), (2, 1), (1, 0)), _image),
     "avg2d ceil": (lambda: nn.AvgPool2d(3, 2, 1, True), _image),
-    "avg2d divisor": (lambda: nn.AvgPool2d(2, divisor_override=3), _image), "avg3d": (lambda: nn.AvgPool3d(2), _volume),
-    "max1d": (lambda: nn.MaxPool1d(3, 2, 1), _sequence), "max2d": (lambda: nn.MaxPool2d(3, 2, 1, return_indices=True), _image),
-    "max3d": (lambda: nn.MaxPool3d(2, return_indices=True), _volume), "max3d dilated": (lambda: nn.MaxPool3d(2, 1, 1, 2), _volume),
-    "adaptive avg1d": (lambda: nn.AdaptiveAvgPool1d(4), _sequence), "adaptive avg2d": (lambda: nn.AdaptiveAvgPool2d((4, 3)), _image),
-    "global": (lambda: nn.AdaptiveAvgPool2d(1), _image), "adaptive avg3d": (lambda: nn.AdaptiveAvgPool3d((2, 3, 2)), _volume),
-    "adaptive max1d": (lambda: nn.AdaptiveMaxPool1d(4), _sequence), "adaptive max2d": (lambda: nn.AdaptiveMaxPool2d((4, 3), True), _image),
-    "adaptive max3d": (lambda: nn.AdaptiveMaxPool3d((2, 3, 2), True), _volume), "lp": (lambda: nn.LPPool2d(2, 2), _image),
+    "avg2d divisor": (lambda: nn.AvgPool2d(2, divisor_override=3), _image),
+    "avg3d": (lambda: nn.AvgPool3d(2), _volume),
+    "max1d": (lambda: nn.MaxPool1d(3, 2, 1), _sequence),
+    "max2d": (lambda: nn.MaxPool2d(3, 2, 1, return_indices=True), _image),
+    "max3d": (lambda: nn.MaxPool3d(2, return_indices=True), _volume),
+    "max3d dilated": (lambda: nn.MaxPool3d(2, 1, 1, 2), _volume),
+    "adaptive avg1d": (lambda: nn.AdaptiveAvgPool1d(4), _sequence),
+    "adaptive avg2d": (lambda: nn.AdaptiveAvgPool2d((4, 3)), _image),
+    "global": (lambda: nn.AdaptiveAvgPool2d(1), _image),
+    "adaptive avg3d": (lambda: nn.AdaptiveAvgPool3d((2, 3, 2)), _volume),
+    "adaptive max1d": (lambda: nn.AdaptiveMaxPool1d(4), _sequence),
+    "adaptive max2d": (lambda: nn.AdaptiveMaxPool2d((4, 3), True), _image),
+    "adaptive max3d": (lambda: nn.AdaptiveMaxPool3d((2, 3, 2), True), _volume),
+    "lp": (lambda: nn.LPPool2d(2, 2), _image),
 }
 NORMS: dict[str, tuple[Callable[[], nn.Module], Call]] = {
-    "group": (lambda: nn.GroupNorm(3, 6), _image), "group of a sequence": (lambda: nn.GroupNorm(2, 6), _sequence),
-    "group, plain": (lambda: nn.GroupNorm(6, 6, affine=False), _image), "instance1d": (lambda: nn.InstanceNorm1d(6), _sequence),
+    "group": (lambda: nn.GroupNorm(3, 6), _image),
+    "group of a sequence": (lambda: nn.GroupNorm(2, 6), _sequence),
+    "group, plain": (lambda: nn.GroupNorm(6, 6, affine=False), _image),
+    "instance1d": (lambda: nn.InstanceNorm1d(6), _sequence),
     "instance2d": (lambda: nn.InstanceNorm2d(6, affine=True, track_running_stats=True), _image),
-    "instance3d": (lambda: nn.InstanceNorm3d(4), _volume), "batch, evaluated": (lambda: nn.BatchNorm2d(6).eval(), _image),
-    "batch": (lambda: nn.BatchNorm2d(6), _image), "rms": (lambda: nn.RMSNorm(8), _image),
+    "instance3d": (lambda: nn.InstanceNorm3d(4), _volume),
+    "batch, evaluated": (lambda: nn.BatchNorm2d(6).eval(), _image),
+    "batch": (lambda: nn.BatchNorm2d(6), _image),
+    "rms": (lambda: nn.RMSNorm(8), _image),
     "response": (lambda: nn.LocalResponseNorm(2), _image),
 }
 CONVOLUTIONS: dict[str, tuple[Callable[[], nn.Module], Call]] = {
-    "1d": (lambda: nn.Conv1d(6, 4, 3, padding=1), _sequence), "1d grouped": (lambda: nn.Conv1d(6, 4, 3, groups=2, dilation=2), _sequence),
-    "2d": (lambda: nn.Conv2d(6, 4, 3, stride=2, padding="valid"), _image), "2d same": (lambda: nn.Conv2d(6, 4, 4, padding="same"), _image),
-    "depthwise": (lambda: nn.Conv2d(6, 6, 3, groups=6, padding=1), _image), "3d": (lambda: nn.Conv3d(4, 4, 3, padding=1), _volume),
+    "1d": (lambda: nn.Conv1d(6, 4, 3, padding=1), _sequence),
+    "1d grouped": (lambda: nn.Conv1d(6, 4, 3, groups=2, dilation=2), _sequence),
+    "2d": (lambda: nn.Conv2d(6, 4, 3, stride=2, padding="valid"), _image),
+    "2d same": (lambda: nn.Conv2d(6, 4, 4, padding="same"), _image),
+    "depthwise": (lambda: nn.Conv2d(6, 6, 3, groups=6, padding=1), _image),
+    "3d": (lambda: nn.Conv3d(4, 4, 3, padding=1), _volume),
     "reflecting": (lambda: nn.Conv2d(6, 4, 3, padding=1, padding_mode="reflect"), _image),
     "1d transposed": (lambda: nn.ConvTranspose1d(6, 4, 3, stride=2), _sequence),
     "2d transposed": (lambda: nn.ConvTranspose2d(6, 4, 3, stride=2, output_padding=1), _image),
@@ -299,21 +515,35 @@ CONVOLUTIONS: dict[str, tuple[Callable[[], nn.Module], Call]] = {
     "3d transposed": (lambda: nn.ConvTranspose3d(4, 4, 3), _volume),
 }
 RECURRENT: dict[str, tuple[Callable[[], nn.Module], Call]] = {
-    f"{kind.__name__}{' with two directions' * both}": (partial(kind, 8, 5, num_layers=2, bidirectional=both, batch_first=not both),
-                                                        lambda g: g.normal(3, 4, 8))
-    for kind in (nn.RNN, nn.LSTM, nn.GRU) for both in (False, True)
+    f"{kind.__name__}{' with two directions' * both}": (
+        partial(kind, 8, 5, num_layers=2, bidirectional=both, batch_first=not both),
+        lambda g: g.normal(3, 4, 8),
+    )
+    for kind in (nn.RNN, nn.LSTM, nn.GRU)
+    for both in (False, True)
 }
 RECURRENT["LSTM with projections"] = (lambda: nn.LSTM(8, 5, proj_size=3), lambda g: g.normal(3, 4, 8))
 RECURRENT["LSTMCell"] = (lambda: nn.LSTMCell(8, 5), lambda g: g.normal(3, 8))
 RECURRENT["GRUCell"] = (lambda: nn.GRUCell(8, 5), lambda g: g.normal(3, 8))
-LAYERS = {**POOLS, **NORMS, **CONVOLUTIONS, **RECURRENT,
-          "embedding": (lambda: nn.Embedding(10, 4, padding_idx=1), lambda g: g.whole(3, 5, below=10)),
-          "embedding of short rows": (lambda: nn.Embedding(10, 4, max_norm=1.0), lambda g: g.whole(3, 5, below=10)),
-          "bag": (lambda: nn.EmbeddingBag(10, 4), lambda g: g.whole(3, 5, below=10)),
-          "bag of sums": (lambda: nn.EmbeddingBag(10, 4, mode="sum", scale_grad_by_freq=True), lambda g: g.whole(3, 5, below=10)),
-          "padding": (lambda: nn.Sequential(nn.ReflectionPad2d((1, 2, 0, 1)), nn.ReplicationPad2d(2), nn.CircularPad2d(1)), _image),
-          "padding 1d": (lambda: nn.Sequential(nn.ReflectionPad1d((1, 2)), nn.ReplicationPad1d(2)), _sequence),
-          "padding 3d": (lambda: nn.Sequential(nn.ReplicationPad3d((1, 2, 0, 1, 2, 0)), nn.ReflectionPad3d(1)), _volume)}
+LAYERS = {
+    **POOLS,
+    **NORMS,
+    **CONVOLUTIONS,
+    **RECURRENT,
+    "embedding": (lambda: nn.Embedding(10, 4, padding_idx=1), lambda g: g.whole(3, 5, below=10)),
+    "embedding of short rows": (lambda: nn.Embedding(10, 4, max_norm=1.0), lambda g: g.whole(3, 5, below=10)),
+    "bag": (lambda: nn.EmbeddingBag(10, 4), lambda g: g.whole(3, 5, below=10)),
+    "bag of sums": (
+        lambda: nn.EmbeddingBag(10, 4, mode="sum", scale_grad_by_freq=True),
+        lambda g: g.whole(3, 5, below=10),
+    ),
+    "padding": (
+        lambda: nn.Sequential(nn.ReflectionPad2d((1, 2, 0, 1)), nn.ReplicationPad2d(2), nn.CircularPad2d(1)),
+        _image,
+    ),
+    "padding 1d": (lambda: nn.Sequential(nn.ReflectionPad1d((1, 2)), nn.ReplicationPad1d(2)), _sequence),
+    "padding 3d": (lambda: nn.Sequential(nn.ReplicationPad3d((1, 2, 0, 1, 2, 0)), nn.ReflectionPad3d(1)), _volume),
+}
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -322,8 +552,19 @@ def test_layers(name):
     compare(lambda g: g.layer(make)(given(g)))
 
 
-@pytest.mark.parametrize("mode, given", [("nearest", _sequence), ("nearest", _image), ("nearest", _volume), ("nearest-exact", _image),
-                                         ("linear", _sequence), ("bilinear", _image), ("bicubic", _image), ("trilinear", _volume)])
+@pytest.mark.parametrize(
+    "mode, given",
+    [
+        ("nearest", _sequence),
+        ("nearest", _image),
+        ("nearest", _volume),
+        ("nearest-exact", _image),
+        ("linear", _sequence),
+        ("bilinear", _image),
+        ("bicubic", _image),
+        ("trilinear", _volume),
+    ],
+)
 def test_resizing(mode, given):
     compare(lambda g: F.interpolate(given(g), scale_factor=2, mode=mode))
     compare(lambda g: F.interpolate(given(g), scale_factor=1.7, mode=mode))
@@ -334,7 +575,14 @@ def test_resizing(mode, given):
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_losses(reduction):
-    for loss in (F.l1_loss, F.mse_loss, F.smooth_l1_loss, F.huber_loss, F.binary_cross_entropy_with_logits, F.poisson_nll_loss):
+    for loss in (
+        F.l1_loss,
+        F.mse_loss,
+        F.smooth_l1_loss,
+        F.huber_loss,
+        F.binary_cross_entropy_with_logits,
+        F.poisson_nll_loss,
+    ):
         compare(lambda g, loss=loss: loss(g.normal(4, 6) * 2, g.constant(4, 6), reduction=reduction))
     compare(lambda g: F.smooth_l1_loss(g.normal(4, 6), g.constant(4, 6), reduction=reduction, beta=0.3))
     compare(lambda g: F.huber_loss(g.normal(4, 6), g.constant(4, 6), reduction=reduction, delta=0.3))
@@ -351,27 +599,46 @@ def test_losses(reduction):
 def test_attention():
     def shapes(g: Inputs) -> tuple[torch.Tensor, ...]:
         return g.normal(2, 4, 5, 8), g.normal(2, 4, 5, 8), g.normal(2, 4, 5, 8)
+
     compare(lambda g: F.scaled_dot_product_attention(*shapes(g)))
     compare(lambda g: F.scaled_dot_product_attention(*shapes(g), is_causal=True))
-    compare(lambda g: F.scaled_dot_product_attention(*shapes(g), attn_mask=torch.ones(5, 5, dtype=torch.bool).tril().to(g.device)))
-    compare(lambda g: F.scaled_dot_product_attention(g.normal(2, 4, 5, 8), g.normal(2, 2, 5, 8), g.normal(2, 2, 5, 8), enable_gqa=True))
+    compare(
+        lambda g: F.scaled_dot_product_attention(
+            *shapes(g), attn_mask=torch.ones(5, 5, dtype=torch.bool).tril().to(g.device)
+        )
+    )
+    compare(
+        lambda g: F.scaled_dot_product_attention(
+            g.normal(2, 4, 5, 8), g.normal(2, 2, 5, 8), g.normal(2, 2, 5, 8), enable_gqa=True
+        )
+    )
 
 
 def test_packed_sequences():
     from mindtorch_v2.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
     for batch_first in (True, False):
+
         def run(g: Inputs, batch_first: bool = batch_first) -> list[torch.Tensor]:
             padded = g.normal(3, 4, 8) if batch_first else g.normal(4, 3, 8)
             packed = pack_padded_sequence(padded, torch.tensor([4, 3, 1]), batch_first=batch_first)
             out, (h, c) = g.layer(lambda: nn.LSTM(8, 5, batch_first=batch_first))(packed)
             return [pad_packed_sequence(out, batch_first=batch_first)[0], h, c]
+
         compare(run)
 
 
 def test_bags_of_different_sizes():
     compare(lambda g: F.embedding_bag(g.whole(7, below=9), g.normal(9, 4), torch.tensor([0, 2, 2, 5]).to(g.device)))
-    compare(lambda g: F.embedding_bag(g.whole(7, below=9), g.normal(9, 4), torch.tensor([0, 3]).to(g.device), mode="sum",
-                                      per_sample_weights=g.constant(7)))
+    compare(
+        lambda g: F.embedding_bag(
+            g.whole(7, below=9),
+            g.normal(9, 4),
+            torch.tensor([0, 3]).to(g.device),
+            mode="sum",
+            per_sample_weights=g.constant(7),
+        )
+    )
 
 
 def test_products():
@@ -381,9 +648,12 @@ def test_products():
     compare(lambda g: g.layer(lambda: nn.Bilinear(6, 5, 3))(g.normal(4, 6), g.normal(4, 5)))
 
 
-# --- types ------------------------------------------------------------------------------------------------------------------
+# --- types
+# ------------------------------------------------------------------------------------------------------------------
 HALVES: dict[str, Call] = {
-    "activations": lambda g: [getattr(F, name)(g.normal(4, 6)) for name in ("softplus", "hardswish", "elu", "mish", "leaky_relu")],
+    "activations": lambda g: [
+        getattr(F, name)(g.normal(4, 6)) for name in ("softplus", "hardswish", "elu", "mish", "leaky_relu")
+    ],
     "pooling": lambda g: [F.avg_pool2d(_image(g), 2), F.adaptive_avg_pool2d(_image(g), 3)],
     "resizing": lambda g: F.interpolate(_image(g), scale_factor=2, mode="bilinear"),
     "padding": lambda g: F.pad(_image(g), (1, 1, 1, 1), mode="reflect"),
@@ -398,7 +668,8 @@ def test_half_precision(name):
     compare(HALVES[name], torch.float16, 1e-2, 5e-3)
 
 
-# --- random numbers -----------------------------------------------------------------------------------------------------------
+# --- random numbers
+# -----------------------------------------------------------------------------------------------------------
 def test_random_draws_have_their_distributions():
     torch.npu.manual_seed(2)
     dice = torch.randint(1, 7, (6000,), device="npu").cpu()

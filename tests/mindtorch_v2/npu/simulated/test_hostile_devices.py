@@ -1,4 +1,5 @@
 """Devices that drift, deliver late, and are misused: what is reported stays true. And the self-test that users run."""
+
 from __future__ import annotations
 
 import pytest
@@ -27,10 +28,15 @@ print(trace["npu_times"]["source"], len(adds), len(early), len(late), sum(k["dur
 
 
 @pytest.mark.parametrize("source", ["mspti", "events"])
-@pytest.mark.parametrize("clock", [
-    {"ASCEND_SIM_CLOCK_PPM": "500", "ASCEND_SIM_CLOCK_EPOCH_NS": "86400000000000"},
-    {"ASCEND_SIM_CLOCK_PPM": "-300", "ASCEND_SIM_CLOCK_EPOCH_NS": "1000"},
-    {"ASCEND_SIM_MSPTI_OFFSET_NS": "-5000000000"}, {"ASCEND_SIM_MSPTI_DELAY_MS": "40", "ASCEND_SIM_MSPTI_PIECE": "3"}])
+@pytest.mark.parametrize(
+    "clock",
+    [
+        {"ASCEND_SIM_CLOCK_PPM": "500", "ASCEND_SIM_CLOCK_EPOCH_NS": "86400000000000"},
+        {"ASCEND_SIM_CLOCK_PPM": "-300", "ASCEND_SIM_CLOCK_EPOCH_NS": "1000"},
+        {"ASCEND_SIM_MSPTI_OFFSET_NS": "-5000000000"},
+        {"ASCEND_SIM_MSPTI_DELAY_MS": "40", "ASCEND_SIM_MSPTI_PIECE": "3"},
+    ],
+)
 def test_kernels_lie_between_launch_and_wait_whatever_the_clock(run_script, tmp_path, clock, source):
     settings = {**clock, **({"ASCEND_SIM_MSPTI": "nopreload"} if source == "events" else {})}
     assert run_script(TIMES.format(path=tmp_path / "t.json"), **settings).split() == [source, "40", "0", "0", "40"]
@@ -61,7 +67,9 @@ os._exit(0)
 
 
 def test_the_self_test_passes_and_says_what_it_ran_on(run_script):
-    report = run_script("import runpy, sys; sys.argv = ['selftest']\n"
-                        "try: runpy.run_module('mindtorch_v2.npu.selftest', run_name='__main__')\n"
-                        "except SystemExit as end: assert not end.code, end.code")
+    report = run_script(
+        "import runpy, sys; sys.argv = ['selftest']\n"
+        "try: runpy.run_module('mindtorch_v2.npu.selftest', run_name='__main__')\n"
+        "except SystemExit as end: assert not end.code, end.code"
+    )
     assert "simulated" in report and "mspti" in report.lower()

@@ -1,4 +1,5 @@
 """The caching allocator."""
+
 from __future__ import annotations
 
 import gc
@@ -25,7 +26,7 @@ def test_a_small_tensor_takes_one_grain_of_a_small_segment():
     assert npu.memory_reserved() == 2 << 20
     del x
     assert npu.memory_allocated() == before
-    assert npu.memory_reserved() == 2 << 20          # kept for the next one
+    assert npu.memory_reserved() == 2 << 20  # kept for the next one
     npu.empty_cache()
     assert npu.memory_reserved() == 0
 
@@ -34,7 +35,7 @@ def test_views_share_the_memory_and_the_last_one_frees_it():
     x = torch.empty(1024, device="npu")
     y = x.reshape(32, 32)[3:, ::2].t()
     del x
-    assert npu.memory_allocated() == 4096 + 512      # operators may touch 32 bytes behind their operands
+    assert npu.memory_allocated() == 4096 + 512  # operators may touch 32 bytes behind their operands
     del y
     assert npu.memory_allocated() == 0
 
@@ -78,9 +79,19 @@ def test_neighbours_are_joined_again():
 
 def test_statistics_have_the_known_names():
     stats = npu.memory_stats()
-    for name in ("allocation.all.current", "allocated_bytes.all.peak", "reserved_bytes.small_pool.allocated", "segment.large_pool.freed",
-                 "active_bytes.all.current", "inactive_split_bytes.all.peak", "requested_bytes.all.current", "num_alloc_retries",
-                 "num_ooms", "oversize_allocations.current", "max_split_size"):
+    for name in (
+        "allocation.all.current",
+        "allocated_bytes.all.peak",
+        "reserved_bytes.small_pool.allocated",
+        "segment.large_pool.freed",
+        "active_bytes.all.current",
+        "inactive_split_bytes.all.peak",
+        "requested_bytes.all.current",
+        "num_alloc_retries",
+        "num_ooms",
+        "oversize_allocations.current",
+        "max_split_size",
+    ):
         assert name in stats
     assert list(stats) == sorted(stats)
     assert "NPU memory summary, device ID 0" in npu.memory_summary()
@@ -97,12 +108,12 @@ def test_a_block_that_another_stream_uses_is_not_reused_too_early(slow):
     x.record_stream(side)
     address = x.data_ptr()
     del x
-    z = torch.zeros(1000, device="npu")              # would take the same block
+    z = torch.zeros(1000, device="npu")  # would take the same block
     assert z.data_ptr() != address
     npu.synchronize()
     assert y.cpu().tolist() == [3.0] * 1000
     again = torch.zeros(1000, device="npu")
-    assert again.data_ptr() == address               # the side stream has passed
+    assert again.data_ptr() == address  # the side stream has passed
 
 
 def test_out_of_memory_and_recovery():
@@ -112,7 +123,7 @@ def test_out_of_memory_and_recovery():
         torch.empty(total * 3 // 4, dtype=torch.uint8, device="npu")
     assert npu.memory_stats()["num_ooms"] >= 1
     del x
-    y = torch.empty(total * 3 // 4, dtype=torch.uint8, device="npu")   # the cached half is given back first
+    y = torch.empty(total * 3 // 4, dtype=torch.uint8, device="npu")  # the cached half is given back first
     assert y.numel() == total * 3 // 4
     assert npu.memory_stats()["num_alloc_retries"] >= 1
     del y
@@ -137,13 +148,20 @@ def test_nothing_leaks_in_training(simulator):
         optimizer.zero_grad()
         model(torch.ones(4, 8, device="npu")).sum().backward()
         optimizer.step()
+
     step()
     npu.synchronize()
-    before = npu.memory_allocated(), [simulator.count(n) for n in ("tensors_live", "scalars_live", "arrays_live", "executors_live")]
+    before = (
+        npu.memory_allocated(),
+        [simulator.count(n) for n in ("tensors_live", "scalars_live", "arrays_live", "executors_live")],
+    )
     for _ in range(5):
         step()
     npu.synchronize()
-    assert before == (npu.memory_allocated(), [simulator.count(n) for n in ("tensors_live", "scalars_live", "arrays_live", "executors_live")])
+    assert before == (
+        npu.memory_allocated(),
+        [simulator.count(n) for n in ("tensors_live", "scalars_live", "arrays_live", "executors_live")],
+    )
 
 
 def test_resizing_keeps_the_elements():
@@ -154,7 +172,8 @@ def test_resizing_keeps_the_elements():
 
 def test_live_memory_is_never_handed_out(run_script):
     """Blocks as large as the device come and go: next fit walks round the arena to where live tensors lie."""
-    out = run_script("""
+    out = run_script(
+        """
 import mindtorch_v2 as torch
 from mindtorch_v2._backends.npu.runtime import runtime
 npu = torch.npu
@@ -173,12 +192,16 @@ assert (sevens == 7).all().item()
 library = runtime().libraries.opened[0][1]
 assert library.simCheckMemory(None, 0) == 0
 print("alive")
-""", ASCEND_SIM_HBM="70M", ASCEND_SIM_CHECK="1")
+""",
+        ASCEND_SIM_HBM="70M",
+        ASCEND_SIM_CHECK="1",
+    )
     assert out.strip() == "alive"
 
 
 def test_the_text_of_an_exhausted_device_adds_up(run_script):
-    out = run_script("""
+    out = run_script(
+        """
 import re, mindtorch_v2 as torch
 kept = torch.empty(5 << 20, dtype=torch.uint8, device="npu")
 side = torch.npu.Stream()
@@ -187,6 +210,8 @@ try:
     torch.empty(64 << 20, dtype=torch.uint8, device="npu")
 except torch.OutOfMemoryError as error:
     print(error)
-""", ASCEND_SIM_HBM="32M")
+""",
+        ASCEND_SIM_HBM="32M",
+    )
     assert "Tried to allocate 64.00 MiB" in out and "32.00 MiB total capacity" in out
     assert "5.00 MiB already allocated; 5.00 MiB current active" in out, out

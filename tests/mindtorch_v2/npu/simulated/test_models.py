@@ -1,5 +1,8 @@
-"""Models of several kinds train on the device as on the CPU, without an op that runs on the CPU. None has a parameter whose gradient is
-zero but for rounding (a bias before a normalisation, of keys): optimizers that divide by its size would make noise of it."""
+"""Models of several kinds train on the device as on the CPU, without an op that runs on the CPU. None has a
+parameter whose gradient is zero but for rounding (a bias before a normalisation, of keys): optimizers that divide by
+its size would make noise of it.
+"""
+
 from __future__ import annotations
 
 from typing import Any
@@ -27,10 +30,18 @@ class SequenceClassifier(nn.Module):
 class ImageClassifier(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.body = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.GroupNorm(4, 8), nn.Hardswish(), nn.AvgPool2d(2),
-                                  nn.Conv2d(8, 8, 3, padding=1, groups=8, bias=False), nn.InstanceNorm2d(8, affine=True),
-                                  nn.Softplus(),
-                                  nn.Upsample(scale_factor=2, mode="bilinear"), nn.AdaptiveAvgPool2d(2), nn.Flatten())
+        self.body = nn.Sequential(
+            nn.Conv2d(3, 8, 3, padding=1, bias=False),
+            nn.GroupNorm(4, 8),
+            nn.Hardswish(),
+            nn.AvgPool2d(2),
+            nn.Conv2d(8, 8, 3, padding=1, groups=8, bias=False),
+            nn.InstanceNorm2d(8, affine=True),
+            nn.Softplus(),
+            nn.Upsample(scale_factor=2, mode="bilinear"),
+            nn.AdaptiveAvgPool2d(2),
+            nn.Flatten(),
+        )
         self.head = nn.Linear(32, 4)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
@@ -41,7 +52,12 @@ class Attention(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.embedding = nn.Embedding(20, 16)
-        self.norm, self.qkv, self.out, self.head = nn.LayerNorm(16), nn.Linear(16, 48, bias=False), nn.Linear(16, 16), nn.Linear(16, 4)
+        self.norm, self.qkv, self.out, self.head = (
+            nn.LayerNorm(16),
+            nn.Linear(16, 48, bias=False),
+            nn.Linear(16, 16),
+            nn.Linear(16, 4),
+        )
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         x = self.embedding(tokens)
@@ -51,7 +67,11 @@ class Attention(nn.Module):
         return self.head(x[:, -1])
 
 
-MODELS: dict[str, Any] = {"lstm": (SequenceClassifier, "tokens"), "cnn": (ImageClassifier, "images"), "transformer": (Attention, "tokens")}
+MODELS: dict[str, Any] = {
+    "lstm": (SequenceClassifier, "tokens"),
+    "cnn": (ImageClassifier, "images"),
+    "transformer": (Attention, "tokens"),
+}
 OPTIMIZERS: dict[str, Any] = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
     "sgd fused": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01, fused=True),
@@ -70,7 +90,9 @@ def train(model: str, optimizer: str, device: str, steps: int = 4) -> tuple[list
     kind, data = MODELS[model]
     net = kind().to(device)
     g = torch.Generator().manual_seed(1)
-    given = (torch.randint(0, 20, (6, 7), generator=g) if data == "tokens" else torch.randn(6, 3, 8, 8, generator=g)).to(device)
+    given = (
+        torch.randint(0, 20, (6, 7), generator=g) if data == "tokens" else torch.randn(6, 3, 8, 8, generator=g)
+    ).to(device)
     labels = torch.randint(0, 4, (6,), generator=g).to(device)
     stepper = OPTIMIZERS[optimizer](net.parameters())
     losses = []
@@ -84,8 +106,15 @@ def train(model: str, optimizer: str, device: str, steps: int = 4) -> tuple[list
     return losses, [p.detach().cpu().numpy() for p in net.parameters()]
 
 
-@pytest.mark.parametrize("model, optimizer", [*((model, "sgd") for model in MODELS), *(("transformer", name) for name in OPTIMIZERS),
-                                              ("lstm", "adam foreach"), ("cnn", "adamw fused")])
+@pytest.mark.parametrize(
+    "model, optimizer",
+    [
+        *((model, "sgd") for model in MODELS),
+        *(("transformer", name) for name in OPTIMIZERS),
+        ("lstm", "adam foreach"),
+        ("cnn", "adamw fused"),
+    ],
+)
 def test_training_is_the_same_as_on_the_cpu(monkeypatch, model, optimizer):
     monkeypatch.setenv("MINDTORCH_NPU_FALLBACK", "error")
     (losses, made), (wanted_losses, wanted) = train(model, optimizer, "npu"), train(model, optimizer, "cpu")
@@ -97,12 +126,15 @@ def test_training_is_the_same_as_on_the_cpu(monkeypatch, model, optimizer):
 def test_a_fused_step_that_the_device_refuses_says_so():
     p = torch.nn.Parameter(torch.ones(3, dtype=torch.float64).npu())
     p.grad = torch.ones_like(p)
-    with pytest.raises(NotImplementedError, match=r"no fused Adam for a parameter of type torch.float64.*use foreach=True"):
+    with pytest.raises(
+        NotImplementedError, match=r"no fused Adam for a parameter of type torch.float64.*use foreach=True"
+    ):
         torch.optim.AdamW([p], fused=True).step()
 
 
 def test_convolution_is_one_event_as_with_torch_npu():
     from mindtorch_v2.profiler import ProfilerActivity, profile
+
     image, layers = torch.randn(2, 3, 8, 8).npu(), [nn.Conv2d(3, 4, 3).npu(), nn.ConvTranspose2d(3, 4, 3).npu()]
     line = nn.Conv1d(3, 4, 3).npu()
     with profile(activities=[ProfilerActivity.CPU]) as prof:
@@ -123,7 +155,9 @@ def test_convolution_is_one_event_as_with_torch_npu():
 @pytest.mark.parametrize("used", ["outputs", "last states", "both", "last state of the last layer"])
 @pytest.mark.parametrize("lengths", [[5, 5, 5], [5, 3, 2], [2, 5, 3]])
 def test_gradients_of_packed_sequences(kind, used, lengths):
-    """Two layers, both directions: gradients of the input, of the first states and of all weights, whichever results are used."""
+    """Two layers, both directions: gradients of the input, of the first states and of all weights, whichever results
+    are used.
+    """
     from mindtorch_v2.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
     def gradients(device):
@@ -131,19 +165,23 @@ def test_gradients_of_packed_sequences(kind, used, lengths):
         layer = torch.nn.__dict__[kind](3, 4, num_layers=2, bidirectional=True)
         x, first = torch.randn(5, 3, 3), [torch.randn(4, 3, 4) for _ in range(2)]
         layer, x = layer.to(device), x.to(device).requires_grad_()
-        first = [t.to(device).requires_grad_() for t in first[:2 if kind == "LSTM" else 1]]
-        packed, last = layer(pack_padded_sequence(x, torch.tensor(lengths), enforce_sorted=False), tuple(first) if kind == "LSTM" else first[0])
+        first = [t.to(device).requires_grad_() for t in first[: 2 if kind == "LSTM" else 1]]
+        packed, last = layer(
+            pack_padded_sequence(x, torch.tensor(lengths), enforce_sorted=False),
+            tuple(first) if kind == "LSTM" else first[0],
+        )
         states = last if isinstance(last, tuple) else (last,)
         loss = 0.0
         if used in ("outputs", "both"):
             loss = loss + (pad_packed_sequence(packed)[0] ** 2).sum()
         if used in ("last states", "both"):
-            loss = loss + sum((h ** 3).sum() for h in states)
+            loss = loss + sum((h**3).sum() for h in states)
         if used == "last state of the last layer":
             loss = loss + (states[0][-1] ** 3).sum() + (states[0][-2] ** 2).sum()
         loss.backward()
         return [t.grad for t in (x, *first, *layer.parameters())]
+
     for here, there in zip(gradients("cpu"), gradients("npu")):
         assert (here is None) == (there is None)
-        if here is not None:     # sums of at most 5 steps x 3 sequences x 4 gates x 8 units, of numbers around 1
-            np.testing.assert_allclose(there.cpu().numpy(), here.numpy(), rtol=0, atol=5 * 3 * 32 * 2.0 ** -24 * 4)
+        if here is not None:  # sums of at most 5 steps x 3 sequences x 4 gates x 8 units, of numbers around 1
+            np.testing.assert_allclose(there.cpu().numpy(), here.numpy(), rtol=0, atol=5 * 3 * 32 * 2.0**-24 * 4)

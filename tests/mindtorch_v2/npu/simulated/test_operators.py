@@ -1,4 +1,5 @@
 """Every row of the operator table gives what the CPU gives."""
+
 from __future__ import annotations
 
 import os
@@ -26,6 +27,7 @@ def test_agrees_with_the_cpu_without_running_there(case):
 
 def test_every_row_names_an_operator_with_as_many_operands():
     from mindtorch_v2._backends.npu import abi
+
     for name, text in ops.ROWS.items():
         for row in text.split("|"):
             operator = row.partition(":")[0].strip()
@@ -56,6 +58,7 @@ class Launches:
 
 def test_the_cases_launch_every_operator():
     from mindtorch_v2._backends.npu import abi, timeline
+
     seen = Launches()
     timeline.activate(seen)
     try:
@@ -63,14 +66,24 @@ def test_the_cases_launch_every_operator():
             case.run(lambda t: t.clone().npu())
     finally:
         timeline.activate(None)
-    drawn = {"InplaceNormal", "InplaceUniform", "InplaceRandom", "Randperm", "Multinomial"}    # test_functions looks at these
-    others = {"Permute", "InplaceMaskedFillTensor", "InplaceOne", "Mean", "DropoutGenMask", "DropoutDoMask", "Embedding",
-              "ApplyAdamWV2"}          # others compute the same; the last is for optimizers, in test_models
+    # test_functions looks at these
+    drawn = {"InplaceNormal", "InplaceUniform", "InplaceRandom", "Randperm", "Multinomial"}
+    others = {
+        "Permute",
+        "InplaceMaskedFillTensor",
+        "InplaceOne",
+        "Mean",
+        "DropoutGenMask",
+        "DropoutDoMask",
+        "Embedding",
+        "ApplyAdamWV2",
+    }  # others compute the same; the last is for optimizers, in test_models
     assert set(abi.OPERATORS) - seen.names == drawn | others
 
 
 def test_programs_are_ops():
     from mindtorch_v2._ops.table import OPS
+
     assert set(PROGRAMS) <= set(OPS)
 
 
@@ -126,8 +139,15 @@ def test_results_into_given_tensors():
 def test_views_reach_the_right_elements():
     x = torch.arange(24.0).reshape(2, 3, 4)
     d = x.npu()
-    for view in (lambda t: t[1], lambda t: t[:, 1:, ::2], lambda t: t.permute(2, 0, 1), lambda t: t.transpose(1, 2)[..., 1],
-                 lambda t: t.unsqueeze(1).expand(2, 5, 3, 4), lambda t: t.as_strided((2, 2), (5, 3), 2), lambda t: t.diagonal(0, 1, 2)):
+    for view in (
+        lambda t: t[1],
+        lambda t: t[:, 1:, ::2],
+        lambda t: t.permute(2, 0, 1),
+        lambda t: t.transpose(1, 2)[..., 1],
+        lambda t: t.unsqueeze(1).expand(2, 5, 3, 4),
+        lambda t: t.as_strided((2, 2), (5, 3), 2),
+        lambda t: t.diagonal(0, 1, 2),
+    ):
         assert torch.equal(view(d).cpu(), view(x))
         assert torch.equal((view(d) + 1).cpu(), view(x) + 1)
     d[:, 1] = -1.0
@@ -138,8 +158,15 @@ def test_views_reach_the_right_elements():
 
 
 def test_types_are_promoted_as_on_the_cpu():
-    values = [torch.tensor([1, 2]), torch.tensor([True, False]), torch.tensor([0.5, 1.5]), torch.tensor([1, 2], dtype=torch.int32),
-              torch.tensor([1.0, 2.0], dtype=torch.float16), torch.tensor(2), torch.tensor(2.5)]
+    values = [
+        torch.tensor([1, 2]),
+        torch.tensor([True, False]),
+        torch.tensor([0.5, 1.5]),
+        torch.tensor([1, 2], dtype=torch.int32),
+        torch.tensor([1.0, 2.0], dtype=torch.float16),
+        torch.tensor(2),
+        torch.tensor(2.5),
+    ]
     for a in values:
         for b in values:
             here, there = a + b, a.npu() + b.npu()
@@ -160,11 +187,14 @@ def test_in_place_results_that_do_not_fit_are_errors():
 
 def test_mixed_devices_are_an_error():
     x = torch.ones(3)
-    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device, but found at least two devices, npu:0 and cpu!"):
+    with pytest.raises(
+        RuntimeError,
+        match="Expected all tensors to be on the same device, but found at least two devices, npu:0 and cpu!",
+    ):
         x.npu() + x
     with pytest.raises(RuntimeError, match="npu:0 and npu:1"):
         x.to("npu:0") + x.to("npu:1")
-    assert (x.npu() + torch.tensor(2.0)).tolist() == [3.0] * 3   # a number is welcome anywhere
+    assert (x.npu() + torch.tensor(2.0)).tolist() == [3.0] * 3  # a number is welcome anywhere
 
 
 def test_random_numbers_follow_the_seed():
@@ -202,6 +232,7 @@ def test_generators_of_the_device():
 def test_the_launcher_in_c_is_in_use_where_it_was_built():
     from mindtorch_v2._backends.npu import launcher, native
     from mindtorch_v2._native import native_module
+
     torch.ones(1, device="npu")
     wanted = native_module("_npu_launch") if os.environ.get("MINDTORCH_NPU_SHIM") != "0" else None
     assert native.launcher is wanted and bool(launcher._shim) == launcher.plans_calls == (wanted is not None)
@@ -213,16 +244,23 @@ def test_numbers_of_numpy():
         assert (x * number).tolist() == [2.0] * 3
 
 
-SUMS = {"add": lambda x: torch.add(x, x, alpha=0.5), "add a number": lambda x: torch.add(x, 1, alpha=0.5),
-        "sub": lambda x: torch.sub(x, x, alpha=0.5), "rsub": lambda x: torch.rsub(x, 1, alpha=0.5),
-        "add_": lambda x: x.clone().add_(x, alpha=0.5), "foreach": lambda x: torch._foreach_add([x], [x], alpha=0.5)}
+SUMS = {
+    "add": lambda x: torch.add(x, x, alpha=0.5),
+    "add a number": lambda x: torch.add(x, 1, alpha=0.5),
+    "sub": lambda x: torch.sub(x, x, alpha=0.5),
+    "rsub": lambda x: torch.rsub(x, 1, alpha=0.5),
+    "add_": lambda x: x.clone().add_(x, alpha=0.5),
+    "foreach": lambda x: torch._foreach_add([x], [x], alpha=0.5),
+}
 
 
 @pytest.mark.parametrize("name", SUMS)
 def test_whole_numbers_take_no_fraction_as_alpha(name):
     x = torch.tensor([1, 2], device="npu")
-    for _ in range(2):    # the second time a plan could answer
-        with pytest.raises(RuntimeError, match="For integral input tensors, argument alpha must not be a floating point number"):
+    for _ in range(2):  # the second time a plan could answer
+        with pytest.raises(
+            RuntimeError, match="For integral input tensors, argument alpha must not be a floating point number"
+        ):
             SUMS[name](x)
     assert torch.add(x, x, alpha=2).tolist() == torch.add(x, x, alpha=np.int64(2)).tolist() == [3, 6]
     assert torch.add(x, x.float(), alpha=0.5).tolist() == [1.5, 3.0]
@@ -241,20 +279,45 @@ def test_alpha_may_be_a_boolean_for_booleans_only():
 def test_fractions_as_factors_of_whole_products_are_cut_as_on_the_cpu():
     def results(device):
         m, v = torch.tensor([[1, 2], [3, 4]], device=device), torch.tensor([1, 2], device=device)
-        return [r.tolist() for r in (torch.addmv(v, m, v, alpha=0.5), torch.addbmm(m, m[None], m[None], beta=1.5),
-                                     torch.addcmul(v, v, v, value=0.5), torch.addcmul(v, v, v, value=2))]
+        return [
+            r.tolist()
+            for r in (
+                torch.addmv(v, m, v, alpha=0.5),
+                torch.addbmm(m, m[None], m[None], beta=1.5),
+                torch.addcmul(v, v, v, value=0.5),
+                torch.addcmul(v, v, v, value=2),
+            )
+        ]
+
     assert results("npu") == results("cpu") == [[1, 2], [[8, 12], [18, 26]], [1, 2], [3, 10]]
 
 
 NAMING_DIMENSIONS = {
-    "norm": lambda t, d: t.norm(dim=d), "norm of order 1": lambda t, d: t.norm(p=1, dim=d), "largest": lambda t, d: t.norm(p=float("inf"), dim=d),
-    "kept": lambda t, d: t.norm(dim=d, keepdim=True), "vector_norm": lambda t, d: torch.linalg.vector_norm(t, dim=d),
-    "normalize": lambda t, d: torch.nn.functional.normalize(t, dim=d), "sum": lambda t, d: t.sum(d), "mean": lambda t, d: t.mean(d),
-    "std": lambda t, d: t.std(d, correction=0), "prod": lambda t, d: t.prod(d), "max": lambda t, d: t.max(d), "argmin": lambda t, d: t.argmin(d),
-    "amax": lambda t, d: t.amax(d), "aminmax": lambda t, d: torch.aminmax(t, dim=d), "cumsum": lambda t, d: t.cumsum(d),
-    "softmax": lambda t, d: t.softmax(d), "logsumexp": lambda t, d: t.logsumexp(d), "any": lambda t, d: t.any(d), "sort": lambda t, d: t.sort(d),
-    "topk": lambda t, d: t.topk(1, d), "flip": lambda t, d: t.flip(d), "roll": lambda t, d: t.roll(1, d), "glu": lambda t, d: torch.nn.functional.glu(t, d),
-    "median": lambda t, d: t.median(d), "gather": lambda t, d: t.gather(d, torch.zeros(t.shape, dtype=torch.int64).to(t.device)),
+    "norm": lambda t, d: t.norm(dim=d),
+    "norm of order 1": lambda t, d: t.norm(p=1, dim=d),
+    "largest": lambda t, d: t.norm(p=float("inf"), dim=d),
+    "kept": lambda t, d: t.norm(dim=d, keepdim=True),
+    "vector_norm": lambda t, d: torch.linalg.vector_norm(t, dim=d),
+    "normalize": lambda t, d: torch.nn.functional.normalize(t, dim=d),
+    "sum": lambda t, d: t.sum(d),
+    "mean": lambda t, d: t.mean(d),
+    "std": lambda t, d: t.std(d, correction=0),
+    "prod": lambda t, d: t.prod(d),
+    "max": lambda t, d: t.max(d),
+    "argmin": lambda t, d: t.argmin(d),
+    "amax": lambda t, d: t.amax(d),
+    "aminmax": lambda t, d: torch.aminmax(t, dim=d),
+    "cumsum": lambda t, d: t.cumsum(d),
+    "softmax": lambda t, d: t.softmax(d),
+    "logsumexp": lambda t, d: t.logsumexp(d),
+    "any": lambda t, d: t.any(d),
+    "sort": lambda t, d: t.sort(d),
+    "topk": lambda t, d: t.topk(1, d),
+    "flip": lambda t, d: t.flip(d),
+    "roll": lambda t, d: t.roll(1, d),
+    "glu": lambda t, d: torch.nn.functional.glu(t, d),
+    "median": lambda t, d: t.median(d),
+    "gather": lambda t, d: t.gather(d, torch.zeros(t.shape, dtype=torch.int64).to(t.device)),
     "index_fill": lambda t, d: t.index_fill(d, torch.tensor([0]).to(t.device), 2.0),
     "index_select": lambda t, d: t.index_select(d, torch.tensor([0]).to(t.device)),
 }
@@ -272,8 +335,9 @@ def test_dimensions_of_numbers_and_dimensions_that_are_not_there(name):
             return type(error), str(error)
         parts = made if isinstance(made, tuple) else (made,)
         return [(part.shape, part.dtype, [round(float(x), 4) for x in part.flatten().tolist()]) for part in parts]
+
     for x in (torch.tensor(3.0), torch.arange(1.0, 5), torch.arange(1.0, 9).reshape(2, 4), torch.zeros(0, 4)):
         for dim in (0, -1, 1, 5, -4):
-            assert str(outcome(x.npu(), dim)) == str(outcome(x, dim)), (tuple(x.shape), dim)     # text: NaN is no NaN
+            assert str(outcome(x.npu(), dim)) == str(outcome(x, dim)), (tuple(x.shape), dim)  # text: NaN is no NaN
     for dims in ((0, 1), (0, 0), (0, 2)) if name in ("norm", "vector_norm", "sum", "amax", "flip") else ():
         assert outcome(torch.ones(2, 4).npu(), dims) == outcome(torch.ones(2, 4), dims), dims

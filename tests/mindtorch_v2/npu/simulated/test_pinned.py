@@ -1,4 +1,5 @@
 """Host memory that devices reach directly: who makes it, who keeps it, when it is used again."""
+
 from __future__ import annotations
 
 import pytest
@@ -8,21 +9,40 @@ import mindtorch_v2 as torch
 npu = torch.npu
 x = torch.ones(3)
 MAKERS = {
-    "empty": lambda **k: torch.empty(9, **k), "empty of none": lambda **k: torch.empty(0, **k), "zeros": lambda **k: torch.zeros(2, 3, **k),
-    "ones": lambda **k: torch.ones((2, 3), **k), "full": lambda **k: torch.full((2,), 7.0, **k), "full of an integer": lambda **k: torch.full((2,), 7, **k),
-    "tensor": lambda **k: torch.tensor([1.0, 2.0], **k), "tensor of a tensor": lambda **k: torch.tensor(x.numpy(), **k),
-    "empty_like": lambda **k: torch.empty_like(x, **k), "zeros_like": lambda **k: torch.zeros_like(x, **k),
-    "ones_like": lambda **k: torch.ones_like(x, **k), "full_like": lambda **k: torch.full_like(x, 3.0, **k),
-    "rand": lambda **k: torch.rand(3, **k), "randn": lambda **k: torch.randn(3, **k), "randint": lambda **k: torch.randint(9, (3,), **k),
-    "randperm": lambda **k: torch.randperm(5, **k), "rand_like": lambda **k: torch.rand_like(x, **k),
-    "randn_like": lambda **k: torch.randn_like(x, **k), "randint_like": lambda **k: torch.randint_like(x, 9, **k),
-    "normal": lambda **k: torch.normal(0.0, 1.0, (3,), **k), "arange": lambda **k: torch.arange(5, **k),
-    "arange of floats": lambda **k: torch.arange(0.0, 1.0, 0.25, **k), "linspace": lambda **k: torch.linspace(0, 1, 3, **k),
-    "logspace": lambda **k: torch.logspace(0, 1, 3, **k), "eye": lambda **k: torch.eye(3, **k), "scalar_tensor": lambda **k: torch.scalar_tensor(2.0, **k),
-    "empty_strided": lambda **k: torch.empty_strided((2, 3), (1, 2), **k), "tril_indices": lambda **k: torch.tril_indices(3, 3, **k),
+    "empty": lambda **k: torch.empty(9, **k),
+    "empty of none": lambda **k: torch.empty(0, **k),
+    "zeros": lambda **k: torch.zeros(2, 3, **k),
+    "ones": lambda **k: torch.ones((2, 3), **k),
+    "full": lambda **k: torch.full((2,), 7.0, **k),
+    "full of an integer": lambda **k: torch.full((2,), 7, **k),
+    "tensor": lambda **k: torch.tensor([1.0, 2.0], **k),
+    "tensor of a tensor": lambda **k: torch.tensor(x.numpy(), **k),
+    "empty_like": lambda **k: torch.empty_like(x, **k),
+    "zeros_like": lambda **k: torch.zeros_like(x, **k),
+    "ones_like": lambda **k: torch.ones_like(x, **k),
+    "full_like": lambda **k: torch.full_like(x, 3.0, **k),
+    "rand": lambda **k: torch.rand(3, **k),
+    "randn": lambda **k: torch.randn(3, **k),
+    "randint": lambda **k: torch.randint(9, (3,), **k),
+    "randperm": lambda **k: torch.randperm(5, **k),
+    "rand_like": lambda **k: torch.rand_like(x, **k),
+    "randn_like": lambda **k: torch.randn_like(x, **k),
+    "randint_like": lambda **k: torch.randint_like(x, 9, **k),
+    "normal": lambda **k: torch.normal(0.0, 1.0, (3,), **k),
+    "arange": lambda **k: torch.arange(5, **k),
+    "arange of floats": lambda **k: torch.arange(0.0, 1.0, 0.25, **k),
+    "linspace": lambda **k: torch.linspace(0, 1, 3, **k),
+    "logspace": lambda **k: torch.logspace(0, 1, 3, **k),
+    "eye": lambda **k: torch.eye(3, **k),
+    "scalar_tensor": lambda **k: torch.scalar_tensor(2.0, **k),
+    "empty_strided": lambda **k: torch.empty_strided((2, 3), (1, 2), **k),
+    "tril_indices": lambda **k: torch.tril_indices(3, 3, **k),
     "channels_last": lambda **k: torch.empty(2, 3, 4, 4, memory_format=torch.channels_last, **k),
-    "new_empty": lambda **k: x.new_empty(2, **k), "new_zeros": lambda **k: x.new_zeros(2, 2, **k), "new_ones": lambda **k: x.new_ones(2, **k),
-    "new_full": lambda **k: x.new_full((2,), 3.0, **k), "new_tensor": lambda **k: x.new_tensor([2.0], **k),
+    "new_empty": lambda **k: x.new_empty(2, **k),
+    "new_zeros": lambda **k: x.new_zeros(2, 2, **k),
+    "new_ones": lambda **k: x.new_ones(2, **k),
+    "new_full": lambda **k: x.new_full((2,), 3.0, **k),
+    "new_tensor": lambda **k: x.new_tensor([2.0], **k),
     "new_empty_strided": lambda **k: x.new_empty_strided((2,), (1,), **k),
 }
 
@@ -34,7 +54,12 @@ def test_every_function_that_makes_a_tensor_can_pin_it(name):
     torch.manual_seed(3)
     pinned = MAKERS[name](pin_memory=True)
     assert pinned.is_pinned() and not plain.is_pinned() and not MAKERS[name](pin_memory=False).is_pinned()
-    assert (pinned.shape, pinned.dtype, pinned.stride(), pinned.device) == (plain.shape, plain.dtype, plain.stride(), plain.device)
+    assert (pinned.shape, pinned.dtype, pinned.stride(), pinned.device) == (
+        plain.shape,
+        plain.dtype,
+        plain.stride(),
+        plain.device,
+    )
     if "empty" not in name and name != "channels_last":
         assert torch.equal(pinned, plain)
 
@@ -54,8 +79,13 @@ def test_options_beside_it():
 
 def test_packed_sequences():
     from mindtorch_v2.nn.utils.rnn import pack_sequence
+
     packed = pack_sequence([torch.ones(3), torch.ones(2)])
-    assert not packed.is_pinned() and packed.pin_memory().is_pinned() and packed.pin_memory().data.tolist() == packed.data.tolist()
+    assert (
+        not packed.is_pinned()
+        and packed.pin_memory().is_pinned()
+        and packed.pin_memory().data.tolist() == packed.data.tolist()
+    )
 
 
 def test_while_a_profile_runs():
@@ -65,7 +95,9 @@ def test_while_a_profile_runs():
 
 
 def test_copies_keep_no_events_while_the_tensor_lives(simulator):
-    """However often a pinned tensor is copied: events are made when its memory is to be used again, and taken from those before."""
+    """However often a pinned tensor is copied: events are made when its memory is to be used again, and taken from
+    those before.
+    """
     pinned, target = torch.ones(100, pin_memory=True), torch.empty(100, device="npu")
     npu.synchronize()
     made = simulator.count("events_made")

@@ -1,4 +1,5 @@
 """Calls by plan: what the launcher in C does by itself must be what Python would have done. Both pass these tests."""
+
 from __future__ import annotations
 
 import threading
@@ -30,7 +31,7 @@ def test_a_plan_serves_all_calls_of_its_kind():
         y = npu(1.0, 2.0, float(k))
         assert (y - x).tolist() == [0.0, 4.0, k - 3.0]
     assert plans("sub.Tensor") == before
-    assert (x[::2] - x[::2]).tolist() == [0.0, 0.0]                  # other strides are another kind
+    assert (x[::2] - x[::2]).tolist() == [0.0, 0.0]  # other strides are another kind
     assert plans("sub.Tensor") == before + IN_C
 
 
@@ -104,7 +105,7 @@ def test_each_stream_has_its_own_memory_at_hand(simulator):
         address = first.data_ptr()
         del first
         second = x + x
-        assert second.data_ptr() == address                          # at hand again in its own stream at once
+        assert second.data_ptr() == address  # at hand again in its own stream at once
     third = x + x
     assert third.data_ptr() != address
     del second
@@ -146,7 +147,10 @@ def test_statistics_count_planned_calls():
 
     def change(key):
         return after[key] - before[key]
-    assert change("allocated_bytes.all.current") == 3 * 4096 and change("requested_bytes.small_pool.current") == 3 * 4000
+
+    assert (
+        change("allocated_bytes.all.current") == 3 * 4096 and change("requested_bytes.small_pool.current") == 3 * 4000
+    )
     assert change("allocation.all.allocated") == 8 and change("allocation.all.freed") == 5
     assert after["allocated_bytes.all.peak"] == before["allocated_bytes.all.current"] + 4 * 4096
     del held
@@ -164,6 +168,7 @@ def test_threads_choose_their_own_streams_and_devices():
                 y = y + x * k
             found.append((k, y.tolist()[0]))
             wrong.extend(v for v in y.tolist() if v != 1 + 50 * k)
+
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     for t in threads:
         t.start()
@@ -186,7 +191,8 @@ print(out[0] == out[1] == torch.sigmoid(x.cpu()).tolist())
 
 
 def test_a_kernel_that_fails_is_reported_at_the_next_wait_and_by_the_next_launch(run_script):
-    assert run_script("""
+    assert run_script(
+        """
 import mindtorch_v2 as torch
 x = torch.ones(3, device="npu")
 x + x
@@ -202,7 +208,9 @@ try:
     x + x
 except RuntimeError as error:
     print("aclnnAdd" in str(error))
-""", ASCEND_SIM_QUIET="1").split() == ["True", "True"]
+""",
+        ASCEND_SIM_QUIET="1",
+    ).split() == ["True", "True"]
 
 
 def test_a_forked_child_learns_why_it_has_no_device(run_script):

@@ -1,4 +1,5 @@
 """The profiler shows what ran on the device, when, and who launched it."""
+
 from __future__ import annotations
 
 import json
@@ -30,6 +31,7 @@ def test_profiler_npu_event_device_type():
 
 def test_the_npu_is_recorded_by_default_and_can_be_left_out():
     from mindtorch_v2.profiler import supported_activities
+
     assert NPU in supported_activities()
     x = torch.ones(4, device="npu")
     with profile(activities=[ProfilerActivity.CPU]) as prof:
@@ -46,7 +48,7 @@ def test_kernel_times_are_the_devices_own(slow):
         x * x
         npu.synchronize()
     rows = {r.key: r for r in prof.key_averages()}
-    assert 29_000 < rows["aten::add"].device_time_total < 60_000          # microseconds
+    assert 29_000 < rows["aten::add"].device_time_total < 60_000  # microseconds
     assert rows["aten::mul"].device_time_total < 20_000
     assert rows["aten::add"].self_device_time_total == rows["aten::add"].device_time_total
     kernels = [e for e in prof.events() if e.device_type == "NPU"]
@@ -90,7 +92,7 @@ def test_times_are_aligned_within_the_stated_bound(tmp_path):
     kernels = of(trace, "kernel")
     assert len(kernels) == 20
     for k in kernels:
-        assert k["ts"] >= calls[k["args"]["correlation"]]["ts"] - bound      # no kernel before its launch
+        assert k["ts"] >= calls[k["args"]["correlation"]]["ts"] - bound  # no kernel before its launch
     assert y is not None
 
 
@@ -109,7 +111,15 @@ def test_columns_and_footer_of_the_table():
     with profile(profile_memory=True) as prof:
         x + x
     table = prof.key_averages().table(sort_by="self_npu_time_total")
-    for title in ("Self NPU", "Self NPU %", "NPU total", "NPU time avg", "NPU Mem", "Self NPU Mem", "Self NPU time total"):
+    for title in (
+        "Self NPU",
+        "Self NPU %",
+        "NPU total",
+        "NPU time avg",
+        "NPU Mem",
+        "Self NPU Mem",
+        "Self NPU time total",
+    ):
         assert title in table
 
 
@@ -182,9 +192,16 @@ print(trace["npu_times"]["source"], len(kernels), rows["aten::add"].device_time_
 """
 
 
-@pytest.mark.parametrize(("settings", "source"), [
-    ({}, "mspti"), ({"ASCEND_SIM_MSPTI": "nopreload"}, "events"), ({"ASCEND_SIM_SOC": "Ascend910A"}, "events"),
-    ({"ASCEND_SIM_MSPTI_OFFSET_NS": "7000000000"}, "mspti"), ({"ASCEND_SIM_MSPTI_DELAY_MS": "60", "ASCEND_SIM_MSPTI_PIECE": "1"}, "mspti")])
+@pytest.mark.parametrize(
+    ("settings", "source"),
+    [
+        ({}, "mspti"),
+        ({"ASCEND_SIM_MSPTI": "nopreload"}, "events"),
+        ({"ASCEND_SIM_SOC": "Ascend910A"}, "events"),
+        ({"ASCEND_SIM_MSPTI_OFFSET_NS": "7000000000"}, "mspti"),
+        ({"ASCEND_SIM_MSPTI_DELAY_MS": "60", "ASCEND_SIM_MSPTI_PIECE": "1"}, "mspti"),
+    ],
+)
 def test_sources_of_device_times(run_script, tmp_path, settings, source):
     assert run_script(SCRIPT.format(path=tmp_path / "t.json"), **settings).split() == [source, "3", "True"]
 
@@ -205,6 +222,7 @@ print([e.name for e in prof.events()])
 
 def test_busy_and_idle_time_and_who_waited(slow, simulator):
     from mindtorch_v2.profiler.analysis.device import device_use
+
     x = torch.ones(4, device="npu")
     npu.synchronize()
     slow("Add", 10)
@@ -214,13 +232,16 @@ def test_busy_and_idle_time_and_who_waited(slow, simulator):
                 x + x
         npu.synchronize()
     (use,) = device_use(prof.profiler.store)
-    assert use.work == 5 and use.bound == "device" and use.starved_ns == 0        # all was launched before anything ran
-    assert use.busy_ns >= 50e6 and use.kernel_ns == use.busy_ns and use.copy_ns == use.overlap_ns == use.parallel_ns == 0
-    assert use.delay_ns >= 20e6                                                   # the third of five waits for two
+    assert use.work == 5 and use.bound == "device" and use.starved_ns == 0  # all was launched before anything ran
+    assert (
+        use.busy_ns >= 50e6 and use.kernel_ns == use.busy_ns and use.copy_ns == use.overlap_ns == use.parallel_ns == 0
+    )
+    assert use.delay_ns >= 20e6  # the third of five waits for two
 
 
 def test_streams_in_parallel(slow, simulator):
     from mindtorch_v2.profiler.analysis.device import device_use
+
     x, streams = torch.ones(4, device="npu"), [npu.Stream() for _ in range(3)]
     npu.synchronize()
     slow("Mul", 200)

@@ -1,4 +1,5 @@
 """Checkpoints of tensors on the device: what shared memory shares it again."""
+
 from __future__ import annotations
 
 import io
@@ -11,8 +12,16 @@ import mindtorch_v2 as torch
 
 def saved() -> tuple[bytes, dict[str, torch.Tensor]]:
     x = torch.arange(12.0).npu().reshape(3, 4)
-    state = {"x": x, "row": x[1], "turned": x.t(), "odd": x.reshape(-1)[1::2], "bits": x.view(torch.int32), "other": torch.ones(3).npu(),
-             "weight": torch.nn.Parameter(x[2]), "nothing": torch.empty(0).npu()}
+    state = {
+        "x": x,
+        "row": x[1],
+        "turned": x.t(),
+        "odd": x.reshape(-1)[1::2],
+        "bits": x.view(torch.int32),
+        "other": torch.ones(3).npu(),
+        "weight": torch.nn.Parameter(x[2]),
+        "nothing": torch.empty(0).npu(),
+    }
     file = io.BytesIO()
     torch.save(state, file)
     return file.getvalue(), state
@@ -20,7 +29,11 @@ def saved() -> tuple[bytes, dict[str, torch.Tensor]]:
 
 def test_a_shared_storage_is_written_once():
     data, _ = saved()
-    sizes = {i.filename.rpartition("/")[2]: i.file_size for i in zipfile.ZipFile(io.BytesIO(data)).infolist() if "/data/" in i.filename}
+    sizes = {
+        i.filename.rpartition("/")[2]: i.file_size
+        for i in zipfile.ZipFile(io.BytesIO(data)).infolist()
+        if "/data/" in i.filename
+    }
     assert sorted(sizes.values()) == [0, 12, 48]
 
 
@@ -55,6 +68,7 @@ def test_tied_weights_of_a_model_stay_tied():
             super().__init__()
             self.embedding, self.head = torch.nn.Embedding(5, 3), torch.nn.Linear(3, 5, bias=False)
             self.head.weight = self.embedding.weight
+
     model = Tied().npu()
     file = io.BytesIO()
     torch.save(model.state_dict(), file)

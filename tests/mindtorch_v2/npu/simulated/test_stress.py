@@ -1,4 +1,5 @@
 """Random programs over streams, events, views, frees and copies give what the CPU gives."""
+
 from __future__ import annotations
 
 import random
@@ -17,12 +18,25 @@ class Program:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.streams = [npu.default_stream(), *(npu.Stream() for _ in range(3))]
-        self.values: list = []       # (tensor here, tensor there, stream that wrote it)
+        self.values: list = []  # (tensor here, tensor there, stream that wrote it)
 
     def run(self, steps: int) -> None:
         for _ in range(steps):
-            step = self.random.choice([self.create, self.create, self.combine, self.combine, self.combine, self.write, self.view,
-                                       self.drop, self.drop, self.move, self.compare])
+            step = self.random.choice(
+                [
+                    self.create,
+                    self.create,
+                    self.combine,
+                    self.combine,
+                    self.combine,
+                    self.write,
+                    self.view,
+                    self.drop,
+                    self.drop,
+                    self.move,
+                    self.compare,
+                ]
+            )
             stream = self.random.choice(self.streams)
             with npu.stream(stream):
                 step(stream)
@@ -44,13 +58,22 @@ class Program:
 
     def combine(self, stream) -> None:
         here, there, _ = self.use(stream)
-        op = self.random.choice([lambda t: t + t, lambda t: t * 0.5, lambda t: t.tanh(), lambda t: t.sum(0), lambda t: (t - 1).relu(),
-                                 lambda t: t.unsqueeze(0) * t, lambda t: t.exp().clamp(max=3.0)])
+        op = self.random.choice(
+            [
+                lambda t: t + t,
+                lambda t: t * 0.5,
+                lambda t: t.tanh(),
+                lambda t: t.sum(0),
+                lambda t: (t - 1).relu(),
+                lambda t: t.unsqueeze(0) * t,
+                lambda t: t.exp().clamp(max=3.0),
+            ]
+        )
         self.values.append((op(here), op(there), stream))
 
     def write(self, stream) -> None:
         here, there = self.use(stream)[:2]
-        here, there = here.clone(), there.clone()       # the value itself may be read by another stream
+        here, there = here.clone(), there.clone()  # the value itself may be read by another stream
         here.mul_(0.9).add_(0.1)
         there.mul_(0.9).add_(0.1)
         self.values.append((here, there, stream))

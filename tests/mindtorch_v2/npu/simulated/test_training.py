@@ -1,4 +1,5 @@
 """Training on the device gives what training on the CPU gives."""
+
 from __future__ import annotations
 
 import copy
@@ -25,8 +26,16 @@ def mlp():
 
 
 def cnn():
-    return nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 3), nn.ReLU(),
-                         nn.Flatten(), nn.Linear(8 * 4, 5))
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(8, 8, 3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(8 * 4, 5),
+    )
 
 
 class Transformer(nn.Module):
@@ -54,26 +63,37 @@ def train(model, data, target, optimizer, device, steps=5):
 
 
 OPTIMIZERS = {
-    "sgd": lambda p: torch.optim.SGD(p, lr=0.1), "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
-    "adam": lambda p: torch.optim.Adam(p, lr=0.01), "adamw": lambda p: torch.optim.AdamW(p, lr=0.01),
-    "adam, one by one": lambda p: torch.optim.Adam(p, lr=0.01, foreach=False), "rmsprop": lambda p: torch.optim.RMSprop(p, lr=0.01),
+    "sgd": lambda p: torch.optim.SGD(p, lr=0.1),
+    "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
+    "adam": lambda p: torch.optim.Adam(p, lr=0.01),
+    "adamw": lambda p: torch.optim.AdamW(p, lr=0.01),
+    "adam, one by one": lambda p: torch.optim.Adam(p, lr=0.01, foreach=False),
+    "rmsprop": lambda p: torch.optim.RMSprop(p, lr=0.01),
 }
 SAMPLES = torch.Generator().manual_seed(1)
 DATA = {
     "mlp": (mlp, torch.randn(16, 20, generator=SAMPLES), torch.randint(0, 5, (16,), generator=SAMPLES)),
     "cnn": (cnn, torch.randn(8, 3, 8, 8, generator=SAMPLES), torch.randint(0, 5, (8,), generator=SAMPLES)),
-    "transformer": (Transformer, torch.randint(0, 30, (4, 9), generator=SAMPLES), torch.randint(0, 30, (36,), generator=SAMPLES)),
+    "transformer": (
+        Transformer,
+        torch.randint(0, 30, (4, 9), generator=SAMPLES),
+        torch.randint(0, 30, (36,), generator=SAMPLES),
+    ),
 }
 
 
-@pytest.mark.parametrize(("name", "optimizer"), [*[("mlp", o) for o in OPTIMIZERS], ("cnn", "momentum"), ("transformer", "momentum")])
+@pytest.mark.parametrize(
+    ("name", "optimizer"), [*[("mlp", o) for o in OPTIMIZERS], ("cnn", "momentum"), ("transformer", "momentum")]
+)
 def test_training_matches_the_cpu(name, optimizer):
     make, data, target = DATA[name]
     torch.manual_seed(0)
     here = make()
     there = copy.deepcopy(here).to("npu")
     assert all(p.device.type == "npu" for p in there.parameters())
-    losses = [train(m, data, target, OPTIMIZERS[optimizer](m.parameters()), d) for m, d in ((here, "cpu"), (there, "npu"))]
+    losses = [
+        train(m, data, target, OPTIMIZERS[optimizer](m.parameters()), d) for m, d in ((here, "cpu"), (there, "npu"))
+    ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
     assert losses[0][-1] < losses[0][0]
     for (key, a), b in zip(here.state_dict().items(), there.state_dict().values()):
@@ -88,7 +108,7 @@ def test_checkpoints_travel_between_devices(tmp_path):
     here = torch.load(tmp_path / "m.pt", map_location="cpu")
     assert all(t.device.type == "cpu" for t in here.values())
     other = mlp()
-    other.load_state_dict(loaded)                                # from the device into a model on the CPU
+    other.load_state_dict(loaded)  # from the device into a model on the CPU
     for a, b in zip(other.parameters(), model.parameters()):
         assert torch.equal(a, b.cpu())
     buffer = io.BytesIO()
@@ -123,6 +143,7 @@ def test_gradients_of_gradients():
         x = torch.tensor([0.5, -1.0, 2.0], device=device, requires_grad=True)
         (g,) = torch.autograd.grad((x.tanh() * x.exp()).sum(), x, create_graph=True)
         return torch.autograd.grad((g * g).sum(), x)[0].cpu()
+
     assert torch.allclose(second("cpu"), second("npu"), rtol=1e-4)
 
 

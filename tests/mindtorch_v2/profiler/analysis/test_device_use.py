@@ -1,4 +1,5 @@
 """Who waited for whom, from times made by hand; and device rows whose launch nobody recorded."""
+
 from __future__ import annotations
 
 from types import SimpleNamespace
@@ -23,21 +24,40 @@ def store_of(launches, work, kinds=None, streams=None):
     count = len(launches)
     columns = {name: np.zeros(count, np.int64) for name in ("step", "thread", "name", "forward_thread", "flags")}
     columns |= {name: np.full(count, -1) for name in ("parent", "inputs", "stack", "module", "overload")}
-    columns |= {"start_ns": np.array([round(a * MS) for a, _ in launches], np.int64), "sequence_nr": np.arange(1, count + 1),
-                "end_ns": np.array([round(b * MS) for _, b in launches], np.int64), "kind": np.full(count, int(Kind.RUNTIME))}
+    columns |= {
+        "start_ns": np.array([round(a * MS) for a, _ in launches], np.int64),
+        "sequence_nr": np.arange(1, count + 1),
+        "end_ns": np.array([round(b * MS) for _, b in launches], np.int64),
+        "kind": np.full(count, int(Kind.RUNTIME)),
+    }
     number = [n + 1 if n >= 0 else 900 for _, _, n in work]
-    done = Work(["k"], np.array(kinds or [KERNEL] * len(work)), np.zeros(len(work), np.int64), np.array([round(a * MS) for a, _, _ in work]),
-                np.array([round(b * MS) for _, b, _ in work]), np.zeros(len(work), np.int64), np.array(streams or [1] * len(work)),
-                np.array(number), np.zeros(len(work), np.int64))
+    done = Work(
+        ["k"],
+        np.array(kinds or [KERNEL] * len(work)),
+        np.zeros(len(work), np.int64),
+        np.array([round(a * MS) for a, _, _ in work]),
+        np.array([round(b * MS) for _, b, _ in work]),
+        np.zeros(len(work), np.int64),
+        np.array(streams or [1] * len(work)),
+        np.array(number),
+        np.zeros(len(work), np.int64),
+    )
     columns["name"][:] = strings.setdefault("launch", len(strings))
-    whole, threads = add_device_rows(columns, lambda text: strings.setdefault(text, len(strings)), [ThreadInfo(1, 7000, "MainThread")],
-                                     [("npu", SimpleNamespace(work=done))], lambda start: np.full(len(start), 3))
+    whole, threads = add_device_rows(
+        columns,
+        lambda text: strings.setdefault(text, len(strings)),
+        [ThreadInfo(1, 7000, "MainThread")],
+        [("npu", SimpleNamespace(work=done))],
+        lambda start: np.full(len(start), 3),
+    )
     order = np.lexsort((-whole["end_ns"], whole["start_ns"]))
     back = np.append(np.argsort(order), -1)
     whole = {name: column[order] for name, column in whole.items()}
     whole["launcher"] = back[whole["launcher"]]
     last = int(max(whole["end_ns"].max(), 0))
-    metadata = Metadata(start_ns=0, stop_ns=last, pid=1, host_name="host", trace_id="ID", user={}, options=Options(), use_device="npu")
+    metadata = Metadata(
+        start_ns=0, stop_ns=last, pid=1, host_name="host", trace_id="ID", user={}, options=Options(), use_device="npu"
+    )
     return EventStore(whole, strings=list(strings), threads=threads, metadata=metadata)
 
 
@@ -45,7 +65,7 @@ def test_many_short_pieces_do_not_outweigh_a_long_wait():
     """Nine of ten pieces were waiting in the stream, but for 804 of 1147 ms there was nothing to do."""
     launches = [(i * 0.1, i * 0.1 + 0.05) for i in range(10)] + [(1146.0, 1146.5)]
     work = [(1 + i * 34.2, 1 + (i + 1) * 34.2, i) for i in range(10)] + [(1147.0, 1148.0, 10)]
-    use, = device_use(store_of(launches, work))
+    (use,) = device_use(store_of(launches, work))
     assert (use.busy_ns, use.idle_ns, use.starved_ns) == (343 * MS, 804 * MS, round((1146.5 - 343.0) * MS))
     assert use.bound == "host" and use.queued == pytest.approx(1 - 803.5 / 1147)
 
@@ -54,7 +74,7 @@ def test_one_long_piece_outweighs_many_that_came_late():
     """Busy for 241.5 of 243.8 ms, though most pieces began as soon as they were launched."""
     launches = [(0.0, 0.1), *((240 + i * 0.4, 240.1 + i * 0.4) for i in range(10))]
     work = [(0.0, 239.5, 0), *((240.1 + i * 0.4, 240.3 + i * 0.4, i + 1) for i in range(9)), (243.7, 243.8, 10)]
-    use, = device_use(store_of(launches, work))
+    (use,) = device_use(store_of(launches, work))
     assert use.busy_ns + use.idle_ns == round(243.8 * MS) and use.busy_ns == pytest.approx(241.4 * MS)
     assert use.bound == "device"
 
@@ -62,26 +82,40 @@ def test_one_long_piece_outweighs_many_that_came_late():
 def test_idle_time_with_launched_work_is_the_devices_own():
     """Between its pieces the device stands still, though all had been launched at the beginning."""
     launches = [(0.0, 0.1), (0.1, 0.2), (0.2, 0.3)]
-    use, = device_use(store_of(launches, [(1, 2, 0), (11, 12, 1), (21, 22, 2)]))
+    (use,) = device_use(store_of(launches, [(1, 2, 0), (11, 12, 1), (21, 22, 2)]))
     assert (use.busy_ns, use.idle_ns, use.starved_ns, use.bound) == (3 * MS, 18 * MS, 0, "device")
 
 
 def test_copies_and_kernels_of_two_streams():
     launches = [(0.0, 0.1), (0.1, 0.2)]
-    use, = device_use(store_of(launches, [(1, 5, 0), (3, 9, 1)], [KERNEL, MEMCPY], [1, 2]))
-    assert (use.busy_ns, use.kernel_ns, use.copy_ns, use.overlap_ns, use.parallel_ns) == (8 * MS, 4 * MS, 6 * MS, 2 * MS, 2 * MS)
+    (use,) = device_use(store_of(launches, [(1, 5, 0), (3, 9, 1)], [KERNEL, MEMCPY], [1, 2]))
+    assert (use.busy_ns, use.kernel_ns, use.copy_ns, use.overlap_ns, use.parallel_ns) == (
+        8 * MS,
+        4 * MS,
+        6 * MS,
+        2 * MS,
+        2 * MS,
+    )
 
 
 def test_work_that_nobody_is_known_to_have_launched():
     store = store_of([(0.0, 0.1)], [(1, 2, 0), (5, 6, -1)])
-    assert store.launcher.tolist().count(-1) == 2 and sorted(store.step.tolist()) == [0, 0, 3]      # the step in which it began
-    use, = device_use(store)
+    # the step in which it began
+    assert store.launcher.tolist().count(-1) == 2 and sorted(store.step.tolist()) == [0, 0, 3]
+    (use,) = device_use(store)
     assert use.work == 2 and use.starved_ns == 3 * MS
     assert [e.name for e in build_events(store)].count("k") == 2
-    row, = (r for r in key_averages(store)._build_rows() if r["name"] == "k")
-    assert row == {"name": "k", "device_type": "NPU", "count": 2, "total_time_ns": 2 * MS, "self_time_ns": 2 * MS, "avg_time_ns": float(MS)}
+    (row,) = (r for r in key_averages(store)._build_rows() if r["name"] == "k")
+    assert row == {
+        "name": "k",
+        "device_type": "NPU",
+        "count": 2,
+        "total_time_ns": 2 * MS,
+        "self_time_ns": 2 * MS,
+        "avg_time_ns": float(MS),
+    }
 
 
 def test_only_work_of_others():
-    use, = device_use(store_of([], [(1, 2, -1), (3, 4, -1)]))
+    (use,) = device_use(store_of([], [(1, 2, -1), (3, 4, -1)]))
     assert (use.work, use.busy_ns, use.idle_ns, use.starved_ns, use.delay_ns) == (2, 2 * MS, MS, MS, 0)

@@ -26,8 +26,10 @@ def run(
     more: int = 0,
     nbytes: int = 4096,
 ) -> EventStore:
-    """A run of a model of some layers: each calls one operator for about 20 us, more or less by chance (5%, and now and then a stall). `factor` is
-    the machine's; `slower` multiplies the times of some layers, `more` adds calls of aten::copy_."""
+    """A run of a model of some layers: each calls one operator for about 20 us, more or less by chance (5%, and now
+    and then a stall). `factor` is the machine's; `slower` multiplies the times of some layers, `more` adds calls of
+    aten::copy_.
+    """
     generator = np.random.default_rng(seed)
     names = names or tuple(f"layers.{i}" for i in range(LAYERS))
     events, memory, at = [], [], 0
@@ -56,8 +58,9 @@ def run(
 
 
 def noisy_steps(generator: np.random.Generator, steps: int = 20) -> np.ndarray:
-    """Times of a step (column 0) and of its eight parts. Parts vary by 5%, one in fifty stalls, the load drifts, and the machine of the run is
-    slower or faster as a whole by about a fifth."""
+    """Times of a step (column 0) and of its eight parts. Parts vary by 5%, one in fifty stalls, the load drifts, and
+    the machine of the run is slower or faster as a whole by about a fifth.
+    """
     drift = np.exp(np.cumsum(generator.normal(0, 0.02, steps)))[:, None]
     parts = 20_000 * generator.lognormal(0, 0.2) * drift * generator.lognormal(0, 0.05, (steps, LAYERS))
     parts *= np.where(generator.random((steps, LAYERS)) < 0.02, 10, 1)

@@ -1,4 +1,5 @@
 """Who held memory at the peak, from stores made by hand."""
+
 from __future__ import annotations
 
 from mindtorch_v2.profiler.analysis.memory import Category, find_blocks
@@ -21,15 +22,25 @@ def test_nothing_allocated():
 
 
 def test_blocks_of_one_origin_are_summed_under_the_outermost_call():
-    found = held([E("aten::linear", 0, 100, module=0, stack=STACK), E("aten::addmm", 10, 90, module=0, stack=STACK),
-                  E("aten::relu", 200, 300)],
-                 [M(20, 1, 64), M(30, 2, 32), M(250, 3, 8)], modules=[ModuleInfo(0, "fc", "Linear", -1)])
-    assert found == [Holder(Category.UNKNOWN, "aten::linear", "fc", "train.py(7): forward", 96, 2),
-                     Holder(Category.UNKNOWN, "aten::relu", "", "", 8, 1)]
+    found = held(
+        [
+            E("aten::linear", 0, 100, module=0, stack=STACK),
+            E("aten::addmm", 10, 90, module=0, stack=STACK),
+            E("aten::relu", 200, 300),
+        ],
+        [M(20, 1, 64), M(30, 2, 32), M(250, 3, 8)],
+        modules=[ModuleInfo(0, "fc", "Linear", -1)],
+    )
+    assert found == [
+        Holder(Category.UNKNOWN, "aten::linear", "fc", "train.py(7): forward", 96, 2),
+        Holder(Category.UNKNOWN, "aten::relu", "", "", 8, 1),
+    ]
 
 
 def test_what_died_before_the_peak_is_not_there():
-    found = held([E("aten::a", 0, 100), E("aten::b", 200, 300)], [M(10, 1, 64), M(90, 1, -64), M(210, 1, 64), M(220, 2, 1)])
+    found = held(
+        [E("aten::a", 0, 100), E("aten::b", 200, 300)], [M(10, 1, 64), M(90, 1, -64), M(210, 1, 64), M(220, 2, 1)]
+    )
     assert [(holder.name, holder.nbytes) for holder in found] == [("aten::b", 65)]
 
 
@@ -39,8 +50,14 @@ def test_the_first_of_equal_peaks_counts():
 
 
 def test_a_block_made_in_a_backward_pass():
-    found = held([E("autograd::engine::evaluate_function: B", 0, 100, Kind.NODE), E("B", 10, 90, Kind.BACKWARD), E("aten::mm", 20, 80)],
-                 [M(30, 1, 16)])
+    found = held(
+        [
+            E("autograd::engine::evaluate_function: B", 0, 100, Kind.NODE),
+            E("B", 10, 90, Kind.BACKWARD),
+            E("aten::mm", 20, 80),
+        ],
+        [M(30, 1, 16)],
+    )
     assert [(holder.category, holder.name) for holder in found] == [(Category.GRADIENT, "B")]
 
 

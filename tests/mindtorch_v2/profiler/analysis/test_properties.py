@@ -1,4 +1,5 @@
 """Whatever is recorded, the numbers hold together: random trees, and random programs under a fake clock."""
+
 from __future__ import annotations
 
 import collections
@@ -27,9 +28,18 @@ from ..helpers import store_of
 KINDS = [Kind.OP, Kind.OP, Kind.SCOPE, Kind.PYTHON, Kind.NODE, Kind.BACKWARD]
 # A node is (name, kind, gap before, time of its own, children); times are laid out one after the other.
 NODES = st.recursive(
-    st.builds(lambda *a: (*a, []), st.sampled_from("abc"), st.sampled_from(KINDS), st.integers(0, 3), st.integers(0, 5)),
-    lambda inner: st.tuples(st.sampled_from("abc"), st.sampled_from(KINDS), st.integers(0, 3), st.integers(0, 5), st.lists(inner, max_size=4)),
-    max_leaves=25)
+    st.builds(
+        lambda *a: (*a, []), st.sampled_from("abc"), st.sampled_from(KINDS), st.integers(0, 3), st.integers(0, 5)
+    ),
+    lambda inner: st.tuples(
+        st.sampled_from("abc"),
+        st.sampled_from(KINDS),
+        st.integers(0, 3),
+        st.integers(0, 5),
+        st.lists(inner, max_size=4),
+    ),
+    max_leaves=25,
+)
 
 
 def laid_out(nodes: list[Any], thread: int, now: int = 0) -> tuple[list[E], int]:
@@ -44,7 +54,10 @@ def laid_out(nodes: list[Any], thread: int, now: int = 0) -> tuple[list[E], int]
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.lists(st.lists(NODES, max_size=4), min_size=1, max_size=3), st.lists(st.tuples(st.integers(0, 40), st.integers(-5, 9)), max_size=6))
+@given(
+    st.lists(st.lists(NODES, max_size=4), min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(-5, 9)), max_size=6),
+)
 def test_random_trees(threads, blocks):
     events = [event for number, nodes in enumerate(threads) for event in laid_out(nodes, number)[0]]
     memory = [M(time, 1, nbytes) for time, nbytes in blocks if nbytes]
@@ -60,8 +73,13 @@ def check_everything(store) -> None:
         for child in event.cpu_children:
             assert event["start_ns"] <= child["start_ns"] <= child["end_ns"] <= event["end_ns"]
             assert child.cpu_parent is event and child.thread == event.thread
-    roots = round(sum(e.cpu_time_total for e in events if e.cpu_parent is None and not e.is_async) * 1000)    # without what was loaded
-    assert round(sum(e.self_cpu_time_total for e in events) * 1000) == roots == sum(r["self_time_ns"] for r in rows._build_rows())
+    # without what was loaded
+    roots = round(sum(e.cpu_time_total for e in events if e.cpu_parent is None and not e.is_async) * 1000)
+    assert (
+        round(sum(e.self_cpu_time_total for e in events) * 1000)
+        == roots
+        == sum(r["self_time_ns"] for r in rows._build_rows())
+    )
     assert sum(e.self_cpu_memory_usage for e in events) == int(store.memory.nbytes.sum())
     counts = collections.Counter((e.name, e.is_user_annotation) for e in events)
     assert counts == {(r.key, r.is_user_annotation): r.count for r in rows}
@@ -76,15 +94,23 @@ def check_everything(store) -> None:
         first = path.read_bytes()
         chrome_trace.write(store, path)
         assert path.read_bytes() == first
-    shown = collections.Counter((e["name"].replace("#0", "*"), e["cat"] == "user_annotation")
-                                for e in trace["traceEvents"] if e.get("cat") in ("cpu_op", "user_annotation"))
-    assert shown == collections.Counter((e.trace_name.replace("#0", "*"), e.is_user_annotation) for e in events if e.trace_name is not None)
+    shown = collections.Counter(
+        (e["name"].replace("#0", "*"), e["cat"] == "user_annotation")
+        for e in trace["traceEvents"]
+        if e.get("cat") in ("cpu_op", "user_annotation")
+    )
+    assert shown == collections.Counter(
+        (e.trace_name.replace("#0", "*"), e.is_user_annotation) for e in events if e.trace_name is not None
+    )
 
 
 PROGRAMS = st.recursive(
     st.sampled_from(["add", "matmul", "raise", "backward", "step", "free"]),
-    lambda inner: st.tuples(st.sampled_from(["scope", "scope aten::add", "thread", "forgotten"]), st.lists(inner, max_size=4)),
-    max_leaves=12)
+    lambda inner: st.tuples(
+        st.sampled_from(["scope", "scope aten::add", "thread", "forgotten"]), st.lists(inner, max_size=4)
+    ),
+    max_leaves=12,
+)
 
 
 def run(program: Any, prof: Any, kept: list[Any]) -> None:
@@ -113,6 +139,7 @@ def run_inside(program: tuple[str, list[Any]], prof: Any, kept: list[Any]) -> No
     def all_parts() -> None:
         for part in parts:
             run(part, prof, kept)
+
     if kind == "thread":
         worker = threading.Thread(target=all_parts)
         worker.start()
@@ -130,8 +157,13 @@ def run_inside(program: tuple[str, list[Any]], prof: Any, kept: list[Any]) -> No
 def test_random_programs(programs, all_threads, with_stack):
     config = torch.profiler._ExperimentalConfig(profile_all_threads=all_threads)
     with clocks.use(TickingClock(7)):
-        with torch.profiler.profile(record_shapes=True, profile_memory=True, with_stack=with_stack, with_modules=True,
-                                    experimental_config=config) as prof:
+        with torch.profiler.profile(
+            record_shapes=True,
+            profile_memory=True,
+            with_stack=with_stack,
+            with_modules=True,
+            experimental_config=config,
+        ) as prof:
             kept: list[Any] = []
             for program in programs:
                 run(program, prof, kept)

@@ -1,4 +1,5 @@
 """Nesting, self time and what is shown, on stores made by hand."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -11,7 +12,10 @@ from ..hand_made import E, M, make_store
 
 
 def rows(store):
-    return [(e.name, e.cpu_parent.name if e.cpu_parent else None, e.self_cpu_time_total, e.cpu_time_total) for e in build_events(store)]
+    return [
+        (e.name, e.cpu_parent.name if e.cpu_parent else None, e.self_cpu_time_total, e.cpu_time_total)
+        for e in build_events(store)
+    ]
 
 
 def test_self_time_is_the_time_outside_children():
@@ -41,7 +45,10 @@ def test_same_named_siblings_are_kept():
 
 def test_annotation_never_swallows_an_operator():
     store = make_store([E("aten::ones", 0, 10_000, Kind.SCOPE), E("aten::ones", 1_000, 9_000)])
-    assert [(r.key, r.is_user_annotation, r.count) for r in key_averages(store)] == [("aten::ones", True, 1), ("aten::ones", False, 1)]
+    assert [(r.key, r.is_user_annotation, r.count) for r in key_averages(store)] == [
+        ("aten::ones", True, 1),
+        ("aten::ones", False, 1),
+    ]
 
 
 def test_annotation_swallows_its_repetition():
@@ -50,8 +57,15 @@ def test_annotation_swallows_its_repetition():
 
 
 def test_python_calls_are_no_events_and_do_not_separate_them():
-    store = make_store([E("m.py(1): main", 0, 100_000, Kind.PYTHON), E("scope", 10_000, 90_000, Kind.SCOPE),
-                        E("m.py(5): f", 20_000, 80_000, Kind.PYTHON), E("aten::add", 30_000, 40_000)], with_stack=True)
+    store = make_store(
+        [
+            E("m.py(1): main", 0, 100_000, Kind.PYTHON),
+            E("scope", 10_000, 90_000, Kind.SCOPE),
+            E("m.py(5): f", 20_000, 80_000, Kind.PYTHON),
+            E("aten::add", 30_000, 40_000),
+        ],
+        with_stack=True,
+    )
     assert rows(store) == [("scope", None, 70.0, 80.0), ("aten::add", "scope", 10.0, 10.0)]
 
 
@@ -61,7 +75,9 @@ def test_python_call_does_not_hide_a_repetition():
 
 
 def test_asynchronous_events_take_no_part():
-    store = make_store([E("a", 0, 10_000), E("late", 5_000, 20_000, Kind.SCOPE, flags=Flag.ASYNC), E("b", 6_000, 7_000)])
+    store = make_store(
+        [E("a", 0, 10_000), E("late", 5_000, 20_000, Kind.SCOPE, flags=Flag.ASYNC), E("b", 6_000, 7_000)]
+    )
     assert rows(store) == [("a", None, 9.0, 10.0), ("late", None, 0.0, 15.0), ("b", "a", 1.0, 1.0)]
 
 
@@ -72,7 +88,10 @@ def test_unfinished_scope_keeps_its_children():
 
 def test_steps_share_one_name():
     store = make_store([E("ProfilerStep#2", 0, 5_000, Kind.STEP), E("ProfilerStep#3", 5_000, 9_000, Kind.STEP)])
-    assert [(e.name, e.trace_name) for e in build_events(store)] == [("ProfilerStep*", "ProfilerStep#2"), ("ProfilerStep*", "ProfilerStep#3")]
+    assert [(e.name, e.trace_name) for e in build_events(store)] == [
+        ("ProfilerStep*", "ProfilerStep#2"),
+        ("ProfilerStep*", "ProfilerStep#3"),
+    ]
     assert [(r.key, r.count, r.cpu_time_total) for r in key_averages(store)] == [("ProfilerStep*", 2, 9.0)]
 
 
@@ -80,9 +99,17 @@ def test_memory_goes_to_the_event_and_its_ancestors():
     """outer{empty(400 bytes) inner{empty(200); free 400}}; free 200."""
     store = make_store(
         [E("outer", 0, 100, Kind.SCOPE), E("empty", 10, 20), E("inner", 30, 90, Kind.SCOPE), E("empty", 40, 50)],
-        [M(15, 1, 400), M(45, 2, 200), M(60, 1, -400), M(120, 2, -200)], profile_memory=True)
+        [M(15, 1, 400), M(45, 2, 200), M(60, 1, -400), M(120, 2, -200)],
+        profile_memory=True,
+    )
     found = [(e.name, e.cpu_memory_usage, e.self_cpu_memory_usage) for e in build_events(store)]
-    assert found == [("outer", 200, 0), ("empty", 400, 400), ("inner", -200, -400), ("empty", 200, 200), ("[memory]", -200, -200)]
+    assert found == [
+        ("outer", 200, 0),
+        ("empty", 400, 400),
+        ("inner", -200, -400),
+        ("empty", 200, 200),
+        ("[memory]", -200, -200),
+    ]
 
 
 def test_memory_of_what_is_taken_in_goes_to_the_parent():
@@ -92,12 +119,20 @@ def test_memory_of_what_is_taken_in_goes_to_the_parent():
 
 def test_memory_in_a_python_call_outside_events_is_a_memory_event():
     store = make_store([E("f.py(1): f", 0, 100, Kind.PYTHON)], [M(50, 1, 8)], profile_memory=True)
-    event, = build_events(store)
-    assert (event.name, event.trace_name, event["kind"], event.cpu_memory_usage, event.cpu_time_total) == ("[memory]", None, "memory", 8, 0)
+    (event,) = build_events(store)
+    assert (event.name, event.trace_name, event["kind"], event.cpu_memory_usage, event.cpu_time_total) == (
+        "[memory]",
+        None,
+        "memory",
+        8,
+        0,
+    )
 
 
 def test_live_bytes_around_events():
-    store = make_store([E("a", 0, 100), E("b", 100, 200)], [M(50, 1, 8), M(150, 2, 24), M(160, 1, -8)], profile_memory=True)
+    store = make_store(
+        [E("a", 0, 100), E("b", 100, 200)], [M(50, 1, 8), M(150, 2, 24), M(160, 1, -8)], profile_memory=True
+    )
     keys = ["cpu_memory_allocated_before", "cpu_memory_allocated_after", "cpu_memory_allocated_delta"]
     assert [[e[key] for key in keys] for e in build_events(store)] == [[0, 8, 8], [8, 24, 16]]
 

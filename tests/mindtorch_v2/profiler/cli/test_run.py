@@ -33,7 +33,8 @@ ENDS = {
     "text": "sys.exit('sorry')",
     "error": "raise KeyError('boom')",
     # A job in the background inherits that SIGINT is ignored: the program asks for Python's own handler.
-    "interrupt": "signal.signal(signal.SIGINT, signal.default_int_handler); os.kill(os.getpid(), signal.SIGINT); time.sleep(60)",
+    "interrupt": "signal.signal(signal.SIGINT, signal.default_int_handler); os.kill(os.getpid(), signal.SIGINT); "
+    "time.sleep(60)",
     "terminate": "os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)",
 }
 

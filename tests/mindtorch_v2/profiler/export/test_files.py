@@ -1,4 +1,5 @@
 """Files that appear whole or not at all; stacks, the small trace, and memory timelines."""
+
 from __future__ import annotations
 
 import errno
@@ -65,13 +66,20 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path):
     assert pathlib.Path("/dev/full").is_char_device()
 
 
-# ---- stacks -----------------------------------------------------------------------------------------------------------
+# ---- stacks
+# -----------------------------------------------------------------------------------------------------------
 
 
 def stacks():
     inner, main = "a b.py(3): f;g", "m.py(9): main"
-    return make_store([E("x", 0, 10_000, stack=[inner, main]), E("y", 20_000, 25_000, stack=[inner, main]), E("z", 30_000, 30_100, stack=[main])],
-                      with_stack=True)
+    return make_store(
+        [
+            E("x", 0, 10_000, stack=[inner, main]),
+            E("y", 20_000, 25_000, stack=[inner, main]),
+            E("z", 30_000, 30_100, stack=[main]),
+        ],
+        with_stack=True,
+    )
 
 
 def test_stacks_are_summed_outermost_first(tmp_path):
@@ -81,7 +89,10 @@ def test_stacks_are_summed_outermost_first(tmp_path):
 
 @pytest.mark.parametrize("depth", [0, 1, 5])
 def test_stacks_of_averages_are_never_empty(tmp_path, depth):
-    for rows in (key_averages(stacks(), group_by_stack_n=depth), build_events(stacks()).key_averages(group_by_stack_n=depth)):
+    for rows in (
+        key_averages(stacks(), group_by_stack_n=depth),
+        build_events(stacks()).key_averages(group_by_stack_n=depth),
+    ):
         rows.export_stacks(str(tmp_path / "s.txt"), "self_cpu_time_total")
         lines = (tmp_path / "s.txt").read_text().splitlines()
         assert lines and all(re.fullmatch(r"[^ ]+ [0-9]+", line) for line in lines)
@@ -98,41 +109,72 @@ def test_stacks_by_other_metrics(tmp_path):
 def test_small_trace(tmp_path):
     build_events(make_store([E("a", 1_000, 3_500)], [M(5_000, 1, 8)])).export_chrome_trace(tmp_path / "e.json")
     assert json.loads((tmp_path / "e.json").read_text()) == [
-        {"name": "a", "ph": "X", "ts": 1.0, "dur": 2.5, "tid": 1, "pid": "CPU functions", "args": {}}]
+        {"name": "a", "ph": "X", "ts": 1.0, "dur": 2.5, "tid": 1, "pid": "CPU functions", "args": {}}
+    ]
     build_events(make_store([])).export_chrome_trace(str(tmp_path / "e.json"))
     assert json.loads((tmp_path / "e.json").read_text()) == []
 
 
-# ---- memory timelines -------------------------------------------------------------------------------------------------
+# ---- memory timelines
+# -------------------------------------------------------------------------------------------------
 
 EPOCH = 1_700_000_000_000_000_000
 
 
 def step():
     """A training step in which every category of block occurs."""
-    return make_store([
-        E("enumerate(DataLoader)#It.__next__", 0, 10_000, Kind.SCOPE), E("aten::stack", 1_000, 9_000),
-        E("aten::mm", 20_000, 30_000, module=0), E("aten::relu", 31_000, 32_000, module=0),
-        E("autograd::engine::evaluate_function: A", 40_000, 50_000, Kind.NODE), E("A", 41_000, 49_000, Kind.BACKWARD),
-        E("aten::mm", 42_000, 48_000), E("autograd::engine::evaluate_function: B", 51_000, 60_000, Kind.NODE),
-        E("Optimizer.step#Adam.step", 70_000, 90_000, Kind.SCOPE), E("aten::sqrt", 71_000, 80_000),
-        E("aten::add", 95_000, 96_000),
-    ], [
-        M(2_000, 1, 100),                      # the batch
-        M(21_000, 2, 40), M(22_000, 3, 7), M(29_000, 3, -7),  # an activation, and scratch memory
-        M(43_000, 4, 16), M(44_000, 5, 5), M(45_000, 5, -5), M(46_000, 6, 3), M(55_000, 6, -3),  # a gradient, scratch, handed on
-        M(61_000, 2, -40), M(62_000, 1, -100),
-        M(72_000, 7, 32), M(73_000, 8, 9), M(79_000, 8, -9),  # the optimizer's state, and scratch memory
-        M(95_500, 9, 64),
-    ], modules=[ModuleInfo(0, "", "Net", -1)], epoch_offset_ns=EPOCH)
+    return make_store(
+        [
+            E("enumerate(DataLoader)#It.__next__", 0, 10_000, Kind.SCOPE),
+            E("aten::stack", 1_000, 9_000),
+            E("aten::mm", 20_000, 30_000, module=0),
+            E("aten::relu", 31_000, 32_000, module=0),
+            E("autograd::engine::evaluate_function: A", 40_000, 50_000, Kind.NODE),
+            E("A", 41_000, 49_000, Kind.BACKWARD),
+            E("aten::mm", 42_000, 48_000),
+            E("autograd::engine::evaluate_function: B", 51_000, 60_000, Kind.NODE),
+            E("Optimizer.step#Adam.step", 70_000, 90_000, Kind.SCOPE),
+            E("aten::sqrt", 71_000, 80_000),
+            E("aten::add", 95_000, 96_000),
+        ],
+        [
+            M(2_000, 1, 100),  # the batch
+            M(21_000, 2, 40),
+            M(22_000, 3, 7),
+            M(29_000, 3, -7),  # an activation, and scratch memory
+            # a gradient, scratch, handed on
+            M(43_000, 4, 16),
+            M(44_000, 5, 5),
+            M(45_000, 5, -5),
+            M(46_000, 6, 3),
+            M(55_000, 6, -3),
+            M(61_000, 2, -40),
+            M(62_000, 1, -100),
+            M(72_000, 7, 32),
+            M(73_000, 8, 9),
+            M(79_000, 8, -9),  # the optimizer's state, and scratch memory
+            M(95_500, 9, 64),
+        ],
+        modules=[ModuleInfo(0, "", "Net", -1)],
+        epoch_offset_ns=EPOCH,
+    )
 
 
 def test_categories(tmp_path):
     timeline = memory_timeline.write(step(), tmp_path / "m.raw.json.gz")
     raw = json.loads(gzip.decompress((tmp_path / "m.raw.json.gz").read_bytes()))
     born = {change[2]: Category(change[3]).name for change in raw if change[1] == Action.CREATE}
-    assert born == {100: "INPUT", 40: "ACTIVATION", 7: "TEMPORARY", 16: "GRADIENT", 5: "TEMPORARY", 3: "AUTOGRAD_DETAIL",
-                    32: "OPTIMIZER_STATE", 9: "TEMPORARY", 64: "UNKNOWN"}
+    assert born == {
+        100: "INPUT",
+        40: "ACTIVATION",
+        7: "TEMPORARY",
+        16: "GRADIENT",
+        5: "TEMPORARY",
+        3: "AUTOGRAD_DETAIL",
+        32: "OPTIMIZER_STATE",
+        9: "TEMPORARY",
+        64: "UNKNOWN",
+    }
     assert raw[0] == [EPOCH + 2_000, 2, 100, 2] and sorted(c[2] for c in raw if c[1] == 4)[:2] == [-100, -40]
     assert len(timeline.timeline) == len(raw)
 
@@ -150,8 +192,12 @@ def test_page_needs_nothing_else(tmp_path):
     memory_timeline.write(step(), tmp_path / "m.html")
     page = (tmp_path / "m.html").read_text()
     data = json.loads(re.search(r'type="application/json">(.*)</script>', page).group(1))
-    assert data["times"][0] == 0 and sum(data["sizes"][-1]) == 112 and len(data["names"]) == len(data["colours"]) == len(Category)
-    assert not re.search(r'(src|href)\s*=|https?://(?!www\.w3\.org/2000/svg)', page)
+    assert (
+        data["times"][0] == 0
+        and sum(data["sizes"][-1]) == 112
+        and len(data["names"]) == len(data["colours"]) == len(Category)
+    )
+    assert not re.search(r"(src|href)\s*=|https?://(?!www\.w3\.org/2000/svg)", page)
 
 
 def test_devices(tmp_path):

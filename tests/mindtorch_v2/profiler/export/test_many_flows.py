@@ -1,4 +1,5 @@
 """One forward operator with very many backward passes: more arrows at one slice than the native writer takes."""
+
 from __future__ import annotations
 
 import json

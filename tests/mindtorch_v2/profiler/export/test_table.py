@@ -1,4 +1,5 @@
 """The table, line by line as PyTorch prints it."""
+
 from __future__ import annotations
 
 import json
@@ -40,9 +41,17 @@ def test_is_pytorchs_table_and_one_line_more(case):
 
 
 def sample():
-    return make_store([E("aten::mm", 0, 10_000, inputs=tensors((2, 3), (3, 4)), stack=["f.py(1): f", "f.py(9): main"]),
-                       E("aten::add", 10_000, 14_000, inputs=tensors((2, 3), (3,)), stack=["f.py(2): f"])],
-                      [M(5_000, 1, 96), M(12_000, 2, 1 << 20)], record_shapes=True, with_flops=True, with_stack=True, profile_memory=True)
+    return make_store(
+        [
+            E("aten::mm", 0, 10_000, inputs=tensors((2, 3), (3, 4)), stack=["f.py(1): f", "f.py(9): main"]),
+            E("aten::add", 10_000, 14_000, inputs=tensors((2, 3), (3,)), stack=["f.py(2): f"]),
+        ],
+        [M(5_000, 1, 96), M(12_000, 2, 1 << 20)],
+        record_shapes=True,
+        with_flops=True,
+        with_stack=True,
+        profile_memory=True,
+    )
 
 
 def test_last_line_counts_events_and_time():

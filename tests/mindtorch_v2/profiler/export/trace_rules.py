@@ -1,4 +1,5 @@
 """What holds for every trace: its schema, and what no schema can say."""
+
 from __future__ import annotations
 
 import functools
@@ -25,7 +26,9 @@ def load(path: pathlib.Path) -> dict[str, Any]:
 
 def _shape(value: Any) -> Any:
     """A value without its contents: keys and types."""
-    return tuple((key, _shape(item)) for key, item in value.items()) if isinstance(value, dict) else type(value).__name__
+    return (
+        tuple((key, _shape(item)) for key, item in value.items()) if isinstance(value, dict) else type(value).__name__
+    )
 
 
 def _samples(events: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,11 +1,37 @@
 """Ways to break a file."""
+
 from __future__ import annotations
 
 import random
 import re
 
-_PIECES = (b"null", b"true", b"1e5", b"-0", b'"x"', b"[]", b"{}", b"1.5", b"99999999999999999999", b"1695835542514261.1235", b'"\\ud800"', b"NaN",
-           b",", b":", b'"', b"\\", b"\x00", b"\xff", b"{", b"}", b"[", b"]", b'"ph"', b'"dur":1,', b'"cat":"kernel"')
+_PIECES = (
+    b"null",
+    b"true",
+    b"1e5",
+    b"-0",
+    b'"x"',
+    b"[]",
+    b"{}",
+    b"1.5",
+    b"99999999999999999999",
+    b"1695835542514261.1235",
+    b'"\\ud800"',
+    b"NaN",
+    b",",
+    b":",
+    b'"',
+    b"\\",
+    b"\x00",
+    b"\xff",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b'"ph"',
+    b'"dur":1,',
+    b'"cat":"kernel"',
+)
 _VALUE = re.compile(rb'-?\d+(\.\d+)?|"[^"]*"')
 
 
@@ -20,14 +46,17 @@ def damaged(data: bytes, rng: random.Random, times: int = 1) -> bytes:
         elif way == 1:
             del made[place:]
         elif way == 2:
-            del made[place:place + size]
+            del made[place : place + size]
         elif way == 3:
             made[place:place] = rng.choice(_PIECES)
         elif way == 4:
-            made[place:place + size], made[other:other + size] = made[other:other + size], made[place:place + size]
+            made[place : place + size], made[other : other + size] = (
+                made[other : other + size],
+                made[place : place + size],
+            )
         else:
             found = _VALUE.search(made, place)
             if found is not None:
-                made[found.start():found.end()] = rng.choice(_PIECES)
+                made[found.start() : found.end()] = rng.choice(_PIECES)
         made = made or bytearray(b"[")
     return bytes(made)

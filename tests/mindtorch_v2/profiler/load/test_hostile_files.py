@@ -1,4 +1,7 @@
-"""Traces and stores that are made to break their reader: a ProfileFileError, in time and memory that the file accounts for."""
+"""Traces and stores that are made to break their reader: a ProfileFileError, in time and memory that the file
+accounts for.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -44,7 +47,8 @@ def use(profile, folder) -> None:
     load(folder / "used.json")
 
 
-# ---- depth and digits -------------------------------------------------------------------------------------------------
+# ---- depth and digits
+# -------------------------------------------------------------------------------------------------
 
 
 def nested(depth: int, kind: str = "[]") -> str:
@@ -53,9 +57,17 @@ def nested(depth: int, kind: str = "[]") -> str:
 
 @pytest.mark.parametrize("depth", [100, 900, 100_000])
 @pytest.mark.parametrize("kind", ["[]", "{}"])
-@pytest.mark.parametrize("where", ['{{"traceEvents":[],"a":{}}}', '[{{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"args":{{"b":{}}}}}]',
-                                   '[{{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"args":{{"Input Dims":{}}}}}]',
-                                   '[{{"ph":"X","name":"a","pid":{},"tid":1,"ts":1}}]', '[{{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"else":{}}}]', "{}"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        '{{"traceEvents":[],"a":{}}}',
+        '[{{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"args":{{"b":{}}}}}]',
+        '[{{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"args":{{"Input Dims":{}}}}}]',
+        '[{{"ph":"X","name":"a","pid":{},"tid":1,"ts":1}}]',
+        '[{{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"else":{}}}]',
+        "{}",
+    ],
+)
 def test_depth(tmp_path, depth, kind, where):
     (tmp_path / "t.json").write_text(where.format(nested(depth, kind)))
     try:
@@ -67,8 +79,15 @@ def test_depth(tmp_path, depth, kind, where):
         use(profile, tmp_path)
 
 
-@pytest.mark.parametrize("where", ['{{"traceEvents":[],"a":{}}}', '[{{"ph":"X","name":"a","pid":1,"tid":1,"ts":{}}}]',
-                                   '[{{"ph":"X","name":"a","pid":{},"tid":1,"ts":1}}]', '[{{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"args":{{"b":{}}}}}]'])
+@pytest.mark.parametrize(
+    "where",
+    [
+        '{{"traceEvents":[],"a":{}}}',
+        '[{{"ph":"X","name":"a","pid":1,"tid":1,"ts":{}}}]',
+        '[{{"ph":"X","name":"a","pid":{},"tid":1,"ts":1}}]',
+        '[{{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"args":{{"b":{}}}}}]',
+    ],
+)
 def test_digits(tmp_path, where):
     for digits in (20, 5_000, 1_000_000):
         (tmp_path / "t.json").write_text(where.format("9" * digits))
@@ -79,7 +98,15 @@ def test_digits(tmp_path, where):
 
 
 def test_numbers_in_texts(tmp_path):
-    event = x("cpu_op", "aten::a", 0.0, 1.0, Input_Dims=[[1], []], Input_type=["float", "Scalar"], Concrete_Inputs=["", "9" * 5_000])
+    event = x(
+        "cpu_op",
+        "aten::a",
+        0.0,
+        1.0,
+        Input_Dims=[[1], []],
+        Input_type=["float", "Scalar"],
+        Concrete_Inputs=["", "9" * 5_000],
+    )
     profile = load(write(tmp_path / "t.json", [event]))
     assert profile.store.inputs[0].values == (None, "9" * 5_000)
     use(profile, tmp_path)
@@ -96,7 +123,8 @@ def test_metadata_that_nobody_can_read(tmp_path):
     assert load(tmp_path / "t.json").metadata == {"deep": nested(100_000), "long": "9" * 5_000}
 
 
-# ---- size -------------------------------------------------------------------------------------------------------------
+# ---- size
+# -------------------------------------------------------------------------------------------------------------
 
 _LIMITED = """
 import resource, sys
@@ -126,13 +154,21 @@ def test_memory_is_bounded_by_what_the_file_holds(tmp_path):
     write(tmp_path / "fine.json", gpu_events())
     (tmp_path / "string.gz").write_bytes(_packed((b'["', 1), (b"a" * many, 80), (b'"]', 1)))
     (tmp_path / "member.gz").write_bytes(_packed((b'{"traceEvents":[],"x":"', 1), (b"a" * many, 80), (b'"}', 1)))
-    (tmp_path / "argument.gz").write_bytes(_packed((b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"args":{"b":"', 1), (b"a" * many, 80), (b'"}}]', 1)))
+    (tmp_path / "argument.gz").write_bytes(
+        _packed((b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"args":{"b":"', 1), (b"a" * many, 80), (b'"}}]', 1))
+    )
     (tmp_path / "space.gz").write_bytes(_packed((b"[", 1), (b" " * many, 260), (b"]", 1)))
     names = ["fine.json", "string.gz", "member.gz", "argument.gz", "space.gz"]
-    done = subprocess.run([sys.executable, "-c", _LIMITED, *(str(tmp_path / name) for name in names)], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": str(pathlib.Path(torch.__file__).parents[1])})
+    done = subprocess.run(
+        [sys.executable, "-c", _LIMITED, *(str(tmp_path / name) for name in names)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(pathlib.Path(torch.__file__).parents[1])},
+    )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.splitlines() == ["a single value in it is longer tha"] * 3 + ["its compressed data grows more tha"]
+    assert done.stdout.splitlines() == ["a single value in it is longer tha"] * 3 + [
+        "its compressed data grows more tha"
+    ]
 
 
 def test_a_plain_file_may_have_a_long_value(tmp_path):
@@ -143,37 +179,72 @@ def test_a_plain_file_may_have_a_long_value(tmp_path):
 
 
 def test_many_threads_and_forward_threads(tmp_path):
-    """Each with an event, a memory record and a number of its own: the time grows with the file, not with its square."""
+    """Each with an event, a memory record and a number of its own: the time grows with the file, not with its
+    square.
+    """
     count = 20_000
-    events = [x("cpu_op", "aten::a", float(i), 0.5, tid=i + 1, Sequence_number=i, Fwd_thread_id=0) for i in range(count)]
-    events += [x("cpu_op", "b", count + float(i), 0.5, tid=BACK, Sequence_number=i, Fwd_thread_id=i + 1) for i in range(count)]
-    events += [{"ph": "i", "name": "[memory]", "pid": PID, "tid": i + 1, "ts": i + 0.25, "args": {"Addr": i, "Bytes": 8, "Device Type": 0}}
-               for i in range(count)]
+    events = [
+        x("cpu_op", "aten::a", float(i), 0.5, tid=i + 1, Sequence_number=i, Fwd_thread_id=0) for i in range(count)
+    ]
+    events += [
+        x("cpu_op", "b", count + float(i), 0.5, tid=BACK, Sequence_number=i, Fwd_thread_id=i + 1) for i in range(count)
+    ]
+    events += [
+        {
+            "ph": "i",
+            "name": "[memory]",
+            "pid": PID,
+            "tid": i + 1,
+            "ts": i + 0.25,
+            "args": {"Addr": i, "Bytes": 8, "Device Type": 0},
+        }
+        for i in range(count)
+    ]
     profile = load(write(tmp_path / "t.json", events))
     assert profile.validate() == [] and len(profile.store.threads) == count
     store = profile.store
-    assert (store.name_of(int(store.memory.row[0])), int(store.memory.row.min())) == ("aten::a", 0) and len(set(store.memory.row.tolist())) == count
+    assert (store.name_of(int(store.memory.row[0])), int(store.memory.row.min())) == ("aten::a", 0) and len(
+        set(store.memory.row.tolist())
+    ) == count
     numbers = [thread.number for thread in store.threads]
     assert sorted(numbers) == sorted(set(numbers)) and store.threads[store.thread[0]].number == 1
 
 
-# ---- stores whose checksums hold --------------------------------------------------------------------------------------
+# ---- stores whose checksums hold
+# --------------------------------------------------------------------------------------
 
 
 def rich():
-    return make_store([E("aten::mm", 0, 100_000, inputs=tensors((2, 3), (3, 4))), E("aten::add", 10_000, 50_000, inputs=tensors((2,), (2,)), module=0,
-                                                                                       stack=["a.py(1): f", "b.py(2): g"]),
-                       E("aten::conv2d", 60_000, 70_000, inputs=InputDescription(((1, 3, 8, 8), (4, 3, 3, 3), (), (), (), (), ()), ((), (), (), (), (), (), ()),
-                                                                                 ("float", "float", "", "", "", "", ""),
-                                                                                 (None, None, None, (1, 1), (0, 0), (1, 1), 1), (("k", 1j),)))],
-                      [M(2_000, 1, 100), M(3_000, 1, -100)], modules=[ModuleInfo(0, "fc", "Linear", -1)], with_stack=True, with_flops=True, record_shapes=True)
+    return make_store(
+        [
+            E("aten::mm", 0, 100_000, inputs=tensors((2, 3), (3, 4))),
+            E("aten::add", 10_000, 50_000, inputs=tensors((2,), (2,)), module=0, stack=["a.py(1): f", "b.py(2): g"]),
+            E(
+                "aten::conv2d",
+                60_000,
+                70_000,
+                inputs=InputDescription(
+                    ((1, 3, 8, 8), (4, 3, 3, 3), (), (), (), (), ()),
+                    ((), (), (), (), (), (), ()),
+                    ("float", "float", "", "", "", "", ""),
+                    (None, None, None, (1, 1), (0, 0), (1, 1), 1),
+                    (("k", 1j),),
+                ),
+            ),
+        ],
+        [M(2_000, 1, 100), M(3_000, 1, -100)],
+        modules=[ModuleInfo(0, "fc", "Linear", -1)],
+        with_stack=True,
+        with_flops=True,
+        record_shapes=True,
+    )
 
 
 def sections(data: bytes):
     """(name, JSON value) of the sections that are JSON, and a way to make the file anew with others."""
-    *_, at, size, _ = storefile._HEADER.unpack(data[:storefile._HEADER.size])
-    directory = json.loads(data[at:at + size])["sections"]
-    found = {s["name"]: data[s["offset"]:s["offset"] + s["bytes"]] for s in directory}
+    *_, at, size, _ = storefile._HEADER.unpack(data[: storefile._HEADER.size])
+    directory = json.loads(data[at : at + size])["sections"]
+    found = {s["name"]: data[s["offset"] : s["offset"] + s["bytes"]] for s in directory}
 
     def made(**changed: bytes) -> bytes:
         out = bytearray(storefile._HEADER_SIZE)
@@ -185,9 +256,12 @@ def sections(data: bytes):
             out += contents
         text = changed.get("directory") or json.dumps({"sections": again}).encode()
         out += bytes(-len(out) % 64)
-        header = storefile._HEADER.pack(storefile.MAGIC, *storefile.VERSION, len(out) + len(text), len(out), len(text), zlib.crc32(text))
-        out[:storefile._HEADER_SIZE] = header + struct.pack("<I", zlib.crc32(header))
+        header = storefile._HEADER.pack(
+            storefile.MAGIC, *storefile.VERSION, len(out) + len(text), len(out), len(text), zlib.crc32(text)
+        )
+        out[: storefile._HEADER_SIZE] = header + struct.pack("<I", zlib.crc32(header))
         return bytes(out + text)
+
     return found, directory, made
 
 
@@ -200,18 +274,47 @@ def saved(tmp_path_factory):
 
 def mutated(value, rng: random.Random):
     """A JSON value with something in it replaced by something else."""
-    others = (None, True, -1, 0, 2 ** 70, 1.5, "x", "", [], {}, [[]], [1, 2], {"complex": [1, 2]}, {"complex": "xy"}, {"a": None}, [[[["x"]]]])
+    others = (
+        None,
+        True,
+        -1,
+        0,
+        2**70,
+        1.5,
+        "x",
+        "",
+        [],
+        {},
+        [[]],
+        [1, 2],
+        {"complex": [1, 2]},
+        {"complex": "xy"},
+        {"a": None},
+        [[[["x"]]]],
+    )
     if isinstance(value, dict) and value and rng.random() < 0.9:
         key = rng.choice(list(value))
-        return {**value, key: mutated(value[key], rng)} if rng.random() < 0.9 else {k: v for k, v in value.items() if k != key}
+        return (
+            {**value, key: mutated(value[key], rng)}
+            if rng.random() < 0.9
+            else {k: v for k, v in value.items() if k != key}
+        )
     if isinstance(value, list) and value and rng.random() < 0.9:
         i = rng.randrange(len(value))
-        return [*value[:i], mutated(value[i], rng), *value[i + 1:]] if rng.random() < 0.9 else value[:i] + value[i + 1:]
+        return (
+            [*value[:i], mutated(value[i], rng), *value[i + 1 :]] if rng.random() < 0.9 else value[:i] + value[i + 1 :]
+        )
     return rng.choice(others)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(rng=st.randoms(use_true_random=False), name=st.sampled_from(["metadata", "inputs", "threads", "modules"]), times=st.integers(1, 3))
+@settings(
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(
+    rng=st.randoms(use_true_random=False),
+    name=st.sampled_from(["metadata", "inputs", "threads", "modules"]),
+    times=st.integers(1, 3),
+)
 def test_wrong_types_are_noticed_on_loading(saved, tmp_path_factory, rng, name, times):
     """What is loaded can be used."""
     folder = tmp_path_factory.getbasetemp()
@@ -239,21 +342,45 @@ def test_wrong_directories_are_noticed_on_loading(saved, tmp_path_factory, rng):
 
 def test_a_constant_column_is_no_longer_than_the_file(saved, tmp_path):
     _, directory, made = saved
-    changed = [{**s, "length": 1 << 40, "constant": True, "bytes": 8} if s["name"].startswith("events.") else s for s in directory]
+    changed = [
+        {**s, "length": 1 << 40, "constant": True, "bytes": 8} if s["name"].startswith("events.") else s
+        for s in directory
+    ]
     (tmp_path / "bad.prof").write_bytes(made(directory=json.dumps({"sections": changed}).encode()))
     with pytest.raises(ProfileFileError):
         load(tmp_path / "bad.prof")
 
 
-# ---- damaged traces ---------------------------------------------------------------------------------------------------
+# ---- damaged traces
+# ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(rng=st.randoms(use_true_random=False), times=st.integers(1, 4))
 def test_damaged_traces_are_refused_or_can_be_used(tmp_path_factory, rng, times):
     folder = tmp_path_factory.getbasetemp()
-    events = [x("cpu_op", "aten::mm", 1.0, 2.0, Input_Dims=[[2, 3], [3, 4]], Input_type=["float", "float"], Concrete_Inputs=["", ""]), *dialect(),
-              {"ph": "i", "name": "[memory]", "pid": PID, "tid": 500, "ts": 2, "args": {"Addr": 1, "Bytes": 8, "Device Type": 0, "Device Id": -1}}]
+    events = [
+        x(
+            "cpu_op",
+            "aten::mm",
+            1.0,
+            2.0,
+            Input_Dims=[[2, 3], [3, 4]],
+            Input_type=["float", "float"],
+            Concrete_Inputs=["", ""],
+        ),
+        *dialect(),
+        {
+            "ph": "i",
+            "name": "[memory]",
+            "pid": PID,
+            "tid": 500,
+            "ts": 2,
+            "args": {"Addr": 1, "Bytes": 8, "Device Type": 0, "Device Id": -1},
+        },
+    ]
     whole = write(folder / "whole.json", rng.sample(events, 12), with_flops=1).read_bytes()
     (folder / "bad.json").write_bytes(damaged(whole, rng, times))
     try:

@@ -1,4 +1,7 @@
-"""Traces carry what is known of memory: a loaded trace has the blocks, the timeline and the peak of the profile that wrote it."""
+"""Traces carry what is known of memory: a loaded trace has the blocks, the timeline and the peak of the profile that
+wrote it.
+"""
+
 from __future__ import annotations
 
 import json
@@ -35,10 +38,13 @@ def test_blocks_and_timeline_are_those_of_the_profile(trace, tmp_path):
     assert np.array_equal(ours.block, theirs.block) and np.array_equal(ours.born_ns + shift, theirs.born_ns)
     assert np.array_equal(ours.category, theirs.category) and np.array_equal(ours.existed, theirs.existed)
     assert len(loaded.store.scratch) == len(prof.profiler.store.scratch) and np.array_equal(
-        loaded.store.scratch.row >= 0, prof.profiler.store.scratch.row >= 0)
+        loaded.store.scratch.row >= 0, prof.profiler.store.scratch.row >= 0
+    )
     prof.export_memory_timeline(tmp_path / "a.json", "cpu")
     loaded.export_memory_timeline(tmp_path / "b.json", "cpu")
-    (times, sizes), (loaded_times, loaded_sizes) = (json.loads((tmp_path / name).read_text()) for name in ("a.json", "b.json"))
+    (times, sizes), (loaded_times, loaded_sizes) = (
+        json.loads((tmp_path / name).read_text()) for name in ("a.json", "b.json")
+    )
     assert sizes == loaded_sizes and np.allclose(np.diff(times), np.diff(loaded_times))
 
 
@@ -53,10 +59,18 @@ def _without(value, key):
     return {k: v for k, v in value.items() if k != key}
 
 
-@pytest.mark.parametrize("damage", [
-    lambda b: {**b, "blocks": b["blocks"][:-1]}, lambda b: {**b, "blocks": "x"}, lambda b: {**b, "held": _without(b["held"], "address")},
-    lambda b: {**b, "held": {**b["held"], "category": [99] * len(b["held"]["category"])}}, lambda b: _without(b, "scratch"),
-    lambda b: {**b, "blocks": [1.5] * len(b["blocks"])}, lambda b: {**b, "blocks": [1 << 70] * len(b["blocks"])}])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda b: {**b, "blocks": b["blocks"][:-1]},
+        lambda b: {**b, "blocks": "x"},
+        lambda b: {**b, "held": _without(b["held"], "address")},
+        lambda b: {**b, "held": {**b["held"], "category": [99] * len(b["held"]["category"])}},
+        lambda b: _without(b, "scratch"),
+        lambda b: {**b, "blocks": [1.5] * len(b["blocks"])},
+        lambda b: {**b, "blocks": [1 << 70] * len(b["blocks"])},
+    ],
+)
 def test_damage_is_one_clear_error(trace, tmp_path, damage):
     _, path = trace
     contents = json.loads(path.read_text())

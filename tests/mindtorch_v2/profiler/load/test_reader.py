@@ -1,4 +1,5 @@
 """Traces in JSON, of this profiler and of PyTorch's dialects, as profiles."""
+
 from __future__ import annotations
 
 import gzip
@@ -23,8 +24,16 @@ BASE = 1_735_632_360_000_000_000
 
 
 def x(cat, name, ts, dur, pid=PID, tid=TID, **args):
-    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
-            "args": {key.replace("_", " ") if key[0].isupper() else key: value for key, value in args.items()}}
+    return {
+        "ph": "X",
+        "cat": cat,
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "args": {key.replace("_", " ") if key[0].isupper() else key: value for key, value in args.items()},
+    }
 
 
 def arrow(ph, number, ts, cat="ac2g", **more):
@@ -32,35 +41,103 @@ def arrow(ph, number, ts, cat="ac2g", **more):
 
 
 def named(name, pid, tid, text):
-    return {"ph": "M", "name": name, "pid": pid, "tid": tid, "ts": 0, "args": {"labels" if name == "process_labels" else "name": text}}
+    return {
+        "ph": "M",
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": 0,
+        "args": {"labels" if name == "process_labels" else "name": text},
+    }
 
 
 def gpu_events(runtime="cuda", stream=7, external=True):
-    """A training step: two kernels and a copy under operators, one kernel under an annotation alone, one under nothing."""
+    """A training step: two kernels and a copy under operators, one kernel under an annotation alone, one under
+    nothing.
+    """
+
     def ids(op, correlation):
         return {"External_id": op if external else correlation, "correlation": correlation}
 
     return [
-        named("process_name", PID, 0, "python3"), named("thread_name", PID, TID, f"thread {TID} (python3)"),
-        named("thread_name", PID, BACK, f"thread {BACK} (pt_autograd_0)"), named("process_labels", 0, 0, "GPU 0"),
+        named("process_name", PID, 0, "python3"),
+        named("thread_name", PID, TID, f"thread {TID} (python3)"),
+        named("thread_name", PID, BACK, f"thread {BACK} (pt_autograd_0)"),
+        named("process_labels", 0, 0, "GPU 0"),
         named("thread_name", 0, stream, f"stream {stream} "),
         x("user_annotation", "ProfilerStep#4", 0.0, 100.5, External_id=1, Ev_Idx=0),
-        x("cpu_op", "aten::linear", 1.0, 20.0, External_id=2, Sequence_number=7, Fwd_thread_id=0, Ev_Idx=1,
-          Input_Dims=[[2, 3], [4, 3], []], Input_type=["float", "float", "Scalar"], Concrete_Inputs=["", "", "1."]),
+        x(
+            "cpu_op",
+            "aten::linear",
+            1.0,
+            20.0,
+            External_id=2,
+            Sequence_number=7,
+            Fwd_thread_id=0,
+            Ev_Idx=1,
+            Input_Dims=[[2, 3], [4, 3], []],
+            Input_type=["float", "float", "Scalar"],
+            Concrete_Inputs=["", "", "1."],
+        ),
         x("cpu_op", "aten::addmm", 2.0, 18.0, External_id=3, Sequence_number=7, Fwd_thread_id=0, Ev_Idx=2),
-        x(f"{runtime}_runtime", "cudaLaunchKernel", 5.0, 2.0, **ids(3, 901), cbid=211), arrow("s", 901, 5.0),
-        x("kernel", "gemm<float, 4>", 30.0, 12.25, 0, stream, **ids(3, 901), device=0, stream=stream, grid=[2, 1, 1], block=[32, 1, 1]),
+        x(f"{runtime}_runtime", "cudaLaunchKernel", 5.0, 2.0, **ids(3, 901), cbid=211),
+        arrow("s", 901, 5.0),
+        x(
+            "kernel",
+            "gemm<float, 4>",
+            30.0,
+            12.25,
+            0,
+            stream,
+            **ids(3, 901),
+            device=0,
+            stream=stream,
+            grid=[2, 1, 1],
+            block=[32, 1, 1],
+        ),
         arrow("f", 901, 30.0, bp="e"),
         x("cpu_op", "aten::copy_", 21.5, 5.0, External_id=4, Ev_Idx=3),
         x(f"{runtime}_runtime", "cudaMemcpyAsync", 22.0, 3.0, **ids(4, 902)),
-        x("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 43.0, 4.0, 0, stream, **ids(4, 902), device=0, stream=stream, bytes=1024),
+        x(
+            "gpu_memcpy",
+            "Memcpy HtoD (Pageable -> Device)",
+            43.0,
+            4.0,
+            0,
+            stream,
+            **ids(4, 902),
+            device=0,
+            stream=stream,
+            bytes=1024,
+        ),
         x(f"{runtime}_runtime", "cudaLaunchKernel", 28.0, 1.0, **ids(0, 903)),
         x("kernel", "triton_fused", 50.0, 3.0, 0, stream, **ids(0, 903), device=0, stream=stream),
-        x("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", 60.0, 20.0, tid=BACK, External_id=5, Sequence_number=7, Fwd_thread_id=1),
+        x(
+            "cpu_op",
+            "autograd::engine::evaluate_function: AddmmBackward0",
+            60.0,
+            20.0,
+            tid=BACK,
+            External_id=5,
+            Sequence_number=7,
+            Fwd_thread_id=1,
+        ),
         x("cpu_op", "AddmmBackward0", 61.0, 18.0, tid=BACK, External_id=6, Sequence_number=7, Fwd_thread_id=1),
         x("cpu_op", "aten::mm", 62.0, 10.0, tid=BACK, External_id=7),
         x(f"{runtime}_runtime", "cudaLaunchKernel", 64.0, 2.0, tid=BACK, **ids(7, 904)),
-        x("kernel", "gemm<float, 4>", 70.0, 8.0, 0, stream, **ids(7, 904), device=0, stream=stream, grid=[2, 1, 1], block=[32, 1, 1]),
+        x(
+            "kernel",
+            "gemm<float, 4>",
+            70.0,
+            8.0,
+            0,
+            stream,
+            **ids(7, 904),
+            device=0,
+            stream=stream,
+            grid=[2, 1, 1],
+            block=[32, 1, 1],
+        ),
         x("kernel", "second of a graph", 78.0, 1.0, 0, stream, **ids(7, 904), device=0, stream=stream),
         x("gpu_memset", "Memset (Device)", 79.5, 0.5, 0, stream, correlation=999, device=0, stream=stream),
         x(f"{runtime}_runtime", "cudaDeviceSynchronize", 90.0, 5.0, **ids(0, 905)),
@@ -68,28 +145,57 @@ def gpu_events(runtime="cuda", stream=7, external=True):
         x("gpu_user_annotation", "ProfilerStep#4", 30.0, 50.0, 0, stream, External_id=1),
         x("overhead", "Activity Buffer Request", 3.0, 1.0, -1, 0),
         x("Trace", "PyTorch Profiler (0)", 0, 101, "Spans", "PyTorch Profiler", Op_count=0),
-        {"ph": "i", "s": "g", "name": "Iteration Start: PyTorch Profiler", "pid": "Traces", "tid": "Trace PyTorch Profiler", "ts": 0},
+        {
+            "ph": "i",
+            "s": "g",
+            "name": "Iteration Start: PyTorch Profiler",
+            "pid": "Traces",
+            "tid": "Trace PyTorch Profiler",
+            "ts": 0,
+        },
         {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 110},
     ]
 
 
 def write(path, events, **head):
-    trace = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "distributedInfo": {"rank": 3},
-             "traceEvents": events, "traceName": "x.json", "displayTimeUnit": "ms", "baseTimeNanoseconds": BASE, **head}
+    trace = {
+        "schemaVersion": 1,
+        "deviceProperties": [{"id": 0, "name": "GPU"}],
+        "distributedInfo": {"rank": 3},
+        "traceEvents": events,
+        "traceName": "x.json",
+        "displayTimeUnit": "ms",
+        "baseTimeNanoseconds": BASE,
+        **head,
+    }
     data = json.dumps(trace).encode()
     path.write_bytes(gzip.compress(data) if path.name.endswith("gz") else data)
     return path
 
 
 def device_times(profile):
-    return {(row.key, row.device_type.name): (row.self_device_time_total, row.device_time_total) for row in profile.key_averages() if row.device_time_total}
+    return {
+        (row.key, row.device_type.name): (row.self_device_time_total, row.device_time_total)
+        for row in profile.key_averages()
+        if row.device_time_total
+    }
 
 
 EXPECTED = {
-    ("aten::addmm", "CPU"): (12.25, 12.25), ("aten::linear", "CPU"): (0, 12.25), ("aten::copy_", "CPU"): (4, 4), ("ProfilerStep*", "CPU"): (3, 19.25),
-    ("autograd::engine::evaluate_function: AddmmBackward0", "CPU"): (0, 9), ("AddmmBackward0", "CPU"): (0, 9), ("aten::mm", "CPU"): (9, 9),
-    ("gemm<float, 4>", "CUDA"): (20.25, 20.25), ("second of a graph", "CUDA"): (1, 1), ("triton_fused", "CUDA"): (3, 3),
-    ("Memcpy HtoD (Pageable -> Device)", "CUDA"): (4, 4), ("Memset (Device)", "CUDA"): (0.5, 0.5), ("ProfilerStep*", "CUDA"): (50, 50)}
+    ("aten::addmm", "CPU"): (12.25, 12.25),
+    ("aten::linear", "CPU"): (0, 12.25),
+    ("aten::copy_", "CPU"): (4, 4),
+    ("ProfilerStep*", "CPU"): (3, 19.25),
+    ("autograd::engine::evaluate_function: AddmmBackward0", "CPU"): (0, 9),
+    ("AddmmBackward0", "CPU"): (0, 9),
+    ("aten::mm", "CPU"): (9, 9),
+    ("gemm<float, 4>", "CUDA"): (20.25, 20.25),
+    ("second of a graph", "CUDA"): (1, 1),
+    ("triton_fused", "CUDA"): (3, 3),
+    ("Memcpy HtoD (Pageable -> Device)", "CUDA"): (4, 4),
+    ("Memset (Device)", "CUDA"): (0.5, 0.5),
+    ("ProfilerStep*", "CUDA"): (50, 50),
+}
 
 
 @pytest.mark.parametrize("name", ["t.json", "t.json.gz"])
@@ -106,15 +212,28 @@ def test_events(tmp_path):
     prof = load(write(tmp_path / "t.json", gpu_events()))
     events = {e.name: e for e in prof.events() if e.device_type == "CPU"}
     addmm = events["aten::addmm"]
-    assert [tuple(k) for k in addmm.kernels] == [("gemm<float, 4>", 0, 12.25)] and addmm.cpu_parent.name == "aten::linear"
+    assert [tuple(k) for k in addmm.kernels] == [
+        ("gemm<float, 4>", 0, 12.25)
+    ] and addmm.cpu_parent.name == "aten::linear"
     assert (addmm.device_time_total, addmm.self_device_time_total, addmm.sequence_nr) == (12.25, 12.25, 7)
-    assert [c.name for c in addmm.cpu_children] == ["cudaLaunchKernel"] and events["cudaMemcpyAsync"].activity_type == "cuda_runtime"
+    assert [c.name for c in addmm.cpu_children] == ["cudaLaunchKernel"] and events[
+        "cudaMemcpyAsync"
+    ].activity_type == "cuda_runtime"
     kernel = next(e for e in prof.events() if e.name == "gemm<float, 4>")
-    assert (kernel.device_type, kernel.device_index, kernel.device_resource_id, kernel.activity_type) == ("CUDA", 0, 7, "kernel")
+    assert (kernel.device_type, kernel.device_index, kernel.device_resource_id, kernel.activity_type) == (
+        "CUDA",
+        0,
+        7,
+        "kernel",
+    )
     assert kernel.linked_correlation_id == addmm.id and kernel["kind"] == "kernel" and kernel["step"] == 4
     assert kernel.kwinputs == {"grid": [2, 1, 1], "block": [32, 1, 1]} and kernel.cpu_time_total == 0
     linear = events["aten::linear"]
-    assert (linear.input_shapes, linear.concrete_inputs, linear.input_dtypes) == ([[2, 3], [4, 3], []], [None, None, 1.0], ["float", "float", "Scalar"])
+    assert (linear.input_shapes, linear.concrete_inputs, linear.input_dtypes) == (
+        [[2, 3], [4, 3], []],
+        [None, None, 1.0],
+        ["float", "float", "Scalar"],
+    )
     backward = events["AddmmBackward0"]
     assert (backward.scope, backward.fwd_thread, backward.flow_start, addmm.flow_id) == (1, 1, False, backward.flow_id)
     assert (addmm.thread, addmm.device_resource_id, backward.device_resource_id) == (1, TID, BACK)
@@ -123,7 +242,10 @@ def test_events(tmp_path):
     assert sync.device_time_total == 0 and sync.time_range.elapsed_us() == 4
 
 
-@pytest.mark.parametrize("runtime, device, title", [("cuda", "cuda", "CUDA"), ("xpu", "xpu", "XPU"), ("privateuse1", "privateuseone", "PRIVATEUSEONE")])
+@pytest.mark.parametrize(
+    "runtime, device, title",
+    [("cuda", "cuda", "CUDA"), ("xpu", "xpu", "XPU"), ("privateuse1", "privateuseone", "PRIVATEUSEONE")],
+)
 def test_exports_of_a_loaded_trace(tmp_path, runtime, device, title):
     first = load(write(tmp_path / "t.json", gpu_events(runtime)))
     assert first.use_device == device and f"Self {title}" in first.table()
@@ -131,8 +253,18 @@ def test_exports_of_a_loaded_trace(tmp_path, runtime, device, title):
     trace = load_json(tmp_path / "again.json")
     assert_trace_is_sound(trace)
     kernel = next(e for e in trace["traceEvents"] if e.get("cat") == "kernel")
-    assert (kernel["pid"], kernel["tid"], kernel["args"]["correlation"], kernel["args"]["grid"]) == (0, 7, 901, [2, 1, 1])
-    assert {e["cat"] for e in trace["traceEvents"] if e["ph"] == "X"} >= {f"{runtime}_runtime", "overhead", "gpu_user_annotation", "cuda_sync"}
+    assert (kernel["pid"], kernel["tid"], kernel["args"]["correlation"], kernel["args"]["grid"]) == (
+        0,
+        7,
+        901,
+        [2, 1, 1],
+    )
+    assert {e["cat"] for e in trace["traceEvents"] if e["ph"] == "X"} >= {
+        f"{runtime}_runtime",
+        "overhead",
+        "gpu_user_annotation",
+        "cuda_sync",
+    }
     assert sum(e["ph"] == "s" and e["cat"] == "ac2g" for e in trace["traceEvents"]) == 5
     assert trace["deviceProperties"] == [{"id": 0, "name": "GPU"}] and trace["distributedInfo"] == {"rank": 3}
     second = load(tmp_path / "again.json")
@@ -142,12 +274,16 @@ def test_exports_of_a_loaded_trace(tmp_path, runtime, device, title):
 
 
 def test_correlation_goes_before_the_named_operator_and_that_before_nothing(tmp_path):
-    events = [x("cpu_op", "a", 0, 10, External_id=1), x("cpu_op", "b", 20, 10, External_id=2),
-              x("cuda_runtime", "cudaLaunchKernel", 1, 2, External_id=2, correlation=50),
-              x("kernel", "nested", 40, 1, 0, 7, External_id=2, correlation=50),
-              x("kernel", "named", 42, 2, 0, 7, External_id=2, correlation=51), x("kernel", "nobody's", 45, 4, 0, 7, External_id=77, correlation=52),
-              x("cuda_runtime", "cudaLaunchKernel", 15, 2, tid=999, External_id=1, correlation=53),
-              x("kernel", "from a thread of its own", 50, 8, 0, 7, External_id=1, correlation=53)]
+    events = [
+        x("cpu_op", "a", 0, 10, External_id=1),
+        x("cpu_op", "b", 20, 10, External_id=2),
+        x("cuda_runtime", "cudaLaunchKernel", 1, 2, External_id=2, correlation=50),
+        x("kernel", "nested", 40, 1, 0, 7, External_id=2, correlation=50),
+        x("kernel", "named", 42, 2, 0, 7, External_id=2, correlation=51),
+        x("kernel", "nobody's", 45, 4, 0, 7, External_id=77, correlation=52),
+        x("cuda_runtime", "cudaLaunchKernel", 15, 2, tid=999, External_id=1, correlation=53),
+        x("kernel", "from a thread of its own", 50, 8, 0, 7, External_id=1, correlation=53),
+    ]
     times = device_times(load(write(tmp_path / "t.json", events)))
     assert (times["a", "CPU"], times["b", "CPU"]) == ((9, 9), (2, 2)) and ("cudaLaunchKernel", "CPU") not in times
 
@@ -155,18 +291,33 @@ def test_correlation_goes_before_the_named_operator_and_that_before_nothing(tmp_
 def test_whole_microseconds(tmp_path):
     """Ends that were cut to microseconds may lie one after that of the event around them."""
     base = 1_695_835_542_514_261
-    events = [x("cpu_op", "aten::a", base, 9), x("cpu_op", "aten::b", base + 1, 9), x("cuda_runtime", "cudaLaunchKernel", base + 2, 8, correlation=5),
-              x("kernel", "k", base + 20, 3, 0, 7, correlation=5), x("cpu_op", "aten::late", base + 5, 100)]
+    events = [
+        x("cpu_op", "aten::a", base, 9),
+        x("cpu_op", "aten::b", base + 1, 9),
+        x("cuda_runtime", "cudaLaunchKernel", base + 2, 8, correlation=5),
+        x("kernel", "k", base + 20, 3, 0, 7, correlation=5),
+        x("cpu_op", "aten::late", base + 5, 100),
+    ]
     prof = load(write(tmp_path / "t.json", events, baseTimeNanoseconds=None))
     assert [(e.name, e.cpu_parent and e.cpu_parent.name, e.is_async) for e in prof.events()][:4] == [
-        ("aten::a", None, False), ("aten::b", "aten::a", False), ("cudaLaunchKernel", "aten::b", False), ("aten::late", None, True)]
-    assert prof.validate() == [] and prof.store.start_ns[0] == base * 1000 and device_times(prof)["aten::b", "CPU"] == (3, 3)
+        ("aten::a", None, False),
+        ("aten::b", "aten::a", False),
+        ("cudaLaunchKernel", "aten::b", False),
+        ("aten::late", None, True),
+    ]
+    assert (
+        prof.validate() == []
+        and prof.store.start_ns[0] == base * 1000
+        and device_times(prof)["aten::b", "CPU"] == (3, 3)
+    )
 
 
 def test_nanoseconds_since_1970(tmp_path):
     """No double holds these; they are read as they are written."""
-    text = '[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1695835542514261.123,"dur":10.001,"args":{"External id":1}},\n' \
-           '{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1695835542514261.124,"dur":10.000,"args":{"x":0.5}}]'
+    text = (
+        '[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1695835542514261.123,"dur":10.001,"args":{"External id":1}},\n'
+        '{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1695835542514261.124,"dur":10.000,"args":{"x":0.5}}]'
+    )
     (tmp_path / "t.json").write_text(text)
     store = load(tmp_path / "t.json").store
     assert store.start_ns.tolist() == [1695835542514261123, 1695835542514261124] and store.parent.tolist() == [-1, 0]
@@ -174,24 +325,60 @@ def test_nanoseconds_since_1970(tmp_path):
 
 
 def test_our_own_trace_comes_back(tmp_path):
-    with torch.profiler.profile(record_shapes=True, profile_memory=True, with_stack=True, with_flops=True, schedule=torch.profiler.schedule(
-            wait=0, warmup=1, active=2, repeat=1)) as prof:
+    with torch.profiler.profile(
+        record_shapes=True,
+        profile_memory=True,
+        with_stack=True,
+        with_flops=True,
+        schedule=torch.profiler.schedule(wait=0, warmup=1, active=2, repeat=1),
+    ) as prof:
         model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
         for _ in range(3):
             model(torch.ones(3, 4)).sum().backward()
             prof.step()
     prof.export_chrome_trace(str(tmp_path / "t.json.gz"))
     loaded = load(tmp_path / "t.json.gz")
-    assert loaded.validate() == [] and (loaded.record_shapes, loaded.profile_memory, loaded.with_stack, loaded.with_flops) == (True,) * 4
+    assert (
+        loaded.validate() == []
+        and (loaded.record_shapes, loaded.profile_memory, loaded.with_stack, loaded.with_flops) == (True,) * 4
+    )
 
     def rows(source):
-        return [(r.key, r.count, r.cpu_time_total, r.self_cpu_time_total, r.cpu_memory_usage, r.flops, r.is_user_annotation, r.input_shapes)
-                for r in source.key_averages(group_by_input_shape=True)]
+        return [
+            (
+                r.key,
+                r.count,
+                r.cpu_time_total,
+                r.self_cpu_time_total,
+                r.cpu_memory_usage,
+                r.flops,
+                r.is_user_annotation,
+                r.input_shapes,
+            )
+            for r in source.key_averages(group_by_input_shape=True)
+        ]
+
     assert rows(loaded) == rows(prof)
 
     def facts(source):
-        return [(e.name, e["start_ns"] - source.events()[0]["start_ns"], e["step"], e.sequence_nr, e.fwd_thread, e.thread, e.flow_id, e.scope, e["kind"],
-                 e.concrete_inputs, e.structured_input_strides, e.cpu_parent and e.cpu_parent.name) for e in source.events()]
+        return [
+            (
+                e.name,
+                e["start_ns"] - source.events()[0]["start_ns"],
+                e["step"],
+                e.sequence_nr,
+                e.fwd_thread,
+                e.thread,
+                e.flow_id,
+                e.scope,
+                e["kind"],
+                e.concrete_inputs,
+                e.structured_input_strides,
+                e.cpu_parent and e.cpu_parent.name,
+            )
+            for e in source.events()
+        ]
+
     assert facts(loaded) == facts(prof)
     loaded.export_chrome_trace(tmp_path / "u.json.gz")
     again = load(tmp_path / "u.json.gz")
@@ -203,11 +390,24 @@ def test_our_own_trace_comes_back(tmp_path):
 
 def test_details_come_back(tmp_path):
     store = make_store(
-        [E("scope", 0, 90_000, Kind.SCOPE, flags=Flag.UNFINISHED), E("aten::f", 1_000, 2_000, inputs=tensors((2,), values=(3, 1.5, True, (1, 2), None))),
-         E("late", 50_000, 150_000, Kind.SCOPE, flags=Flag.ASYNC), E('aten::odd "\\ \ud800 é', 3_000, 4_000, stack=["a.py(1): f", "b.py(2): g"]),
-         E("custom", 5_000, 6_000, Kind.FUNCTION), E("aten::w", 10_000, 20_000, thread=1)],
-        [M(1_500, 9, 64), M(160_000, 9, -64)], threads=2, record_shapes=True, verbose=True, with_stack=True, profile_memory=True,
-        epoch_offset_ns=BASE, user={"note": '"x"'}, dropped_events=5)
+        [
+            E("scope", 0, 90_000, Kind.SCOPE, flags=Flag.UNFINISHED),
+            E("aten::f", 1_000, 2_000, inputs=tensors((2,), values=(3, 1.5, True, (1, 2), None))),
+            E("late", 50_000, 150_000, Kind.SCOPE, flags=Flag.ASYNC),
+            E('aten::odd "\\ \ud800 é', 3_000, 4_000, stack=["a.py(1): f", "b.py(2): g"]),
+            E("custom", 5_000, 6_000, Kind.FUNCTION),
+            E("aten::w", 10_000, 20_000, thread=1),
+        ],
+        [M(1_500, 9, 64), M(160_000, 9, -64)],
+        threads=2,
+        record_shapes=True,
+        verbose=True,
+        with_stack=True,
+        profile_memory=True,
+        epoch_offset_ns=BASE,
+        user={"note": '"x"'},
+        dropped_events=5,
+    )
     chrome_trace.write(store, tmp_path / "t.json")
     loaded = load(tmp_path / "t.json")
     a, b = store, loaded.store
@@ -216,14 +416,26 @@ def test_details_come_back(tmp_path):
         assert b.columns[column].tolist() == a.columns[column].tolist(), column
     assert (b.start_ns + b.metadata.epoch_offset_ns - a.start_ns == BASE).all() and b.inputs == a.inputs
     assert b.stack_of(2) == ["a.py(1): f", "b.py(2): g"] and b.memory.row.tolist() == a.memory.row.tolist()
-    assert [t[:3] for t in b.threads] == [t[:3] for t in a.threads] and loaded.metadata == {"note": "x"} and loaded.dropped_events == 5
+    assert (
+        [t[:3] for t in b.threads] == [t[:3] for t in a.threads]
+        and loaded.metadata == {"note": "x"}
+        and loaded.dropped_events == 5
+    )
 
 
 def test_python_calls_make_stacks(tmp_path):
-    events = [x("python_function", "m.py(1): main", 0, 100, Python_id=1), x("python_function", "nn.Module: Linear_0", 10, 50, Python_id=2),
-              x("cpu_op", "aten::linear", 20, 10, External_id=1), x("python_function", "<built-in function len>", 70, 5), x("cpu_op", "aten::b", 80, 1)]
+    events = [
+        x("python_function", "m.py(1): main", 0, 100, Python_id=1),
+        x("python_function", "nn.Module: Linear_0", 10, 50, Python_id=2),
+        x("cpu_op", "aten::linear", 20, 10, External_id=1),
+        x("python_function", "<built-in function len>", 70, 5),
+        x("cpu_op", "aten::b", 80, 1),
+    ]
     prof = load(write(tmp_path / "t.json", events))
-    assert [(e.name, e.stack) for e in prof.events()] == [("aten::linear", ["nn.Module: Linear_0", "m.py(1): main"]), ("aten::b", ["m.py(1): main"])]
+    assert [(e.name, e.stack) for e in prof.events()] == [
+        ("aten::linear", ["nn.Module: Linear_0", "m.py(1): main"]),
+        ("aten::b", ["m.py(1): main"]),
+    ]
     assert prof.store.kind.tolist() == [Kind.PYTHON, Kind.MODULE, Kind.OP, Kind.BUILTIN, Kind.OP]
 
 
@@ -232,23 +444,46 @@ def test_a_plain_list(tmp_path):
     assert len(prof.events()) == 0 and prof.table() == "" and prof.validate() == []
     store = make_store([E("a", 0, 1_000), E("b", 100, 200)])
     from mindtorch_v2.profiler.results.event_list import build_events
+
     build_events(store).export_chrome_trace(tmp_path / "list.json")
     assert [(e.name, e.cpu_time_total) for e in load(tmp_path / "list.json").events()] == [("a", 1.0), ("b", 0.1)]
 
 
-# ---- damage -----------------------------------------------------------------------------------------------------------
+# ---- damage
+# -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text, problem", [
-    ('{"a": 1}', "it has no list"), ('{"traceEvents": [{"ph":"X"', "ends in the middle"), ('{"traceEvents": []} x', "something follows"),
-    ('{"traceEvents": [{"ph":"X",}]}', "not valid JSON at character"), ('{"traceEvents": [3]}', "event 0 of the trace"), ("[[]]", "event 0"),
-    ('[{"ph":"X","name":"a","pid":1,"tid":1}]', "lacks 'ts'"), ('[{"ph":"X","name":3,"pid":1,"tid":1,"ts":1}]', "event 0"),
-    ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":"x"}]', "a time is no number"), ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1e300}]', "too large"),
-    ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":99999999999999999999999}]', "too large"), ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":NaN}]', "too large"),
-    ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"args":{"correlation":99999999999999999999999}}]', "make no sense"),
-    ('[{"ph":"B","name":"a","pid":1,"tid":1,"ts":1}]', "is not supported"), ('[{"ph":"X","name":"a","pid":[],"tid":1,"ts":1}]', "event 0"),
-    ('[{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":1,"args":{"Addr":1,"Bytes":1,"Device Type":77}}]', "unknown device"),
-    ("[" * 100_000, ""), ('{"a":' * 100_000, ""), ('{"traceEvents": [' + '"' + "x" * 1000, "ends in the middle"), ("{3: 4}", "key was expected")])
+@pytest.mark.parametrize(
+    "text, problem",
+    [
+        ('{"a": 1}', "it has no list"),
+        ('{"traceEvents": [{"ph":"X"', "ends in the middle"),
+        ('{"traceEvents": []} x', "something follows"),
+        ('{"traceEvents": [{"ph":"X",}]}', "not valid JSON at character"),
+        ('{"traceEvents": [3]}', "event 0 of the trace"),
+        ("[[]]", "event 0"),
+        ('[{"ph":"X","name":"a","pid":1,"tid":1}]', "lacks 'ts'"),
+        ('[{"ph":"X","name":3,"pid":1,"tid":1,"ts":1}]', "event 0"),
+        ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":"x"}]', "a time is no number"),
+        ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1e300}]', "too large"),
+        ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":99999999999999999999999}]', "too large"),
+        ('[{"ph":"X","name":"a","pid":1,"tid":1,"ts":NaN}]', "too large"),
+        (
+            '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"args":{"correlation":99999999999999999999999}}]',
+            "make no sense",
+        ),
+        ('[{"ph":"B","name":"a","pid":1,"tid":1,"ts":1}]', "is not supported"),
+        ('[{"ph":"X","name":"a","pid":[],"tid":1,"ts":1}]', "event 0"),
+        (
+            '[{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":1,"args":{"Addr":1,"Bytes":1,"Device Type":77}}]',
+            "unknown device",
+        ),
+        ("[" * 100_000, ""),
+        ('{"a":' * 100_000, ""),
+        ('{"traceEvents": [' + '"' + "x" * 1000, "ends in the middle"),
+        ("{3: 4}", "key was expected"),
+    ],
+)
 def test_what_is_no_trace(tmp_path, text, problem):
     (tmp_path / "t.json").write_text(text)
     with pytest.raises(ProfileFileError) as caught:
@@ -297,7 +532,9 @@ def test_pieces_of_any_size(tmp_path, monkeypatch, piece):
 
 
 def test_a_broken_file_is_read_in_pieces_that_grow(tmp_path, monkeypatch):
-    """A value that does not end is looked at again with every piece; pieces double, so that the work stays linear in the file's size."""
+    """A value that does not end is looked at again with every piece; pieces double, so that the work stays linear in
+    the file's size.
+    """
     size, piece, reads = 5_000_000, 1000, []
     read_on = json_stream._Stream._read_on
     monkeypatch.setattr(json_stream, "_PIECE", piece)
@@ -309,11 +546,19 @@ def test_a_broken_file_is_read_in_pieces_that_grow(tmp_path, monkeypatch):
 
 
 def test_several_processes_stay_apart(tmp_path):
-    """Two processes whose threads have the same number: nothing of one lies inside the other, also when written again and saved."""
-    events = [named("process_name", PID, 0, "trainer"), named("process_name", 700, 0, "loader"),
-              named("thread_name", PID, 7, "thread 7 (main)"), named("thread_name", 700, 7, "thread 7 (worker)"),
-              x("cpu_op", "aten::mm", 0.0, 100.0, tid=7), x("cpu_op", "aten::add", 10.0, 5.0, tid=7),
-              x("cpu_op", "aten::stack", 20.0, 30.0, 700, 7), x("user_annotation", "sample", 25.0, 5.0, 700, 7)]
+    """Two processes whose threads have the same number: nothing of one lies inside the other, also when written
+    again and saved.
+    """
+    events = [
+        named("process_name", PID, 0, "trainer"),
+        named("process_name", 700, 0, "loader"),
+        named("thread_name", PID, 7, "thread 7 (main)"),
+        named("thread_name", 700, 7, "thread 7 (worker)"),
+        x("cpu_op", "aten::mm", 0.0, 100.0, tid=7),
+        x("cpu_op", "aten::add", 10.0, 5.0, tid=7),
+        x("cpu_op", "aten::stack", 20.0, 30.0, 700, 7),
+        x("user_annotation", "sample", 25.0, 5.0, 700, 7),
+    ]
     write(tmp_path / "a.json", events)
     loaded = load(tmp_path / "a.json")
     loaded.save(tmp_path / "a.store")
@@ -322,7 +567,11 @@ def test_several_processes_stay_apart(tmp_path):
     assert_trace_is_sound(written)
     slices = {e["name"]: (e["pid"], e["tid"]) for e in written["traceEvents"] if e["ph"] == "X" and e["cat"] != "Trace"}
     assert slices == {"aten::mm": (PID, 7), "aten::add": (PID, 7), "aten::stack": (700, 7), "sample": (700, 7)}
-    names = {(e["name"], e["pid"], e["tid"]): e["args"]["name"] for e in written["traceEvents"] if e["ph"] == "M" and "name" in e["args"]}
+    names = {
+        (e["name"], e["pid"], e["tid"]): e["args"]["name"]
+        for e in written["traceEvents"]
+        if e["ph"] == "M" and "name" in e["args"]
+    }
     assert names["process_name", PID, 0] == "trainer" and names["process_name", 700, 0] == "loader"
     assert names["thread_name", PID, 7] == "thread 7 (main)" and names["thread_name", 700, 7] == "thread 7 (worker)"
     again = load(tmp_path / "b.json")

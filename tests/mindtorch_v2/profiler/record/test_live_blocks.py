@@ -1,4 +1,5 @@
 """Blocks: each begins and ends once, is known by its number, and for what it is held."""
+
 from __future__ import annotations
 
 import collections
@@ -27,11 +28,23 @@ def bytes_by_category(blocks, where=slice(None)):
     return {name: sum(n for c, n in zip(names, blocks.nbytes[where].tolist()) if c == name) for name in names}
 
 
-@pytest.mark.parametrize("call", [
-    lambda x: x.transpose(0, 1).reshape(-1), lambda x: x.t().flatten(), lambda x: torch.matmul(x.expand(3, 4, 8), x.t()),
-    lambda x: F.linear(x.expand(3, 4, 8), x), lambda x: x.t().contiguous().view(-1), lambda x: x.unfold(0, 2, 1).reshape(-1),
-    lambda x: torch.tensordot(x, x, 2), lambda x: torch.einsum("ij,kj->ik", x, x), lambda x: x[:, 1:].reshape(-1).view(4, 7),
-    lambda x: x.split(2)[0].t().reshape(-1), lambda x: x.t().reshape(-1).data, lambda x: x.t().reshape(-1).detach().requires_grad_()])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.transpose(0, 1).reshape(-1),
+        lambda x: x.t().flatten(),
+        lambda x: torch.matmul(x.expand(3, 4, 8), x.t()),
+        lambda x: F.linear(x.expand(3, 4, 8), x),
+        lambda x: x.t().contiguous().view(-1),
+        lambda x: x.unfold(0, 2, 1).reshape(-1),
+        lambda x: torch.tensordot(x, x, 2),
+        lambda x: torch.einsum("ij,kj->ik", x, x),
+        lambda x: x[:, 1:].reshape(-1).view(4, 7),
+        lambda x: x.split(2)[0].t().reshape(-1),
+        lambda x: x.t().reshape(-1).data,
+        lambda x: x.t().reshape(-1).detach().requires_grad_(),
+    ],
+)
 def test_a_block_begins_once_however_it_is_shared(call):
     x = torch.randn(4, 8)
     call(x)
@@ -61,7 +74,7 @@ def test_purposes(options, steps_before):
     gc.collect()
     with profile(profile_memory=True) as empty:
         pass
-    left = collections.Counter(bytes_by_category(blocks_of(empty)))          # what other tests left behind
+    left = collections.Counter(bytes_by_category(blocks_of(empty)))  # what other tests left behind
     model = nn.Sequential(nn.Linear(16, 32), nn.BatchNorm1d(32), nn.Linear(32, 4))
     optimizer = torch.optim.Adam(model.parameters())
     x = torch.randn(8, 16)
@@ -70,6 +83,7 @@ def test_purposes(options, steps_before):
         optimizer.zero_grad()
         model(x).square().mean().backward()
         optimizer.step()
+
     for _ in range(steps_before):
         step()
     with profile(profile_memory=True, **options) as prof:
@@ -86,7 +100,9 @@ def test_purposes(options, steps_before):
     assert set(found) == {*want, *left, "INPUT"}
     if steps_before:
         before = bytes_by_category(blocks, blocks.existed)
-        assert {name: before[name] - left[name] for name in want if name != "BUFFER"} == {n: b for n, b in want.items() if n != "BUFFER"}
+        assert {name: before[name] - left[name] for name in want if name != "BUFFER"} == {
+            n: b for n, b in want.items() if n != "BUFFER"
+        }
 
 
 def test_purposes_survive_copies_and_pickles():
@@ -106,7 +122,9 @@ def test_activations_and_inputs_from_before():
     y = (x * 2).exp()
     with profile(profile_memory=True) as prof:
         y.sum().backward()
-    before = {Category(c).name for c, was in zip(blocks_of(prof).category.tolist(), blocks_of(prof).existed.tolist()) if was}
+    before = {
+        Category(c).name for c, was in zip(blocks_of(prof).category.tolist(), blocks_of(prof).existed.tolist()) if was
+    }
     assert {"INPUT", "ACTIVATION"} <= before
 
 
@@ -139,7 +157,10 @@ def test_cycles_of_a_schedule_add_up():
 
     def ready(prof):
         joined.append(find_blocks(prof.profiler.store))
-    with profile(profile_memory=True, schedule=schedule(wait=1, warmup=1, active=1, repeat=2), on_trace_ready=ready) as prof:
+
+    with profile(
+        profile_memory=True, schedule=schedule(wait=1, warmup=1, active=1, repeat=2), on_trace_ready=ready
+    ) as prof:
         for step in range(6):
             kept.append(torch.ones(1001 + step))
             if len(kept) > 2:
@@ -175,13 +196,15 @@ def test_another_thread_frees():
 
 def test_all_threads_are_seen():
     kept = []
-    with profile(profile_memory=True, experimental_config=torch.profiler._ExperimentalConfig(profile_all_threads=True)) as prof:
+    with profile(
+        profile_memory=True, experimental_config=torch.profiler._ExperimentalConfig(profile_all_threads=True)
+    ) as prof:
         threads = [threading.Thread(target=lambda n=n: kept.append(torch.ones(n) + 1)) for n in (300, 301)]
         for thread in threads:
             thread.start()
             thread.join()
     blocks = blocks_of(prof)
-    mine = (blocks.died_ns == FOREVER) & ~blocks.existed       # other tests may have left tensors behind
+    mine = (blocks.died_ns == FOREVER) & ~blocks.existed  # other tests may have left tensors behind
     assert sorted(blocks.nbytes[mine].tolist())[-2:] == [1200, 1204]
 
 

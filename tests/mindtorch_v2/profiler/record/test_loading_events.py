@@ -1,4 +1,5 @@
 """What is loaded at first use is an event of its own, and counts to nobody else."""
+
 from __future__ import annotations
 
 import json
@@ -40,7 +41,13 @@ def _profiled():
 def test_it_counts_neither_to_the_total_nor_to_the_self_time_of_what_is_around(clock):
     prof = _profiled()
     store = store_of(prof)
-    assert [store.strings[i] for i in store.name.tolist()] == ["scope", "aten::add", "loading: things", "loading: more things", "aten::add"]
+    assert [store.strings[i] for i in store.name.tolist()] == [
+        "scope",
+        "aten::add",
+        "loading: things",
+        "loading: more things",
+        "aten::add",
+    ]
     assert store.kind.tolist() == [Kind.SCOPE, Kind.OP, Kind.LOADING, Kind.LOADING, Kind.OP]
     assert store.parent.tolist() == [-1, 0, 0, 2, 0]
     elapsed = (store.end_ns - store.start_ns).tolist()
@@ -96,9 +103,16 @@ print(json.dumps({
 
 def test_a_cold_start():
     env = {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parents[4] / "src")}
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", COLD], env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", COLD], env=env, capture_output=True, text=True, timeout=120
+    )
     found = json.loads(done.stdout)
-    assert {"loading: activation", "loading: reduction", "loading: aten::softmax", "loading: derivative of aten::sum"} <= set(found["loaded"])
+    assert {
+        "loading: activation",
+        "loading: reduction",
+        "loading: aten::softmax",
+        "loading: derivative of aten::sum",
+    } <= set(found["loaded"])
     assert (found["warm"], found["same"], found["negative"]) == (0, True, False)
 
 

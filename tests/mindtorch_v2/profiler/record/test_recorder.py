@@ -1,4 +1,5 @@
 """The recorder and its windows, to the nanosecond of a clock that ticks by ten at each reading."""
+
 from __future__ import annotations
 
 import gc
@@ -259,8 +260,9 @@ def test_nothing_remains_after_the_last_session():
     assert recorder.buffers == {} and recorder.detail == 0 and not recorder.watches_memory
 
 
-_STEPS = st.lists(st.sampled_from(["op", "node", "scope", "leave", "close first", "close last", "step", "begin", "end"]),
-                  max_size=60)
+_STEPS = st.lists(
+    st.sampled_from(["op", "node", "scope", "leave", "close first", "close last", "step", "begin", "end"]), max_size=60
+)
 
 
 @settings(max_examples=150, deadline=None)

@@ -1,4 +1,5 @@
 """What kernels allocate for themselves counts: the peak is the one that tracemalloc sees."""
+
 from __future__ import annotations
 
 import asyncio
@@ -71,8 +72,9 @@ CASES = {
 
 
 def sorting_workspace() -> int:
-    """What numpy takes beside the result to sort as many elements. It asks for that outside its allocator of arrays, where only tracemalloc sees
-    it, and only in some of its versions."""
+    """What numpy takes beside the result to sort as many elements. It asks for that outside its allocator of arrays,
+    where only tracemalloc sees it, and only in some of its versions.
+    """
     a = np.random.default_rng(0).random(SQUARE, dtype=np.float32).ravel()
     tracemalloc.start()
     try:
@@ -96,8 +98,9 @@ def test_the_peak_is_the_true_one(name):
         for x in inputs:
             x.grad = None
         return kept
+
     with profile(profile_memory=True):
-        run()                                   # what is loaded with the first call under a profile is not the call's
+        run()  # what is loaded with the first call under a profile is not the call's
     with profile(profile_memory=True) as prof:
         tracemalloc.start()
         try:
@@ -120,8 +123,10 @@ def test_scratch_is_a_category_and_not_a_tensors_memory():
     blocks = find_blocks(store)
     scratch = blocks.category == Category.SCRATCH
     assert scratch.any() and (blocks.died_ns[scratch] <= store.end_ns[blocks.row[scratch]]).all()
-    assert store.memory.nbytes.tolist() == sorted([values.nelement() * 4, order.nelement() * 8], key=store.memory.nbytes.tolist().index)
-    assert prof.key_averages()[0].cpu_memory_usage == 12 * (1 << 16)         # as in PyTorch: what the tensors take
+    assert store.memory.nbytes.tolist() == sorted(
+        [values.nelement() * 4, order.nelement() * 8], key=store.memory.nbytes.tolist().index
+    )
+    assert prof.key_averages()[0].cpu_memory_usage == 12 * (1 << 16)  # as in PyTorch: what the tensors take
     times, sizes = running_totals(changes(store, blocks))
     assert max(row[Category.SCRATCH + 1] for row in sizes) >= 4 * (1 << 16)
     _, in_files = running_totals(changes(store, blocks), pytorchs=True)
@@ -144,6 +149,7 @@ def test_what_a_first_call_loads_is_neither():
 @needs_native
 def test_somebody_elses_allocator_is_left_alone():
     """A context that does not have the profiler's allocator has its tensors counted all the same."""
+
     async def made_before(ready, go, kept):
         ready.set()
         await go.wait()
@@ -153,11 +159,12 @@ def test_somebody_elses_allocator_is_left_alone():
     async def main():
         ready, go = asyncio.Event(), asyncio.Event()
         task = asyncio.ensure_future(made_before(ready, go, []))
-        await ready.wait()                  # its context is a copy from before the profile
+        await ready.wait()  # its context is a copy from before the profile
         with profile(profile_memory=True) as prof:
             go.set()
             await task
         return prof
+
     memory = asyncio.run(main()).profiler.store.memory
     assert sorted(memory.nbytes[np.abs(memory.nbytes) == 777 * 4].tolist()) == [-3108, -3108, 3108, 3108]
     assert len(np.unique(memory.block)) == 2

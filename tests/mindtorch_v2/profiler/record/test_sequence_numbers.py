@@ -1,4 +1,5 @@
 """Which events carry a sequence number, and which one: PyTorch's answers."""
+
 from __future__ import annotations
 
 import json
@@ -18,7 +19,7 @@ ANSWERS = json.loads((pathlib.Path(__file__).parents[2] / "oracle" / "data" / "s
 @pytest.mark.parametrize("first", range(0, len(all_calls()), 40))
 def test_numbers_are_pytorchs(first: int) -> None:
     wrong = {}
-    for call in all_calls()[first:first + 40]:
+    for call in all_calls()[first : first + 40]:
         found = numbered_events(torch, np, call)
         if found != ANSWERS[call]:
             wrong[call] = (found, ANSWERS[call])
@@ -65,5 +66,9 @@ def test_forward_and_backward_pair_by_number() -> None:
         if event.scope == 0 and event.sequence_nr >= 0 and not event.name.startswith("autograd::"):
             forward.setdefault(event.sequence_nr, []).append(event.name)
     pairs = {e.name: forward[e.sequence_nr] for e in prof.events() if e.scope == 1 and e.sequence_nr >= 0}
-    assert pairs == {"SumBackward0": ["aten::sum"], "AddmmBackward0": ["aten::addmm"], "ReluBackward0": ["aten::relu"],
-                     "TBackward0": ["aten::linear", "aten::t"]}
+    assert pairs == {
+        "SumBackward0": ["aten::sum"],
+        "AddmmBackward0": ["aten::addmm"],
+        "ReluBackward0": ["aten::relu"],
+        "TBackward0": ["aten::linear", "aten::t"],
+    }

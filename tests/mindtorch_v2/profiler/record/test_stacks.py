@@ -1,4 +1,5 @@
 """Python calls and call stacks."""
+
 from __future__ import annotations
 
 import gc
@@ -84,7 +85,11 @@ def test_modules_are_numbered_by_class_and_instance():
     with profile(with_stack=True) as prof:
         model(torch.ones(1, 2))
     assert of_kind(store_of(prof), Kind.MODULE) == [
-        "nn.Module: Sequential_0", "nn.Module: Linear_0", "nn.Module: ReLU_0", "nn.Module: Linear_1"]
+        "nn.Module: Sequential_0",
+        "nn.Module: Linear_0",
+        "nn.Module: ReLU_0",
+        "nn.Module: Linear_1",
+    ]
 
 
 def test_every_op_knows_its_module():
@@ -92,7 +97,9 @@ def test_every_op_knows_its_module():
     with profile(with_modules=True) as prof:
         model(torch.ones(1, 2))
     store = store_of(prof)
-    paths = [store.modules[m].path for m, n in zip(store.module.tolist(), names(store), strict=True) if n == "aten::addmm"]
+    paths = [
+        store.modules[m].path for m, n in zip(store.module.tolist(), names(store), strict=True) if n == "aten::addmm"
+    ]
     assert paths == ["0", "1.0"]
     inner = next(m for m in store.modules if m.path == "1.0")
     assert store.modules[inner.parent].path == "1"
@@ -178,7 +185,11 @@ def test_a_step_inside_a_function_keeps_the_tree_sound(x):
             train(prof)
     store = store_of(prof)
     assert_sound(store)
-    assert [n for n in names(store) if n.startswith("ProfilerStep")] == ["ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"]
+    assert [n for n in names(store) if n.startswith("ProfilerStep")] == [
+        "ProfilerStep#1",
+        "ProfilerStep#2",
+        "ProfilerStep#3",
+    ]
     steps = [r for r, k in enumerate(store.kind.tolist()) if k == Kind.STEP]
     assert not store.flags[steps].any()
 
@@ -206,7 +217,10 @@ def test_custom_functions_and_hooks_show():
     found = names(store)
     forward = found.index("Double")
     assert (store.kind[forward], store.forward_thread[forward]) == (Kind.FUNCTION, 0)
-    for name, outer in ((": forward", "Double"), (": backward", "DoubleBackward"),
-                        (": hook", "autograd::engine::evaluate_function: DoubleBackward")):
+    for name, outer in (
+        (": forward", "Double"),
+        (": backward", "DoubleBackward"),
+        (": hook", "autograd::engine::evaluate_function: DoubleBackward"),
+    ):
         rows = [r for r, n in enumerate(found) if n.endswith(name) and "test_stacks.py" in n]
         assert [found[store.parent[r]] for r in rows] == [outer]

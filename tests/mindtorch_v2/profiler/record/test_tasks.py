@@ -1,4 +1,5 @@
 """Scopes belong to the asyncio task or greenlet that opened them."""
+
 from __future__ import annotations
 
 import asyncio
@@ -21,7 +22,11 @@ from ..helpers import assert_tracks_nest, store_of
 
 x = torch.ones(2, 2)
 x + x
-FLAGS = [{}, {"with_stack": True}, {"with_stack": True, "with_modules": True, "profile_memory": True, "record_shapes": True}]
+FLAGS = [
+    {},
+    {"with_stack": True},
+    {"with_stack": True, "with_modules": True, "profile_memory": True, "record_shapes": True},
+]
 
 
 async def work(name: str, turns: int = 3) -> None:
@@ -43,7 +48,9 @@ def parents(prof: Any) -> dict[str, str | None]:
 
 def covered_us(prof: Any, thread: int) -> float:
     """How long any event of a thread was open."""
-    spans = sorted((e.time_range.start, e.time_range.end) for e in prof.events() if e.thread == thread and not e.is_async)
+    spans = sorted(
+        (e.time_range.start, e.time_range.end) for e in prof.events() if e.thread == thread and not e.is_async
+    )
     total, reached = 0.0, 0.0
     for start, end in spans:
         total += max(0.0, end - max(start, reached))
@@ -97,7 +104,7 @@ def test_a_task_inherits_the_scope_that_it_was_created_in(clock):
 
     with profile() as prof:
         asyncio.run(main())
-    assert parents(prof) == {"first": None, "second": None, "early": None, "late": None}      # both outlived theirs
+    assert parents(prof) == {"first": None, "second": None, "early": None, "late": None}  # both outlived theirs
     with profile() as prof, record_function("all"):
         asyncio.run(main())
     assert parents(prof) == {"all": None, "first": "all", "second": "all", "early": "all", "late": "all"}
@@ -156,7 +163,11 @@ def test_a_scope_closed_by_another_task(clock):
 
     with profile() as prof:
         asyncio.run(main())
-    assert [e.cpu_parent and e.cpu_parent.name for e in prof.events() if e.name == "aten::add"] == ["handed over", "handed over", None]
+    assert [e.cpu_parent and e.cpu_parent.name for e in prof.events() if e.name == "aten::add"] == [
+        "handed over",
+        "handed over",
+        None,
+    ]
     assert prof.validate() == []
 
 
@@ -174,7 +185,9 @@ def test_each_thread_has_its_own_tasks(clock):
 @pytest.mark.parametrize("flags", FLAGS)
 def test_tasks_are_tracks_of_their_own(flags, clock, tmp_path):
     async def main() -> None:
-        await asyncio.gather(asyncio.create_task(work("a"), name="loader"), asyncio.create_task(work("b"), name="writer"))
+        await asyncio.gather(
+            asyncio.create_task(work("a"), name="loader"), asyncio.create_task(work("b"), name="writer")
+        )
 
     with profile(**flags) as prof, record_function("all"):
         asyncio.run(main())
@@ -188,7 +201,10 @@ def test_tasks_are_tracks_of_their_own(flags, clock, tmp_path):
     assert (tracks["a"], tracks["b"]) == (f"task loader (thread {os_id})", f"task writer (thread {os_id})")
     assert tracks["all"].startswith(f"thread {os_id} (")
     again = load(path)
-    assert {(e.name, e.cpu_parent and e.cpu_parent.name) for e in again.events() if e.name in "ab"} == {("a", "all"), ("b", "all")}
+    assert {(e.name, e.cpu_parent and e.cpu_parent.name) for e in again.events() if e.name in "ab"} == {
+        ("a", "all"),
+        ("b", "all"),
+    }
     assert validate(again.store) == []
     assert EventTree(again.store).self_ns.sum() == EventTree(store_of(prof)).self_ns.sum()
 
@@ -224,7 +240,11 @@ def test_greenlets(flags, clock):
             running = [g for g in running if not g.dead]
     assert parents(prof) == {"all": None, **{f"greenlet {i}": "all" for i in range(4)}}
     averages = {row.key: row for row in prof.key_averages()}
-    assert [len([c for c in e.cpu_children if c.name == "aten::add"]) for e in prof.events() if e.name.startswith("greenlet")] == [3] * 4
+    assert [
+        len([c for c in e.cpu_children if c.name == "aten::add"])
+        for e in prof.events()
+        if e.name.startswith("greenlet")
+    ] == [3] * 4
     if not flags:
         assert len({averages[f"greenlet {i}"].cpu_time_total for i in range(4)}) == 1
     assert prof.validate() == []

@@ -1,4 +1,5 @@
 """Threads and processes."""
+
 from __future__ import annotations
 
 import os
@@ -139,7 +140,9 @@ def inner() -> int:
 
 
 class Worker:
-    """A thread that waits until it is told to go on, then calls something three times and runs an operator where it is to."""
+    """A thread that waits until it is told to go on, then calls something three times and runs an operator where it
+    is to.
+    """
 
     def __init__(self, with_op: bool) -> None:
         self.go, self.done = threading.Event(), threading.Event()
@@ -163,11 +166,15 @@ class Worker:
 def calls(prof) -> list[tuple[str, int]]:
     """Calls of `inner` and operators, with whether they ran on the thread of the profile."""
     store = store_of(prof)
-    shown = [(store.name_of(row).rpartition(": ")[2], store.threads[store.thread[row]].number) for row in range(len(store))]
+    shown = [
+        (store.name_of(row).rpartition(": ")[2], store.threads[store.thread[row]].number) for row in range(len(store))
+    ]
     return [(name, number) for name, number in shown if name in ("inner", "aten::ones")]
 
 
-needs_native = pytest.mark.skipif(_storage.native is None, reason="Python alone cannot trace a thread that runs already")
+needs_native = pytest.mark.skipif(
+    _storage.native is None, reason="Python alone cannot trace a thread that runs already"
+)
 
 
 @needs_native
@@ -180,7 +187,9 @@ def test_python_calls_of_a_thread_that_ran_already(everyone, with_op):
         worker.finish()
         inner()
     here = store_of(prof).threads[0].number
-    assert [name for name, number in calls(prof) if number != here] == ["inner"] * 3 + ["aten::ones"] * (everyone and with_op)
+    assert [name for name, number in calls(prof) if number != here] == ["inner"] * 3 + ["aten::ones"] * (
+        everyone and with_op
+    )
     assert [name for name, number in calls(prof) if number == here] == ["inner"]
     assert prof.validate() == []
     assert threading.getprofile() is None

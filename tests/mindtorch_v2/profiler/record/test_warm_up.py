@@ -1,4 +1,5 @@
 """The warm-up of a schedule: calls are observed, nothing is kept."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,6 @@
-"""The page without a browser: its data holds together, it asks nobody for anything, and names cannot break out of it."""
+"""The page without a browser: its data holds together, it asks nobody for anything, and names cannot break out of
+it.
+"""
 
 from __future__ import annotations
 

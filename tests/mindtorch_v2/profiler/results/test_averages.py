@@ -1,4 +1,5 @@
 """Grouping and the lists of averages."""
+
 from __future__ import annotations
 
 import copy
@@ -18,12 +19,18 @@ OTHER = ["net.py(4): f", "net.py(9): main"]
 
 @pytest.fixture
 def store():
-    return make_store([
-        E("scope", 0, 100_000, Kind.SCOPE, stack=["net.py(9): main"]),
-        E("aten::mm", 10_000, 20_000, inputs=tensors((2, 3), (3, 4)), stack=LINE, overload=""),
-        E("aten::mm", 30_000, 50_000, inputs=tensors((2, 3), (3, 4)), stack=OTHER, overload=""),
-        E("aten::mm", 60_000, 90_000, inputs=tensors((5, 3), (3, 4)), stack=OTHER, overload="out"),
-    ], record_shapes=True, with_flops=True, with_stack=True, capture_overload_names=True)
+    return make_store(
+        [
+            E("scope", 0, 100_000, Kind.SCOPE, stack=["net.py(9): main"]),
+            E("aten::mm", 10_000, 20_000, inputs=tensors((2, 3), (3, 4)), stack=LINE, overload=""),
+            E("aten::mm", 30_000, 50_000, inputs=tensors((2, 3), (3, 4)), stack=OTHER, overload=""),
+            E("aten::mm", 60_000, 90_000, inputs=tensors((5, 3), (3, 4)), stack=OTHER, overload="out"),
+        ],
+        record_shapes=True,
+        with_flops=True,
+        with_stack=True,
+        capture_overload_names=True,
+    )
 
 
 def summary(rows):
@@ -41,22 +48,34 @@ def test_by_name_in_the_order_of_first_appearance(store):
 def test_by_shape(store):
     rows = key_averages(store, group_by_input_shape=True)
     assert [(r.key, r.count, r.input_shapes) for r in rows] == [
-        ("scope", 1, []), ("aten::mm", 2, [[2, 3], [3, 4]]), ("aten::mm", 1, [[5, 3], [3, 4]])]
+        ("scope", 1, []),
+        ("aten::mm", 2, [[2, 3], [3, 4]]),
+        ("aten::mm", 1, [[5, 3], [3, 4]]),
+    ]
 
 
 def test_by_stack(store):
     rows = key_averages(store, group_by_stack_n=1)
     assert [(r.key, r.count, r.stack) for r in rows] == [
-        ("scope", 1, ["net.py(9): main"]), ("aten::mm", 1, LINE[:1]), ("aten::mm", 2, OTHER[:1])]
+        ("scope", 1, ["net.py(9): main"]),
+        ("aten::mm", 1, LINE[:1]),
+        ("aten::mm", 2, OTHER[:1]),
+    ]
     assert [r.stack for r in key_averages(store, group_by_stack_n=5)][1:] == [LINE, OTHER]
 
 
 def test_by_overload(store):
     rows = key_averages(store, group_by_overload_name=True)
-    assert [(r.key, r.overload_name, r.count) for r in rows] == [("scope", "", 1), ("aten::mm", "", 2), ("aten::mm", "out", 1)]
+    assert [(r.key, r.overload_name, r.count) for r in rows] == [
+        ("scope", "", 1),
+        ("aten::mm", "", 2),
+        ("aten::mm", "out", 1),
+    ]
 
 
-@pytest.mark.parametrize("by", [{}, {"by_shape": True}, {"by_stack": 1}, {"by_overload": True}, {"by_shape": True, "by_stack": 2}])
+@pytest.mark.parametrize(
+    "by", [{}, {"by_shape": True}, {"by_stack": 1}, {"by_overload": True}, {"by_shape": True, "by_stack": 2}]
+)
 def test_the_list_of_events_groups_like_the_store(store, by):
     shape, stack, overload = by.get("by_shape", False), by.get("by_stack", 0), by.get("by_overload", False)
     expected = key_averages(store, shape, stack, overload)
@@ -68,14 +87,38 @@ def test_the_list_of_events_groups_like_the_store(store, by):
 
 
 def vars_of(row):
-    return {name: getattr(row, name) for name in (
-        "key", "count", "cpu_time_total", "self_cpu_time_total", "cpu_memory_usage", "flops", "input_shapes", "stack", "scope",
-        "overload_name", "is_user_annotation", "node_id", "device_type", "is_async", "is_legacy", "is_remote", "use_device")}
+    return {
+        name: getattr(row, name)
+        for name in (
+            "key",
+            "count",
+            "cpu_time_total",
+            "self_cpu_time_total",
+            "cpu_memory_usage",
+            "flops",
+            "input_shapes",
+            "stack",
+            "scope",
+            "overload_name",
+            "is_user_annotation",
+            "node_id",
+            "device_type",
+            "is_async",
+            "is_legacy",
+            "is_remote",
+            "use_device",
+        )
+    }
 
 
 def test_the_same_shapes_with_other_values_are_one_group():
-    store = make_store([E("aten::sum", 0, 10, inputs=tensors((2,), values=(0,))), E("aten::sum", 10, 20, inputs=tensors((2,), values=(1,)))],
-                       record_shapes=True)
+    store = make_store(
+        [
+            E("aten::sum", 0, 10, inputs=tensors((2,), values=(0,))),
+            E("aten::sum", 10, 20, inputs=tensors((2,), values=(1,))),
+        ],
+        record_shapes=True,
+    )
     assert [r.count for r in key_averages(store, group_by_input_shape=True)] == [2]
 
 
@@ -108,14 +151,28 @@ def test_nothing_at_all():
 
 
 def test_rows_as_dicts(store):
-    plain, = (r for r in key_averages(store)._build_rows() if r["name"] == "aten::mm")
-    assert plain == {"name": "aten::mm", "device_type": "CPU", "count": 3, "total_time_ns": 60_000, "self_time_ns": 60_000, "avg_time_ns": 20_000}
+    (plain,) = (r for r in key_averages(store)._build_rows() if r["name"] == "aten::mm")
+    assert plain == {
+        "name": "aten::mm",
+        "device_type": "CPU",
+        "count": 3,
+        "total_time_ns": 60_000,
+        "self_time_ns": 60_000,
+        "avg_time_ns": 20_000,
+    }
     detailed = key_averages(store, group_by_input_shape=True, group_by_stack_n=1)._build_rows()[1]
     assert (detailed["input_shapes"], detailed["stack"]) == ([[2, 3], [3, 4]], LINE[:1])
 
 
 def test_recursion_covers_time_once():
-    store = make_store([E("r", 0, 100_000, Kind.SCOPE), E("x", 1_000, 2_000), E("r", 10_000, 90_000, Kind.SCOPE), E("x", 20_000, 30_000)])
+    store = make_store(
+        [
+            E("r", 0, 100_000, Kind.SCOPE),
+            E("x", 1_000, 2_000),
+            E("r", 10_000, 90_000, Kind.SCOPE),
+            E("x", 20_000, 30_000),
+        ]
+    )
     row = next(r for r in key_averages(store) if r.key == "r")
     assert (row.cpu_time_total, row.covered_us) == (180.0, 100.0)
     table = key_averages(store).table()
@@ -149,7 +206,15 @@ def test_adding_rows(store):
 
 def test_defaults_of_a_new_row():
     row = FunctionEventAvg()
-    assert (row.key, row.count, row.node_id, row.input_shapes, row.stack, row.cpu_children, row.cpu_parent) == (None, 0, 0, None, None, None, None)
+    assert (row.key, row.count, row.node_id, row.input_shapes, row.stack, row.cpu_children, row.cpu_parent) == (
+        None,
+        0,
+        0,
+        None,
+        None,
+        None,
+        None,
+    )
     assert not hasattr(row, "is_user_annotation")
     with pytest.raises(AttributeError, match="'FunctionEventAvg' object has no attribute 'cuda_time_total'"):
         row.cuda_time_total
@@ -159,11 +224,15 @@ def test_defaults_of_a_new_row():
 
 def test_repr_of_a_row(store):
     assert repr(key_averages(store)[0]) == (
-        "<FunctionEventAvg key=scope self_cpu_time=40.000us cpu_time=100.000us  self_cuda_time=0.000us cuda_time=0.000us "
-        "input_shapes= cpu_memory_usage=0 cuda_memory_usage=0>")
+        "<FunctionEventAvg key=scope self_cpu_time=40.000us cpu_time=100.000us  self_cuda_time=0.000us "
+        "cuda_time=0.000us "
+        "input_shapes= cpu_memory_usage=0 cuda_memory_usage=0>"
+    )
 
 
 def test_memory_is_summed():
-    store = make_store([E("a", 0, 10), E("a", 10, 20)], [M(5, 1, 100), M(15, 1, -100), M(18, 1, 30)], profile_memory=True)
-    row, = key_averages(store)
+    store = make_store(
+        [E("a", 0, 10), E("a", 10, 20)], [M(5, 1, 100), M(15, 1, -100), M(18, 1, 30)], profile_memory=True
+    )
+    (row,) = key_averages(store)
     assert (row.cpu_memory_usage, row.self_cpu_memory_usage) == (30, 30)

@@ -1,4 +1,5 @@
 """`experimental_event_tree()`: nodes, links, what they tell."""
+
 from __future__ import annotations
 
 import mindtorch_v2 as torch
@@ -30,12 +31,20 @@ def test_links_are_objects_not_copies():
 
 
 def test_times_ids_and_tags():
-    a, = hand_made(E("a", 10, 50, kind=Kind.SCOPE), E("b", 20, 30, seq=7), E("f.py(3): g", 35, 45, kind=Kind.PYTHON),
-                   E("<built-in function len>", 36, 37, kind=Kind.BUILTIN))
+    (a,) = hand_made(
+        E("a", 10, 50, kind=Kind.SCOPE),
+        E("b", 20, 30, seq=7),
+        E("f.py(3): g", 35, 45, kind=Kind.PYTHON),
+        E("<built-in function len>", 36, 37, kind=Kind.BUILTIN),
+    )
     b, g = a.children
     assert (a.start_time_ns, a.end_time_ns, a.duration_time_ns) == (10, 50, 40)
-    assert [n.tag for n in (a, b, g, g.children[0])] == [C._EventType.TorchOp, C._EventType.TorchOp, C._EventType.PyCall,
-                                                         C._EventType.PyCCall]
+    assert [n.tag for n in (a, b, g, g.children[0])] == [
+        C._EventType.TorchOp,
+        C._EventType.TorchOp,
+        C._EventType.PyCall,
+        C._EventType.PyCCall,
+    ]
     assert [n.correlation_id for n in (a, b, g)] == [1, 2, 0]
     assert len({n.id for n in traverse_dfs([a])}) == 4 and a.start_tid == 1
     assert (a.extra_fields.scope, b.extra_fields.scope) == (C.RecordScope.USER_SCOPE, C.RecordScope.FUNCTION)
@@ -46,12 +55,12 @@ def test_times_ids_and_tags():
 
 
 def test_inputs_are_tensors_lists_and_values():
-    node, = hand_made(E("aten::add", 0, 1, inputs=tensors((2, 3), (3,), values=(1,))), record_shapes=True)
+    (node,) = hand_made(E("aten::add", 0, 1, inputs=tensors((2, 3), (3,), values=(1,))), record_shapes=True)
     x, y, alpha = node.extra_fields.inputs
     assert (x.sizes, x.strides, x.dtype, x.dim, x.device) == ([2, 3], [3, 1], torch.float32, 2, torch.device("cpu"))
     assert isinstance(x, C._TensorMetadata) and y.sizes == [3] and alpha == 1
     assert x.layout is torch.strided and x.id is None
-    without, = hand_made(E("aten::add", 0, 1, inputs=tensors((2, 3))))
+    (without,) = hand_made(E("aten::add", 0, 1, inputs=tensors((2, 3))))
     assert without.extra_fields.inputs == []
 
 
@@ -64,8 +73,12 @@ def test_lists_of_tensors():
 
 
 def test_allocations_are_nodes_where_they_happened():
-    a, loose = hand_made(E("a", 0, 10), E("b", 2, 6), memory=[M(3, 4096, 64), M(8, 4096, -64), M(20, 8192, 32)], profile_memory=True)
-    assert [n.name for n in a.children] == ["b", "[memory]"] and [n.name for n in a.children[0].children] == ["[memory]"]
+    a, loose = hand_made(
+        E("a", 0, 10), E("b", 2, 6), memory=[M(3, 4096, 64), M(8, 4096, -64), M(20, 8192, 32)], profile_memory=True
+    )
+    assert [n.name for n in a.children] == ["b", "[memory]"] and [n.name for n in a.children[0].children] == [
+        "[memory]"
+    ]
     born, died = a.children[0].children[0], a.children[1]
     assert born.tag is C._EventType.Allocation and born.duration_time_ns == 0 and died.parent is a
     assert (born.extra_fields.alloc_size, died.extra_fields.alloc_size) == (64, -64)
@@ -78,7 +91,9 @@ def test_modules_and_frames_of_a_real_profile():
     with profile(with_stack=True, profile_memory=True, record_shapes=True) as prof:
         model(x)
     nodes = list(traverse_bfs(prof.profiler.kineto_results.experimental_event_tree()))
-    modules = [n.extra_fields.module for n in nodes if n.tag is C._EventType.PyCall and n.extra_fields.module is not None]
+    modules = [
+        n.extra_fields.module for n in nodes if n.tag is C._EventType.PyCall and n.extra_fields.module is not None
+    ]
     assert [m.cls_name for m in modules] == ["Sequential", "Linear", "Linear"]
     assert len({m.self_ptr for m in modules}) == 3 and modules[1].cls_ptr == modules[2].cls_ptr
     assert any(n.tag is C._EventType.Allocation for n in nodes)
@@ -87,8 +102,12 @@ def test_modules_and_frames_of_a_real_profile():
 def test_a_block_keeps_its_ids_though_its_address_comes_again():
     with profile(profile_memory=True) as prof:
         for _ in range(3):
-            torch.ones(1000) + 1      # what is freed is used again at once, often at the same address
-    records = [n.extra_fields for n in traverse_dfs(prof.profiler.kineto_results.experimental_event_tree()) if n.name == "[memory]"]
+            torch.ones(1000) + 1  # what is freed is used again at once, often at the same address
+    records = [
+        n.extra_fields
+        for n in traverse_dfs(prof.profiler.kineto_results.experimental_event_tree())
+        if n.name == "[memory]"
+    ]
     born = [r.allocation_id for r in records if r.alloc_size > 0]
     assert born == list(range(1, 7)) and sorted(r.allocation_id for r in records if r.alloc_size < 0) == born
     assert all(r.id == r.allocation_id - 1 for r in records)

@@ -1,4 +1,5 @@
 """`profiler._utils`: walks over trees, self time, and what keeps a device waiting."""
+
 from __future__ import annotations
 
 from types import SimpleNamespace
@@ -51,7 +52,9 @@ def evaluation(nodes, work):
 
 
 def test_the_queue_fills_with_launches_and_empties_with_kernels():
-    work = [Work("aclrtLaunchKernel", 10 * i, 5, i, False) for i in range(1, 4)] + [Work("k", 100 + 10 * i, 10, i, True) for i in range(1, 4)]
+    work = [Work("aclrtLaunchKernel", 10 * i, 5, i, False) for i in range(1, 4)] + [
+        Work("k", 100 + 10 * i, 10, i, True) for i in range(1, 4)
+    ]
     found = evaluation([Node("before", 1, 0, 9), Node("during", 2, 25, 10), Node("late", 3, 125, 40)], work)
     assert [interval.queue_depth for interval in found.queue_depth_list] == [1, 2, 3, 2, 1, 0]
     assert [found.metrics[key].queue_depth for key in found.event_keys] == [0, 2, 1]
@@ -60,7 +63,9 @@ def test_the_queue_fills_with_launches_and_empties_with_kernels():
 
 
 def test_what_ran_while_a_full_queue_ran_empty_comes_first():
-    work = [Work("aclrtLaunchKernel", i, 1, i, False) for i in range(1, 6)] + [Work("k", 100 * i, 10, i, True) for i in range(1, 6)]
+    work = [Work("aclrtLaunchKernel", i, 1, i, False) for i in range(1, 6)] + [
+        Work("k", 100 * i, 10, i, True) for i in range(1, 6)
+    ]
     guilty, other = Node("copy", 1, 50, 600), Node("early", 2, 0, 5)
     found = evaluation([other, guilty], work)
     assert [key.event.name for key in found.rank_events(2)] == ["copy"]

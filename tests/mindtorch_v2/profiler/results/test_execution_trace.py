@@ -1,4 +1,5 @@
 """Execution traces in the Chakra format."""
+
 from __future__ import annotations
 
 import gzip
@@ -40,7 +41,11 @@ def find(nodes, name):
 
 def test_order_and_parents(nodes):
     process, thread = nodes[-1], nodes[0]
-    assert (process["name"], process["id"], process["ctrl_deps"]) == ("[pytorch|profiler|execution_trace|process]", 1, 1)
+    assert (process["name"], process["id"], process["ctrl_deps"]) == (
+        "[pytorch|profiler|execution_trace|process]",
+        1,
+        1,
+    )
     assert (thread["name"], thread["ctrl_deps"]) == ("[pytorch|profiler|execution_trace|thread]", 1)
     user, cat = find(nodes, "user"), find(nodes, "aten::cat")
     assert cat["ctrl_deps"] == user["id"] and user["ctrl_deps"] == thread["id"]
@@ -75,8 +80,12 @@ def test_a_fresh_observer_does_nothing(tmp_path):
     observer.stop()
     observer.unregister_callback()
     observer.cleanup()
-    assert (observer.is_registered, observer.is_running(), observer.get_output_file_path(), observer.get_resources_dir()) == (
-        False, False, None, None)
+    assert (
+        observer.is_registered,
+        observer.is_running(),
+        observer.get_output_file_path(),
+        observer.get_resources_dir(),
+    ) == (False, False, None, None)
 
 
 def test_two_observers_both_work(tmp_path):
@@ -106,8 +115,10 @@ def test_a_bad_path_is_reported(caplog):
 def test_with_a_profile(tmp_path):
     path = tmp_path / "et.json"
     x = torch.ones(2)
-    with profile(execution_trace_observer=ExecutionTraceObserver().register_callback(path),
-                 schedule=torch.profiler.schedule(wait=0, warmup=1, active=1, repeat=1)) as prof:
+    with profile(
+        execution_trace_observer=ExecutionTraceObserver().register_callback(path),
+        schedule=torch.profiler.schedule(wait=0, warmup=1, active=1, repeat=1),
+    ) as prof:
         x - x
         prof.step()
         x + x

@@ -1,4 +1,5 @@
 """Single events: views, events made by hand, and the small types around them."""
+
 from __future__ import annotations
 
 import copy
@@ -21,25 +22,32 @@ from ..hand_made import E, make_store, tensors
 
 
 def hand(name, start, end, **more):
-    return FunctionEvent(more.pop("id", 0), name, more.pop("thread", 1), start, end, stack=more.pop("stack", []), **more)
+    return FunctionEvent(
+        more.pop("id", 0), name, more.pop("thread", 1), start, end, stack=more.pop("stack", []), **more
+    )
 
 
 def built(*events):
     made = EventList(events)
     made._build_tree()
-    return [(e.name, e.cpu_parent.name if e.cpu_parent else None, e.self_cpu_time_total, e.cpu_time_total) for e in made]
+    return [
+        (e.name, e.cpu_parent.name if e.cpu_parent else None, e.self_cpu_time_total, e.cpu_time_total) for e in made
+    ]
 
 
-@pytest.mark.parametrize("events, expected", [
-    ([("A", 0, 10), ("B", 1, 3), ("C", 3, 4)], [("A", None, 7, 10), ("B", "A", 2, 2), ("C", "A", 1, 1)]),
-    ([("A", 0, 10), ("B", 5, 15)], [("A", None, 10, 10), ("B", None, 10, 10)]),
-    ([("A", 0, 10), ("B", 10, 12)], [("A", None, 10, 10), ("B", None, 2, 2)]),
-    ([("A", 0, 10), ("B", 0, 10)], [("A", None, 0, 10), ("B", "A", 10, 10)]),
-    ([("A", 0, 10), ("A", 1, 9)], [("A", None, 10, 10)]),
-    ([("A", 0, 10), ("A", 1, 9), ("A", 2, 8), ("x", 3, 4)], [("A", None, 9, 10), ("x", "A", 1, 1)]),
-    ([("A", 0, 10), ("A", 1, 4), ("A", 5, 8)], [("A", None, 4, 10), ("A", "A", 3, 3), ("A", "A", 3, 3)]),
-    ([("A", 0, 10), ("B", 1, 20), ("C", 2, 3)], [("A", None, 10, 10), ("B", None, 18, 19), ("C", "B", 1, 1)]),
-])
+@pytest.mark.parametrize(
+    "events, expected",
+    [
+        ([("A", 0, 10), ("B", 1, 3), ("C", 3, 4)], [("A", None, 7, 10), ("B", "A", 2, 2), ("C", "A", 1, 1)]),
+        ([("A", 0, 10), ("B", 5, 15)], [("A", None, 10, 10), ("B", None, 10, 10)]),
+        ([("A", 0, 10), ("B", 10, 12)], [("A", None, 10, 10), ("B", None, 2, 2)]),
+        ([("A", 0, 10), ("B", 0, 10)], [("A", None, 0, 10), ("B", "A", 10, 10)]),
+        ([("A", 0, 10), ("A", 1, 9)], [("A", None, 10, 10)]),
+        ([("A", 0, 10), ("A", 1, 9), ("A", 2, 8), ("x", 3, 4)], [("A", None, 9, 10), ("x", "A", 1, 1)]),
+        ([("A", 0, 10), ("A", 1, 4), ("A", 5, 8)], [("A", None, 4, 10), ("A", "A", 3, 3), ("A", "A", 3, 3)]),
+        ([("A", 0, 10), ("B", 1, 20), ("C", 2, 3)], [("A", None, 10, 10), ("B", None, 18, 19), ("C", "B", 1, 1)]),
+    ],
+)
 def test_trees_of_events_made_by_hand(events, expected):
     assert built(*(hand(*event) for event in events)) == expected
 
@@ -61,10 +69,19 @@ def test_key_averages_of_events_made_by_hand():
 def test_defaults_of_an_event_made_by_hand():
     event = FunctionEvent(1, "a", 1, 0, 10)
     assert repr(event) == (
-        "<FunctionEvent id=1 name=a overload_name=None device_type=DeviceType.CPU node_id=-1 cpu_time=10.000us start_us=0 end_us=10 "
-        "cpu_children=[] None_time=0.000us name=a thread=1 input_shapes=None cpu_memory_usage=0 None_memory_usage=0 is_async=False "
-        "is_remote=False seq_nr=-1 is_legacy=False>")
-    assert (event.device_resource_id, event.flops, event.stack, event.count, event.self_cpu_percent) == (1, None, None, 1, -1)
+        "<FunctionEvent id=1 name=a overload_name=None device_type=DeviceType.CPU node_id=-1 cpu_time=10.000us "
+        "start_us=0 end_us=10 "
+        "cpu_children=[] None_time=0.000us name=a thread=1 input_shapes=None cpu_memory_usage=0 None_memory_usage=0 "
+        "is_async=False "
+        "is_remote=False seq_nr=-1 is_legacy=False>"
+    )
+    assert (event.device_resource_id, event.flops, event.stack, event.count, event.self_cpu_percent) == (
+        1,
+        None,
+        None,
+        1,
+        -1,
+    )
 
 
 def test_device_times_of_events_made_by_hand():
@@ -72,36 +89,82 @@ def test_device_times_of_events_made_by_hand():
     op.append_kernel("gemm", 0, 60)
     kernel = hand("gemm", 10, 70, use_device="cuda", device_type=DeviceType.CUDA)
     assert (op.device_time_total, op.self_device_time_total) == (60, 60)
-    assert (kernel.device_time_total, kernel.self_device_time_total, kernel.cpu_time_total, kernel.self_cpu_time_total) == (60, 60, 0, 0)
+    assert (
+        kernel.device_time_total,
+        kernel.self_device_time_total,
+        kernel.cpu_time_total,
+        kernel.self_cpu_time_total,
+    ) == (60, 60, 0, 0)
     with pytest.raises(AssertionError, match="Expected device_type to be CPU"):
         kernel.append_kernel("x", 0, 1)
 
 
 @pytest.fixture
 def events():
-    return build_events(make_store([
-        E("outer", 1_000, 9_000, Kind.SCOPE, step=2, stack=["main"]),
-        E("aten::cat", 2_000, 3_500, seq=5, step=3, inputs=tensors((2, 3), values=(0, "text")), stack=["f", "main"]),
-    ], start_ns=500, record_shapes=True, with_stack=True))
+    return build_events(
+        make_store(
+            [
+                E("outer", 1_000, 9_000, Kind.SCOPE, step=2, stack=["main"]),
+                E(
+                    "aten::cat",
+                    2_000,
+                    3_500,
+                    seq=5,
+                    step=3,
+                    inputs=tensors((2, 3), values=(0, "text")),
+                    stack=["f", "main"],
+                ),
+            ],
+            start_ns=500,
+            record_shapes=True,
+            with_stack=True,
+        )
+    )
 
 
 def test_attributes_of_a_view(events):
     op = events[1]
-    assert (op.id, op.name, op.trace_name, op.thread, op.device_resource_id, op.device_index) == (2, "aten::cat", "aten::cat", 1, 7000, 4242)
+    assert (op.id, op.name, op.trace_name, op.thread, op.device_resource_id, op.device_index) == (
+        2,
+        "aten::cat",
+        "aten::cat",
+        1,
+        7000,
+        4242,
+    )
     assert (op.time_range.start, op.time_range.end, op.time_range.elapsed_us()) == (1.5, 3.0, 1.5)
-    assert (op.input_shapes, op.input_dtypes, op.concrete_inputs) == ([[2, 3], [], []], ["float", "Scalar", ""], [None, 0, None])
+    assert (op.input_shapes, op.input_dtypes, op.concrete_inputs) == (
+        [[2, 3], [], []],
+        ["float", "Scalar", ""],
+        [None, 0, None],
+    )
     assert (op.structured_input_shapes, op.structured_input_strides) == ([[2, 3], [], []], [[3, 1], [], []])
     assert (op.sequence_nr, op.fwd_thread, op.scope, op.activity_type, op.stack) == (5, 0, 0, "cpu_op", ["f", "main"])
     assert (op.flow_id, op.flow_type, op.flow_start) == (0, 0, False)
     scope = events[0]
-    assert (scope.scope, scope.activity_type, scope.is_user_annotation, scope.input_shapes) == (7, "user_annotation", True, [])
+    assert (scope.scope, scope.activity_type, scope.is_user_annotation, scope.input_shapes) == (
+        7,
+        "user_annotation",
+        True,
+        [],
+    )
 
 
 def test_keys_of_a_view(events):
     op = events[1]
     assert {key: op[key] for key in op} == {
-        "name": "aten::cat", "kind": "op", "device_type": "CPU", "step": 3, "thread_id": 7000, "start_ns": 2000, "end_ns": 3500,
-        "duration_ns": 1500, "correlation_id": 2, "input_shapes": [[2, 3], [], []], "stack": ["f", "main"]}
+        "name": "aten::cat",
+        "kind": "op",
+        "device_type": "CPU",
+        "step": 3,
+        "thread_id": 7000,
+        "start_ns": 2000,
+        "end_ns": 3500,
+        "duration_ns": 1500,
+        "correlation_id": 2,
+        "input_shapes": [[2, 3], [], []],
+        "stack": ["f", "main"],
+    }
     assert events[0]["kind"] == "scope" and "cpu_memory_allocated_before" not in op and op.get("nothing", 3) == 3
     with pytest.raises(KeyError):
         op["cpu_memory_allocated_before"]
@@ -136,9 +199,13 @@ def test_no_cycles():
 
 
 def test_deprecated_names_warn(events):
-    for name, text in (("cuda_time", "please use `device_time`"), ("cuda_time_total", "Use `device_time_total`"),
-                       ("self_cuda_time_total", "Use `self_device_time_total`"), ("self_cuda_memory_usage", "Use `self_device_memory_usage`"),
-                       ("metadata_json", "Use `event_metadata`")):
+    for name, text in (
+        ("cuda_time", "please use `device_time`"),
+        ("cuda_time_total", "Use `device_time_total`"),
+        ("self_cuda_time_total", "Use `self_device_time_total`"),
+        ("self_cuda_memory_usage", "Use `self_device_memory_usage`"),
+        ("metadata_json", "Use `event_metadata`"),
+    ):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             getattr(events[0], name)
@@ -146,12 +213,30 @@ def test_deprecated_names_warn(events):
 
 
 def test_formats():
-    assert [_format_time(t) for t in (0, 999.9996, 1000, 999999.9, 3.6e9, -5)] == ["0.000us", "1000.000us", "1.000ms", "1000.000ms", "3600.000s", "-5.000us"]
-    assert [_format_memory(n) for n in (0, 1023, 1048575, -2048, 5 << 40)] == ["0 B", "1023 B", "1024.00 KB", "-2.00 KB", "5120.00 GB"]
+    assert [_format_time(t) for t in (0, 999.9996, 1000, 999999.9, 3.6e9, -5)] == [
+        "0.000us",
+        "1000.000us",
+        "1.000ms",
+        "1000.000ms",
+        "3600.000s",
+        "-5.000us",
+    ]
+    assert [_format_memory(n) for n in (0, 1023, 1048575, -2048, 5 << 40)] == [
+        "0 B",
+        "1023 B",
+        "1024.00 KB",
+        "-2.00 KB",
+        "5120.00 GB",
+    ]
     assert (_format_time_share(1, 4), _format_time_share(0, 0)) == ("25.00%", "NaN")
     with pytest.raises(AssertionError, match="Expected time_us == 0 but got 1"):
         _format_time_share(1, 0)
-    assert [flops_scale(f) for f in ([999], [5e9, 2e3], [1e20], [0, 0.5])] == [(1.0, "FLOPs"), (1e-3, "KFLOPs"), (1e-15, "PFLOPs"), (1.0, "FLOPs")]
+    assert [flops_scale(f) for f in ([999], [5e9, 2e3], [1e20], [0, 0.5])] == [
+        (1.0, "FLOPs"),
+        (1e-3, "KFLOPs"),
+        (1e-15, "PFLOPs"),
+        (1.0, "FLOPs"),
+    ]
 
 
 def test_small_types():
@@ -162,13 +247,86 @@ def test_small_types():
     class Record:
         def __init__(self, time):
             self.start_ns = lambda: time
+
     records = MemRecordsAcc([(Record(5000), "c"), (Record(1000), "a"), (Record(2000), "b")])
     assert [r[1] for r in records.in_interval(1000, 5000)] == ["a", "b", "c"]
     assert [r[1] for r in records.in_interval(1500, 4999)] == ["b"]
 
 
-EVENT_NAMES = ["id", "node_id", "name", "overload_name", "trace_name", "time_range", "thread", "fwd_thread", "kernels", "count", "cpu_children", "cpu_parent", "input_shapes", "concrete_inputs", "kwinputs", "stack", "scope", "use_device", "cpu_memory_usage", "device_memory_usage", "is_async", "is_remote", "sequence_nr", "device_type", "device_index", "device_resource_id", "is_legacy", "flops", "is_user_annotation", "is_python_function", "activity_type", "self_cpu_percent", "total_cpu_percent", "total_device_percent", "_metadata_json", "flow_id", "flow_type", "flow_start", "external_id", "linked_correlation_id", "event_metadata", "structured_input_shapes", "structured_input_strides", "input_dtypes", "python_id", "python_parent_id", "python_module_id"]
-GROUP_NAMES = ["key", "count", "node_id", "is_async", "is_remote", "use_device", "cpu_time_total", "device_time_total", "self_cpu_time_total", "self_device_time_total", "input_shapes", "overload_name", "stack", "scope", "cpu_memory_usage", "device_memory_usage", "self_cpu_memory_usage", "self_device_memory_usage", "cpu_children", "cpu_parent", "device_type", "is_legacy", "flops"]
+EVENT_NAMES = [
+    "id",
+    "node_id",
+    "name",
+    "overload_name",
+    "trace_name",
+    "time_range",
+    "thread",
+    "fwd_thread",
+    "kernels",
+    "count",
+    "cpu_children",
+    "cpu_parent",
+    "input_shapes",
+    "concrete_inputs",
+    "kwinputs",
+    "stack",
+    "scope",
+    "use_device",
+    "cpu_memory_usage",
+    "device_memory_usage",
+    "is_async",
+    "is_remote",
+    "sequence_nr",
+    "device_type",
+    "device_index",
+    "device_resource_id",
+    "is_legacy",
+    "flops",
+    "is_user_annotation",
+    "is_python_function",
+    "activity_type",
+    "self_cpu_percent",
+    "total_cpu_percent",
+    "total_device_percent",
+    "_metadata_json",
+    "flow_id",
+    "flow_type",
+    "flow_start",
+    "external_id",
+    "linked_correlation_id",
+    "event_metadata",
+    "structured_input_shapes",
+    "structured_input_strides",
+    "input_dtypes",
+    "python_id",
+    "python_parent_id",
+    "python_module_id",
+]
+GROUP_NAMES = [
+    "key",
+    "count",
+    "node_id",
+    "is_async",
+    "is_remote",
+    "use_device",
+    "cpu_time_total",
+    "device_time_total",
+    "self_cpu_time_total",
+    "self_device_time_total",
+    "input_shapes",
+    "overload_name",
+    "stack",
+    "scope",
+    "cpu_memory_usage",
+    "device_memory_usage",
+    "self_cpu_memory_usage",
+    "self_device_memory_usage",
+    "cpu_children",
+    "cpu_parent",
+    "device_type",
+    "is_legacy",
+    "flops",
+]
 
 
 def test_vars_of_an_event_are_pytorchs_attributes():

@@ -1,4 +1,5 @@
 """PyTorch's private names around the profiler: functions that drive it, switches, scopes."""
+
 from __future__ import annotations
 
 import inspect
@@ -18,9 +19,16 @@ CPU = {torch.profiler.ProfilerActivity.CPU}
 
 
 def config(**changes):
-    flags = {"report_input_shapes": False, "profile_memory": False, "with_stack": False, "with_flops": False, "with_modules": False}
-    return torch.autograd.ProfilerConfig(torch.autograd.ProfilerState.KINETO, **(flags | changes),
-                                         experimental_config=_profiler._ExperimentalConfig())
+    flags = {
+        "report_input_shapes": False,
+        "profile_memory": False,
+        "with_stack": False,
+        "with_flops": False,
+        "with_modules": False,
+    }
+    return torch.autograd.ProfilerConfig(
+        torch.autograd.ProfilerState.KINETO, **(flags | changes), experimental_config=_profiler._ExperimentalConfig()
+    )
 
 
 def record(*, scopes=(), **flags):
@@ -33,7 +41,9 @@ def record(*, scopes=(), **flags):
 
 def test_enable_and_disable_give_results():
     result = record(report_input_shapes=True)
-    assert [(e.name(), e.shapes()) for e in result.events() if e.name() == "aten::add"] == [("aten::add", [[2], [2], []])]
+    assert [(e.name(), e.shapes()) for e in result.events() if e.name() == "aten::add"] == [
+        ("aten::add", [[2], [2], []])
+    ]
     assert [node.name for node in result.experimental_event_tree()] == ["mine"]
     assert not torch.autograd._profiler_enabled()
 
@@ -109,12 +119,30 @@ def test_the_scope_of_a_fast_record_function():
         for scope in ("user_scope", "function", "other"):
             with _profiler._RecordFunctionFast(scope, [torch.ones(2)], {"scope": scope}):
                 pass
-    found = [(e.name, e.is_user_annotation, e.scope, e.activity_type) for e in prof.events() if not e.name.startswith("aten::")]
-    assert found == [("user_scope", True, 7, "user_annotation"), ("function", False, 0, "cpu_op"), ("other", False, 0, "cpu_op")]
+    found = [
+        (e.name, e.is_user_annotation, e.scope, e.activity_type)
+        for e in prof.events()
+        if not e.name.startswith("aten::")
+    ]
+    assert found == [
+        ("user_scope", True, 7, "user_annotation"),
+        ("function", False, 0, "cpu_op"),
+        ("other", False, 0, "cpu_op"),
+    ]
 
 
 def test_keyword_values_in_events_and_in_traces(tmp_path):
-    values = {"n": 1, "f": 1.5, "b": True, "s": "x", "words": ["a", "b"], "none": None, "numbers": [1, 2], "mixed": ["a", 1], "empty": []}
+    values = {
+        "n": 1,
+        "f": 1.5,
+        "b": True,
+        "s": "x",
+        "words": ["a", "b"],
+        "none": None,
+        "numbers": [1, 2],
+        "mixed": ["a", 1],
+        "empty": [],
+    }
     with profile(record_shapes=True) as prof, _profiler._RecordFunctionFast("r", [], values):
         pass
     assert prof.events()[0].kwinputs == values
@@ -123,16 +151,30 @@ def test_keyword_values_in_events_and_in_traces(tmp_path):
     assert {k: args[k] for k in values if k in args} == {k: values[k] for k in ("n", "f", "b", "s", "words", "empty")}
 
 
-@pytest.mark.parametrize("call, overload", [
-    ("torch.add(x, x, out=x)", "out"), ("torch.mul(x, 2, out=x)", "out"), ("torch.sum(x, 0, out=torch.empty(2))", "IntList_out"),
-    ("torch.exp(x, out=x)", "out"), ("torch.max(x, 0, out=(torch.empty(2), torch.empty(2, dtype=torch.int64)))", "dim_max"),
-    ("torch.eq(x, 1, out=torch.empty(2, 2, dtype=torch.bool))", "Scalar_out"), ("torch.add(x, x)", "Tensor"),
-    ("torch.zeros(2, out=torch.empty(2))", "out"), ("torch.arange(0, 3, 1, out=torch.empty(3))", "start_out"),
-    ("torch.randint(0, 3, (2,), out=torch.empty(2, dtype=torch.int64))", "low_out"), ("torch.rand(2, out=torch.empty(2))", "out"),
-    ("torch.rand(2)", ""), ("torch.randint(0, 3, (2,))", "low"), ("torch.rand(2, generator=torch.Generator())", "generator")])
+@pytest.mark.parametrize(
+    "call, overload",
+    [
+        ("torch.add(x, x, out=x)", "out"),
+        ("torch.mul(x, 2, out=x)", "out"),
+        ("torch.sum(x, 0, out=torch.empty(2))", "IntList_out"),
+        ("torch.exp(x, out=x)", "out"),
+        ("torch.max(x, 0, out=(torch.empty(2), torch.empty(2, dtype=torch.int64)))", "dim_max"),
+        ("torch.eq(x, 1, out=torch.empty(2, 2, dtype=torch.bool))", "Scalar_out"),
+        ("torch.add(x, x)", "Tensor"),
+        ("torch.zeros(2, out=torch.empty(2))", "out"),
+        ("torch.arange(0, 3, 1, out=torch.empty(3))", "start_out"),
+        ("torch.randint(0, 3, (2,), out=torch.empty(2, dtype=torch.int64))", "low_out"),
+        ("torch.rand(2, out=torch.empty(2))", "out"),
+        ("torch.rand(2)", ""),
+        ("torch.randint(0, 3, (2,))", "low"),
+        ("torch.rand(2, generator=torch.Generator())", "generator"),
+    ],
+)
 def test_overloads_that_write_into_a_tensor(call, overload):
     x = torch.ones(2, 2)
-    with profile(experimental_config=_profiler._ExperimentalConfig(capture_overload_names=True), record_shapes=True) as prof:
+    with profile(
+        experimental_config=_profiler._ExperimentalConfig(capture_overload_names=True), record_shapes=True
+    ) as prof:
         eval(call, {"torch": torch, "x": x})
     event = [e for e in prof.events() if e.cpu_parent is None][-1]
     assert event.overload_name == overload
@@ -162,24 +204,37 @@ def test_switches_for_values_and_links():
 
 def test_names_and_their_rewriting():
     assert (profiler_util.MEMORY_EVENT_NAME, profiler_util.OUT_OF_MEMORY_EVENT_NAME) == ("[memory]", "[OutOfMemory]")
-    assert [n for n in ("aten::add", "[memory]", "aten::is_leaf", "profiler::_record_function_exit") if profiler._filter_name(n)] == [
-        "[memory]", "aten::is_leaf", "profiler::_record_function_exit"]
+    assert [
+        n
+        for n in ("aten::add", "[memory]", "aten::is_leaf", "profiler::_record_function_exit")
+        if profiler._filter_name(n)
+    ] == ["[memory]", "aten::is_leaf", "profiler::_record_function_exit"]
     assert profiler._rewrite_name("ProfilerStep#3") == "ProfilerStep#3"
     assert profiler._rewrite_name("ProfilerStep#3", with_wildcard=True) == "ProfilerStep*"
-    assert profiler._filter_stack_entry("x.py(1): forward") and not profiler._filter_stack_entry("autograd/__init__.py(9): backward")
+    assert profiler._filter_stack_entry("x.py(1): forward") and not profiler._filter_stack_entry(
+        "autograd/__init__.py(9): backward"
+    )
     assert torch.profiler.profiler._default_schedule_fn(3) is torch.profiler.ProfilerAction.RECORD
 
 
 def test_signatures_are_pytorchs():
     assert str(inspect.signature(profiler_util._rewrite_name)).startswith("(name")
     assert list(inspect.signature(torch.autograd.ProfilerConfig).parameters) == [
-        "state", "report_input_shapes", "profile_memory", "with_stack", "with_flops", "with_modules", "experimental_config", "trace_id"]
+        "state",
+        "report_input_shapes",
+        "profile_memory",
+        "with_stack",
+        "with_flops",
+        "with_modules",
+        "experimental_config",
+        "trace_id",
+    ]
     assert list(inspect.signature(torch.autograd._enable_profiler).parameters) == ["config", "activities", "scopes"]
 
 
 def test_tracebacks():
     taken = _profiler.gather_traceback()
-    frames, = _profiler.symbolize_tracebacks([taken])
+    (frames,) = _profiler.symbolize_tracebacks([taken])
     assert frames[0]["name"] == "test_tracebacks" and frames[0]["filename"] == __file__ and frames[0]["line"] > 1
 
 
@@ -192,7 +247,9 @@ def test_the_directory_for_further_files_stays_known(tmp_path, monkeypatch):
     observer = prof.execution_trace_observer
     path = observer.get_output_file_path()
     assert not observer.is_registered and observer.get_resources_dir() == path.removesuffix(".json") + "_resources"
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([path.rpartition("/")[2], observer.get_resources_dir().rpartition("/")[2]])
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
+        [path.rpartition("/")[2], observer.get_resources_dir().rpartition("/")[2]]
+    )
 
 
 def test_the_process_wide_execution_trace_observer(tmp_path):
@@ -208,13 +265,18 @@ def test_the_process_wide_execution_trace_observer(tmp_path):
 
 def test_what_a_trace_shows_of_an_event(tmp_path):
     x = torch.ones(3)
-    with profile(profile_memory=True, experimental_config=_profiler._ExperimentalConfig(expose_kineto_event_metadata=True)) as prof:
+    with profile(
+        profile_memory=True, experimental_config=_profiler._ExperimentalConfig(expose_kineto_event_metadata=True)
+    ) as prof:
         y = x + x
         del y
         x * x
     prof.export_chrome_trace(tmp_path / "t.json")
-    shown = {e["args"]["External id"]: e["args"]["Ev Idx"] for e in json.loads((tmp_path / "t.json").read_text())["traceEvents"]
-             if e.get("cat") == "cpu_op"}
+    shown = {
+        e["args"]["External id"]: e["args"]["Ev Idx"]
+        for e in json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+        if e.get("cat") == "cpu_op"
+    }
     with pytest.warns(FutureWarning, match="metadata_json"):
         told = {e.id: e.metadata_json for e in prof.events() if e.name != "[memory]"}
     assert told == {number: f'"Ev Idx": {place}' for number, place in shown.items()} and len(told) == 2
@@ -229,8 +291,11 @@ def test_steps_and_python_calls_do_not_overlap_in_part():
         torch.ones(2) + 1
         prof.step()
 
-    with profile(with_stack=True, schedule=torch.profiler.schedule(wait=0, warmup=1, active=3, repeat=1),
-                 experimental_config=_profiler._ExperimentalConfig(adjust_profiler_step=True)) as prof:
+    with profile(
+        with_stack=True,
+        schedule=torch.profiler.schedule(wait=0, warmup=1, active=3, repeat=1),
+        experimental_config=_profiler._ExperimentalConfig(adjust_profiler_step=True),
+    ) as prof:
         for _ in range(4):
             helper(prof)
     store = prof.profiler.store
@@ -259,8 +324,13 @@ with torch.profiler.profile(schedule=torch.profiler.schedule(wait=0, warmup=1, a
 print(KinetoStepTracker.current_step())
 """
     for daemon, steps in (("1", "7"), ("", "0")):
-        found = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env={**os.environ, "KINETO_USE_DAEMON": daemon},
-                               capture_output=True, text=True, check=True)
+        found = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code],
+            env={**os.environ, "KINETO_USE_DAEMON": daemon},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         assert found.stdout.strip() == steps
 
 

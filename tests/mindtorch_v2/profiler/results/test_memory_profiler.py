@@ -1,4 +1,5 @@
 """PyTorch's names for the memory of a profile."""
+
 from __future__ import annotations
 
 import json
@@ -25,10 +26,31 @@ def recorded():
 
 
 def test_names_and_numbers_are_pytorchs():
-    assert [c.name for c in Category] == ["INPUT", "TEMPORARY", "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL", "PARAMETER", "OPTIMIZER_STATE"]
-    assert [(a.name, a.value) for a in Action] == [("PREEXISTING", 1), ("CREATE", 2), ("INCREMENT_VERSION", 3), ("DESTROY", 4)]
+    assert [c.name for c in Category] == [
+        "INPUT",
+        "TEMPORARY",
+        "ACTIVATION",
+        "GRADIENT",
+        "AUTOGRAD_DETAIL",
+        "PARAMETER",
+        "OPTIMIZER_STATE",
+    ]
+    assert [(a.name, a.value) for a in Action] == [
+        ("PREEXISTING", 1),
+        ("CREATE", 2),
+        ("INCREMENT_VERSION", 3),
+        ("DESTROY", 4),
+    ]
     assert [c and c.name for c in _memory_profiler._CATEGORY_TO_INDEX] == [
-        "PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY", "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL", None]
+        "PARAMETER",
+        "OPTIMIZER_STATE",
+        "INPUT",
+        "TEMPORARY",
+        "ACTIVATION",
+        "GRADIENT",
+        "AUTOGRAD_DETAIL",
+        None,
+    ]
 
 
 def test_timeline_and_categories(recorded):
@@ -43,7 +65,9 @@ def test_timeline_and_categories(recorded):
             assert live.pop(key) == nbytes
         else:
             assert live.setdefault(key, nbytes) == nbytes and list(live).count(key) == 1
-    by_category = {c: sum(n for key, n in live.items() if memory.categories.get(key, 0) is c) for c in (*Category, None)}
+    by_category = {
+        c: sum(n for key, n in live.items() if memory.categories.get(key, 0) is c) for c in (*Category, None)
+    }
     parameters = sum(p.nelement() * 4 for p in model.parameters())
     state = sum(t.nelement() * 4 for s in optimizer.state.values() for t in s.values())
     assert by_category[Category.PARAMETER] >= parameters and by_category[Category.OPTIMIZER_STATE] >= state
@@ -57,7 +81,9 @@ def test_files(recorded, tmp_path):
     assert times == sorted(times) and all(len(row) == 9 and row[0] == 0 for row in sizes)
     timeline.export_memory_timeline(tmp_path / "a.json", "cpu")
     prof.export_memory_timeline(str(tmp_path / "b.json"), "cpu")
-    assert json.loads((tmp_path / "a.json").read_text()) == json.loads((tmp_path / "b.json").read_text()) == [times, sizes]
+    assert (
+        json.loads((tmp_path / "a.json").read_text()) == json.loads((tmp_path / "b.json").read_text()) == [times, sizes]
+    )
     timeline.export_memory_timeline_raw(tmp_path / "raw.json", "cpu")
     raw = json.loads((tmp_path / "raw.json").read_text())
     assert sum(n for _, _, n, _ in raw) == sum(sizes[-1]) and {a for _, a, _, _ in raw} == {1, 2, 4}

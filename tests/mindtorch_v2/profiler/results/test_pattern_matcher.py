@@ -1,4 +1,5 @@
 """`profiler._pattern_matcher`: habits that cost time."""
+
 from __future__ import annotations
 
 import json
@@ -60,17 +61,25 @@ def test_zeros_instead_of_none():
         def body():
             model(torch.ones(3, 4)).sum().backward()
             clear()
+
         return body
 
-    clears = (optimizer.zero_grad, model.zero_grad, lambda: optimizer.zero_grad(set_to_none=False),
-              lambda: model.zero_grad(set_to_none=False))
+    clears = (
+        optimizer.zero_grad,
+        model.zero_grad,
+        lambda: optimizer.zero_grad(set_to_none=False),
+        lambda: model.zero_grad(set_to_none=False),
+    )
     assert [count(patterns.GradNotSetToNonePattern, trained(clear)) for clear in clears] == [0, 0, 1, 1]
 
 
 def test_bias_in_front_of_batch_norm():
     x = torch.ones(1, 3, 8, 8)
-    models = (nn.Sequential(nn.Conv2d(3, 3, 3), nn.BatchNorm2d(3)), nn.Sequential(nn.Conv2d(3, 3, 3, bias=False), nn.BatchNorm2d(3)),
-              nn.Sequential(nn.Conv2d(3, 3, 3), nn.ReLU(), nn.BatchNorm2d(3)))
+    models = (
+        nn.Sequential(nn.Conv2d(3, 3, 3), nn.BatchNorm2d(3)),
+        nn.Sequential(nn.Conv2d(3, 3, 3, bias=False), nn.BatchNorm2d(3)),
+        nn.Sequential(nn.Conv2d(3, 3, 3), nn.ReLU(), nn.BatchNorm2d(3)),
+    )
     pattern = patterns.Conv2dBiasFollowedByBatchNorm2dPattern
     assert [count(pattern, lambda m=m: m(x)) for m in models] == [1, 0, 0]
 
@@ -97,10 +106,13 @@ def test_report(tmp_path, capsys):
     patterns.report_all_anti_patterns(prof, json_report_dir=str(tmp_path))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[-1] == "-" * 40 + "TorchTidy Report" + "-" * 40
-    assert lines[1] == "Matched Events:" and "Enabling Bias in Conv2d Followed By BatchNorm Pattern: 1 events matched." in lines
+    assert (
+        lines[1] == "Matched Events:"
+        and "Enabling Bias in Conv2d Followed By BatchNorm Pattern: 1 events matched." in lines
+    )
     patterns.report_all_anti_patterns(prof, print_enable=False, json_report_dir=str(tmp_path))
     report = json.loads((tmp_path / "torchtidy_report.json").read_text())
-    entries, = (found for file, found in report.items() if file.endswith("test_pattern_matcher.py"))
+    (entries,) = (found for file, found in report.items() if file.endswith("test_pattern_matcher.py"))
     assert [sorted(entry) for entry in entries] == [["line_number", "message", "name", "url"]] * 2
     assert capsys.readouterr().out == ""
 

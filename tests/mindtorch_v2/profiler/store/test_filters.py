@@ -1,4 +1,5 @@
 """Traces restricted to types of events."""
+
 from __future__ import annotations
 
 import json
@@ -9,10 +10,15 @@ import mindtorch_v2 as torch
 from mindtorch_v2.profiler import ProfilerActivity, profile, record_function
 
 
-@pytest.mark.parametrize(("types", "shown"), [
-    (["CPU_OP"], {"cpu_op"}), (["USER_ANNOTATION"], {"user_annotation"}), ([], set()),
-    (["CPU_OP", "CPU_INSTANT_EVENT"], {"cpu_op", "cpu_instant_event"}),
-])
+@pytest.mark.parametrize(
+    ("types", "shown"),
+    [
+        (["CPU_OP"], {"cpu_op"}),
+        (["USER_ANNOTATION"], {"user_annotation"}),
+        ([], set()),
+        (["CPU_OP", "CPU_INSTANT_EVENT"], {"cpu_op", "cpu_instant_event"}),
+    ],
+)
 def test_only_the_types_asked_for_are_in_the_trace(tmp_path, types, shown):
     with profile(activities=[{ProfilerActivity.CPU: types}], profile_memory=True) as prof, record_function("scope"):
         torch.ones(2)

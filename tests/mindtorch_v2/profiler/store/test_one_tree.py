@@ -1,4 +1,5 @@
 """Scopes nest by what was open when they began, whatever Python frames come and go."""
+
 from __future__ import annotations
 
 import contextlib
@@ -41,8 +42,10 @@ class Region:
 
 def outline(prof: object) -> list[object]:
     """The events without Python calls, as nested [name, children]."""
+
     def of(event: object) -> list[object]:
         return [event.name, [of(child) for child in event.cpu_children]]
+
     assert not [e.name for e in prof.events() if e.is_async]
     return [of(event) for event in prof.events() if event.cpu_parent is None]
 
@@ -146,7 +149,12 @@ def test_only_what_outlives_its_scope_is_asynchronous(clock):
         with region("later"):
             x + x
         inner.__exit__(None, None, None)
-    assert {e.name: e.is_async for e in prof.events()} == {"outer": False, "inner": True, "aten::add": False, "later": False}
+    assert {e.name: e.is_async for e in prof.events()} == {
+        "outer": False,
+        "inner": True,
+        "aten::add": False,
+        "later": False,
+    }
     assert prof.validate() == []
 
 
@@ -173,15 +181,21 @@ def test_another_thread_that_ends_a_scope_is_known(clock):
         other.join()
     store = store_of(prof)
     row = names(store).index("handed over")
-    assert store.flags[row] == Flag.ASYNC and store.end_thread[row] > 0 and (np.delete(store.end_thread, row) == 0).all()
+    assert (
+        store.flags[row] == Flag.ASYNC and store.end_thread[row] > 0 and (np.delete(store.end_thread, row) == 0).all()
+    )
     assert prof.validate() == []
 
 
 def test_validate_notices_a_scope_that_lost_its_children():
-    events = [E("f.py(1): main", 0, 100, Kind.PYTHON), E("f.py(2): helper", 5, 9, Kind.PYTHON),
-              E("r", 8, 50, Kind.SCOPE, flags=Flag.ASYNC), E("aten::add", 20, 30)]
+    events = [
+        E("f.py(1): main", 0, 100, Kind.PYTHON),
+        E("f.py(2): helper", 5, 9, Kind.PYTHON),
+        E("r", 8, 50, Kind.SCOPE, flags=Flag.ASYNC),
+        E("aten::add", 20, 30),
+    ]
     assert [finding.check for finding in validate(make_store(events, with_stack=True))] == ["asynchronous"]
-    events[2] = E("r", 8, 25, Kind.SCOPE, flags=Flag.ASYNC)      # overlaps partly with an operator
+    events[2] = E("r", 8, 25, Kind.SCOPE, flags=Flag.ASYNC)  # overlaps partly with an operator
     assert validate(make_store(events, with_stack=True)) == []
 
 
@@ -203,25 +217,53 @@ def test_traces_have_tracks_that_viewers_accept(asynchronous, tmp_path, clock):
     named = [e["args"]["name"] for e in json.loads(path.read_text())["traceEvents"] if e["name"] == "thread_name"]
     assert [n for n in named if n.startswith("asynchronous")] == (["asynchronous 1"] if asynchronous else [])
     again = load(path).store
-    assert {again.name_of(i) for i in np.flatnonzero(again.flags & Flag.ASYNC)} == ({"inner"} if asynchronous else set())
+    assert {again.name_of(i) for i in np.flatnonzero(again.flags & Flag.ASYNC)} == (
+        {"inner"} if asynchronous else set()
+    )
     assert validate(again) == []
 
 
 def trace_of(slices: list[tuple[str, str, float, float]]) -> dict[str, object]:
-    return {"traceEvents": [{"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": end - ts, "args": {}}
-                            for cat, name, ts, end in slices]}
+    return {
+        "traceEvents": [
+            {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": end - ts, "args": {}}
+            for cat, name, ts, end in slices
+        ]
+    }
 
 
 def test_annotations_of_a_loaded_trace_nest_in_spite_of_python_calls(tmp_path):
     path = tmp_path / "t.json"
-    path.write_text(json.dumps(trace_of([
-        ("python_function", "main", 0.0, 100.0), ("python_function", "__enter__", 1.0, 4.0), ("python_function", "helper", 1.5, 3.5),
-        ("user_annotation", "r", 3.0, 50.0), ("cpu_op", "aten::add", 10.0, 20.0), ("python_function", "__exit__", 48.0, 60.0),
-        ("python_function", "after", 52.0, 58.0), ("cpu_op", "aten::mul", 53.0, 54.0), ("cpu_op", "aten::sub", 70.0, 71.0)])))
+    path.write_text(
+        json.dumps(
+            trace_of(
+                [
+                    ("python_function", "main", 0.0, 100.0),
+                    ("python_function", "__enter__", 1.0, 4.0),
+                    ("python_function", "helper", 1.5, 3.5),
+                    ("user_annotation", "r", 3.0, 50.0),
+                    ("cpu_op", "aten::add", 10.0, 20.0),
+                    ("python_function", "__exit__", 48.0, 60.0),
+                    ("python_function", "after", 52.0, 58.0),
+                    ("cpu_op", "aten::mul", 53.0, 54.0),
+                    ("cpu_op", "aten::sub", 70.0, 71.0),
+                ]
+            )
+        )
+    )
     store = load(path).store
     parents = {store.name_of(i): store.name_of(int(p)) if p >= 0 else None for i, p in enumerate(store.parent)}
-    assert parents == {"main": None, "__enter__": "main", "helper": "__enter__", "r": "main", "aten::add": "r", "__exit__": "r",
-                       "after": "main", "aten::mul": "after", "aten::sub": "main"}
+    assert parents == {
+        "main": None,
+        "__enter__": "main",
+        "helper": "__enter__",
+        "r": "main",
+        "aten::add": "r",
+        "__exit__": "r",
+        "after": "main",
+        "aten::mul": "after",
+        "aten::sub": "main",
+    }
     ends = {store.name_of(i): (end - store.start_ns[0]) // 1000 for i, end in enumerate(store.end_ns.tolist())}
     assert (ends["__enter__"], ends["helper"], ends["r"], ends["__exit__"]) == (3, 3, 50, 50)
     assert not store.flags.any() and validate(store) == []
@@ -235,7 +277,8 @@ def test_a_recorded_trace_of_helpers_comes_back(tmp_path, clock):
     prof.export_chrome_trace(str(tmp_path / "t.json"))
     before, after = store_of(prof), load(tmp_path / "t.json").store
     assert [(before.name_of(i), int(before.parent[i])) for i in range(len(before))] == [
-        (after.name_of(i), int(after.parent[i])) for i in range(len(after))]
+        (after.name_of(i), int(after.parent[i])) for i in range(len(after))
+    ]
 
 
 def test_annotations_of_a_loaded_trace_have_the_device_time_of_what_they_launched(tmp_path):
@@ -243,19 +286,34 @@ def test_annotations_of_a_loaded_trace_have_the_device_time_of_what_they_launche
         return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": end - ts, "args": args}
 
     path = tmp_path / "t.json"
-    path.write_text(json.dumps({"traceEvents": [
-        event("python_function", "main", 0.0, 100.0), event("python_function", "__enter__", 1.0, 4.0),
-        event("user_annotation", "r", 3.0, 50.0), event("cpu_op", "aten::mm", 10.0, 20.0, **{"External id": 7}),
-        event("cuda_runtime", "cudaLaunchKernel", 12.0, 13.0, correlation=5),
-        event("kernel", "gemm", 15.0, 45.0, pid=0, tid=7, correlation=5, device=0, stream=7),
-        event("python_function", "__exit__", 49.0, 60.0)]}))
+    path.write_text(
+        json.dumps(
+            {
+                "traceEvents": [
+                    event("python_function", "main", 0.0, 100.0),
+                    event("python_function", "__enter__", 1.0, 4.0),
+                    event("user_annotation", "r", 3.0, 50.0),
+                    event("cpu_op", "aten::mm", 10.0, 20.0, **{"External id": 7}),
+                    event("cuda_runtime", "cudaLaunchKernel", 12.0, 13.0, correlation=5),
+                    event("kernel", "gemm", 15.0, 45.0, pid=0, tid=7, correlation=5, device=0, stream=7),
+                    event("python_function", "__exit__", 49.0, 60.0),
+                ]
+            }
+        )
+    )
     found = {e.name: e for e in load(path).events()}
     assert [child.name for child in found["r"].cpu_children] == ["aten::mm"]
-    assert (found["r"].device_time_total, found["aten::mm"].device_time_total, found["r"].is_async) == (30.0, 30.0, False)
+    assert (found["r"].device_time_total, found["aten::mm"].device_time_total, found["r"].is_async) == (
+        30.0,
+        30.0,
+        False,
+    )
 
 
 def test_self_times_of_a_training_loop_add_up():
-    """Of a training loop with stacks, the scopes of the optimizer have their operators' time, and self times sum to the steps' time."""
+    """Of a training loop with stacks, the scopes of the optimizer have their operators' time, and self times sum to
+    the steps' time.
+    """
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
     optimizer = torch.optim.Adam(model.parameters())

@@ -1,4 +1,5 @@
 """Profiles on disk: the same numbers after loading, and an error for any damage."""
+
 from __future__ import annotations
 
 import copy
@@ -30,15 +31,31 @@ ODD = ("", "\0", "é漢字😀", "\ud800", "a" * 5000)
 
 def rich():
     """A store in which every table has something."""
-    inputs = InputDescription(((2, 3), ((1,), ()), ()), ((3, 1), ((1,), ()), ()), ("float", "TensorList", "Scalar"),
-                              (None, None, 2 + 1j), (("mode", "quick"), ("sizes", (1, 2.5, None, float("inf")))))
+    inputs = InputDescription(
+        ((2, 3), ((1,), ()), ()),
+        ((3, 1), ((1,), ()), ()),
+        ("float", "TensorList", "Scalar"),
+        (None, None, 2 + 1j),
+        (("mode", "quick"), ("sizes", (1, 2.5, None, float("inf")))),
+    )
     return make_store(
-        [E("step", 0, 1_000, Kind.SCOPE, flags=Flag.UNFINISHED, inputs=inputs), E("aten::add", 10, 20, seq=3, stack=["in.py(1): f", "m.py(2): g"],
-                                                                              overload="Tensor", module=1),
-         *(E(text, 30 + n, 31 + n, Kind.SCOPE) for n, text in enumerate(ODD)), E("b", 500, 600, thread=1, inputs=tensors((4,)))],
-        [M(12, 0x7F0000000000, 64), M(700, 0x7F0000000000, -64)], modules=[ModuleInfo(0, "", "Net", -1), ModuleInfo(0, "fc", "Linear", 0)],
-        threads=2, user={"run": '"x"', "ODD": '"\\ud800"'}, record_shapes=True, with_stack=True, profile_memory=True, with_modules=True,
-        activity_filters={"CPU": ("CPU_OP",)}, epoch_offset_ns=1_700_000_000_000_000_000)
+        [
+            E("step", 0, 1_000, Kind.SCOPE, flags=Flag.UNFINISHED, inputs=inputs),
+            E("aten::add", 10, 20, seq=3, stack=["in.py(1): f", "m.py(2): g"], overload="Tensor", module=1),
+            *(E(text, 30 + n, 31 + n, Kind.SCOPE) for n, text in enumerate(ODD)),
+            E("b", 500, 600, thread=1, inputs=tensors((4,))),
+        ],
+        [M(12, 0x7F0000000000, 64), M(700, 0x7F0000000000, -64)],
+        modules=[ModuleInfo(0, "", "Net", -1), ModuleInfo(0, "fc", "Linear", 0)],
+        threads=2,
+        user={"run": '"x"', "ODD": '"\\ud800"'},
+        record_shapes=True,
+        with_stack=True,
+        profile_memory=True,
+        with_modules=True,
+        activity_filters={"CPU": ("CPU_OP",)},
+        epoch_offset_ns=1_700_000_000_000_000_000,
+    )
 
 
 def assert_same(a: EventStore, b: EventStore) -> None:
@@ -53,7 +70,7 @@ def test_round_trip(tmp_path, store):
     loaded = load(tmp_path / "p.prof")
     assert_same(loaded.store, store)
     assert not any(column.flags.writeable for column in loaded.store.columns.values())
-    loaded.save(tmp_path / "p.prof")       # over the file that it reads from
+    loaded.save(tmp_path / "p.prof")  # over the file that it reads from
     assert_same(loaded.store, store)
     assert_same(load(str(tmp_path / "p.prof")).store, store)
     assert os.listdir(tmp_path) == ["p.prof"]
@@ -66,8 +83,12 @@ def test_a_recorded_profile(tmp_path):
     prof.save(tmp_path / "p.prof")
     loaded = load(tmp_path / "p.prof")
     assert loaded.key_averages().table() == prof.key_averages().table() == loaded.table()
-    assert [(e.name, e.time_range.start, e.input_shapes) for e in loaded.events()] == [(e.name, e.time_range.start, e.input_shapes) for e in prof.events()]
-    assert loaded.events() is loaded.events() and loaded.validate() == [] and loaded.get_trace_id() == prof.get_trace_id()
+    assert [(e.name, e.time_range.start, e.input_shapes) for e in loaded.events()] == [
+        (e.name, e.time_range.start, e.input_shapes) for e in prof.events()
+    ]
+    assert (
+        loaded.events() is loaded.events() and loaded.validate() == [] and loaded.get_trace_id() == prof.get_trace_id()
+    )
     for save in (prof, loaded):
         save.export_chrome_trace(str(tmp_path / "t.json"))
         text = (tmp_path / "t.json").read_text()
@@ -84,8 +105,16 @@ def test_saving_needs_something_recorded(tmp_path):
 
 def test_files_are_compact_and_mapped(tmp_path):
     count = 20_000
-    store = EventStore({"start_ns": np.arange(count), "end_ns": np.arange(count) + 1, "name": np.arange(count) % 5, "parent": np.full(count, -1)},
-                       strings=list("abcde"), threads=make_store([E("a", 0, 1)]).threads)
+    store = EventStore(
+        {
+            "start_ns": np.arange(count),
+            "end_ns": np.arange(count) + 1,
+            "name": np.arange(count) % 5,
+            "parent": np.full(count, -1),
+        },
+        strings=list("abcde"),
+        threads=make_store([E("a", 0, 1)]).threads,
+    )
     storefile.save(store, tmp_path / "p.prof")
     assert os.path.getsize(tmp_path / "p.prof") < count * 24
     loaded = load(tmp_path / "p.prof").store
@@ -96,7 +125,8 @@ def test_files_are_compact_and_mapped(tmp_path):
     assert_same(pickle.loads(pickle.dumps(loaded.with_metadata(pid=1))), loaded.with_metadata(pid=1))
 
 
-# ---- damage -----------------------------------------------------------------------------------------------------------
+# ---- damage
+# -----------------------------------------------------------------------------------------------------------
 
 
 def refused(path: pathlib.Path, data: bytes) -> ProfileFileError:
@@ -154,8 +184,24 @@ def test_many_damaged_files(tmp_path):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("data", [b"", b"\0" * 500, b"hello", b"PK\3\4" + b"\0" * 100, b"\x89PNG\r\n\x1a\n" + b"\0" * 100, b"\x1f\x8b", b"{", b"[",
-                                  b"{}", b"\xef\xbb\xbf", b"3", b'"traceEvents"', b"\x89MTPROF"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0" * 500,
+        b"hello",
+        b"PK\3\4" + b"\0" * 100,
+        b"\x89PNG\r\n\x1a\n" + b"\0" * 100,
+        b"\x1f\x8b",
+        b"{",
+        b"[",
+        b"{}",
+        b"\xef\xbb\xbf",
+        b"3",
+        b'"traceEvents"',
+        b"\x89MTPROF",
+    ],
+)
 def test_foreign_files(tmp_path, data):
     refused(tmp_path / "p", data)
 
@@ -171,7 +217,7 @@ def rewritten(whole: bytes, change) -> bytes:
     """The file with another header, whose checksum is right."""
     size = storefile._HEADER.size
     header = storefile._HEADER.pack(*change(list(storefile._HEADER.unpack(whole[:size]))))
-    return header + struct.pack("<I", zlib.crc32(header)) + whole[size + 4:]
+    return header + struct.pack("<I", zlib.crc32(header)) + whole[size + 4 :]
 
 
 def test_another_version(tmp_path):
@@ -185,12 +231,30 @@ def test_another_version(tmp_path):
 def test_contents_that_refer_to_nothing(tmp_path):
     """Right checksums do not make sense of wrong contents."""
     good = rich()
-    for name, value in (("name", 99), ("parent", 5), ("thread", 9), ("inputs", 9), ("stack", 9), ("module", 9), ("launcher", 99), ("kind", 200),
-                        ("device_type", 99), ("overload", -2)):
+    for name, value in (
+        ("name", 99),
+        ("parent", 5),
+        ("thread", 9),
+        ("inputs", 9),
+        ("stack", 9),
+        ("module", 9),
+        ("launcher", 99),
+        ("kind", 200),
+        ("device_type", 99),
+        ("overload", -2),
+    ):
         column = np.array(good.columns[name])
         column[0] = value
-        bad = EventStore({**good.columns, name: column}, strings=good.strings, inputs=good.inputs, threads=good.threads, modules=good.modules,
-                         stacks=good.stacks, memory=good.memory, metadata=good.metadata)
+        bad = EventStore(
+            {**good.columns, name: column},
+            strings=good.strings,
+            inputs=good.inputs,
+            threads=good.threads,
+            modules=good.modules,
+            stacks=good.stacks,
+            memory=good.memory,
+            metadata=good.metadata,
+        )
         storefile.save(bad, tmp_path / "p.prof")
         with pytest.raises(ProfileFileError, match="make no sense"):
             load(tmp_path / "p.prof")

@@ -1,4 +1,5 @@
 """What was measured, and what it tells."""
+
 from __future__ import annotations
 
 import math
@@ -14,14 +15,22 @@ import numpy as np
 
 from ...._python.functions import get_num_threads, set_num_threads
 
-__all__ = ["TaskSpec", "Measurement", "select_unit", "unit_to_english", "trim_sigfig", "ordered_unique", "set_torch_threads"]
+__all__ = [
+    "TaskSpec",
+    "Measurement",
+    "select_unit",
+    "unit_to_english",
+    "trim_sigfig",
+    "ordered_unique",
+    "set_torch_threads",
+]
 
 _MAX_SIGNIFICANT_FIGURES = 4
-_MIN_CONFIDENCE_INTERVAL = 25e-9     # what the clock and the call of it cannot resolve, in seconds
-_Z_90 = 1.645                        # a normal variable lies within so many deviations in nine of ten cases
+_MIN_CONFIDENCE_INTERVAL = 25e-9  # what the clock and the call of it cannot resolve, in seconds
+_Z_90 = 1.645  # a normal variable lies within so many deviations in nine of ten cases
 _IQR_WARN_THRESHOLD = 0.1
 _IQR_GROSS_WARN_THRESHOLD = 0.25
-_LEAST_FOR_SPREAD = 4                # with fewer measurements quartiles say nothing
+_LEAST_FOR_SPREAD = 4  # with fewer measurements quartiles say nothing
 _UNITS = {"ns": ("nanosecond", 1e-9), "us": ("microsecond", 1e-6), "ms": ("millisecond", 1e-3), "s": ("second", 1.0)}
 
 
@@ -65,7 +74,7 @@ class Measurement:
     number_per_run: int
     raw_times: list[float]
     task_spec: TaskSpec
-    metadata: dict[Any, Any] | None = None      # for those who keep results
+    metadata: dict[Any, Any] | None = None  # for those who keep results
 
     @cached_property
     def _sorted_times(self) -> list[float]:
@@ -96,10 +105,11 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """How many digits of the median can be trusted. The half in the middle is taken for a normal sample, which leaves
-        interruptions out; its mean is known to within 1.645 deviations by the square root of its size."""
+        """How many digits of the median can be trusted. The half in the middle is taken for a normal sample, which
+        leaves interruptions out; its mean is known to within 1.645 deviations by the square root of its size.
+        """
         count = len(self._sorted_times)
-        middle = self._sorted_times[count // 4:math.ceil(3 * count / 4)]
+        middle = self._sorted_times[count // 4 : math.ceil(3 * count / 4)]
         half_width = max(_Z_90 * float(np.std(middle)) / math.sqrt(len(middle)), _MIN_CONFIDENCE_INTERVAL)
         digits = math.floor(math.log10(self.median / half_width)) if self.median > 0 else 1
         return min(max(digits, 1), _MAX_SIGNIFICANT_FIGURES)
@@ -132,8 +142,10 @@ class Measurement:
         if count >= _LEAST_FOR_SPREAD:
             low, high = self._quartiles
             lines.append(f"  IQR:    {self.iqr / scale:.2f} {unit} ({low / scale:.2f} to {high / scale:.2f})")
-        lines.append(f"  {count} measurement{'s' if count > 1 else ''}, {self.number_per_run} runs "
-                     f"{'per measurement' if count > 1 else ''}, {threads} thread{'s' if threads > 1 else ''}")
+        lines.append(
+            f"  {count} measurement{'s' if count > 1 else ''}, {self.number_per_run} runs "
+            f"{'per measurement' if count > 1 else ''}, {threads} thread{'s' if threads > 1 else ''}"
+        )
         lines += self._warnings()
         return "\n".join(lines)
 
@@ -141,9 +153,13 @@ class Measurement:
         if not self.has_warnings:
             return []
         gross = not self.meets_confidence(_IQR_GROSS_WARN_THRESHOLD)
-        meaning = "This suggests significant environmental influence." if gross else "This could indicate system fluctuation."
-        return [f"  WARNING: Interquartile range is {self.iqr / self.median * 100:.1f}% of the median measurement.",
-                f"           {meaning}"]
+        meaning = (
+            "This suggests significant environmental influence." if gross else "This could indicate system fluctuation."
+        )
+        return [
+            f"  WARNING: Interquartile range is {self.iqr / self.median * 100:.1f}% of the median measurement.",
+            f"           {meaning}",
+        ]
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:

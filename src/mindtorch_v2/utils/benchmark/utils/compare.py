@@ -1,4 +1,5 @@
 """`Compare`: measurements side by side."""
+
 from __future__ import annotations
 
 import math
@@ -10,7 +11,7 @@ from . import common
 __all__ = ["Colorize", "Compare"]
 
 _BEST, _GOOD, _BAD, _VERY_BAD, _BOLD, _END = "\033[92m", "\033[34m", "\033[2m\033[91m", "\033[31m", "\033[1m", "\033[0m"
-_NEGLIGIBLE = 100e-9      # seconds by which a result may exceed the best and still count as equal
+_NEGLIGIBLE = 100e-9  # seconds by which a result may exceed the best and still count as equal
 
 
 class Colorize(Enum):
@@ -38,8 +39,10 @@ class Compare:
         groups: dict[str | None, list[common.Measurement]] = {}
         for result in common.Measurement.merge(self._results):
             groups.setdefault(result.task_spec.label, []).append(result)
-        return "\n".join(_Table(group, self._colorize, self._trim_significant_figures, self._highlight_warnings).render()
-                         for group in groups.values())
+        return "\n".join(
+            _Table(group, self._colorize, self._trim_significant_figures, self._highlight_warnings).render()
+            for group in groups.values()
+        )
 
     def extend_results(self, results: Sequence[common.Measurement]) -> None:
         for result in results:
@@ -63,7 +66,7 @@ class Compare:
         print(str(self))
 
 
-_Row = tuple[int, str, str]     # threads, environment, name
+_Row = tuple[int, str, str]  # threads, environment, name
 
 
 class _Table:
@@ -90,14 +93,19 @@ class _Table:
     def render(self) -> str:
         names, columns = self._names(), [self._column(c) for c in self.columns]
         widths = [max(map(len, [title, *cells])) for title, cells in zip(self.columns, columns)]
-        header = "  |  ".join([" " * len(names[0]), *(title.center(width) for title, width in zip(self.columns, widths))])
+        header = "  |  ".join(
+            [" " * len(names[0]), *(title.center(width) for title, width in zip(self.columns, widths))]
+        )
         lines = [f"[{f' {self.label} '.center(len(header) - 2, '-')}]", header]
         threads = None
         for i, row in enumerate(self.rows):
             if row[0] != threads:
                 threads = row[0]
                 lines.append(f"{threads} threads: ".ljust(len(header), "-"))
-            cells = [self._color(cells[i].center(width), row, title) for cells, width, title in zip(columns, widths, self.columns)]
+            cells = [
+                self._color(cells[i].center(width), row, title)
+                for cells, width, title in zip(columns, widths, self.columns)
+            ]
             lines.append("  |  ".join([names[i], *cells]))
         lines += ["", f"Times are in {common.unit_to_english(self.unit)}s ({self.unit})."]
         if self.warn and any(result.has_warnings for result in self.results):
@@ -107,8 +115,10 @@ class _Table:
     def _names(self) -> list[str]:
         """The rows' names, with the environment where it is another one than above. One that all share is left out."""
         differ = len({row[1] for row in self.rows}) > 1
-        environments = [f"({row[1]})" if differ and row[1] and (i == 0 or self.rows[i - 1][:2] != row[:2]) else ""
-                        for i, row in enumerate(self.rows)]
+        environments = [
+            f"({row[1]})" if differ and row[1] and (i == 0 or self.rows[i - 1][:2] != row[:2]) else ""
+            for i, row in enumerate(self.rows)
+        ]
         width = max(2, *map(len, environments))
         texts = [f"  {environment:<{width}}  {row[2]}" for environment, row in zip(environments, self.rows)]
         longest = max(map(len, texts))
@@ -138,7 +148,11 @@ class _Table:
         if result is None or self.colorize is Colorize.NONE:
             return text
         along_row = self.colorize is Colorize.ROWWISE
-        rivals = [r for (a_row, a_title), r in self.cell.items() if (a_row == row if along_row else (a_title, a_row[0]) == (title, row[0]))]
+        rivals = [
+            r
+            for (a_row, a_title), r in self.cell.items()
+            if (a_row == row if along_row else (a_title, a_row[0]) == (title, row[0]))
+        ]
         best, time = min(r.median for r in rivals), result.median
         if time <= best * 1.01 or time <= best + _NEGLIGIBLE:
             return _BEST + _BOLD + text + _END * 2

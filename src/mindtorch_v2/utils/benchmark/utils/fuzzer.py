@@ -1,4 +1,5 @@
 """Random sizes and layouts to measure with."""
+
 from __future__ import annotations
 
 import math
@@ -35,8 +36,14 @@ class FuzzedParameter:
     strict  values with probabilities are taken as they are; otherwise those outside the bounds are left out
     """
 
-    def __init__(self, name: str, minval: float | None = None, maxval: float | None = None,
-                 distribution: str | dict[Any, float] | None = None, strict: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        minval: float | None = None,
+        maxval: float | None = None,
+        distribution: str | dict[Any, float] | None = None,
+        strict: bool = False,
+    ) -> None:
         self._name, self._minval, self._maxval = name, minval, maxval
         self._distribution = self._check_distribution(distribution)
         self.strict = strict
@@ -48,7 +55,10 @@ class FuzzedParameter:
     def _check_distribution(self, distribution: Any) -> Any:
         if isinstance(distribution, Mapping):
             if abs(sum(distribution.values()) - 1) > 1e-5 or any(p < 0 for p in distribution.values()):
-                raise ValueError(f"the probabilities of {self._name} must be positive and sum to 1, got {list(distribution.values())}")
+                raise ValueError(
+                    f"the probabilities of {self._name} must be positive and sum to 1, got "
+                    f"{list(distribution.values())}"
+                )
         elif distribution not in _DISTRIBUTIONS:
             raise ValueError(f"Unknown distribution: {distribution}")
         elif self._minval is None or self._maxval is None:
@@ -61,8 +71,11 @@ class FuzzedParameter:
             return values[int(state.choice(len(values), p=list(self._distribution.values())))]
         assert self._minval is not None and self._maxval is not None
         if self._distribution == "uniform":
-            return state.randint(self._minval, self._maxval + 1) if isinstance(self._minval, int) and isinstance(self._maxval, int) \
+            return (
+                state.randint(self._minval, self._maxval + 1)
+                if isinstance(self._minval, int) and isinstance(self._maxval, int)
                 else state.uniform(self._minval, self._maxval)
+            )
         is_whole = isinstance(self._minval, int) and isinstance(self._maxval, int)
         drawn = 2 ** state.uniform(low=math.log2(self._minval), high=math.log2(self._maxval + is_whole))
         return min(int(drawn), self._maxval) if is_whole else drawn
@@ -77,13 +90,28 @@ class FuzzedTensor:
     dim_parameter           the parameter that says how many of the sizes are used
     """
 
-    def __init__(self, name: str, size: tuple[str | int, ...], steps: tuple[str | int, ...] | None = None,
-                 probability_contiguous: float = 0.5, min_elements: int | None = None, max_elements: int | None = None,
-                 max_allocation_bytes: int | None = None, dim_parameter: str | None = None, roll_parameter: str | None = None,
-                 dtype: Dtype = float32, cuda: bool = False, tensor_constructor: Callable[..., Tensor] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        size: tuple[str | int, ...],
+        steps: tuple[str | int, ...] | None = None,
+        probability_contiguous: float = 0.5,
+        min_elements: int | None = None,
+        max_elements: int | None = None,
+        max_allocation_bytes: int | None = None,
+        dim_parameter: str | None = None,
+        roll_parameter: str | None = None,
+        dtype: Dtype = float32,
+        cuda: bool = False,
+        tensor_constructor: Callable[..., Tensor] | None = None,
+    ) -> None:
         self._name, self._size, self._steps = name, size, steps
         self._probability_contiguous = probability_contiguous
-        self._min_elements, self._max_elements, self._max_allocation_bytes = min_elements, max_elements, max_allocation_bytes
+        self._min_elements, self._max_elements, self._max_allocation_bytes = (
+            min_elements,
+            max_elements,
+            max_allocation_bytes,
+        )
         self._dim_parameter, self._dtype = dim_parameter, dtype
         self._tensor_constructor = tensor_constructor or self.default_tensor_constructor
         if cuda:
@@ -104,11 +132,20 @@ class FuzzedTensor:
         if state.rand() > self._probability_contiguous and len(size) > 1:
             order = state.permutation(len(size))
         raw = self._tensor_constructor([allocation[i] for i in order], dtype=self._dtype, **params)
-        made = raw.permute([int(i) for i in np.argsort(order)])[tuple(slice(0, s * step, step) for s, step in zip(size, steps))]
-        return made, {"numel": int(made.numel()), "order": order, "steps": steps, "is_contiguous": made.is_contiguous(),
-                      "dtype": str(self._dtype)}
+        made = raw.permute([int(i) for i in np.argsort(order)])[
+            tuple(slice(0, s * step, step) for s, step in zip(size, steps))
+        ]
+        return made, {
+            "numel": int(made.numel()),
+            "order": order,
+            "steps": steps,
+            "is_contiguous": made.is_contiguous(),
+            "dtype": str(self._dtype),
+        }
 
-    def _get_size_and_steps(self, params: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    def _get_size_and_steps(
+        self, params: Mapping[str, Any]
+    ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         dim = params[self._dim_parameter] if self._dim_parameter is not None else len(self._size)
 
         def values(given: Sequence[str | int]) -> list[int]:
@@ -121,16 +158,23 @@ class FuzzedTensor:
     def satisfies_constraints(self, params: Mapping[str, Any]) -> bool:
         size, _, allocation = self._get_size_and_steps(params)
         elements, nbytes = math.prod(size), math.prod(allocation) * self._dtype.itemsize
-        return not ((self._min_elements is not None and elements < self._min_elements)
-                    or (self._max_elements is not None and elements > self._max_elements)
-                    or (self._max_allocation_bytes is not None and nbytes > self._max_allocation_bytes))
+        return not (
+            (self._min_elements is not None and elements < self._min_elements)
+            or (self._max_elements is not None and elements > self._max_elements)
+            or (self._max_allocation_bytes is not None and nbytes > self._max_allocation_bytes)
+        )
 
 
 class Fuzzer:
     """Draws parameters until all constraints hold, and makes the tensors. The same seed gives the same draws."""
 
-    def __init__(self, parameters: Sequence[Any], tensors: Sequence[Any], constraints: Sequence[Callable[..., bool]] | None = None,
-                 seed: int | None = None) -> None:
+    def __init__(
+        self,
+        parameters: Sequence[Any],
+        tensors: Sequence[Any],
+        constraints: Sequence[Callable[..., bool]] | None = None,
+        seed: int | None = None,
+    ) -> None:
         self._seed = int(np.random.RandomState().randint(0, 2**31 - 1)) if seed is None else seed
         self._parameters: list[FuzzedParameter] = _flat(parameters)
         self._tensors: list[FuzzedTensor] = _flat(tensors)
