@@ -45,7 +45,6 @@ class Backend:
     avoids: frozenset[str] = frozenset()
 
     # --- whether it is there
-    # ------------------------------------------------------------------------------------------------
     def is_available(self) -> bool:
         """Whether a device can be used. Never raises."""
         return True
@@ -69,7 +68,6 @@ class Backend:
         raise NotImplementedError(f"the backend '{self.name}' has no module torch.{self.name}")
 
     # --- operators
-    # ----------------------------------------------------------------------------------------------------------
     def box(self, op: Any) -> Callable[..., Any]:
         """A function of tensors (all arguments of the op's schema, in its order) that runs the op. Views come for free
         (`_dispatch.views.box_view`), composites never get here."""
@@ -79,7 +77,6 @@ class Backend:
         """Waits for all work of all devices, where any was used."""
 
     # --- memory
-    # -------------------------------------------------------------------------------------------------------------
     def memory_of(self, array: Any) -> Any:
         """The object that owns the memory of a tensor's array, which `np.ndarray(..., buffer=owner)` takes: the
         array that all views have in common, unless the backend has objects of its own. None for an array without
@@ -101,14 +98,12 @@ class Backend:
         return False
 
     # --- random numbers
-    # -----------------------------------------------------------------------------------------------------
     has_generators = False  # whether torch.Generator(device=name) makes sense
 
     def manual_seed_all(self, seed: int) -> None:
         """Starts all devices' random numbers anew."""
 
     # --- the profiler
-    # -------------------------------------------------------------------------------------------------------
     def watch(self, host: Any) -> Any:
         """What watches the device's launches (see `profiler/record/devices.py`), or None where nothing can."""
         return None

@@ -33,7 +33,6 @@ else:
 
 
 # --- blocks
-# -------------------------------------------------------------------------------------------------------------
 class Block(weakref.ref[np.ndarray]):
     """Memory that is watched: it lives as long as the array that owns it, and is reported when that is gone.
 

@@ -35,7 +35,6 @@ _list = list
 
 
 # --- folders
-# ------------------------------------------------------------------------------------------------------------------
 def _get_torch_home() -> str:
     cache = os.getenv(ENV_XDG_CACHE_HOME, DEFAULT_CACHE_DIR)
     return os.path.expanduser(os.getenv(ENV_TORCH_HOME, os.path.join(cache, "torch")))
@@ -55,7 +54,6 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 
 # --- files from the network
-# ----------------------------------------------------------------------------------------------------
 class _Progress:
     """Shows how much of a file has come, on standard error, if it is a terminal."""
 
@@ -158,7 +156,6 @@ def _unpacked(path: str, folder: str) -> str:
 
 
 # --- repositories
-# ----------------------------------------------------------------------------------------------------------------
 def _parse_repo_info(github: str) -> tuple[str, str, str | None]:
     """(owner, name, branch or tag) of "owner/name:ref"."""
     repository, _, ref = github.partition(":")

@@ -240,7 +240,6 @@ def test_checkpoints_run_again_as_they_ran(reentrant: bool) -> None:
 
 
 # --- gradient scaling
-# ---------------------------------------------------------------------------------------------------------
 def _scaler(**options: Any) -> Any:
     return torch.amp.GradScaler("cpu", **options)
 

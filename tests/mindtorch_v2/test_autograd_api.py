@@ -114,7 +114,6 @@ def test_gradients_do_not_share_memory_with_each_other_or_the_given_one():
 
 
 # --- modes
-# --------------------------------------------------------------------------------------------------------------
 def test_no_grad_enable_grad_and_decorators():
     x = leaf(1.0)
     with torch.no_grad():
@@ -162,7 +161,6 @@ def test_inference_tensors_cannot_be_saved():
 
 
 # --- leaves, requires_grad
-# ----------------------------------------------------------------------------------------------
 def test_requires_grad_rules():
     with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
         torch.ones(2, dtype=torch.int64).requires_grad_()
@@ -188,7 +186,6 @@ def test_assigned_gradients_are_checked():
 
 
 # --- hooks
-# --------------------------------------------------------------------------------------------------------------
 def test_tensor_hooks_replace_gradients_and_can_be_removed():
     x = leaf(1.0)
     y = x * 2
@@ -228,7 +225,6 @@ def test_node_hooks():
 
 
 # --- graph inspection
-# ---------------------------------------------------------------------------------------------------
 def test_node_names_and_next_functions():
     x = leaf(1.0)
     y = (x * 2).sum()
@@ -254,7 +250,6 @@ def test_graphs_are_freed_without_the_garbage_collector():
 
 
 # --- in-place
-# -----------------------------------------------------------------------------------------------------------
 def test_in_place_on_a_leaf_is_refused_and_changes_nothing():
     x = leaf(1.0)
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
@@ -336,7 +331,6 @@ def test_writing_one_of_several_views_is_refused():
 
 
 # --- custom functions
-# ---------------------------------------------------------------------------------------------------
 class Cube(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -433,7 +427,6 @@ def test_once_differentiable():
 
 
 # --- saved-tensor hooks, anomaly mode, numerical checks
-# ----------------------------------------------------------------
 def test_saved_tensors_hooks():
     packed = []
     x = leaf(3.0)

@@ -272,7 +272,6 @@ def test_what_cannot_be_differentiated_says_so(name: str) -> None:
 
 
 # --- gradcheck itself
-# ---------------------------------------------------------------------------------------------------
 class _Wrong(torch.autograd.Function):
     """x * x with a gradient that is off by the given factor."""
 

@@ -147,7 +147,6 @@ def test_an_execution_trace(tmp_path):
 
 
 # --- gradients, optimizers, modes
-# -----------------------------------------------------------------------------------------
 def _model():
     layer = torch.nn.Linear(3, 2)
     return layer, torch.ones(4, 3, requires_grad=True)
@@ -284,7 +283,6 @@ def test_operations_at_every_instruction(name):
 
 
 # --- real signals
-# ---------------------------------------------------------------------------------------------------------
 def _hammered(operation, delay, times):
     """Runs an operation with so many signals in a row, the first after `delay` seconds."""
     left = times
@@ -329,7 +327,6 @@ def test_signals_in_a_row(times):
 
 
 # --- what is loaded when first used
-# -------------------------------------------------------------------------------------------
 FIRST_USE = """
 import signal, sys, threading
 import mindtorch_v2 as torch

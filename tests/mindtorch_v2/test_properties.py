@@ -54,7 +54,6 @@ def _same(t: Any, a: Any) -> None:
 
 
 # --- broadcasting
-# -------------------------------------------------------------------------------------------------------
 BINARY = {
     "add": np.add,
     "sub": np.subtract,
@@ -141,7 +140,6 @@ def test_matmul_broadcasts_as_in_numpy(data: Any) -> None:
 
 
 # --- reductions
-# ---------------------------------------------------------------------------------------------------------
 REDUCTIONS = {
     "sum": np.sum,
     "mean": np.mean,
@@ -193,7 +191,6 @@ def test_functions_along_one_dimension(data: Any, shape: tuple[int, ...], name: 
 
 
 # --- indexing
-# -----------------------------------------------------------------------------------------------------------
 @st.composite
 def index_items(draw: Any, shape: tuple[int, ...]) -> list[Any]:
     """Items of an index expression: int, slice, None, Ellipsis, integer arrays that broadcast together, masks."""
@@ -404,7 +401,6 @@ def test_take_gather_and_scatter_along_a_dimension(data: Any, shape: tuple[int, 
 
 
 # --- views
-# --------------------------------------------------------------------------------------------------------------
 def _factors(data: Any, count: int) -> tuple[int, ...]:
     """A shape with this many elements."""
     shape: list[int] = []
@@ -566,7 +562,6 @@ def test_gradients_pass_through_writes_to_views(
 
 
 # --- pieces
-# -------------------------------------------------------------------------------------------------------------
 @given(st.data(), FULL_SHAPES)
 def test_pieces_join_to_the_whole(data: Any, shape: tuple[int, ...]) -> None:
     a = data.draw(layouts(shape))

@@ -55,7 +55,6 @@ class Answers(torch.Tensor):
 
 
 # --- making
-# ---------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("make", [torch.Tensor, torch.FloatTensor, Plain, lambda t: t.as_subclass(Plain)])
 def test_constructors_keep_the_graph(make):
     leaf = torch.ones(2, requires_grad=True)
@@ -98,7 +97,6 @@ def test_as_subclass_wants_a_tensor_class():
 
 
 # --- results
-# --------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "call",
     [
@@ -188,7 +186,6 @@ def test_text_and_copies():
 
 
 # --- asking
-# ---------------------------------------------------------------------------------------------------------------
 def test_functions_and_methods_are_told_apart():
     x = Logged([3.0, 4.0])
     Logged.log.clear()

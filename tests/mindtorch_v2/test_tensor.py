@@ -27,7 +27,6 @@ def test_shows_what_pytorch_shows(line: str) -> None:
 
 
 # --- memory
-# -------------------------------------------------------------------------------------------------------------
 def test_a_tensor_keeps_its_array_alive_and_no_longer() -> None:
     a = np.arange(3.0)
     t = torch.from_numpy(a)
@@ -166,7 +165,6 @@ def test_read_only_arrays_make_read_only_tensors() -> None:
 
 
 # --- detaching
-# ----------------------------------------------------------------------------------------------------------
 def test_a_detached_tensor_has_a_history_of_its_own() -> None:
     w = torch.nn.Parameter(torch.ones(2))
     g = torch.full((2,), 3.0, requires_grad=True)
@@ -208,7 +206,6 @@ def test_gradients_must_fit() -> None:
 
 
 # --- numpy
-# --------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "name",
     ["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128", "bool"],
@@ -252,7 +249,6 @@ def test_numpy_functions_give_tensors() -> None:
 
 
 # --- devices
-# ------------------------------------------------------------------------------------------------------------
 def test_devices_are_values() -> None:
     assert torch.device(torch.device("cpu", 1)).index == 1
     with pytest.raises(AttributeError, match="not writable"):
@@ -281,7 +277,6 @@ def test_without_an_npu_the_questions_are_answered() -> None:
 
 
 # --- errors leave everything as it was
-# ----------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "fail",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,12 +59,8 @@ class ToyBackend(kit.Backend):
         host = next((t for t in (target, source) if not t._keys & self.key), None)
         source = source if source._keys & self.key or non_blocking and source.is_pinned() else source.clone()
         given = _on_host(target), _on_host(source)
-        timeline.launch(
-            "toyMemcpyAsync",
-            kit.MEMCPY,
-            lambda: np.copyto(given[0]._array, given[1]._array, casting="unsafe"),
-            target._array.nbytes,
-        )
+        work = partial(np.copyto, given[0]._array, given[1]._array, casting="unsafe")
+        timeline.launch("toyMemcpyAsync", kit.MEMCPY, work, target._array.nbytes)
         if host is target and not (non_blocking and target.is_pinned()):
             runtime.current_stream().synchronize()
         bump_version(target)
@@ -73,19 +70,11 @@ class ToyBackend(kit.Backend):
 def _empty(key: int, size: Any, rest: Any) -> Tensor:
     stride, dtype, _, device = rest[:4]
     kind = dtype or wrap(np.empty(0, np.float32)).dtype
-    return wrap(
-        runtime.allocate(tuple(size), kind.np, stride and [s * kind.itemsize for s in stride]),
-        kind,
-        key,
-        resolve(device),
-    )
+    return _made(key, Spec(tuple(size), kind, stride), resolve(device))
 
 
 def _on_host(x: Any) -> Any:
-    """The same memory, as CPU tensors: what the stream's thread computes with.
-
-    Generators draw from the same numbers.
-    """
+    """The same memory, as CPU tensors, for the stream's thread; generators draw from the same numbers."""
     if isinstance(x, Tensor):
         return wrap(x._array, x.dtype)
     if isinstance(x, Generator):
@@ -119,11 +108,7 @@ def _launched(op: Op, key: int) -> Boxed:
         except NotImplementedError:
             runtime.current_stream().synchronize()
             return _returned(kernel(*given), key, device)
-        outs = (
-            [_made(key, specs, device)]
-            if isinstance(specs, Spec)
-            else [None if s is None else _made(key, s, device) for s in specs]
-        )
+        outs = [_made(key, s, device) if s else None for s in ((specs,) if isinstance(specs, Spec) else specs)]
 
         def run() -> None:
             results = kernel(*given)

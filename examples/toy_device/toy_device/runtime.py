@@ -7,6 +7,7 @@ for it only where it must: in `synchronize`, and in copies that somebody reads a
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import queue
 import threading
@@ -81,7 +82,6 @@ class Event:
         self._time = time.perf_counter_ns()
 
     def query(self) -> bool:
-        """Whether the stream has passed the mark."""
         return self._done.is_set()
 
     def synchronize(self) -> None:
@@ -135,14 +135,12 @@ def synchronize(device: Any = None) -> None:
         each.synchronize()
 
 
-# --- memory: the device's is the host's, but nobody may touch it except through a stream
-# --------------------------------------
 class Pinned(np.ndarray):
     """Host memory that copies may read and write later."""
 
 
 class Memory(np.ndarray):
-    """A piece of device memory; it counts while it lives."""
+    """A piece of device memory, which only streams may touch; it counts while it lives."""
 
     allocated = 0
 
@@ -169,16 +167,10 @@ def allocate(shape: tuple[int, ...], dtype: Any, strides: Any = None, owner: typ
     return made
 
 
-# --- random numbers
-# -------------------------------------------------------------------------------------------------------------
-_generators: list[Generator] = []
-
-
+@functools.cache
 def generator() -> Generator:
     """The device's own."""
-    if not _generators:
-        _generators.append(Generator(resolve("toy")))
-    return _generators[0]
+    return Generator(resolve("toy"))
 
 
 def manual_seed(seed: int) -> None:

@@ -1,6 +1,4 @@
-"""Launches, and what the profiler learns of them: when each piece of work ran, on which stream, launched by which
-call.
-"""
+"""Launches, and what the profiler learns of them: when work ran, on which stream, launched by which call."""
 
 from __future__ import annotations
 
@@ -56,17 +54,12 @@ class Watch:
     def stop(self, first: int) -> Result:
         runtime.synchronize()
         self._users -= 1
-        if not self._users:
-            runtime.watcher = None
         rows = [row for row in self._rows if row[5] >= first]
         if not self._users:
-            self._rows = []
+            runtime.watcher, self._rows = None, []
         names = list(dict.fromkeys(row[0] for row in rows))
-        columns = (
-            np.array([(row[1], names.index(row[0]), row[2], row[3], 0, *row[4:]) for row in rows], np.int64)
-            .reshape(-1, 8)
-            .T
-        )
+        table = [(row[1], names.index(row[0]), row[2], row[3], 0, *row[4:]) for row in rows]
+        columns = np.array(table, np.int64).reshape(-1, 8).T
         return Result(Work(names, *columns), {"source": "the stream's clock"}, json.dumps([{"id": 0, "name": "Toy"}]))
 
 

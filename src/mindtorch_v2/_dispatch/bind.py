@@ -94,7 +94,6 @@ class Signature:
         return f"{p.name}_" if keyword.iskeyword(p.name) else p.name
 
     # --- the head
-    # -------------------------------------------------------------------------------------------------------
     def head(self) -> str:
         parts, star = [], False
         for i, (p, name) in enumerate(zip(self.params, self.names)):
@@ -131,7 +130,6 @@ class Signature:
         return [*extra, *(f"{alias}=None" for _, alias in self.aliases)]
 
     # --- the body
-    # -------------------------------------------------------------------------------------------------------
     def body(self) -> list[str]:
         lines = [f"    if {alias} is not None: {word} = {alias}" for word, alias in self.aliases]
         if self.spread is not None:

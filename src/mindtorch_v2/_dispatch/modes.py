@@ -210,7 +210,6 @@ else:  # the same, but nothing can interrupt it
 
 
 # --- the observer
-# --------------------------------------------------------------------------------------------------------
 def install_observer(observer: _observer.Observer) -> None:
     """Puts an observer into the slot; from now on every call reports to it.
 

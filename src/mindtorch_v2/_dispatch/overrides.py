@@ -37,7 +37,6 @@ def disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: 
 
 
 # --- which classes
-# ------------------------------------------------------------------------------------------------------------
 def _announce(cls: Any) -> None:
     """Called for every new class of tensors."""
     cls._overrides = cls.__torch_function__ is not disabled_torch_function_impl
@@ -72,7 +71,6 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
 
 
 # --- asking
-# -------------------------------------------------------------------------------------------------------------------
 def _instances(values: Any) -> Iterator[Any]:
     """The instances of asked classes among arguments, also those in lists."""
     for v in values:
@@ -133,7 +131,6 @@ def ask(func: Any, relevant: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 # --- modes
-# --------------------------------------------------------------------------------------------------------------------
 class Stack(Switch):
     """A block in which the thread's stack of modes is another one."""
 
@@ -267,7 +264,6 @@ def _as_given(op: Op, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str,
 
 
 # --- the default answer
-# -------------------------------------------------------------------------------------------------------
 def converted(value: Any, cls: Any) -> Any:
     """Plain tensors in a result as instances of the class."""
     if isinstance(value, Tensor):

@@ -232,7 +232,6 @@ class _Maker:
         )
 
     # --- arguments
-    # ------------------------------------------------------------------------------------------------------
     def _arguments(self) -> tuple[Argument, ...]:
         spread, real = spread_position(self.op), self._real_numbers()
         return tuple(
@@ -279,7 +278,6 @@ class _Maker:
         return tuple(i for i, p in enumerate(self.params) if p.type == "Scalar" and p.name in rule.names)
 
     # --- kernel and result
-    # ----------------------------------------------------------------------------------------------
     def _array_kernel(self) -> Callable[..., Any] | None:
         """The kernel that takes the tensors' arrays as they are; None where the general path must look at each call."""
         op = self.op
@@ -321,7 +319,6 @@ class _Maker:
         return ResultType.BOOL if rule.out == "bool" else ResultType.OF_LEAD
 
     # --- gradient
-    # -------------------------------------------------------------------------------------------------------
     def _gradient(self) -> GradientPlan | None:
         d = self.op.derivative
         if d is None:

@@ -81,7 +81,6 @@ def _in_steps(steps: Boxed, kernel: Boxed, always: bool) -> Boxed:
 
 
 # --- several devices
-# ------------------------------------------------------------------------------------------------------
 def _mixed_devices(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     """Numbers wrapped as 0-dim CPU tensors travel to the other device; any other mixture is an error."""
     tensors = flat_tensors(args)

@@ -91,7 +91,6 @@ class CustomOp:
         return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
 
     # --- calls
-    # ------------------------------------------------------------------------------------------------------------
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """All arguments in the schema's order; TypeError where they do not fit."""
         positional = [p for p in self.schema.params if not p.keyword_only]

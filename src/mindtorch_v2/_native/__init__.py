@@ -140,7 +140,6 @@ def load_blas() -> bool:
 
 
 # --- threads
-# ------------------------------------------------------------------------------------------------------------
 def _default_threads() -> int:
     """The processors this process may use, or what the variables of other libraries ask for."""
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):

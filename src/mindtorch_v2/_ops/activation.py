@@ -12,7 +12,6 @@ from .table import op
 
 
 # --- output rules
-# -------------------------------------------------------------------------------------------------------
 def _softmax_like(self: Any, dim: int, half_to_float: bool) -> Spec:
     normalize_dim(dim, self.dim())
     return Spec(tuple(self.shape), dt.float32 if half_to_float else self.dtype)
@@ -50,7 +49,6 @@ def _prelu_backward_like(grad_output: Any, self: Any, weight: Any) -> tuple[Spec
 
 
 # --- shown in torch
-# -----------------------------------------------------------------------------------------------------
 op("relu(Tensor self) -> Tensor", SAME, inplace=True)
 op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", SAME, inplace=True, out=True, method=False)
 op("selu(Tensor self) -> Tensor", inplace=True, method=False)
@@ -70,7 +68,6 @@ op("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", me
 op("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", method=False, namespace="special")
 
 # --- shown in torch.nn.functional
-# ---------------------------------------------------------------------------------------
 op("relu6(Tensor self) -> Tensor", inplace=True, method=False, namespace="nn")
 for _text in (
     "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
@@ -92,7 +89,6 @@ op("glu(Tensor self, int dim=-1) -> Tensor", meta=_glu_like, out=True, method=Fa
 op("log_sigmoid(Tensor self) -> Tensor", function=False, method=False, out=True)  # F.logsigmoid
 
 # --- steps of the above
-# -------------------------------------------------------------------------------------------------
 op("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meta=_softmax_like, method=False)
 op("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meta=_softmax_like, method=False)
 op("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", meta=_twice, function=False, method=False)
@@ -108,7 +104,6 @@ op(
 )
 
 # --- gradients
-# ----------------------------------------------------------------------------------------------------------
 for _text in (
     "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
     "hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",

@@ -18,7 +18,6 @@ Ints = Sequence[int]
 
 
 # --- arithmetic of sizes
-# ------------------------------------------------------------------------------------------------
 def conv_output_size(
     input_size: Ints, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints
 ) -> tuple[int, ...]:
@@ -40,7 +39,6 @@ def conv_transpose_output_size(
 
 
 # --- output rules
-# -------------------------------------------------------------------------------------------------------
 def _convolution_spec(
     self: Any, weight: Any, bias: Any, padding: Ints, stride: Ints, dilation: Ints, groups: int
 ) -> Spec:
@@ -86,7 +84,6 @@ def _gradients(
 
 
 # --- what users call
-# ----------------------------------------------------------------------------------------------------
 for _n in (1, 2, 3):
     _ones, _zeros = [1] * _n, [0] * _n
     _head = "Tensor input, Tensor weight, Tensor? bias=None"
@@ -109,7 +106,6 @@ for _n in (1, 2, 3):
     )
 
 # --- the steps between
-# --------------------------------------------------------------------------------------------------
 _FORM = (
     "Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
     "SymInt[] output_padding, SymInt groups"
@@ -126,7 +122,6 @@ op(
 )
 
 # --- leaves
-# -------------------------------------------------------------------------------------------------------------
 op(
     "mkldnn_convolution(Tensor self, Tensor weight, Tensor? bias, SymInt[] padding, SymInt[] stride, SymInt[] "
     "dilation, "

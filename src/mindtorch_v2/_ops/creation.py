@@ -17,7 +17,6 @@ _LIKE_OPTIONS = f"{_OPTIONS}, MemoryFormat? memory_format=None"
 
 
 # --- output rules: arguments in schema order
-# ------------------------------------------------------------------------------
 def _empty_spec(
     size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin: Any, memory_format: Any
 ) -> Spec:
@@ -72,7 +71,6 @@ def _scalar(s: Any, dtype: dt.dtype | None, *rest: Any) -> Spec:
 
 
 # --- from sizes
-# -------------------------------------------------------------------------------------------------------------
 op(
     f"empty.memory_format(SymInt[] size, *, {_LIKE_OPTIONS}) -> Tensor",
     meta=_empty_spec,
@@ -92,7 +90,6 @@ op(f"eye(SymInt n, *, {_OPTIONS}) -> Tensor", meta=_square, method=False, no_gra
 op(f"eye.m(SymInt n, SymInt m, *, {_OPTIONS}) -> Tensor", meta=_rectangle, method=False, no_grad=NO_INPUT)
 
 # --- from the sizes of a tensor
-# ---------------------------------------------------------------------------------------------
 op(f"empty_like(Tensor self, *, {_LIKE_OPTIONS}) -> Tensor", method=False)
 op(f"zeros_like(Tensor self, *, {_LIKE_OPTIONS}) -> Tensor", method=False)
 op(f"ones_like(Tensor self, *, {_LIKE_OPTIONS}) -> Tensor", method=False)
@@ -104,7 +101,6 @@ op(f"new_ones(Tensor self, SymInt[] size, *, {_OPTIONS}) -> Tensor", function=Fa
 op(f"new_full(Tensor self, SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", function=False)
 
 # --- from numbers
-# -----------------------------------------------------------------------------------------------------------
 op(f"arange(Scalar end, *, {_OPTIONS}) -> Tensor", meta=_to_end, method=False, no_grad=NO_INPUT)
 op(f"arange.start(Scalar start, Scalar end, *, {_OPTIONS}) -> Tensor", meta=_start_end, method=False, no_grad=NO_INPUT)
 op(

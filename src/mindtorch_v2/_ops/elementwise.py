@@ -17,7 +17,6 @@ INTEGERS = "integers only"
 
 
 # --- output rules that no common rule covers
-# ----------------------------------------------------------------------------
 def _real_like(self: Any) -> Spec:
     """abs: complex numbers give their size, everything else keeps its type."""
     return alike(self, self.dtype.to_real())
@@ -43,7 +42,6 @@ def _parts(self: Any) -> Spec:
 
 
 # --- one tensor in, one out
-# ---------------------------------------------------------------------------------------------
 for _name in (
     "exp",
     "exp2",
@@ -176,7 +174,6 @@ for _name in ("gcd", "lcm"):
     op(f"{_name}(Tensor self, Tensor other) -> Tensor", PROMOTE, inplace=True, out=True, no_grad=INTEGERS)
 
 # --- comparisons, logic, bits
-# -------------------------------------------------------------------------------------------
 COMPARE_ALIASES = {"greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne"}
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     op(f"{_name}.Tensor(Tensor self, Tensor other) -> Tensor", COMPARE, inplace=True, out=True, no_grad=TRUTH)
@@ -244,7 +241,6 @@ op("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", SAME,
 op("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", SAME, inplace=True)
 
 # --- writes
-# -------------------------------------------------------------------------------------------------------------
 op("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", function=False)
 op("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)")
 op("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)")
@@ -253,7 +249,6 @@ op("fill.Scalar(Tensor self, Scalar value) -> Tensor", method=False)
 op("zero_(Tensor(a!) self) -> Tensor(a!)")
 
 # --- complex numbers
-# ----------------------------------------------------------------------------------------------------
 op("real(Tensor(a) self) -> Tensor(a)", method=False)
 op("imag(Tensor(a) self) -> Tensor(a)", method=False)
 op("view_as_real(Tensor(a) self) -> Tensor(a)", meta=_parts, method=False)
@@ -268,7 +263,6 @@ op("polar(Tensor abs, Tensor angle) -> Tensor", meta=_complex_of, out=True, meth
 op("complex(Tensor real, Tensor imag) -> Tensor", meta=_complex_of, out=True, method=False)
 
 # --- gradients that PyTorch has as ops
-# ----------------------------------------------------------------------------------
 for _name in ("sigmoid_backward", "tanh_backward"):
     op(f"{_name}(Tensor grad_output, Tensor output) -> Tensor", PROMOTE, function=False, method=False)
 op("logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", PROMOTE, function=False, method=False)

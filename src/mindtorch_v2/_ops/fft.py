@@ -81,7 +81,6 @@ op("fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", method=False, namesp
 op("fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", method=False, namespace="fft")
 
 # --- short-time transforms; `torch.stft`, which pads, stands in front of this one
-# -----------------------------------------
 op(
     "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
     "normalized=False, "
@@ -93,7 +92,6 @@ op(
 )
 
 # --- windows
-# ----------------------------------------------------------------------------------------------------------------
 for _name in ("hann", "hamming", "blackman", "bartlett", "kaiser"):
     op(f"{_name}_window(int window_length, *, {_OPTIONS}) -> Tensor", method=False)
     op(f"{_name}_window.periodic(int window_length, bool periodic, *, {_OPTIONS}) -> Tensor", method=False)

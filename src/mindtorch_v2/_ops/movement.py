@@ -16,7 +16,6 @@ OVERWRITES = "the tensor gets other memory"
 
 
 # --- output rules
-# -------------------------------------------------------------------------------------------------------
 def _reshape_spec(self: Any, size: Sequence[int]) -> Spec:
     return Spec(infer_size(size, self.numel()), self.dtype)
 
@@ -59,7 +58,6 @@ def _narrow_spec(self: Any, dim: int, start: int, length: int) -> Spec:
 
 
 # --- views: another shape or order over the same memory
-# --------------------------------------------------------------------
 op("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", function=False)
 op(
     "view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
@@ -112,7 +110,6 @@ op("detach(Tensor(a) self) -> Tensor(a)", no_grad="it leaves the graph")
 op("lift_fresh(Tensor(a) self) -> Tensor(a)", function=False, method=False)
 
 # --- views that come in several pieces
-# -------------------------------------------------------------------------------------
 op("split.Tensor(Tensor(a) self, SymInt split_size, int dim=0) -> Tensor(a)[]", method=False)
 op("split.sizes(Tensor(a) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", method=False)
 op("split_with_sizes(Tensor(a) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]")
@@ -131,7 +128,6 @@ op("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]")
 op("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]")
 
 # --- forms that change the shape of the tensor they are called on
-# ----------------------------------------------------------
 op("squeeze_(Tensor(a!) self) -> Tensor(a!)", function=False)
 op("squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", function=False)
 op("squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", function=False)
@@ -161,7 +157,6 @@ op(
 )
 
 # --- joins and repetitions
-# --------------------------------------------------------------------------------------------------
 op("cat(Tensor[] tensors, int dim=0) -> Tensor", meta=_cat_spec, method=False, out=True)
 for _name in ("concat", "concatenate"):
     op(f"{_name}(Tensor[] tensors, int dim=0) -> Tensor", method=False, out=True)
@@ -188,7 +183,6 @@ for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
     op(f"{_name}.Sequence(Tensor[] tensors) -> Tensor[]", method=False)
 
 # --- elements in another order, or some of them
-# -----------------------------------------------------------------------------
 op("flip(Tensor self, int[] dims) -> Tensor", meta=lambda self, dims: alike(self))
 op("fliplr(Tensor self) -> Tensor")
 op("flipud(Tensor self) -> Tensor")
@@ -210,7 +204,6 @@ op(
 op("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor")
 
 # --- gradients of views
-# -----------------------------------------------------------------------------------------------------
 op(
     "select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor",
     function=False,
@@ -235,7 +228,6 @@ op(
 )
 
 # --- copies and conversions
-# -------------------------------------------------------------------------------------------------
 op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor")
 op("contiguous(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)", function=False, method=False)
 op(

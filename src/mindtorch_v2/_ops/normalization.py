@@ -15,7 +15,6 @@ Ints = Sequence[int]
 
 
 # --- checks that kernels and output rules share
-# --------------------------------------------------------------------------
 def check_normalized_shape(shape: Ints, normalized_shape: Ints, star: str = "*, ", **parameters: Any) -> int:
     """The first normalized dimension; RuntimeError as PyTorch words it where shapes do not fit (`star` is its
     any-shape).
@@ -77,7 +76,6 @@ def check_groups(shape: Ints, num_groups: int, weight: Any, bias: Any) -> None:
 
 
 # --- output rules
-# -------------------------------------------------------------------------------------------------------
 def _statistics_type(input: Any, *parameters: Any) -> dt.dtype:
     """Statistics are kept in the type of the parameters, which may be wider than the input's."""
     return next((p.dtype for p in parameters if p is not None), input.dtype)
@@ -162,7 +160,6 @@ def _group_backward(
 _backward = partial(op, function=False, method=False)
 
 # --- layer
-# --------------------------------------------------------------------------------------------------------------
 op(
     "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
     "bool cudnn_enable=True) -> Tensor",
@@ -181,7 +178,6 @@ _backward(
 )
 
 # --- batch and instance
-# -------------------------------------------------------------------------------------------------
 _BATCH = "Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var"
 op(f"batch_norm({_BATCH}, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor", method=False)
 op(
@@ -207,7 +203,6 @@ op(
 )
 
 # --- group
-# --------------------------------------------------------------------------------------------------------------
 op(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "
     "cudnn_enabled=True) "
@@ -229,7 +224,6 @@ _backward(
 )
 
 # --- root mean square
-# ---------------------------------------------------------------------------------------------------
 op("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", method=False)
 op(
     "_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",

@@ -77,7 +77,6 @@ op(
 )
 
 # --- histograms
-# -------------------------------------------------------------------------------------------------------------
 op(
     "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> "
     "(Tensor hist, Tensor bin_edges)",
@@ -100,7 +99,6 @@ op(
 )
 
 # --- matrices
-# ---------------------------------------------------------------------------------------------------------------
 op(
     "linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
     method=False,

@@ -25,7 +25,6 @@ def _like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:
 
 
 # --- output rules
-# -------------------------------------------------------------------------------------------------------
 def _max_pooled(rank: int) -> MetaRule:
     def rule(
         self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
@@ -64,7 +63,6 @@ _backward = partial(op, function=False, method=False, meta=_like_input)
 _nn = partial(op, method=False, namespace="nn")
 
 # --- maximum
-# ------------------------------------------------------------------------------------------------------------
 for _n in (1, 2, 3):
     _zero, _one = ([0], [1]) if _n == 1 else (0, 1)
     _form = (
@@ -89,7 +87,6 @@ _nn(
 )
 
 # --- mean
-# ---------------------------------------------------------------------------------------------------------------
 op(
     "avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, "
     "bool count_include_pad=True) -> Tensor",
@@ -110,7 +107,6 @@ for _n in (2, 3):
     )
 
 # --- windows adapted to the size of the output
-# --------------------------------------------------------------------------
 op("adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", method=False)
 op("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", method=False)
 for _n in (2, 3):

@@ -30,7 +30,6 @@ def _normal_of(mean: Any, std: Any, *rest: Any) -> Spec:
 
 
 # --- fresh tensors
-# ----------------------------------------------------------------------------------------------------------
 op(f"rand.generator(SymInt[] size, *, {_GENERATOR}, {_OPTIONS}) -> Tensor", method=False)
 op(f"randn.generator(SymInt[] size, *, {_GENERATOR}, {_OPTIONS}) -> Tensor", method=False)
 op(f"randint.generator(SymInt high, SymInt[] size, *, {_GENERATOR}, {_OPTIONS}) -> Tensor", method=False)
@@ -68,7 +67,6 @@ op(
 op(f"normal.float_float(float mean, float std, SymInt[] size, *, {_GENERATOR}, {_OPTIONS}) -> Tensor", method=False)
 
 # --- draws into a tensor
-# ----------------------------------------------------------------------------------------------------
 op(f"uniform_(Tensor(a!) self, float from=0, float to=1, *, {_GENERATOR}) -> Tensor(a!)", function=False)
 op(f"normal_(Tensor(a!) self, float mean=0, float std=1, *, {_GENERATOR}) -> Tensor(a!)", function=False)
 op(f"random_.from(Tensor(a!) self, int from, int? to, *, {_GENERATOR}) -> Tensor(a!)", function=False)
@@ -82,7 +80,6 @@ op(f"bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, {_GENERATOR}) -> Tensor(a!)
 op(f"bernoulli_.float(Tensor(a!) self, float p=0.5, *, {_GENERATOR}) -> Tensor(a!)", function=False)
 
 # --- draws that depend on a tensor
-# ------------------------------------------------------------------------------------------
 op(f"bernoulli(Tensor self, *, {_GENERATOR}) -> Tensor", out="cast")
 op(f"bernoulli.p(Tensor self, float p, *, {_GENERATOR}) -> Tensor", no_grad=DRAWN)
 op(
@@ -94,7 +91,6 @@ op(
 op("poisson(Tensor self, Generator? generator=None) -> Tensor", meta=like(), method=False)
 
 # --- dropout
-# ----------------------------------------------------------------------------------------------------------------
 for _name in ("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"):
     op(f"{_name}(Tensor input, float p, bool train) -> Tensor", method=False)
     op(f"{_name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", method=False)

@@ -22,7 +22,6 @@ Ints = Sequence[int]
 
 
 # --- output rules
-# -------------------------------------------------------------------------------------------------------
 def _edge_padded(name: str, rank: int) -> MetaRule:
     def rule(self: Any, padding: Ints) -> Spec:
         shape = edge_padded_shape(name, rank, self.shape, padding)
@@ -75,7 +74,6 @@ def _sampled_backward(
 _internal = partial(op, function=False, method=False)  # what `pad`, `interpolate`, `unfold` and gradients are made of
 
 # --- padding
-# ------------------------------------------------------------------------------------------------------------
 op('pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor', method=False, namespace="nn")
 _internal("_pad_circular(Tensor self, SymInt[] pad) -> Tensor")
 op("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", method=False)
@@ -87,7 +85,6 @@ for _kind in ("reflection_pad", "replication_pad"):
         )
 
 # --- resizing
-# -----------------------------------------------------------------------------------------------------------
 _SCALES = {
     1: "float? scales=None",
     2: "float? scales_h=None, float? scales_w=None",
@@ -122,7 +119,6 @@ for _name, _n in UPSAMPLINGS.items():
     )
 
 # --- unrolling and shuffling
-# --------------------------------------------------------------------------------------------
 _internal(
     "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
     meta=_unfold_spec,
@@ -150,7 +146,6 @@ op(
 )
 
 # --- sampling at given places
-# -------------------------------------------------------------------------------------------
 _SAMPLE = "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
 op(f"grid_sampler({_SAMPLE}) -> Tensor", method=False)
 for _n in (2, 3):

@@ -13,7 +13,6 @@ _LETTERS = {1: ("W",), 2: ("H", "W"), 3: ("D", "H", "W")}
 
 
 # --- padding
-# ------------------------------------------------------------------------------------------------------------
 def pad_pairs(padding: Ints, rank: int) -> list[tuple[int, int]]:
     """(before, after) per spatial dimension, first dimension first; the argument lists the last one first."""
     if len(padding) != 2 * rank:
@@ -48,7 +47,6 @@ def edge_padded_shape(name: str, rank: int, shape: Ints, padding: Ints) -> tuple
 
 
 # --- resizing
-# -----------------------------------------------------------------------------------------------------------
 def resized_shape(rank: int, shape: Ints, output_size: Ints) -> tuple[int, ...]:
     """The output of an upsampling."""
     if len(output_size) != rank:
@@ -67,7 +65,6 @@ def resized_shape(rank: int, shape: Ints, output_size: Ints) -> tuple[int, ...]:
 
 
 # --- sliding blocks
-# -----------------------------------------------------------------------------------------------------
 def _check_blocks(kernel_size: Ints, dilation: Ints, stride: Ints) -> None:
     for word, values, low in (
         ("kernel size", kernel_size, "kernel"),
@@ -139,7 +136,6 @@ def _pair(values: Ints) -> str:
 
 
 # --- shuffling
-# ----------------------------------------------------------------------------------------------------------
 def shuffled_shape(shape: Ints, factor: int) -> tuple[int, ...]:
     """The output of pixel_shuffle."""
     _check_image("pixel_shuffle", shape, "upscale_factor", factor)

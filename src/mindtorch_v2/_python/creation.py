@@ -24,7 +24,6 @@ _NUMBERS = (float, int, bool, complex)
 
 
 # --- Python values
-# ----------------------------------------------------------------------------------------------------------
 def _first_leaf(data: Any) -> Any:
     """The first value of nested lists and tuples; an empty list if there is none."""
     while data.__class__ is list or data.__class__ is tuple:
@@ -240,7 +239,6 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 # --- memory that others own
-# -------------------------------------------------------------------------------------------------
 def from_numpy(array: Any) -> Tensor:
     """A tensor over the memory of a numpy array."""
     if not isinstance(array, np.ndarray):

@@ -31,7 +31,6 @@ _TYPE_METHODS = {
 
 
 # --- conversions
-# ------------------------------------------------------------------------------------------------------------
 def _parse_to(
     args: tuple[Any, ...],
     device: Any = None,
@@ -121,7 +120,6 @@ def _contiguous(self: Tensor, **options: Any) -> Tensor:
 
 
 # --- one argument, several meanings
-# -----------------------------------------------------------------------------------------
 def view(input: Tensor, *args: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """Another shape, or another type, over the same memory."""
     if not args:

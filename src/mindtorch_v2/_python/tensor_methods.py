@@ -48,7 +48,6 @@ def getter(function: Any) -> Any:
 
 
 # --- autograd
-# -----------------------------------------------------------------------------------------------------------
 def _get_requires_grad(self: Tensor) -> bool:
     """Whether gradients are computed for this tensor; may be set on leaves."""
     return bool(self._keys & GRAD)
@@ -246,7 +245,6 @@ def _is_view(self: Tensor) -> bool:
 
 
 # --- conversion
-# ---------------------------------------------------------------------------------------------------------
 def _host_array(self: Tensor) -> np.ndarray:
     if self._keys & META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
@@ -463,7 +461,6 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
 
 
 # --- places and storages
-# ------------------------------------------------------------------------------------------------
 @method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """A copy in host memory that an accelerator can reach directly; the tensor itself if it lies there already."""

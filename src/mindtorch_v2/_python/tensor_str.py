@@ -84,7 +84,6 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 
 # --- elements
-# ---------------------------------------------------------------------------------------------------------------
 class _Format:
     """The common format of some real numbers: its kind and the width of a column."""
 
@@ -141,7 +140,6 @@ class _ComplexFormat:
 
 
 # --- nesting
-# ----------------------------------------------------------------------------------------------------------------
 def _edges(array: np.ndarray) -> tuple[np.ndarray, list[bool]]:
     """The first and last elements along every dimension, and along which dimensions something was left out."""
     edge, cut = _options.edgeitems, []
@@ -186,7 +184,6 @@ def _contents(array: np.ndarray, indent: int) -> str:
 
 
 # --- the whole
-# --------------------------------------------------------------------------------------------------------------
 def _speaks_for_itself(kind: dt.dtype) -> bool:
     """Whether the elements tell the type."""
     default = dt.get_default_dtype()

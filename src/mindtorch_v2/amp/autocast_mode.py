@@ -126,7 +126,6 @@ def _exit_autocast(region: autocast) -> None:
 
 
 # --- custom functions
-# ---------------------------------------------------------------------------------------------------------
 def _cast(value: Any, device_type: str, dtype: dt.dtype) -> Any:
     """Floating tensors on the device (float64 left out) in another type, wherever they stand in lists, tuples and
     mappings.

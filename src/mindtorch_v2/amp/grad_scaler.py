@@ -103,7 +103,6 @@ class GradScaler:
         self._growth_tracker = aten.full((), self._init_growth_tracker, dtype=dt.int32, device=where)
 
     # --- the loss
-    # -------------------------------------------------------------------------------------------------------------
     def scale(self, outputs: Any) -> Any:
         """A tensor, or tensors in lists and tuples, multiplied by the scale."""
         if not self._enabled:
@@ -132,7 +131,6 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     # --- gradients
-    # ------------------------------------------------------------------------------------------------------------
     def _unscale_grads_(
         self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
     ) -> dict[_device.device, Tensor]:
@@ -242,7 +240,6 @@ class GradScaler:
         return stepped
 
     # --- the scale
-    # ------------------------------------------------------------------------------------------------------------
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Adapts the scale to what the steps since the last update found, or sets it.
 
@@ -314,7 +311,6 @@ class GradScaler:
         return self._enabled
 
     # --- state
-    # ----------------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
         """The scale and how it is adapted; empty where the scaler is disabled."""
         if not self._enabled:

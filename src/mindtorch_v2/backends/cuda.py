@@ -150,7 +150,6 @@ def preferred_blas_library(backend: Any = None) -> _BlasBackend:
 
 
 # --- attention: which ways of computing it a program allows
-# ------------------------------------------------------------------
 _sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "fp16_bf16_reduction_math": False}
 
 

@@ -73,7 +73,6 @@ def _divisor(op: Any, group: ProcessGroup) -> int:
 
 
 # --- all processes get the same
-# -----------------------------------------------------------------------------------------------
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Replaces the tensor by the sum (or another `op`) of those of all processes."""
     check_tensor(tensor, "tensor")
@@ -169,7 +168,6 @@ def all_gather_into_tensor(
 
 
 # --- each process gets a part
-# ----------------------------------------------------------------------------------------------
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -352,7 +350,6 @@ def _check_alike(own: Buffer, parts: list[Buffer]) -> None:
 
 
 # --- waiting for each other
-# -------------------------------------------------------------------------------------------------
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
     """Returns when all processes of the group have called it."""
     return _run("barrier", group, [], lambda g: ([g.comm.Ibarrier()], _nothing), async_op)

@@ -184,7 +184,6 @@ def _decode(data: bytes) -> dict[str, bytes]:
 
 
 # --- over the network
-# -------------------------------------------------------------------------------------------------------
 class _Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True

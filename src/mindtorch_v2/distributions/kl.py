@@ -133,7 +133,6 @@ def _add_kl_info() -> None:
 
 
 # --- one family
-# -----------------------------------------------------------------------------------------------------------
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _kl_expfamily_expfamily(p: Any, q: Any) -> Any:
     """The Bregman divergence of the log normaliser."""
@@ -301,7 +300,6 @@ def _kl_cauchy_cauchy(p: Any, q: Any) -> Any:
 
 
 # --- normal vectors
-# -------------------------------------------------------------------------------------------------------
 def _event_sizes_agree(p: Any, q: Any, name: str) -> int:
     if p.event_shape != q.event_shape:
         raise ValueError(

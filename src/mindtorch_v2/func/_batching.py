@@ -232,7 +232,6 @@ def call(op: Op, args: tuple[Any, ...]) -> Any:
 
 
 # --- general ways
-# -------------------------------------------------------------------------------------------------------------
 def padded(x: Any, level: int, rank: int) -> Any:
     """A value with ones behind its batch, so that one sample has `rank` dimensions: then values broadcast as samples
     do.

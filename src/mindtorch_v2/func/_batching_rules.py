@@ -12,7 +12,6 @@ from ._batching import RULES, Unwritable, aligned, call, padded, rule, size_of
 
 
 # --- products
-# -----------------------------------------------------------------------------------------------------------------
 @rule("mm", "bmm")
 def _mm(level: int, self: Any, mat2: Any) -> Any:
     rank = self.dim()
@@ -37,7 +36,6 @@ def _addmm(level: int, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -
 
 
 # --- shapes
-# -------------------------------------------------------------------------------------------------------------------
 @rule("view", "_unsafe_view", "reshape")
 def _view(level: int, self: Any, size: Any) -> Any:
     return aten.reshape(self._value, [size_of(level), *_sizes(self, size)])
@@ -124,7 +122,6 @@ for _name in ("new_zeros", "new_ones", "new_empty", "new_full"):
 
 
 # --- indices
-# ------------------------------------------------------------------------------------------------------------------
 @rule("gather")
 def _gather(level: int, self: Any, dim: int, index: Any, sparse_grad: Any) -> Any:
     value, where = _in_batch(self, level), _in_batch(index, level)
@@ -197,7 +194,6 @@ def _index(level: int, self: Any, indices: Any) -> Any:
 
 
 # --- layers
-# -------------------------------------------------------------------------------------------------------------------
 @rule("convolution")
 def _convolution(
     level: int,

@@ -22,7 +22,6 @@ __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "line
 
 
 # --- inputs and the engine
-# ----------------------------------------------------------------------------------------------------
 def _fresh(x: Tensor) -> Tensor:
     """A tensor to differentiate by, over the same values; part of the graph that `x` belongs to."""
     if isinstance(x, Batched):
@@ -126,7 +125,6 @@ def _released(values: Any, inputs: Any) -> Any:
 
 
 # --- gradients
-# ----------------------------------------------------------------------------------------------------------------------
 def _chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for n in numbers:
@@ -261,7 +259,6 @@ def _full_to(x: Any, known: int) -> Any:
 
 
 # --- forward products
-# ---------------------------------------------------------------------------------------------------------------
 def _directional(outputs: Sequence[Any], inputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
     """The derivative of every output in the direction of the tangents."""
     dummies = [_like(aten.zeros_like(_plain(o)).requires_grad_(), o) for o in map(_full, outputs)]
@@ -323,7 +320,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 
 # --- Jacobians
-# ----------------------------------------------------------------------------------------------------------------------
 def jacrev(
     func: Callable[..., Any],
     argnums: Any = 0,

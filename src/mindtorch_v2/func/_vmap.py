@@ -55,7 +55,6 @@ _batching.paused = _Paused
 
 
 # --- arguments and results
-# ------------------------------------------------------------------------------------------------------
 def broadcast_tree(prefix: Any, spec: TreeSpec) -> list[Any] | None:
     """One entry of `prefix` for each leaf of a tree: a value stands for everything below it.
 
@@ -164,7 +163,6 @@ def _result(name: str, x: Any, dim: Any, level: Level) -> Any:
 
 
 # --- the transform
-# ------------------------------------------------------------------------------------------------------------------
 def vmap(
     func: Callable[..., Any],
     in_dims: Any = 0,

@@ -171,7 +171,6 @@ def run_frozen_optimizations(
 
 
 # --- torch.jit.isinstance
-# -----------------------------------------------------------------------------------------------------
 _EMPTY = (
     "The inner type of a container is lost when calling torch.jit.isinstance in eager mode. For example, List[int] "
     "would become list "

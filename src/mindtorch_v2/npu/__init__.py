@@ -169,7 +169,6 @@ def restart_device(device: Any = None) -> None:
 
 
 # --- streams
-# --------------------------------------------------------------------------------------------------------------
 class StreamContext:
     """`with torch.npu.stream(s):` sends the block's work to a stream; None changes nothing."""
 
@@ -198,7 +197,6 @@ def set_stream(stream: Stream | None) -> None:
 
 
 # --- random numbers
-# -------------------------------------------------------------------------------------------------------
 def manual_seed(seed: int) -> None:
     """Seeds the current device's generator. Does nothing where there is no device."""
     if is_available():

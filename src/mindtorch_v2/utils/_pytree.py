@@ -188,7 +188,6 @@ def register_dataclass(
 
 
 # --- the containers of Python
-# ---------------------------------------------------------------------------------------------------
 def _dict_flatten(d: Mapping[Any, Any]) -> tuple[list[Any], Context]:
     return list(d.values()), list(d.keys())
 
@@ -340,7 +339,6 @@ _is_leaf = tree_is_leaf
 
 
 # --- specs
-# ----------------------------------------------------------------------------------------------------------------------
 class TreeSpec:
     """What is left of a tree without its leaves: the class of the container, its context (keys), the specs of its
     children.
@@ -460,7 +458,6 @@ def treespec_dict(mapping: Any = (), /, **kwargs: TreeSpec) -> TreeSpec:
 
 
 # --- taking apart and putting together
-# --------------------------------------------------------------------------------------------
 def _flatten_into(tree: PyTree, leaves: list[Any], is_leaf: Leaf) -> TreeSpec:
     if is_leaf is not None and is_leaf(tree):
         leaves.append(tree)
@@ -526,7 +523,6 @@ def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
 
 
 # --- mapping
-# --------------------------------------------------------------------------------------------------------------------
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Leaf = None) -> PyTree:
     """The tree with `func(leaf, ...)` for its leaves; further trees must have its shape."""
     leaves, spec = tree_flatten(tree, is_leaf)
@@ -616,7 +612,6 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: Leaf = 
 
 
 # --- paths
-# ----------------------------------------------------------------------------------------------------------------------
 def _with_path(path: tuple[Any, ...], tree: PyTree, is_leaf: Leaf) -> Iterator[tuple[tuple[Any, ...], Any]]:
     if tree_is_leaf(tree, is_leaf):
         yield path, tree
@@ -665,7 +660,6 @@ def key_get(obj: Any, kp: Iterable[Any]) -> Any:
 
 
 # --- specs as text
-# ----------------------------------------------------------------------------------------------------------------
 def _to_json(spec: TreeSpec) -> dict[str, Any]:
     if spec.is_leaf():
         return {"type": None, "context": None, "children_spec": []}

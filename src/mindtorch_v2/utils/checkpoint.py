@@ -102,7 +102,6 @@ class _Replay:
 
 
 # --- without re-entering
-# -----------------------------------------------------------------------------------------------
 class _Holder:
     """Stands for a saved tensor until it is computed again."""
 
@@ -208,7 +207,6 @@ def _checkpoint_without_reentrant(
 
 
 # --- with re-entering
-# ----------------------------------------------------------------------------------------------------
 class CheckpointFunction(Function):
     """The function as one node: forward without a graph, backward by running it again."""
 
@@ -239,7 +237,6 @@ class CheckpointFunction(Function):
 
 
 # --- the public functions
-# ------------------------------------------------------------------------------------------------
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,

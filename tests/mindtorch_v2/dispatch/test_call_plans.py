@@ -25,7 +25,6 @@ needs_core = pytest.mark.skipif(core is None, reason="the native core is not bui
 
 
 # --- against the declaration
-# ------------------------------------------------------------------------------------------------
 def _is_kind_of(kind: ArgumentKind, p: Param, plan: CallPlan) -> bool:
     """Whether an argument of this kind can stand for a parameter."""
     if p.is_tensor and kind == ArgumentKind.VALUE:
@@ -122,7 +121,6 @@ def test_every_op_has_a_native_call() -> None:
 
 
 # --- both executors
-# ---------------------------------------------------------------------------------------------------------
 def _x(**options: Any) -> Any:
     return torch.arange(12.0, **options).reshape(3, 4) / 7 - 0.5
 
@@ -260,7 +258,6 @@ def test_both_executors_give_the_same(name: str, grad: bool) -> None:
 
 
 # --- where calls go
-# ---------------------------------------------------------------------------------------------------------
 def _transformer() -> Callable[[], None]:
     model = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.1, batch_first=True)
     optimizer = torch.optim.AdamW(model.parameters())

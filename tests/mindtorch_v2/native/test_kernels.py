@@ -94,7 +94,6 @@ def _close(got: Any, want: Any, dtype: str, units: float = 16) -> None:
 
 
 # --- activations
-# --------------------------------------------------------------------------------------------------------
 def _sigmoid(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
 
@@ -185,7 +184,6 @@ def test_in_place(run: Run, dtype: str, op: str) -> None:
 
 
 # --- rows
-# -----------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", [(1,), (3, 10), (5, 33), (2, 3, 100), (4, 3000)])
 def test_softmax(run: Run, dtype: str, shape: Any) -> None:
@@ -249,7 +247,6 @@ def test_layer_norm(run: Run, dtype: str, affine: str, shape: Any, inner: Any) -
 
 
 # --- sums
-# -------------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("n", [1, 7, 31, 32, 1023, 1024, 1025, 70001, 300_000])
 def test_sums_are_exact(run: Run, dtype: str, n: int) -> None:
@@ -283,7 +280,6 @@ def test_embedding_backward(run: Run, dtype: str, index_type: str) -> None:
 
 
 # --- copies
-# -----------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 @pytest.mark.parametrize(
     "shape, order",
@@ -315,7 +311,6 @@ def test_a_copy_onto_itself_is_right() -> None:
 
 
 # --- optimizers
-# -------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("n", [1, 9, 1000])
 def test_mixtures(run: Run, dtype: str, n: int) -> None:
@@ -391,7 +386,6 @@ def test_without_decay_infinite_parameters_do_not_spread(run: Run) -> None:
 
 
 # --- losses and pooling
-# -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("reduction", [1, 2])
@@ -494,7 +488,6 @@ def test_rows_of_attention(run: Run, dtype: str) -> None:
 
 
 # --- what is declined, and threads
-# --------------------------------------------------------------------------------------------
 needs_native = pytest.mark.skipif(not _native._kernels, reason="no native kernels")
 
 
@@ -612,7 +605,6 @@ def test_many_python_threads_at_once(threads: Any) -> None:
 
 
 # --- sorting
-# ----------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 @pytest.mark.parametrize("falling", [False, True])
 @pytest.mark.parametrize("shape", [(1,), (3, 7), (2, 48), (2, 49), (1, 5000), (3, 2, 300)], ids=str)

@@ -33,7 +33,6 @@ def _refuse(*arguments: Any) -> None:
 
 
 # --- attention
-# --------------------------------------------------------------------------------------------------------------
 def _attention(
     q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, causal: bool, scale: float
 ) -> tuple[np.ndarray, ...]:
@@ -106,7 +105,6 @@ def test_a_query_that_sees_no_key_gives_zeros() -> None:
 
 
 # --- convolutions
-# -----------------------------------------------------------------------------------------------------------
 def _sizes() -> Iterator[tuple[Any, ...]]:
     """(batch, channels, height, width, out channels, kernel, stride, padding, dilation, groups)"""
     yield (3, 4, 9, 20, 6, (3, 3), (1, 1), (1, 1), (1, 1), 1)
@@ -188,7 +186,6 @@ def test_the_native_kernels_take_common_convolutions(monkeypatch: pytest.MonkeyP
 
 
 # --- LSTM
-# -------------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 4), (7, 2, 33)], ids=str)

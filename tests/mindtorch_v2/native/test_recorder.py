@@ -312,7 +312,6 @@ def test_memory_that_a_later_profile_reuses_is_no_longer_read():
 
 
 # --- the native recorder alone
-# ------------------------------------------------------------------------------------------
 @needs_native
 def test_rows_take_at_most_64_bytes_and_cross_chunks():
     recorder = NativeRecorder()

@@ -78,7 +78,6 @@ def training_step() -> Callable[[], None]:
 
 
 # --- threads
-# ------------------------------------------------------------------------------------------------------------
 def test_one_thread_stops_while_others_record(x):
     quit_, failures = threading.Event(), []
 
@@ -164,7 +163,6 @@ def test_a_thread_traced_by_a_profile_that_another_one_stopped(x):
 
 
 # --- forks
-# --------------------------------------------------------------------------------------------------------------
 def _in_child(check: Callable[[], bool]) -> bool:
     """Whether the check holds in a forked child; an error there counts as no."""
     child = os.fork()
@@ -229,7 +227,6 @@ def test_fork_during_a_profile(x, inside):
 
 
 # --- errors
-# -------------------------------------------------------------------------------------------------------------
 class Trouble(Exception):
     pass
 
@@ -449,7 +446,6 @@ def test_the_recursion_limit(x):
 
 
 # --- generators and coroutines
-# ------------------------------------------------------------------------------------------
 def test_generators_that_are_thrown_into_closed_and_dropped(x):
     def numbers() -> Iterator[int]:
         try:
@@ -558,7 +554,6 @@ def test_profiles_that_overlap_crosswise(x):
 
 
 # --- garbage
-# ------------------------------------------------------------------------------------------------------------
 class Cycle:
     """Garbage that does something when it is collected."""
 
@@ -703,7 +698,6 @@ def test_memory_that_outlives_its_profile(x):
 
 
 # --- other tools
-# --------------------------------------------------------------------------------------------------------
 def helper(x: Any) -> int:
     y = x + x
     return len([y])

@@ -30,7 +30,6 @@ SPECIAL = [
 ]
 
 # --- functions of one tensor: id -> expression with {a}, and its in-place form
-# ------------------------------------------
 ONE = {
     "relu": ("torch.relu({a})", "{a}.relu_()"),
     "relu_functional": ("F.relu({a})", "F.relu({a}, inplace=True)"),
@@ -88,7 +87,6 @@ for name in ("gelu", "gelu_tanh", "silu", "mish", "elu", "relu", "leaky_relu", "
     case(f"{name}_expanded_gradient", f"{ONE[name][0].format(a='a')}.sum()", a=In((2, 3), low=-3, high=3))
 
 # --- arguments and errors
-# -----------------------------------------------------------------------------------------------
 case("relu_method", "a.relu(), a.clone().relu_()", a=In((4,)))
 case("relu_function_inplace", "b = a.clone(); torch.relu_(b)", a=In((4,)))
 case("threshold_function", "torch.threshold(a, 0.1, -1.0), torch.threshold_(a.clone(), 0.1, 2)", a=In((4,)))
@@ -139,7 +137,6 @@ case(
 case("rrelu_arguments", "torch.rrelu(a, 0.2, 0.4), F.rrelu(a, 0.3, 0.3)", a=In((4,)))
 
 # --- glu
-# ----------------------------------------------------------------------------------------------------------------
 case("glu_last", "F.glu(a)", a=In((3, 6)))
 case("glu_first", "F.glu(a, 0)", a=In((4, 3), "float64"))
 case("glu_middle", "F.glu(a, dim=1)", a=In((2, 4, 3), layout="transposed"))
@@ -156,7 +153,6 @@ torch.autograd.grad((g * g).sum(), a)[0]""",
 )
 
 # --- softmax
-# ------------------------------------------------------------------------------------------------------------
 for name in ("softmax", "log_softmax"):
     case(f"{name}_last", f"torch.{name}(a, -1), a.{name}(1)", a=In((3, 5)))
     case(f"{name}_first", f"F.{name}(a, dim=0)", a=In((3, 5), "float64"), rtol=1e-7, atol=1e-9)

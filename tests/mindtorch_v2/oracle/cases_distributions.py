@@ -286,7 +286,6 @@ for _name, (_make, _inputs, _facts) in ALL.items():
         )
 
 # --- support, enumeration, arguments
-# ------------------------------------------------------------------------------------
 for _id, _code in {
     "bernoulli": "torch.distributions.Bernoulli(torch.tensor([0.2, 0.3])).enumerate_support()",
     "bernoulli_short": "torch.distributions.Bernoulli(torch.tensor([0.2, 0.3])).enumerate_support(expand=False)",
@@ -353,7 +352,6 @@ case(
 )
 
 # --- divergences
-# --------------------------------------------------------------------------------------------------------
 _ONE = {
     "Bernoulli": "Bernoulli({p})",
     "Beta": "Beta({a}, {b})",
@@ -427,7 +425,6 @@ for _i, _left in enumerate((_MVN, _LOW)):
         )
 
 # --- transforms
-# ---------------------------------------------------------------------------------------------------------
 for _id, _make, _domain in (
     ("exp", "ExpTransform()", "x"),
     ("power", "PowerTransform(torch.tensor(1.5, dtype=torch.float64))", "x.exp()"),

@@ -17,7 +17,6 @@ def fails(id: str, code: str, **inputs: In) -> None:
 
 
 # --- one dimension
-# ------------------------------------------------------------------------------------------------------
 for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
     _real_only = _name in ("rfft", "ihfft")
     for _type in ("float32", F64) if _real_only else ("float32", F64, C64, C128):
@@ -55,7 +54,6 @@ fails("irfft_one_point", "torch.fft.irfft(a)", a=In((4, 1), C64))
 fails("fft_out_real", "torch.fft.fft(a, out=torch.empty(0))", a=In((4,)))
 
 # --- several dimensions
-# -------------------------------------------------------------------------------------------------
 for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
     _kind = F64 if _name in ("rfft", "ihfft") else C128
     case(f"{_name}2", f"torch.fft.{_name}2(a)", a=In((2, 4, 5), _kind))
@@ -76,7 +74,6 @@ fails("rfftn_complex", "torch.fft.rfftn(a)", a=In((3, 4), C64))
 fails("ihfftn_complex", "torch.fft.ihfftn(a)", a=In((3, 4), C64))
 
 # --- frequencies
-# --------------------------------------------------------------------------------------------------------
 for _n in (1, 4, 5):
     case(f"fftfreq_{_n}", f"torch.fft.fftfreq({_n}, 0.25)")
     case(f"rfftfreq_{_n}", f"torch.fft.rfftfreq({_n}, d=0.5, dtype=torch.float64)")
@@ -87,7 +84,6 @@ for _name in ("fftshift", "ifftshift"):
     case(f"{_name}_dims", f"torch.fft.{_name}(a, (0, 1))", a=In((3, 5)))
 
 # --- short-time transforms
-# ----------------------------------------------------------------------------------------------
 case("stft", "torch.stft(a, 8, return_complex=True)", a=In((40,)))
 case("stft_batch", "torch.stft(a, 8, 3, window=w, return_complex=True)", a=In((2, 40), F64), w=In((8,), F64, low=0.5))
 case(
@@ -138,7 +134,6 @@ for _id, _code in (
     fails(f"istft_{_id}", _code, a=In((5, 6), C64))
 
 # --- windows
-# ------------------------------------------------------------------------------------------------------------
 for _name in ("hann", "hamming", "blackman", "bartlett", "kaiser"):
     for _n in (0, 1, 2, 7):
         case(f"{_name}_window_{_n}", f"torch.{_name}_window({_n})")

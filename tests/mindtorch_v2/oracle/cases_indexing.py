@@ -20,7 +20,6 @@ def add(id: str, code: str, **more: object) -> None:
 
 
 # --- advanced indexing
-# ------------------------------------------------------------------------------------------------------
 GET = {
     "rows": "a[i]",
     "two": "a[i, j]",
@@ -141,7 +140,6 @@ add("set_mask_values", "b = a.clone()\nb[m] = v[:int(m.sum())]\nb", a=M, m=MASK,
 add("set_column", "b = a.clone()\nb[:, i] = 7.0\nb", a=In((2, 4)), i=PLACES)
 
 # --- one index for one dimension
-# --------------------------------------------------------------------------------------------
 for tag, code in {
     "0": "torch.index_select(a, 0, i)",
     "1": "a.index_select(1, j.abs())",
@@ -216,7 +214,6 @@ for way in ("prod", "mean", "amax", "amin"):
 add("index_reduce_bad", "a.index_reduce(0, i, s, 'x')", a=M, i=PLACES, s=In((3, 3)))
 
 # --- one index per element
-# --------------------------------------------------------------------------------------------------
 G0 = In(values=[[0, 3, 1], [2, 2, 0]], dtype="int64")
 G1 = In(values=[[0, 2], [1, 1], [2, 0]], dtype="int64")
 for tag, code in {
@@ -335,7 +332,6 @@ for tag, code in {
     add(f"take_along_{tag}", code, a=M, i=ALONG)
 
 # --- flat positions and masks
-# -----------------------------------------------------------------------------------------------
 for tag, code in {
     "0": "torch.take(a, i)",
     "2d": "a.take(k)",
@@ -393,7 +389,6 @@ for tag, code in {
 add("nonzero_f", "a.nonzero()", a=In(values=[[0.0, 1.0], [float("nan"), -0.0]]))
 
 # --- membership and index tables
-# --------------------------------------------------------------------------------------------
 for tag, code in {
     "0": "torch.isin(a, b)",
     "invert": "torch.isin(a, b, invert=True)",
@@ -433,7 +428,6 @@ for tag, args in {
     add(f"triu_indices_{tag}", f"torch.triu_indices({args})")
 
 # --- embeddings
-# -------------------------------------------------------------------------------------------------------------
 W = In((5, 3))
 IDS = In(values=[[0, 2, 4], [2, 2, 1]], dtype="int64")
 for tag, code in {

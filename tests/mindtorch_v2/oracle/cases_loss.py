@@ -26,7 +26,6 @@ def fails(id: str, code: str, **inputs: In) -> None:
 REDUCTIONS = ("none", "mean", "sum")
 
 # --- cross entropy and negative log likelihood
-# --------------------------------------------------------------------------
 for how in REDUCTIONS:
     end = f"reduction='{how}')"
     case(f"ce_{how}", f"F.cross_entropy(x, t, {end}", x=X, t=LABELS)
@@ -75,7 +74,6 @@ case("ce_half", "F.cross_entropy(x, t)", grad=False, x=In((4, 5), "float16"), t=
 case("ce_large", "F.cross_entropy(x, t)", x=In((3, 5), low=-500, high=500), t=In((3,), "int64", 0, 4))
 
 # --- elementwise losses
-# -------------------------------------------------------------------------------------------------
 for how in REDUCTIONS:
     end = f"reduction='{how}')"
     for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
@@ -232,7 +230,6 @@ case(
 )
 
 # --- second derivatives
-# -------------------------------------------------------------------------------------------------
 TWICE = "g = torch.autograd.grad(y, [t for t in (a, b) if t.requires_grad], create_graph=True); sum((t * t).sum() for t in g)"
 A64, B64 = In((3, 4), F64), In((3, 4), F64)
 P64 = In((3, 4), F64, 0.05, 0.95)
@@ -258,7 +255,6 @@ for name, call, a, b in (
     case(f"twice_{name}", f"y = {call}; {TWICE}", rtol=1e-6, a=a, b=b)
 
 # --- errors
-# -------------------------------------------------------------------------------------------------------------
 fails("ce_batch", "F.cross_entropy(x, t[:2])", x=X, t=LABELS)
 fails("ce_range", "F.cross_entropy(x, t)", x=X, t=In((4,), "int64", values=[0, 1, 7, 2]))
 fails("ce_negative", "F.cross_entropy(x, t)", x=X, t=In((4,), "int64", values=[0, 1, -1, 2]))

@@ -53,7 +53,6 @@ for _reduce in ("sum", "mean", "max", "min", "prod"):
 case("error_segment", "torch.segment_reduce(a, 'sum')", grad=False, a=In((5,)))
 
 # --- histograms
-# -----------------------------------------------------------------------------------------------------------
 for _id, _call in (
     ("count", "histogram(a, 5)"),
     ("range", "histogram(a, 4, range=(-1., 1.5))"),
@@ -85,7 +84,6 @@ for _id, _call in (
     )
 
 # --- samples and positions
-# ------------------------------------------------------------------------------------------------
 for _id, _options in (
     ("plain", ""),
     ("spacing", "spacing=0.5"),
@@ -108,7 +106,6 @@ case(
 case("pca_lowrank", "u, s, v = torch.pca_lowrank(a, q=3); [s * 1, u * s @ v.mT]", grad=False, a=In((6, 3), F64))
 
 # --- matrices
-# -------------------------------------------------------------------------------------------------------------
 case("linalg_diagonal", "torch.linalg.diagonal(a, offset=1) * 1", a=In((2, 3, 3), F64))
 for _type in (F64, C128):
     case(f"geqrf_{_type}", "list(torch.geqrf(a))", grad=False, a=In((2, 4, 3), _type))

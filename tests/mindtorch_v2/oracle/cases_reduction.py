@@ -20,7 +20,6 @@ def add(id: str, code: str, **more: object) -> None:
 
 
 # --- reductions over everything, one dimension, several
-# -------------------------------------------------------------------
 FORMS = {
     "all": "torch.{n}(a)",
     "dim": "torch.{n}(a, 1)",
@@ -88,7 +87,6 @@ add("trace_bool", "a.trace()", a=BOOLS)
 add("double_sum_mean", "g, = torch.autograd.grad((a.mean(0) ** 2).sum(), a, create_graph=True)\n(g * g).sum()", a=M)
 
 # --- extremes
-# ---------------------------------------------------------------------------------------------------------------
 for name in ("max", "min"):
     add(f"{name}_all", f"torch.{name}(a)", a=M)
     add(f"{name}_all_ties", f"a.{name}()", a=TIES)
@@ -135,7 +133,6 @@ add("aminmax_scalar", "a.aminmax()", a=In(()))
 add("aminmax_c", "a.aminmax()", a=In((2,), "complex64"))
 
 # --- counts
-# -----------------------------------------------------------------------------------------------------------------
 add("count_nonzero", "(a.count_nonzero(), torch.count_nonzero(a, 1), a.count_nonzero((0, 1)))", a=ZEROS)
 add("count_nonzero_b", "(a.count_nonzero(), torch.count_nonzero(a, dim=0))", a=BOOLS)
 add("count_nonzero_scalar", "a.count_nonzero()", a=In(()))
@@ -189,7 +186,6 @@ add(
 )
 
 # --- spread and norms
-# -------------------------------------------------------------------------------------------------------
 for name in ("std", "var"):
     for tag, args in {
         "biased": "False",
@@ -287,7 +283,6 @@ add("corrcoef", "torch.corrcoef(a)", a=M)
 add("corrcoef_1d", "a.corrcoef()", a=In((5,)))
 
 # --- scans
-# ------------------------------------------------------------------------------------------------------------------
 for name in ("cumsum", "cumprod", "logcumsumexp"):
     add(f"{name}_0", f"torch.{name}(a, 0)", a=M)
     add(f"{name}_neg", f"a.{name}(-1)", a=M)
@@ -342,7 +337,6 @@ add(
 )
 
 # --- order statistics
-# -------------------------------------------------------------------------------------------------------
 for name in ("median", "nanmedian"):
     add(f"{name}_all", f"torch.{name}(a)", a=M)
     add(f"{name}_odd", f"a.{name}()", a=In((5,)))

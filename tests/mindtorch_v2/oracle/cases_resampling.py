@@ -283,7 +283,6 @@ def _errors() -> list[Case]:
 CASES = [*_padding(), *_resizing(), *_unrolling(), *_sampling(), *_errors()]
 
 # --- resizing with a filter, sampling of volumes
-# ------------------------------------------------------------------------------------
 _IMAGE, _VOLUME = In((1, 2, 7, 9), "float64"), In((1, 2, 3, 4, 5), "float64")
 for _mode in ("bilinear", "bicubic", "lanczos"):
     CASES += [

@@ -69,7 +69,6 @@ case("i0_inplace", "b = a.clone(); b.i0_(); b", a=In((5,), F64))
 case("i0_out", "o = torch.empty(0); torch.i0(a, out=o); o", grad=False, a=In((5,)))
 
 # --- polynomials
-# --------------------------------------------------------------------------------------------------------
 for _name in (
     "chebyshev_polynomial_t",
     "chebyshev_polynomial_u",
@@ -90,7 +89,6 @@ for _name in (
     case(f"{_name}_integers", f"torch.special.{_name}(a, n)", a=In((6,), "int64"), n=In((6,), "int64", 0, 4))
 
 # --- gamma and zeta
-# -----------------------------------------------------------------------------------------------------
 for _name in ("igamma", "igammac"):
     case(_name, f"torch.{_name}(a, x)", a=In((40,), F64, 0.05, 30, grad=False), x=In((40,), F64, 0.05, 40))
     case(

@@ -136,7 +136,6 @@ case(
 )
 
 # --- factorisations: what does not depend on the signs of vectors
-# --------------------------------------------------------
 for name, shape in (("square", (3, 3)), ("tall", (4, 2)), ("wide", (2, 4)), ("batch", (2, 3, 2))):
     given = In(shape, F64)
     case(

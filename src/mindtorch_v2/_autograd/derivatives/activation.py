@@ -15,7 +15,6 @@ def _zeros(g: Any) -> Any:
 
 # In-place forms that PyTorch differentiates from their result have rows of their own, declared first.
 # --- piecewise linear: the gradient's own derivative has no part in self
-# ------------------------------------------------
 derivative("relu", self=lambda g, result: aten.threshold_backward(g, result, 0))
 derivative(
     "threshold_", node="ThresholdBackward1", self=lambda g, self, threshold: aten.threshold_backward(g, self, threshold)
@@ -70,7 +69,6 @@ derivative(
 
 
 # --- gelu
-# ---------------------------------------------------------------------------------------------------------------
 def _gelu_curvature(g: Any, grad_output: Any, self: Any, approximate: str) -> Any:
     """The second derivative of gelu times both gradients."""
     squared = self * self
@@ -93,7 +91,6 @@ derivative(
 
 
 # --- silu, mish
-# ---------------------------------------------------------------------------------------------------------
 def _silu_curvature(g: Any, grad_output: Any, self: Any) -> Any:
     gate = aten.sigmoid(self)
     return g * grad_output * gate * (1 - gate) * (2 + self * (1 - 2 * gate))
@@ -112,7 +109,6 @@ derivative("mish_backward", grad_output=lambda g, self: aten.mish_backward(g, se
 
 
 # --- elu and celu
-# -------------------------------------------------------------------------------------------------------
 def _elu_curvature(
     g: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Any
 ) -> Any:
@@ -147,7 +143,6 @@ derivative(
 
 
 # --- softplus, log sigmoid
-# ----------------------------------------------------------------------------------------------
 def _softplus_curvature(g: Any, grad_output: Any, self: Any, beta: Any, threshold: Any) -> Any:
     scaled = self * beta
     gate = aten.sigmoid(scaled)
@@ -175,7 +170,6 @@ derivative(
 
 
 # --- gated linear unit
-# --------------------------------------------------------------------------------------------------
 def _glu_parts(self: Any, dim: int) -> tuple[Any, Any]:
     value, gate = aten.chunk(self, 2, dim)
     return value, aten.sigmoid(gate)
@@ -199,7 +193,6 @@ derivative("glu_backward", grad_output=_glu_backward_grad, self=_glu_curvature)
 
 
 # --- with weights or noise
-# ----------------------------------------------------------------------------------------------
 def _prelu_second(g: Any, grad_output: Any, self: Any, weight: Any) -> tuple[Any, Any, Any]:
     to_input, to_weight = g
     positive = self > 0
@@ -242,7 +235,6 @@ derivative(
 
 
 # --- softmax
-# ------------------------------------------------------------------------------------------------------------
 def _softmax_curvature(g: Any, grad_output: Any, output: Any, dim: int) -> Any:
     inner = aten.sum(grad_output * output, dim, keepdim=True)
     outer = aten.sum(g * output, dim, keepdim=True)

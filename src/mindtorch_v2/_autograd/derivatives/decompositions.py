@@ -10,7 +10,6 @@ from .common import conj
 from .matrices import anti_hermitian, dagger, diagonal_matrix, differences, product
 
 # --- QR
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def _qr_grad(g: Any, mode: str, A: Any, result0: Any, result1: Any) -> Any:
@@ -62,7 +61,6 @@ derivative("linalg_qr", A=_qr_grad)
 
 
 # --- eigenvalues
-# --------------------------------------------------------------------------------------------------------
 
 
 def _check_phase(diagonal: Any, function: str, what: str, quantity: str) -> None:
@@ -125,7 +123,6 @@ derivative("linalg_eig", self=_eig_grad)
 
 
 # --- singular values
-# ----------------------------------------------------------------------------------------------------
 
 
 def _svd_grad(
@@ -187,7 +184,6 @@ derivative("_linalg_svd", A=_svd_grad)
 
 
 # --- LU
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def _plu_grad(by_l: Any, by_u: Any, p: Any, lower: Any, upper: Any) -> Any:

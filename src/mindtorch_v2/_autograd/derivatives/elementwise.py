@@ -17,7 +17,6 @@ _TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
 
 # --- exponentials, logarithms, roots
-# ------------------------------------------------------------------------------------
 derivative("exp", self=lambda g, result: g * conj(result))
 derivative("exp2", self=lambda g, result: g * conj(result) * _LN2)
 derivative("expm1", self=lambda g, result: g * (conj(result) + 1))
@@ -30,7 +29,6 @@ derivative("rsqrt", self=lambda g, result: -0.5 * g * conj(aten.pow(result, 3)))
 derivative("reciprocal", self=lambda g, result: -g * conj(result * result))
 
 # --- circles and hyperbolas
-# ---------------------------------------------------------------------------------------------
 derivative("sin", self=lambda g, self: g * conj(aten.cos(self)))
 derivative("cos", self=lambda g, self: g * -conj(aten.sin(self)))
 derivative("tan", self=lambda g, result: g * conj(1 + result * result))
@@ -86,7 +84,6 @@ def _logit_curvature(g: Any, grad_output: Any, self: Any, eps: float | None) -> 
 derivative("logit_backward", grad_output=lambda g, self, eps: aten.logit_backward(g, self, eps), self=_logit_curvature)
 
 # --- special functions
-# --------------------------------------------------------------------------------------------------
 derivative("erf", self=lambda g, self: _TWO_OVER_ROOT_PI * aten.exp(-aten.pow(self, 2)) * g)
 derivative("erfc", self=lambda g, self: -_TWO_OVER_ROOT_PI * aten.exp(-aten.pow(self, 2)) * g)
 derivative("erfinv", self=lambda g, result: 0.5 * math.sqrt(math.pi) * aten.exp(aten.pow(result, 2)) * g)
@@ -100,7 +97,6 @@ derivative("special_ndtri", self=lambda g, result: g * math.sqrt(2.0 * math.pi) 
 
 
 # --- sign, size, steps
-# --------------------------------------------------------------------------------------------------
 def _sgn_grad(g: Any, self: Any, result: Any) -> Any:
     """Only the direction of a complex number changes its sign."""
     if not self.dtype.is_complex:
@@ -121,7 +117,6 @@ derivative("round.decimals", node="RoundBackward1", self=lambda g: aten.zeros_li
 
 
 # --- writes
-# -------------------------------------------------------------------------------------------------------------
 derivative("copy_", node="CopyBackwards", self=lambda g: aten.zeros_like(g), src=lambda g: g)
 derivative("zero_", self=lambda g: aten.zeros_like(g))
 derivative("fill_.Scalar", node="FillBackward2", self=lambda g: aten.zeros_like(g))
@@ -138,7 +133,6 @@ derivative(
 
 
 # --- complex numbers
-# ----------------------------------------------------------------------------------------------------
 def _angle_grad(g: Any, self: Any) -> Any:
     """An angle grows across the direction of its number, by the inverse of the size."""
     if not self.dtype.is_complex:
@@ -168,7 +162,6 @@ derivative(
 
 
 # --- what PyTorch refuses to differentiate
-# ------------------------------------------------------------------------------
 no_derivative("floor_divide", "self", "other")
 no_derivative("remainder.Scalar_Tensor", "other")
 no_derivative("heaviside", "self", "values")

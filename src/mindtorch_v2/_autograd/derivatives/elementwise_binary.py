@@ -14,7 +14,6 @@ from .common import conj
 
 
 # --- sums and products
-# --------------------------------------------------------------------------------------------------
 def _times(g: Any, factor: Any) -> Any:
     return g if factor == 1 else g * conj(factor)
 
@@ -52,7 +51,6 @@ derivative(
 
 
 # --- powers
-# -------------------------------------------------------------------------------------------------------------
 def _power_of_number(g: Any, self: Any, exponent: Any) -> Any:
     if exponent == 0:
         return aten.zeros_like(g)
@@ -89,7 +87,6 @@ derivative(
 
 
 # --- other functions of two operands
-# ------------------------------------------------------------------------------------
 def _atan2_scaled(g: Any, self: Any, other: Any) -> Any:
     squared = self * self + other * other
     return aten.masked_fill(g / squared, squared == 0, 0)
@@ -145,7 +142,6 @@ derivative("copysign.Scalar", node="CopysignBackward1", self=_copysign_self)
 
 
 # --- larger and smaller
-# -------------------------------------------------------------------------------------------------
 def _shared(g: Any, self: Any, other: Any) -> Any:
     """Equal operands share the gradient."""
     return aten.where(self == other, g / 2, g)
@@ -225,7 +221,6 @@ derivative("clamp_max", self=_not_above)
 derivative("clamp_max.Tensor", node="ClampMaxBackward1", self=_not_above, max=_above)
 
 # --- choices and mixtures
-# -----------------------------------------------------------------------------------------------
 derivative(
     "where.self",
     self=lambda g, condition: aten.where(condition, g, 0),

@@ -11,7 +11,6 @@ from .common import no_derivative
 
 
 # --- advanced indexing
-# --------------------------------------------------------------------------------------------------
 def _index_grad(g: Any, indices: Sequence[Any], self_shape: Any) -> Any:
     return aten._index_put_impl_(aten.new_zeros(g, self_shape), indices, g, True, True)
 
@@ -29,7 +28,6 @@ for _name, _node in (("index_put", "IndexPutBackward0"), ("_index_put_impl_", "I
 
 
 # --- one index for one dimension
-# ----------------------------------------------------------------------------------------
 def _picked(g: Any, dim: int, index: Any, shape: Sequence[int]) -> Any:
     """The slices of the gradient that an index names, in the shape of a source."""
     found = aten.index_select(g, dim, index)
@@ -58,7 +56,6 @@ derivative(
 
 
 # --- one index per element
-# ----------------------------------------------------------------------------------------------
 derivative(
     "gather", self=lambda g, self, dim, index, sparse_grad: aten.gather_backward(g, self, dim, index, sparse_grad)
 )
@@ -150,7 +147,6 @@ derivative("index_reduce", inputs=("self", "source"), joint=_index_reduce_grads)
 
 
 # --- flat positions and masks
-# -------------------------------------------------------------------------------------------
 def _put_grad(g: Any, index: Any, accumulate: bool, source_shape: Any) -> Any:
     return g if accumulate else aten.put(g, index, aten.zeros(source_shape, dtype=g.dtype, device=g.device), False)
 
@@ -166,7 +162,6 @@ derivative(
 
 
 # --- embeddings
-# ---------------------------------------------------------------------------------------------------------
 def _embedding_second(g: Any, indices: Any, padding_idx: int) -> Any:
     rows = aten.view(aten.index_select(g, 0, aten.reshape(indices, (-1,))), (*indices.shape, g.shape[1]))
     return aten.masked_fill(rows, aten.unsqueeze(aten.eq(indices, padding_idx), -1), 0) if padding_idx >= 0 else rows

@@ -16,7 +16,6 @@ Shape = Sequence[int]
 
 
 # --- shapes
-# -----------------------------------------------------------------------------------------------------------------
 for _name in ("view", "_unsafe_view", "_reshape_alias"):
     derivative(_name, self=lambda g, self_shape: aten.reshape(g, self_shape))
 
@@ -50,7 +49,6 @@ derivative("unsqueeze", self=lambda g, dim: aten.squeeze(g, dim))
 derivative("unsqueeze_", node="UnsqueezeBackward1", self=lambda g, dim: aten.squeeze(g, dim))
 
 # --- orders of dimensions
-# ---------------------------------------------------------------------------------------------------
 derivative("transpose.int", self=lambda g, dim0, dim1: aten.transpose(g, dim0, dim1))
 derivative("transpose_", node="TransposeBackward1", self=lambda g, dim0, dim1: aten.transpose(g, dim0, dim1))
 derivative("t", self=lambda g: aten.t(g))
@@ -68,7 +66,6 @@ derivative("permute", self=_permuted_back)
 derivative("expand", self=lambda g, self_shape: sum_to(g, self_shape))
 
 # --- parts
-# ------------------------------------------------------------------------------------------------------------------
 derivative("select.int", self=lambda g, self_shape, dim, index: aten.select_backward(g, self_shape, dim, index))
 derivative(
     "slice.Tensor",
@@ -179,7 +176,6 @@ derivative("_to_copy", self=lambda g, self_dtype, self_device: aten.to(g, device
 
 
 # --- several pieces
-# ---------------------------------------------------------------------------------------------------------
 def _known(grads: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
     """The gradients of several outputs, zeros for outputs that were not used."""
     like = next(x for x in grads if x is not None)
@@ -213,7 +209,6 @@ derivative("unbind.int", self=_unbind_back)
 
 
 # --- joins and repetitions
-# --------------------------------------------------------------------------------------------------
 def _cat_back(g: Any, tensors_shape: Sequence[Shape], dim: int) -> list[Any]:
     at, start, parts = normalize_dim(dim, g.dim()), 0, []
     for shape in tensors_shape:
@@ -260,7 +255,6 @@ derivative("block_diag", tensors=_block_diag_back)
 derivative("repeat", self=_repeat_back)
 
 # --- orders of elements
-# -----------------------------------------------------------------------------------------------------
 derivative("flip", self=lambda g, dims: aten.flip(g, dims))
 derivative("roll", self=lambda g, shifts, dims: aten.roll(g, [-s for s in shifts], dims))
 derivative("rot90", self=lambda g, k, dims: aten.rot90(g, -k, dims))

@@ -22,7 +22,6 @@ def as_type(t: Any, wanted: Any) -> Any:
 
 
 # --- sums and products
-# --------------------------------------------------------------------------------------------------
 def _spread_out(g: Any, dim: Any, keepdim: bool, shape: Sequence[int]) -> Any:
     """The gradient of a sum over `dim`: every summand gets all of it."""
     if (dim is None or len(dim) == 0) and not keepdim:
@@ -93,7 +92,6 @@ derivative("trace", self=lambda g, self_shape: aten.trace_backward(g, self_shape
 
 
 # --- extremes and order statistics
-# --------------------------------------------------------------------------------------
 def _evenly(g: Any, self: Any, result: Any) -> Any:
     """Shares the gradient among all elements that equal the selected value."""
     mask = aten.isnan(self) if self.dtype.is_floating_point and some(aten.isnan(result)) else aten.eq(self, result)
@@ -135,7 +133,6 @@ derivative("aminmax", self=_aminmax_grad)
 
 
 # --- spread
-# -------------------------------------------------------------------------------------------------------------
 def _var_grad(g: Any, self: Any, dim: Any, correction: float | None, keepdim: bool) -> Any:
     n = _count(dim, tuple(self.shape))
     freedom = n - (1 if correction is None else correction)
@@ -214,7 +211,6 @@ derivative("logsumexp", self=_logsumexp_grad)
 
 
 # --- scans
-# --------------------------------------------------------------------------------------------------------------
 def _reverse(scan: Any, t: Any, dim: int) -> Any:
     """A scan from the end of each line to its beginning."""
     if t.dim() == 0:
@@ -249,7 +245,6 @@ derivative("logcumsumexp", self=_logcumsumexp_grad)
 
 
 # --- no derivative
-# ------------------------------------------------------------------------------------------------------
 for _name, _node in (("_unique2", "Unique2"), ("unique_dim", "UniqueDim"), ("unique_consecutive", "UniqueConsecutive")):
     no_derivative(_name, "self", node=f"{_node}Backward0")
 no_derivative("bincount", "weights")

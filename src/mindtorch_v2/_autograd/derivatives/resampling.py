@@ -15,7 +15,6 @@ Ints = Sequence[int]
 
 
 # --- padding
-# ------------------------------------------------------------------------------------------------------------
 derivative("constant_pad_nd", self=lambda g, pad: aten.constant_pad_nd(g, [-n for n in pad], 0))
 
 
@@ -37,7 +36,6 @@ for _kind in ("reflection_pad", "replication_pad"):
 
 
 # --- resizing
-# -----------------------------------------------------------------------------------------------------------
 def _row(function: Callable[..., Any], *names: str) -> Callable[..., Any]:
     """A row that takes these saved values: the functions of all upsamplings are alike but for the names of their
     scales.
@@ -71,7 +69,6 @@ for _name, _rank in UPSAMPLINGS.items():
 
 
 # --- unrolling and shuffling
-# --------------------------------------------------------------------------------------------
 def _fold(g: Any, self_shape: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
     return aten.col2im(g, self_shape[-2:], kernel_size, dilation, padding, stride)
 
@@ -91,7 +88,6 @@ derivative(
 
 
 # --- sampling
-# -----------------------------------------------------------------------------------------------------------
 def _sampled(
     g: Any,
     needs: Sequence[bool],

@@ -18,7 +18,6 @@ def records_again(t: Any) -> bool:
 
 
 # --- inverse, solve, determinant
-# ------------------------------------------------------------------------------------------
 
 
 def _inverse_grad(g: Any, result0: Any) -> Any:
@@ -90,7 +89,6 @@ derivative("_linalg_slogdet", A=_slogdet_grad, constant=(2,))
 
 
 # --- LU factors
-# --------------------------------------------------------------------------------------------------------
 
 
 def _lu_solve_grads(g: Any, needs: Any, LU: Any, pivots: Any, left: bool, adjoint: bool, result: Any) -> Any:
@@ -110,7 +108,6 @@ derivative("linalg_lu_solve", inputs=("LU", "B"), joint=_lu_solve_grads)
 
 
 # --- triangular systems
-# -------------------------------------------------------------------------------------------------
 
 
 def _triangular_grads(g: Any, needs: Any, self: Any, result: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
@@ -161,7 +158,6 @@ derivative("cholesky_inverse", self=_cholesky_inverse_grad)
 
 
 # --- least squares, pseudo-inverse, exponential
-# ---------------------------------------------------------------------------
 
 
 def _pinv_grad_of(g: Any, inverse: Any, A: Any) -> Any:

@@ -15,7 +15,6 @@ SELU_SCALE = 1.0507009873554805
 
 
 # --- steps that an observer sees
-# ----------------------------------------------------------------------------------------
 @stepwise("hardtanh")
 def hardtanh(kernel: Any, self: Any, min_val: Any, max_val: Any) -> Any:
     return aten.overload("clamp")(self, min_val, max_val) if self.dtype.inexact else kernel(self, min_val, max_val)
@@ -37,7 +36,6 @@ def celu_(kernel: Any, self: Any, alpha: Any) -> Any:
 
 
 # --- made of other activations
-# ------------------------------------------------------------------------------------------
 @composite("relu6")
 def relu6(self: Any) -> Any:
     return aten.hardtanh(self, 0, 6)
@@ -59,7 +57,6 @@ def selu_(self: Any) -> Any:
 
 
 # --- with weights or noise
-# ----------------------------------------------------------------------------------------------
 @composite("prelu")
 def prelu(self: Any, weight: Any) -> Any:
     if self.dtype is not weight.dtype:
@@ -94,7 +91,6 @@ def rrelu_(self: Any, lower: Any, upper: Any, training: bool, generator: Any) ->
 
 
 # --- along a dimension
-# --------------------------------------------------------------------------------------------------
 @composite("softmax.int")
 def softmax(self: Any, dim: int, dtype: dt.dtype | None) -> Any:
     return aten._softmax(self if dtype is None else aten.to(self, dtype), dim, False)

@@ -16,7 +16,6 @@ _AXES = {1: ("width",), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
 
 # --- what users call
-# ----------------------------------------------------------------------------------------------------
 def _run_as_batch(name: str, rank: int, run: Callable[[Any], Any], input: Any, bias: Any) -> Any:
     """Runs a convolution on a batch; a single image becomes a batch of one for the while."""
     dims = input.dim()
@@ -128,7 +127,6 @@ def _convolution_mode(
 
 
 # --- checks
-# -------------------------------------------------------------------------------------------------------------
 def _expand(name: str, values: Ints, rank: int) -> tuple[int, ...]:
     if len(values) == rank:
         return tuple(values)
@@ -227,7 +225,6 @@ def _check_transposed(
 
 
 # --- the steps between
-# --------------------------------------------------------------------------------------------------
 @composite("convolution")
 def convolution(
     input: Any,

@@ -22,7 +22,6 @@ from ..._tensor import preserve_format, wrap
 
 
 # --- from sizes
-# -------------------------------------------------------------------------------------------------------------
 @composite("zeros")
 def zeros(size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
     if layout is not None:
@@ -74,7 +73,6 @@ def full(
 
 
 # --- from the sizes of a tensor
-# ---------------------------------------------------------------------------------------------
 def _place(self: Any, device: Any) -> Any:
     return self.device if device is None else _device.resolve(device)
 

@@ -34,7 +34,6 @@ def check_errors(info: Any, api_name: str, is_matrix: bool) -> None:
 
 
 # --- inverse, solve, determinant
-# ------------------------------------------------------------------------------------------
 
 
 @composite("linalg_inv")
@@ -123,7 +122,6 @@ def linalg_tensorinv(self: Any, ind: int) -> Any:
 
 
 # --- factorisations
-# -------------------------------------------------------------------------------------------------------
 
 
 @composite("linalg_cholesky")
@@ -215,7 +213,6 @@ def triangular_solve(self: Any, A: Any, upper: bool, transpose: bool, unitriangu
 
 
 # --- norms
-# ----------------------------------------------------------------------------------------------------------------
 
 
 @composite("linalg_norm", "linalg_norm.ord_str")
@@ -308,7 +305,6 @@ def frobenius_norm_dim(self: Any, dim: Sequence[int], keepdim: bool) -> Any:
 
 
 # --- condition, rank, pseudo-inverse
-# ----------------------------------------------------------------------------------------
 
 
 @composite("linalg_cond")

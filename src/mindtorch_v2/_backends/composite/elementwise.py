@@ -16,7 +16,6 @@ from ..._tensor import contiguous_format
 
 
 # --- other names
-# --------------------------------------------------------------------------------------------------------
 def _alias(name: str, target: str) -> None:
     """`name` calls the overload `target`, looked up when first called."""
 
@@ -80,7 +79,6 @@ def special_round(self: Any, decimals: int) -> Any:
 
 
 # --- arithmetic
-# ---------------------------------------------------------------------------------------------------------
 @stepwise("rsub.Tensor", "rsub.Scalar")
 def rsub(kernel: Any, self: Any, other: Any, alpha: Any) -> Any:
     return aten.sub(other, self, alpha=alpha)
@@ -142,7 +140,6 @@ def positive(self: Any) -> Any:
 
 
 # --- predicates
-# ---------------------------------------------------------------------------------------------------------
 @composite("isnan")
 def isnan(self: Any) -> Any:
     return aten.ne(self, self)
@@ -207,7 +204,6 @@ def allclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -
 
 
 # --- choices
-# ------------------------------------------------------------------------------------------------------------
 def _number_like(number: Any, tensor: Any, common: dt.dtype) -> Any:
     kind = common if isinstance(number, complex) else None  # the default type would not hold it
     return aten.to(aten.scalar_tensor(number, dtype=kind, device=tensor.device), common)
@@ -248,7 +244,6 @@ _masked_fill("Tensor")
 
 
 # --- writes
-# -------------------------------------------------------------------------------------------------------------
 @composite("fill_.Tensor")
 def fill_tensor(self: Any, value: Any) -> Any:
     if value.dim():
@@ -269,7 +264,6 @@ def fill_functional_tensor(self: Any, value: Any) -> Any:
 
 
 # --- complex numbers
-# ----------------------------------------------------------------------------------------------------
 @composite("real")
 def real(self: Any) -> Any:
     return aten.select(aten.view_as_real(self), -1, 0) if self.dtype.is_complex else self

@@ -59,7 +59,6 @@ def _conj(self: Any) -> Any:
 
 
 # --- along one dimension
-# --------------------------------------------------------------------------------------------------
 def _one(
     self: Any, n: int | None, dim: int, wants_complex: bool, n_in: Callable[[int], int] | None = None
 ) -> tuple[Any, int]:
@@ -132,7 +131,6 @@ def ihfft(self: Any, n: int | None, dim: int, norm: str | None) -> Any:
 
 
 # --- along several dimensions
-# ---------------------------------------------------------------------------------------------
 def _dims_and_sizes(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None) -> tuple[list[int], list[int]]:
     """The dimensions that are transformed, and the size asked for along each (-1: as it is)."""
     ndim = self.dim()
@@ -228,7 +226,6 @@ def ihfftn(self: Any, s: Sequence[int] | None, dim: Sequence[int] | None, norm: 
 
 
 # --- frequencies
-# ----------------------------------------------------------------------------------------------------------
 def _frequency_type(name: str, dtype: dt.dtype | None) -> dt.dtype:
     kind = dtype or dt.get_default_dtype()
     if kind.category < 2:

@@ -163,7 +163,6 @@ def foreach_zero_(self: Sequence[Any]) -> Sequence[Any]:
 
 
 # --- optimizer steps
-# --------------------------------------------------------------------------------------------------------
 def _number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) else value
 
@@ -308,7 +307,6 @@ _register_adam("_fused_adamw_", decoupled=True)
 
 
 # --- gradient scaling
-# -------------------------------------------------------------------------------------------------------
 @composite("_amp_foreach_non_finite_check_and_unscale_")
 def amp_unscale_(self: Sequence[Any], found_inf: Any, inv_scale: Any) -> None:
     """Multiplies tensors by `inv_scale` in place; `found_inf` becomes 1 where one of them holds an inf or a nan."""

@@ -18,7 +18,6 @@ _MASKS = (dt.bool_, dt.uint8)
 
 
 # --- advanced indexing
-# --------------------------------------------------------------------------------------------------
 def _places(self: Any, indices: Sequence[Any]) -> list[Any]:
     """Index tensors with each mask replaced by the coordinates of its true elements. That is a visible step: when
     nobody watches, the kernels take masks as they are.
@@ -73,7 +72,6 @@ def index_put(self: Any, indices: Sequence[Any], values: Any, accumulate: bool) 
 
 
 # --- copies that are then written
-# ---------------------------------------------------------------------------------------
 @composite("index_fill.int_Scalar", "index_fill.int_Tensor")
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
     return aten.index_fill_(aten.clone(self), dim, index, value)
@@ -108,7 +106,6 @@ def put(self: Any, index: Any, source: Any, accumulate: bool) -> Any:
 
 
 # --- reading
-# ------------------------------------------------------------------------------------------------------------
 @composite("take_along_dim")
 def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
     if indices.dtype is not dt.int64:
@@ -175,7 +172,6 @@ def one_hot(self: Any, num_classes: int) -> Any:
 
 
 # --- backward steps
-# -----------------------------------------------------------------------------------------------------
 @composite("index_select_backward")
 def index_select_backward(grad: Any, self_sizes: Sequence[int], dim: int, index: Any) -> Any:
     return aten.index_add_(aten.new_zeros(grad, self_sizes), dim, index, grad)
@@ -204,7 +200,6 @@ def masked_scatter_backward(grad_output: Any, mask: Any, sizes: Sequence[int]) -
 
 
 # --- embeddings
-# ---------------------------------------------------------------------------------------------------------
 @composite("embedding")
 def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
     if weight.dim() != 2:

@@ -83,7 +83,6 @@ def binary_cross_entropy_with_logits(
 
 
 # --- classification
-# -------------------------------------------------------------------------------------------------------
 
 
 @composite("nll_loss")
@@ -207,7 +206,6 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
 
 
 # --- regression and likelihoods
-# -------------------------------------------------------------------------------------------
 
 
 @composite("l1_loss")
@@ -244,7 +242,6 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
 
 
 # --- embeddings
-# -----------------------------------------------------------------------------------------------------------
 
 _TINY = 1e-12
 
@@ -334,7 +331,6 @@ def cosine_similarity(x1: Any, x2: Any, dim: int, eps: float) -> Any:
 
 
 # --- sequences
-# ------------------------------------------------------------------------------------------------------------
 
 
 @composite("ctc_loss.IntList")

@@ -17,7 +17,6 @@ from . import movement_copies, movement_inplace, movement_joins, movement_pieces
 
 
 # --- shapes
-# -----------------------------------------------------------------------------------------------------------------
 def _view(self: Any, shape: Sequence[int]) -> Any:
     global _view
     _view = aten.overload("view")  # found once; the op's own function takes over
@@ -85,7 +84,6 @@ def reshape_as(self: Any, other: Any) -> Any:
 
 
 # --- orders of dimensions
-# ---------------------------------------------------------------------------------------------------
 @composite("numpy_T")
 def numpy_t(self: Any) -> Any:
     return aten.permute(self, tuple(range(self._array.ndim - 1, -1, -1)))
@@ -164,7 +162,6 @@ def swapaxes(self: Any, dim0: int, dim1: int) -> Any:
 
 
 # --- repetitions
-# ------------------------------------------------------------------------------------------------------------
 @composite("tile")
 def tile(self: Any, dims: Sequence[int]) -> Any:
     return aten.repeat(self, (1,) * (self._array.ndim - len(dims)) + tuple(dims))
@@ -204,7 +201,6 @@ def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None, output_si
 
 
 # --- orders of elements
-# -----------------------------------------------------------------------------------------------------
 @composite("fliplr")
 def fliplr(self: Any) -> Any:
     if self._array.ndim < 2:
@@ -266,7 +262,6 @@ def rot90(self: Any, k: int, dims: Sequence[int]) -> Any:
 
 
 # --- diagonals
-# --------------------------------------------------------------------------------------------------------------
 @composite("diag")
 def diag(self: Any, diagonal: int) -> Any:
     n = self._array.ndim

@@ -112,7 +112,6 @@ def type_as(self: Any, other: Any) -> Any:
 
 
 # --- numbers
-# ----------------------------------------------------------------------------------------------------------------
 @composite("item")
 def item(self: Any) -> Any:
     if self._array.size != 1:

@@ -83,7 +83,6 @@ def detach_(self: Any) -> Any:
 
 
 # --- other memory
-# -----------------------------------------------------------------------------------------------------------
 def _fresh(like: Tensor, extent: int) -> np.ndarray:
     """A flat array of the tensor's type; on the meta device one that has no memory."""
     if like._keys & META:

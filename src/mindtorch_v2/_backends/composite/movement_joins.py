@@ -13,7 +13,6 @@ from ..._shape import broadcast_shapes
 
 
 # --- broadcasting
-# -----------------------------------------------------------------------------------------------------------
 @composite("expand_as")
 def expand_as(self: Any, other: Any) -> Any:
     return aten.expand(self, other._array.shape)
@@ -31,7 +30,6 @@ def broadcast_tensors(tensors: Sequence[Any]) -> tuple[Any, ...]:
 
 
 # --- joins
-# ------------------------------------------------------------------------------------------------------------------
 @composite("concat", "concatenate")
 def concat(tensors: Sequence[Any], dim: int) -> Any:
     return aten.cat(tensors, dim)
@@ -136,7 +134,6 @@ def block_diag(tensors: Sequence[Any]) -> Any:
 
 
 # --- grids
-# ------------------------------------------------------------------------------------------------------------------
 @composite("meshgrid")
 def meshgrid(tensors: Sequence[Any]) -> tuple[Any, ...]:
     return _grids(tensors, swap=False)

@@ -37,7 +37,6 @@ def narrow_tensor(self: Any, dim: int, start: Any, length: int) -> Any:
 
 
 # --- splits
-# -----------------------------------------------------------------------------------------------------------------
 def _pieces(self: Any, split_size: int, dim: int) -> tuple[Any, ...]:
     """Neighbouring pieces of `split_size` along `dim`; the last one may be smaller."""
     shape = self._array.shape
@@ -186,7 +185,6 @@ def unbind(self: Any, dim: int) -> tuple[Any, ...]:
 
 
 # --- copies with a part replaced
-# --------------------------------------------------------------------------------------------
 def _with_part(self: Any, src: Any, name: str, *where: Any) -> Any:
     """A copy of `self` whose part, as the view op `name` cuts it out, is `src`."""
     out = aten.clone(self)
@@ -217,7 +215,6 @@ def diagonal_scatter(self: Any, src: Any, offset: int, dim1: int, dim2: int) -> 
 
 
 # --- gradients: zeros with the gradient in the part that was viewed
-# -----------------------------------------------------------
 def _zeros_for(grad: Any, input_sizes: Sequence[int]) -> Any:
     return aten.zeros(input_sizes, dtype=grad.dtype, device=grad.device)
 

@@ -67,7 +67,6 @@ def conv_tbc(self: Any, weight: Any, bias: Any, pad: int) -> Any:
 
 
 # --- segments
-# ---------------------------------------------------------------------------------------------------------------
 _START = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}
 
 
@@ -118,7 +117,6 @@ def _reduced(part: Any, reduce: str, start: float, initial: Any) -> Any:
 
 
 # --- matrices
-# ---------------------------------------------------------------------------------------------------------------
 @composite("linalg_diagonal")
 def linalg_diagonal(A: Any, offset: int, dim1: int, dim2: int) -> Any:
     return aten.diagonal(A, offset, dim1, dim2)

@@ -36,7 +36,6 @@ def _one_size(name: str, output_size: Ints) -> tuple[int, int]:
 
 
 # --- maximum
-# ------------------------------------------------------------------------------------------------------------
 def _check_max_pool1d(
     self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
 ) -> None:
@@ -96,7 +95,6 @@ composite("max_pool3d")(_without_indices("max_pool3d_with_indices"))
 
 
 # --- mean
-# ---------------------------------------------------------------------------------------------------------------
 @composite("avg_pool1d")
 def avg_pool1d(
     self: Any, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool
@@ -110,7 +108,6 @@ def avg_pool1d(
 
 
 # --- adapted windows
-# ----------------------------------------------------------------------------------------------------
 @composite("adaptive_avg_pool1d")
 def adaptive_avg_pool1d(self: Any, output_size: Ints) -> Any:
     _check_rank("adaptive_avg_pool1d", self)

@@ -30,7 +30,6 @@ def _cast_draws(numbers: Any, kind: dt.dtype) -> Any:
 
 
 # --- fresh tensors
-# ----------------------------------------------------------------------------------------------------------
 @composite("rand.generator")
 def rand(size: Sequence[int], generator: Any, dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any) -> Any:
     kind = dtype or dt.get_default_dtype()
@@ -144,7 +143,6 @@ def bernoulli_p(self: Any, p: float, generator: Any) -> Any:
 
 
 # --- dropout
-# ----------------------------------------------------------------------------------------------------------------
 def _check_probability(p: float) -> None:
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")

@@ -18,7 +18,6 @@ from . import quantiles  # noqa: F401  - registers quantile and nanquantile
 
 
 # --- means
-# --------------------------------------------------------------------------------------------------------------
 def _check_mean(self: Any, dtype: dt.dtype | None) -> None:
     kind = dtype or self.dtype
     if kind.category < 2:
@@ -96,7 +95,6 @@ def sum_to_size(self: Any, size: Sequence[int]) -> Any:
 
 
 # --- extremes
-# -----------------------------------------------------------------------------------------------------------
 @composite("max.other")
 def max_other(self: Any, other: Any) -> Any:
     return aten.maximum(self, other)
@@ -134,7 +132,6 @@ def trace_backward(grad: Any, sizes: Sequence[int]) -> Any:
 
 
 # --- norms and spread
-# ---------------------------------------------------------------------------------------------------
 @composite("norm.Scalar")
 def norm(self: Any, p: Any) -> Any:
     return _norm(self, p, None, False, None)
@@ -199,7 +196,6 @@ def logsumexp(self: Any, dim: Any, keepdim: bool) -> Any:
 
 
 # --- scans
-# --------------------------------------------------------------------------------------------------------------
 @composite("logcumsumexp")
 def logcumsumexp(self: Any, dim: int) -> Any:
     return aten._logcumsumexp(self, dim)
@@ -312,7 +308,6 @@ def cumulative_trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
 
 
 # --- covariance
-# ---------------------------------------------------------------------------------------------------------
 def _check_weights(kind: str, weights: Any, observations: int, floating: bool) -> None:
     if weights.dim() > 1:
         raise RuntimeError(

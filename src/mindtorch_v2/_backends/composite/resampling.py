@@ -16,7 +16,6 @@ _EDGE_MODES = {"reflect": "reflection_pad", "replicate": "replication_pad"}
 
 
 # --- padding
-# ------------------------------------------------------------------------------------------------------------
 @composite("pad")
 def pad(self: Any, pad: Ints, mode: str, value: float | None) -> Any:
     dims, count = self.dim(), len(pad)
@@ -114,7 +113,6 @@ def _pad_circular(self: Any, pad: Ints) -> Any:
 
 
 # --- resizing
-# -----------------------------------------------------------------------------------------------------------
 def _by_scale(name: str, rank: int) -> Callable[..., Any]:
     """The form of an upsampling that takes a size or factors."""
 
@@ -137,7 +135,6 @@ for _name, _rank in UPSAMPLINGS.items():
 
 
 # --- shuffling
-# ----------------------------------------------------------------------------------------------------------
 @composite("channel_shuffle")
 def channel_shuffle(self: Any, groups: int) -> Any:
     shape = list(self.shape)
@@ -153,7 +150,6 @@ def channel_shuffle(self: Any, groups: int) -> Any:
 
 
 # --- sampling
-# -----------------------------------------------------------------------------------------------------------
 @composite("grid_sampler")
 def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
     x, places = list(input.shape), list(grid.shape)

@@ -152,7 +152,6 @@ def _packed_backwards(
 
 
 # --- all layers
-# ------------------------------------------------------------------------------------------------------------
 def run_layers(
     step: Step,
     input: Any,
@@ -273,7 +272,6 @@ for _name in STEPS:
 
 
 # --- padding
-# ---------------------------------------------------------------------------------------------------------------
 @composite("_pad_packed_sequence")
 def pad_packed_sequence(data: Any, batch_sizes: Any, batch_first: bool, padding_value: float, total_length: int) -> Any:
     """The padded tensor and the lengths of the sequences."""

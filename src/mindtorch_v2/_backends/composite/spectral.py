@@ -14,7 +14,6 @@ from ..cpu.linalg import sizes
 
 
 # --- short-time transforms
-# ------------------------------------------------------------------------------------------------
 def _word(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
@@ -189,7 +188,6 @@ def istft(
 
 
 # --- windows
-# --------------------------------------------------------------------------------------------------------------
 def _points(name: str, window_length: int, periodic: bool, dtype: dt.dtype | None, device: Any, layout: Any) -> Any:
     """(count, 0 ... window_length - 1 as a tensor, or None for a window of at most one point, its type)."""
     kind, where = dtype or dt.get_default_dtype(), _device.resolve(device)

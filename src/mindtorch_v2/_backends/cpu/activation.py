@@ -152,7 +152,6 @@ def softshrink_backward(grad_output: np.ndarray, self: np.ndarray, lambd: Any) -
 
 
 # --- piecewise linear
-# ---------------------------------------------------------------------------------------------------
 @kernel("hardsigmoid")
 def hardsigmoid(self: np.ndarray) -> Any:
     floating("hardsigmoid_cpu", self)
@@ -189,7 +188,6 @@ def hardswish_backward(grad_output: np.ndarray, self: np.ndarray) -> Any:
 
 
 # --- with weights or noise
-# ----------------------------------------------------------------------------------------------
 @kernel("_prelu_kernel")
 def prelu(self: np.ndarray, weight: np.ndarray) -> Any:
     floating("prelu_cpu", self)
@@ -236,7 +234,6 @@ def rrelu_with_noise_backward(
 
 
 # --- gated linear unit
-# --------------------------------------------------------------------------------------------------
 def _halves(self: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray, int]:
     axis = dim % self.ndim
     n = halved(self.shape, dim)[axis]

@@ -30,7 +30,6 @@ def _check(name: str, array: np.ndarray, kinds: str = "f") -> None:
 
 
 # --- gelu
-# ---------------------------------------------------------------------------------------------------------------
 def _phi_single(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
     """out = 1 / Phi(x), z = x * x, where Phi is the normal distribution function."""
     np.multiply(x, x, out=z)
@@ -141,7 +140,6 @@ def gelu_backward(grad_output: np.ndarray, self: np.ndarray, approximate: str) -
 
 
 # --- silu and mish
-# ------------------------------------------------------------------------------------------------------
 def _silu_body(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
     np.negative(x, out=z)
     np.exp(z, out=z)
@@ -222,7 +220,6 @@ def mish_backward(grad_output: np.ndarray, self: np.ndarray) -> np.ndarray:
 
 
 # --- numpy's expm1 and log1p are slow in single precision, where faster formulas are as exact
-# --------------------------
 def _expm1(x: np.ndarray) -> Any:
     """exp(x) - 1 for x <= 0, by tanh of one half; anything for x > 0."""
     if x.dtype.char != "f" or x.size <= 512:
@@ -246,7 +243,6 @@ def _log1p(u: np.ndarray) -> Any:
 
 
 # --- elu
-# ----------------------------------------------------------------------------------------------------------------
 @kernel("elu")
 def elu(self: np.ndarray, alpha: Any, scale: Any, input_scale: Any) -> Any:
     _check("elu_cpu", self)
@@ -280,7 +276,6 @@ def elu_backward(
 
 
 # --- softplus and log sigmoid
-# -------------------------------------------------------------------------------------------
 @kernel("softplus")
 def softplus(self: np.ndarray, beta: Any, threshold: Any) -> Any:
     _check("softplus_cpu", self)

@@ -157,7 +157,6 @@ def apply_transpose(g: np.ndarray, axis: int, taps: Sequence[Tap], size: int) ->
 
 
 # --- padding
-# ------------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=256)
 def padding_taps(kind: str, size: int, before: int, after: int) -> tuple[Tap, ...]:
     """Reads outside the image come from its mirror image ("reflection_pad") or from its edge ("replication_pad")."""
@@ -169,7 +168,6 @@ def padding_taps(kind: str, size: int, before: int, after: int) -> tuple[Tap, ..
 
 
 # --- resizing
-# -----------------------------------------------------------------------------------------------------------
 def _step(size: int, out: int, scale: float | None, real: Any) -> Any:
     """Input positions per output position."""
     return real(1.0 / scale) if scale is not None and scale > 0 else real(size) / real(out)
@@ -220,7 +218,6 @@ def _cubic(size: int, out: int, corners: bool, scale: float | None, real: Any) -
 
 
 # --- resizing with a filter as wide as the input is dense, so that nothing of it is passed over
-# -----------------------------
 def _triangle(x: np.ndarray) -> np.ndarray:
     return np.maximum(1 - np.abs(x), 0)
 

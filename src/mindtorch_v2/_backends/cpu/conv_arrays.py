@@ -85,7 +85,6 @@ def batch_chunks(batch: int, column_elements: int, itemsize: int) -> Iterator[sl
 
 
 # --- forward
-# ------------------------------------------------------------------------------------------------------------
 def correlate(
     x: np.ndarray,
     weight: np.ndarray,
@@ -171,7 +170,6 @@ def _multiply_together(weight: np.ndarray, columns: np.ndarray, groups: int, int
 
 
 # --- transpose with respect to the input
-# --------------------------------------------------------------------------------
 def input_gradient(
     grad: np.ndarray, weight: np.ndarray, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> np.ndarray:
@@ -303,7 +301,6 @@ def _add_up(
 
 
 # --- transpose with respect to the weight
-# -------------------------------------------------------------------------------
 def weight_gradient(
     grad: np.ndarray, x: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> np.ndarray:

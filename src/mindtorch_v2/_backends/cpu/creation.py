@@ -69,7 +69,6 @@ def empty_strided(
 
 
 # --- matrices
-# ---------------------------------------------------------------------------------------------------------------
 @kernel("eye.m")
 def eye_rectangle(n: int, m: int, dtype: dt.dtype | None, *options: Any) -> Array:
     for word, value in (("n", n), ("m", m)):
@@ -86,7 +85,6 @@ def eye(n: int, dtype: dt.dtype | None, *options: Any) -> Array:
 
 
 # --- sequences
-# --------------------------------------------------------------------------------------------------------------
 @kernel("arange.start_step")
 def arange(start: Any, end: Any, step: Any, dtype: dt.dtype | None, *options: Any) -> Array:
     if dtype is None and end.__class__ is int and start.__class__ is int and step == 1 and start <= end:

@@ -50,7 +50,6 @@ def binomial(count: np.ndarray, prob: np.ndarray, generator: Any) -> np.ndarray:
 
 
 # --- gradients
-# ------------------------------------------------------------------------------------------------------------
 _FAR_SHAPE = 1e4  # above, gamma and beta variables are close enough to a cubed normal one
 _MOST_TERMS = 5000
 

@@ -26,7 +26,6 @@ Operand = Any  # an array, or a Python number where the declaration allows one
 
 
 # --- sums and products
-# --------------------------------------------------------------------------------------------------
 def _factor(self: Any, alpha: Any, name: str) -> Any:
     """The factor as a number; RuntimeError for one that the type of the result does not allow."""
     if not isinstance(alpha, (int, float, complex)):
@@ -163,7 +162,6 @@ def mul_into(self: np.ndarray, other: Operand) -> None:
 
 
 # --- quotients
-# ----------------------------------------------------------------------------------------------------------
 @kernel("div.Tensor", ufunc=np.true_divide, direct=np.true_divide)
 def div(self: Operand, other: Operand) -> Any:
     return np.true_divide(self, other)
@@ -234,7 +232,6 @@ def fmod(self: Operand, other: Operand) -> Any:
 
 
 # --- powers
-# -------------------------------------------------------------------------------------------------------------
 _POWERS: dict[Any, Callable[[np.ndarray], Any]] = {
     2: lambda x: x * x,
     3: lambda x: x * x * x,
@@ -278,7 +275,6 @@ def pow_tensor(self: Operand, exponent: np.ndarray) -> Any:
 
 
 # --- other functions of two operands
-# ------------------------------------------------------------------------------------
 def _two(name: str, ufunc: Any, kinds: str, refused: str = "") -> None:
     """Registers a numpy ufunc for the kinds of types that PyTorch supports; others are refused by its wording."""
 
@@ -340,7 +336,6 @@ def heaviside(self: np.ndarray, values: np.ndarray) -> Any:
 
 
 # --- comparisons, logic, bits
-# -------------------------------------------------------------------------------------------
 def _compare(name: str, ufunc: Any, ordered: bool) -> None:
     """Registers a comparison; `ordered` ones have no meaning for complex numbers."""
 

@@ -30,7 +30,6 @@ _CPP = {
 
 
 # --- limits
-# -------------------------------------------------------------------------------------------------------------
 def _extremes(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """The limits that limit nothing."""
     if dtype.kind == "f":
@@ -129,7 +128,6 @@ def clamp_max_into(self: np.ndarray, max: Any) -> None:
 
 
 # --- choices
-# ------------------------------------------------------------------------------------------------------------
 @kernel("where.self", "where.ScalarOther", "where.ScalarSelf")
 def where(condition: np.ndarray, self: Any, other: Any) -> Any:
     if condition.dtype.kind != "b" and condition.dtype.char != "B":
@@ -144,7 +142,6 @@ def where(condition: np.ndarray, self: Any, other: Any) -> Any:
 
 
 # --- mixtures
-# -----------------------------------------------------------------------------------------------------------
 @check("lerp.Tensor")
 def one_type(self: Any, end: Any, weight: Any) -> None:
     """A weight without dimensions takes part in the choice of the common type; all else must be of one type."""

@@ -16,7 +16,6 @@ from .blocks import FEW, ONE, fused, in_blocks
 from .unsupported import not_implemented
 
 # --- numpy's own
-# --------------------------------------------------------------------------------------------------------
 for _name, _ufunc in {
     "exp": np.exp,
     "exp2": np.exp2,
@@ -73,7 +72,6 @@ def sinc(self: np.ndarray) -> Any:
 
 
 # --- the logistic function
-# ----------------------------------------------------------------------------------------------
 def _sigmoid_body(out: np.ndarray, x: np.ndarray) -> None:
     np.negative(x, out=out)
     np.exp(out, out=out)
@@ -139,7 +137,6 @@ def logit_backward(grad_output: np.ndarray, self: np.ndarray, eps: float | None)
 
 
 # --- special functions
-# --------------------------------------------------------------------------------------------------
 def _special(name: str, function: Callable[[np.ndarray], Any], error_name: str) -> None:
     def call(self: np.ndarray) -> Any:
         if self.dtype.kind == "c":
@@ -169,7 +166,6 @@ kernel("polygamma")(special.polygamma)
 
 
 # --- sign and size
-# ------------------------------------------------------------------------------------------------------
 @kernel("neg", ufunc=np.negative)
 def neg(self: np.ndarray) -> Any:
     try:
@@ -257,7 +253,6 @@ def bitwise_not(self: np.ndarray) -> Any:
 
 
 # --- rounding
-# -----------------------------------------------------------------------------------------------------------
 def _rounding(name: str, ufunc: Any) -> None:
     def call(self: np.ndarray) -> Any:
         kind = self.dtype.kind

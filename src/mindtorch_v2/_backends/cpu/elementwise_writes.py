@@ -17,7 +17,6 @@ from .whole_numbers import as_element as as_element
 
 
 # --- copies and fills
-# ---------------------------------------------------------------------------------------------------
 def check_target_shape(target: np.ndarray, *others: np.ndarray) -> None:
     """RuntimeError, as PyTorch words it, unless the others broadcast to the shape of `target`."""
     whole = broadcast_shapes(target.shape, *(o.shape for o in others))
@@ -82,7 +81,6 @@ def masked_fill_into(self: np.ndarray, mask: np.ndarray, value: Any) -> None:
 
 
 # --- complex numbers
-# ----------------------------------------------------------------------------------------------------
 @kernel("_conj", "_conj_physical", ufunc=np.conjugate)
 def conj(self: np.ndarray) -> Any:
     return np.conjugate(self) if self.dtype.kind == "c" else self.copy()

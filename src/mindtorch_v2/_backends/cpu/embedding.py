@@ -61,7 +61,6 @@ def embedding_renorm_(self: np.ndarray, indices: np.ndarray, max_norm: float, no
 
 
 # --- bags
-# ---------------------------------------------------------------------------------------------------------------
 def _check_bags(
     weight: np.ndarray, indices: np.ndarray, offsets: np.ndarray, mode: int, samples: np.ndarray | None
 ) -> None:

@@ -104,7 +104,6 @@ def standard_gamma(engine: GeneratorEngine, alpha: np.ndarray) -> np.ndarray:
 
 
 # --- binomial
-# -------------------------------------------------------------------------------------------------------------
 _TAILS = [
     0.0810614667953272,
     0.0413406959554092,
@@ -187,7 +186,6 @@ def binomial(engine: GeneratorEngine, count: np.ndarray, prob: np.ndarray) -> np
 
 
 # --- Poisson
-# --------------------------------------------------------------------------------------------------------------
 def _poisson_transformed(rate: float, uniforms: _Uniforms) -> float:
     root, log_rate = math.sqrt(rate), math.log(rate)
     b = 0.931 + 2.53 * root

@@ -18,7 +18,6 @@ _CUBIC = -0.75
 
 
 # --- from [-1, 1] to places in the image
-# --------------------------------------------------------------------------------
 def _to_pixels(x: np.ndarray, size: int, corners: bool) -> tuple[np.ndarray, float]:
     """Places in pixels, and their derivative."""
     if corners:
@@ -59,7 +58,6 @@ def _places(x: np.ndarray, size: int, padding: int, corners: bool) -> tuple[np.n
 
 
 # --- reading
-# ------------------------------------------------------------------------------------------------------------
 def _indices(places: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Flat positions (0 where outside) and whether they are inside."""
     inside: Any = True

@@ -22,7 +22,6 @@ _KEPT = slice(None)
 
 
 # --- advanced indexing
-# --------------------------------------------------------------------------------------------------
 def _mask_places(mask: np.ndarray, self: np.ndarray, position: int) -> tuple[np.ndarray, ...]:
     """The index arrays that a mask over the dimensions from `position` on stands for."""
     check_mask(mask.shape, self.shape, position)
@@ -147,7 +146,6 @@ def index_put(
 
 
 # --- one index for one dimension
-# ----------------------------------------------------------------------------------------
 @kernel("index_select")
 def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> Any:
     if index.ndim > 1:
@@ -299,7 +297,6 @@ def index_fill_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> No
 
 
 # --- flat positions
-# -----------------------------------------------------------------------------------------------------
 def _check_flat(name: str, self: np.ndarray, index: np.ndarray) -> None:
     if index.dtype != _INT64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {type_word(index)}")
@@ -340,7 +337,6 @@ def put_(self: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bo
 
 
 # --- masks
-# --------------------------------------------------------------------------------------------------------------
 @kernel("masked_select")
 def masked_select(self: np.ndarray, mask: np.ndarray) -> Any:
     if mask.dtype.kind != "b":
@@ -391,7 +387,6 @@ def nonzero(self: np.ndarray) -> Any:
 
 
 # --- membership and index tables
-# ----------------------------------------------------------------------------------------
 @kernel("isin.Tensor_Tensor", "isin.Scalar_Tensor")
 def isin(elements: Any, test_elements: np.ndarray, assume_unique: bool, invert: bool) -> Any:
     elements = np.asarray(elements)

@@ -66,7 +66,6 @@ def gather(self: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool) -> 
 
 
 # --- scatter
-# ------------------------------------------------------------------------------------------------------------
 def _check_scatter(
     name: str, self: np.ndarray, dim: int, index: np.ndarray, src: Any
 ) -> tuple[np.ndarray, np.ndarray, int]:

@@ -23,7 +23,6 @@ _ndarray = np.ndarray
 
 
 # --- other shapes
-# -----------------------------------------------------------------------------------------------------------
 @kernel("view")
 def view(self: Array, size: Sequence[int]) -> Array:
     try:
@@ -97,7 +96,6 @@ def squeeze_dims(self: Array, dim: Sequence[int]) -> Array:
 
 
 # --- other orders
-# -----------------------------------------------------------------------------------------------------------
 _SWAPS: dict[tuple[int, int, int], tuple[int, ...]] = {}  # (ndim, dim0, dim1) -> the permutation that swaps them
 
 
@@ -174,7 +172,6 @@ def expand(self: Array, size: Sequence[int], implicit: bool) -> Array:
 
 
 # --- parts
-# ------------------------------------------------------------------------------------------------------------------
 @kernel("select.int")
 def select(self: Array, dim: int, index: int) -> Array:
     try:
@@ -284,7 +281,6 @@ def split_with_sizes(self: Array, split_sizes: Sequence[int], dim: int) -> list[
 
 
 # --- numbers
-# ----------------------------------------------------------------------------------------------------------------
 @kernel("_local_scalar_dense")
 def local_scalar_dense(self: Array) -> Any:
     return self.item()

@@ -37,7 +37,6 @@ def contiguous_copy(array: Array) -> Array:
 
 
 # --- joins and repetitions
-# --------------------------------------------------------------------------------------------------
 def _common_type(arrays: Sequence[Array]) -> np.dtype[Any]:
     common = dt.BY_NUM[arrays[0].dtype.num]
     for a in arrays[1:]:
@@ -109,7 +108,6 @@ def repeat_interleave(repeats: Array, output_size: int | None) -> Array:
 
 
 # --- other orders of elements
-# -----------------------------------------------------------------------------------------------
 @kernel("flip")
 def flip(self: Array, dims: Sequence[int]) -> Array:
     reverse = set(normalize_dims(dims, self.ndim)) if dims else set()

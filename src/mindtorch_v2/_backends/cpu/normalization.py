@@ -59,7 +59,6 @@ def _row_sums(rows: np.ndarray) -> np.ndarray:
 
 
 # --- rows: each is normalized on its own
-# ----------------------------------------------------------------------------------
 def _center(rows: np.ndarray, into: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
     """Writes rows minus their means; returns the means and the reciprocals of the standard deviations, as columns."""
     m, n = rows.shape
@@ -174,7 +173,6 @@ def _layer_norm_block(
 
 
 # --- channels: each is normalized over batch and space
-# --------------------------------------------------------------------
 def _channels_apart(x: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """(N, C, L) with L = 1 for inputs without space."""
     space = prod(x.shape[2:])
@@ -284,7 +282,6 @@ def native_batch_norm_backward(
 
 
 # --- groups: each is normalized on its own, parameters belong to channels
-# ---------------------------------------------------
 @kernel("native_group_norm")
 def native_group_norm(
     input: np.ndarray,

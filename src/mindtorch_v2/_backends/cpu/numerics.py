@@ -42,7 +42,6 @@ def hash_tensor(self: np.ndarray, dim: Sequence[int], keepdim: bool, mode: int) 
 
 
 # --- histograms
-# -------------------------------------------------------------------------------------------------------------
 def _check_histogram(self: np.ndarray, weight: np.ndarray | None) -> None:
     if self.dtype.kind != "f" or self.dtype.itemsize < 4:
         word = {"i": "Long", "u": "Byte", "b": "Bool", "c": "ComplexFloat", "f": "Half"}[self.dtype.kind]
@@ -108,7 +107,6 @@ def histogramdd(self: np.ndarray, bins: Sequence[np.ndarray], weight: np.ndarray
 
 
 # --- Householder reflections
-# ------------------------------------------------------------------------------------------------
 @kernel("geqrf")
 def geqrf(self: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """R above the diagonal, the reflections' vectors below it, and their factors tau; as LAPACK's geqrf."""
@@ -122,7 +120,6 @@ def geqrf(self: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 # --- LDL^T
-# ------------------------------------------------------------------------------------------------------------------
 def _ldl_one(a: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarray, int]:
     """Bunch and Kaufman's factorisation of the lower triangle, packed as LAPACK's sytrf and hetrf do: blocks of 1 or
     2 rows; pivots count from one and are negative for the rows of a block of 2.

@@ -47,7 +47,6 @@ def _tap_indices(windows: Windows) -> list[tuple[Any, ...]]:
 
 
 # --- maximum
-# ------------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=64)
 def _positions(space: tuple[int, ...], windows: Windows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Flat positions in the image: of each window's start, of each tap relative to it, of each window's first
@@ -135,7 +134,6 @@ def scatter_positions(grad: np.ndarray, positions: np.ndarray, shape: Ints, rank
 
 
 # --- mean
-# ---------------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=64)
 def _divisors(space: tuple[int, ...], windows: Windows, include_pad: bool) -> Any:
     """How many elements each window averages: one number where all have the same, else an array."""
@@ -192,7 +190,6 @@ def avg_pool_backward(
 
 
 # --- adapted windows
-# ----------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=64)
 def _adapted_rounds(size: int, out: int) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
     """The lengths of the windows; and for each r the windows with more than r elements, with the place of the r-th."""

@@ -26,7 +26,6 @@ def _fill(target: Array, draw: Callable[[tuple[int, ...]], Array]) -> None:
 
 
 # --- draws into a tensor
-# ----------------------------------------------------------------------------------------------------
 @kernel("uniform_")
 def uniform_(self: Array, from_: float, to: float, generator: Any) -> None:
     stream = stream_of(generator)
@@ -81,7 +80,6 @@ def bernoulli_tensor(self: Array, p: Array, generator: Any) -> None:
 
 
 # --- fresh tensors
-# ----------------------------------------------------------------------------------------------------------
 @kernel("randperm.generator")
 def randperm(n: int, generator: Any, dtype: dt.dtype | None, *options: Any) -> Array:
     if n < 0:
@@ -130,7 +128,6 @@ def normal_of(mean: Array, std: Array, generator: Any) -> Array:
 
 
 # --- draws that depend on a tensor
-# ------------------------------------------------------------------------------------------
 @kernel("multinomial")
 def multinomial(self: Array, num_samples: int, replacement: bool, generator: Any) -> Array:
     if self.ndim not in (1, 2):

@@ -45,7 +45,6 @@ def axis_of(dim: int, ndim: int) -> int | None:
 
 
 # --- sums and products
-# --------------------------------------------------------------------------------------------------
 def _sum(self: np.ndarray, axes: Axes, keepdim: bool, dtype: dt.dtype | None) -> Any:
     if dtype is not None and dtype.np != self.dtype:
         self = self.astype(dtype.np)
@@ -111,7 +110,6 @@ def trace(self: np.ndarray) -> Any:
 
 
 # --- extremes
-# -----------------------------------------------------------------------------------------------------------
 def _check_all(name: str, self: np.ndarray, error: type[Exception] = RuntimeError, hint: bool = True) -> None:
     if self.size == 0:
         raise error(
@@ -196,7 +194,6 @@ def aminmax(self: np.ndarray, dim: int | None, keepdim: bool) -> tuple[Any, Any]
 
 
 # --- truth and counts
-# ---------------------------------------------------------------------------------------------------
 def _truth(ufunc: Any, self: np.ndarray, axes: Any, keepdim: bool) -> Any:
     out = contiguous(ufunc.reduce(self, axis=axes, keepdims=keepdim))
     return out.astype(_UINT8) if self.dtype == _UINT8 else out

@@ -20,7 +20,6 @@ _LONG_DOT = 4096  # a longer inner product is cut into pieces, so that its error
 
 
 # --- variance
-# -----------------------------------------------------------------------------------------------------------
 def _spread(self: np.ndarray, dim: Any, correction: float, keepdim: bool) -> tuple[Any, Any, int]:
     """The variance over `dim` and the mean with its dimensions kept, in float32 or wider, and the number of
     elements.
@@ -87,7 +86,6 @@ _register_spread("std", True)
 
 
 # --- norms
-# --------------------------------------------------------------------------------------------------------------
 def _check_norm(self: np.ndarray, ord: float, dim: Any, dtype: dt.dtype | None) -> None:
     name = "linalg.vector_norm"
     if self.dtype.kind not in "fc":
@@ -163,7 +161,6 @@ def vector_norm(self: np.ndarray, ord: float, dim: Any, keepdim: bool, dtype: dt
 
 
 # --- medians and modes
-# --------------------------------------------------------------------------------------------------
 def _check_reduced(name: str, self: np.ndarray, dim: int) -> int:
     """The dimension to reduce; IndexError if it has no elements."""
     axis = normalize_dim(dim, self.ndim)
@@ -247,7 +244,6 @@ def mode(self: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
 
 
 # --- histograms
-# ---------------------------------------------------------------------------------------------------------
 @kernel("bincount")
 def bincount(self: np.ndarray, weights: np.ndarray | None, minlength: int) -> Any:
     if self.dtype.kind in "fcb":

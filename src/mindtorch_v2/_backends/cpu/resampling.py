@@ -30,7 +30,6 @@ Ints = Sequence[int]
 
 
 # --- padding by what is at the edge
-# -------------------------------------------------------------------------------------
 def _declare_edge_padding(kind: str, rank: int) -> None:
     name = f"{kind}{rank}d"
 
@@ -63,7 +62,6 @@ for _kind in ("reflection_pad", "replication_pad"):
 
 
 # --- resizing
-# -----------------------------------------------------------------------------------------------------------
 def _method(name: str) -> str:
     method = next(word for word in ("exact", "nearest", "cubic", "linear", "lanczos") if word in name)
     return f"{method}_aa" if name.endswith("_aa") else method
@@ -134,7 +132,6 @@ for _name, _rank in UPSAMPLINGS.items():
 
 
 # --- sliding blocks
-# -----------------------------------------------------------------------------------------------------
 def _run_as_batch(run: Callable[..., np.ndarray], x: np.ndarray, rank: int, *form: Any) -> np.ndarray:
     return run(x, *form) if x.ndim == rank else run(x[None], *form)[0]
 
@@ -173,7 +170,6 @@ def col2im(
 
 
 # --- shuffling
-# ----------------------------------------------------------------------------------------------------------
 @kernel("pixel_shuffle")
 def pixel_shuffle(self: np.ndarray, upscale_factor: int) -> np.ndarray:
     shape = shuffled_shape(self.shape, upscale_factor)

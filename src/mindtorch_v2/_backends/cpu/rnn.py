@@ -11,7 +11,6 @@ load_blas()
 
 
 # --- one LSTM layer in one direction
-# --------------------------------------------------------------------------------------
 @kernel("mkldnn_rnn_layer")
 def lstm_layer(
     input: np.ndarray,
@@ -159,7 +158,6 @@ def _steps_back(
 
 
 # --- packing
-# -----------------------------------------------------------------------------------------------------------------
 def _inside(steps: int, lengths: np.ndarray) -> np.ndarray:
     """(steps, batch): where a sequence still has an element."""
     return np.arange(steps)[:, None] < lengths[None, :]

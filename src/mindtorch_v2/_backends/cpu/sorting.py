@@ -135,7 +135,6 @@ def kthvalue(self: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[Any, An
 
 
 # --- searching
-# ----------------------------------------------------------------------------------------------------------
 def _check_search(
     edges: np.ndarray, values: np.ndarray, right: bool, side: str | None, sorter: np.ndarray | None
 ) -> None:

@@ -47,7 +47,6 @@ for _name, _function in {
 
 
 # --- orthogonal polynomials
-# -----------------------------------------------------------------------------------------------
 _MOST_STEPS = 1 << 14  # of a recurrence: beyond it, without a closed form, the value is NaN
 
 
@@ -111,7 +110,6 @@ _register(
 
 
 # --- logarithms
-# -----------------------------------------------------------------------------------------------------------
 def _log_ndtr(x: np.ndarray) -> np.ndarray:
     """The logarithm of the normal distribution's cumulative function."""
     t = x * np.sqrt(0.5)
@@ -172,7 +170,6 @@ for _overload in ("", ".self_scalar", ".other_scalar"):
 
 
 # --- incomplete gamma functions
-# -------------------------------------------------------------------------------------------
 def _factor(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """x^a exp(-x) / gamma(a + 1), without losing the digits of a large a."""
     direct = np.exp(a * np.log(x) - x - lgamma(a + 1))

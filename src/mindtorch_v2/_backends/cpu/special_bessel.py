@@ -46,7 +46,6 @@ def _expansion(x: np.ndarray, nu: float, terms: int = 30) -> list[np.ndarray]:
 
 
 # --- modified functions of the first kind
-# ---------------------------------------------------------------------------------
 def _i_series(x: np.ndarray, nu: int) -> np.ndarray:
     """exp(-x) I_nu(x) by its power series: all terms are positive."""
     square = x * x / 4
@@ -97,7 +96,6 @@ def _grown(scaled: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 # --- modified functions of the second kind
-# --------------------------------------------------------------------------------
 def _k_series(x: np.ndarray, nu: int) -> np.ndarray:
     """K_0 or K_1 for x <= 1."""
     square, log = x * x / 4, np.log(x / 2)
@@ -154,7 +152,6 @@ def k1(x: np.ndarray) -> np.ndarray:
 
 
 # --- functions of the first and second kind
-# -------------------------------------------------------------------------------
 def _j_integral(x: np.ndarray, nu: int) -> np.ndarray:
     """J_nu as the mean of cos(nu t - x sin t) over a whole turn."""
     t = np.arange(96) * (2 * math.pi / 96)
@@ -237,7 +234,6 @@ def spherical_j0(x: np.ndarray) -> np.ndarray:
 
 
 # --- Airy's function
-# ------------------------------------------------------------------------------------------------------
 _AIRY_STEP = 0.5
 
 

@@ -32,7 +32,6 @@ def in_double(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 
 # --- the error function
-# -------------------------------------------------------------------------------------------------
 def _erf_single(out: np.ndarray, x: np.ndarray, z: np.ndarray) -> None:
     np.multiply(x, x, out=z)
     horner(z, ERF_TANH, out)
@@ -156,7 +155,6 @@ def ndtri(p: np.ndarray) -> np.ndarray:
 
 
 # --- gamma functions
-# ----------------------------------------------------------------------------------------------------
 def _stirling(x: np.ndarray) -> np.ndarray:
     """log gamma for x >= 10."""
     inverse = 1.0 / x

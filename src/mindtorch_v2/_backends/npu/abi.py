@@ -331,7 +331,6 @@ OPERATORS = {
 }
 
 # --- enumerations
-# -------------------------------------------------------------------------------------------------------
 DATA_TYPES = {
     "float32": 0,
     "float16": 1,
@@ -409,7 +408,6 @@ MSPTI_ERRORS = {
 }
 
 # --- activity records (packed)
-# ------------------------------------------------------------------------------------------
 KIND_KERNEL, KIND_MEMSET, KIND_MEMCPY, KIND_EXTERNAL = 2, 6, 7, 8
 EXTERNAL_CUSTOM0 = 2
 RECORD_SIZES = {KIND_KERNEL: 56, KIND_MEMSET: 56, KIND_MEMCPY: 56, KIND_EXTERNAL: 24}
@@ -446,7 +444,6 @@ RECORD_LAYOUTS = {  # packed
 }
 
 # --- prototypes
-# ---------------------------------------------------------------------------------------------------------
 _TYPES: dict[str, Any] = {
     "p": ctypes.c_void_p,
     "z": ctypes.c_char_p,

@@ -53,7 +53,6 @@ class Watch:
         self._lock = threading.RLock()
 
     # --- around launches
-    # --------------------------------------------------------------------------------------------------
     def watch_natively(self) -> bool:
         """Hands the work over to the launcher in C, where it and the recorder can do it."""
         self._native = self._source.watch_natively()
@@ -101,7 +100,6 @@ class Watch:
             )
 
     # --- windows
-    # ----------------------------------------------------------------------------------------------------------
     def start(self) -> int:
         """Begins a window; its launches have at least the number that is given back."""
         with self._lock:

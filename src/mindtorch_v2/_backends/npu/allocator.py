@@ -68,7 +68,6 @@ class Allocator:
         self._lock = threading.Lock()
 
     # --- taking
-    # -----------------------------------------------------------------------------------------------------------
     def take(self, nbytes: int, stream: Stream) -> Any:
         """Memory for use in a stream. OutOfMemoryError if there is none, even after giving the cached memory back."""
         handle = stream.handle
@@ -181,7 +180,6 @@ class Allocator:
         )
 
     # --- giving back
-    # --------------------------------------------------------------------------------------------------------
     def give_back(self, block: Block) -> None:
         """Takes a block back. May be called by a finaliser at any moment, even while this thread holds the lock."""
         self._dead.append(block)

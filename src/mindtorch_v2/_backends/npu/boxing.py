@@ -97,7 +97,6 @@ def box(op: Op) -> Boxed:
 
 
 # --- factors of sums
-# ------------------------------------------------------------------------------------------------------
 def _free(*args: Any) -> None:
     """Most operators have no rule for their factors."""
 
@@ -121,7 +120,6 @@ _FACTORS: dict[str, Boxed] = {
 
 
 # --- rows
-# ---------------------------------------------------------------------------------------------------------------
 class Row:
     """A row made callable: `operands(*arguments, *outputs)` gives what the operator takes."""
 
@@ -476,7 +474,6 @@ def empty_like_specs(name: str, *args: Any) -> list[Any]:
 
 
 # --- the CPU instead
-# ------------------------------------------------------------------------------------------------------
 def _guarded(op: Op, boxed: Boxed) -> Boxed:
     """Refuses dimensions that the first tensor does not have, and sends calls to the CPU that the device's operator
     does not take.
@@ -494,7 +491,6 @@ def _guarded(op: Op, boxed: Boxed) -> Boxed:
 
 
 # --- memory
-# ---------------------------------------------------------------------------------------------------------------
 def _empty(
     size: Sequence[int], dtype: dt.dtype | None, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> Tensor:

@@ -23,7 +23,6 @@ from .runtime import bind, is_closed, runtime
 from .streams import Stream
 
 # --- pinned host memory
-# -------------------------------------------------------------------------------------------------
 
 NPU = key_of("npu")
 
@@ -132,7 +131,6 @@ def pinned_like(array: np.ndarray) -> np.ndarray:
 
 
 # --- bytes
-# --------------------------------------------------------------------------------------------------------------
 def _transfer(target: np.ndarray, source: np.ndarray, kind: int, index: int, host: np.ndarray, wait: bool) -> None:
     """Copies contiguous memory in the current stream of a device. Without `wait` the host's side must be pinned."""
     stream = streams.stream_at(index)
@@ -173,7 +171,6 @@ def _is_dense(array: np.ndarray) -> bool:
 
 
 # --- tensors
-# ------------------------------------------------------------------------------------------------------------
 def new_tensor(shape: tuple[int, ...], kind: dt.dtype, device: Any) -> Tensor:
     """An uninitialised tensor on a device."""
     return wrap(device_array(tuple(shape), kind.np, device.index), kind, NPU, device)

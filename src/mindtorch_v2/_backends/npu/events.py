@@ -68,7 +68,6 @@ class Marks:
         self._lock = threading.RLock()
 
     # --- marking
-    # ----------------------------------------------------------------------------------------------------------
     def mark(self, stream: Stream) -> Mark | None:
         """Marks the end of a stream; None where the device refuses, which others will report."""
         index = stream.device_index
@@ -129,7 +128,6 @@ class Marks:
         return [*self._bases]
 
     # --- reading
-    # ----------------------------------------------------------------------------------------------------------
     def time(self, mark: Mark) -> float:
         """When a mark was reached, in nanoseconds since the device's first base; the mark must have passed."""
         offsets, bases = self._offsets.setdefault(mark.device, [0.0]), self._bases[mark.device]

@@ -52,7 +52,6 @@ def entry_of(name: str) -> Entry | None:
 
 
 # --- operands
-# -----------------------------------------------------------------------------------------------------------
 def _layout(array: np.ndarray) -> tuple[Any, int, Any, int]:
     """Dimensions, their number, strides in elements and format.
 
@@ -131,7 +130,6 @@ class _Results(ctypes.Structure):
 
 
 # --- launching
-# ----------------------------------------------------------------------------------------------------------
 _CREATORS = (
     "aclCreateTensor",
     "aclDestroyTensor",

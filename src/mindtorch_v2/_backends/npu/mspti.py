@@ -148,7 +148,6 @@ class ActivityTimes:
         self._last = ctypes.byref(ctypes.c_uint64())
 
     # --- around launches
-    # --------------------------------------------------------------------------------------------------
     def watch_natively(self) -> bool:
         """Lets the launcher in C push and pop; False where it or the recorder is none in C."""
         recorder = self._host.recorder
@@ -193,7 +192,6 @@ class ActivityTimes:
                 native.launcher.set_anchor(0)
 
     # --- clocks
-    # -----------------------------------------------------------------------------------------------------------
     def _launch_own(self, index: int) -> int:
         """Launches a small kernel in the side stream of a device; gives its number."""
         entry, stream = entry_of("InplaceZero"), streams.side_stream(index)
@@ -271,7 +269,6 @@ class ActivityTimes:
         return found
 
     # --- records
-    # ----------------------------------------------------------------------------------------------------------
     def collect(self, first: int, last: int, began: int, ended: int) -> tuple[Work, dict[str, Any]]:
         """What the devices did for launches numbered from `first` up to `last`, and what is known about its times.
         Kernels that nobody told a number belong to it if they ran between the host's moments `began` and `ended`.

@@ -300,7 +300,6 @@ ROWS: dict[str, str] = {
 
 
 # --- what rows may say
-# --------------------------------------------------------------------------------------------------
 def only(fits: bool, operand: Any) -> Any:
     """The operand, where the device's operator has the meaning that is asked for."""
     if not fits:

@@ -95,7 +95,6 @@ def _whole_quotient(self: Any, other: Any) -> Any:
 
 
 # --- elementwise
-# ------------------------------------------------------------------------------------------------------------
 @program("log_sigmoid_forward")
 def log_sigmoid_forward(self: Any) -> Any:
     away = run("exp", run("neg", run("abs", self)))
@@ -169,7 +168,6 @@ def clamp(self: Any, min: Any, max: Any) -> Any:
 
 
 # --- reductions and movement
-# ----------------------------------------------------------------------------------------------
 @program("linalg_vector_norm")
 def vector_norm(self: Any, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if not self.dtype.is_floating_point or dtype not in (None, self.dtype) or not self._array.size:
@@ -258,7 +256,6 @@ def unfold_backward(grad_in: Any, input_sizes: Any, dim: int, size: int, step: i
 
 
 # --- random numbers
-# -------------------------------------------------------------------------------------------------------
 @program("bernoulli_.float")
 def bernoulli_(self: Any, p: float, generator: Any) -> Any:
     if not 0 <= p <= 1:
@@ -308,14 +305,12 @@ def normal(mean: Any, std: Any, generator: Any) -> Any:
 
 
 # --- creation
-# ---------------------------------------------------------------------------------------------------------------
 @program("scalar_tensor")
 def scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
     return run("fill_.Scalar", new_tensor((), dtype or dt.get_default_dtype(), _device.resolve(device)), s)
 
 
 # --- numbers
-# --------------------------------------------------------------------------------------------------------------
 @program("_local_scalar_dense")
 def local_scalar_dense(self: Any) -> Any:
     return to_host(self)._array.item()

@@ -22,7 +22,6 @@ from .programs import view
 
 
 # --- sizes that the data decide
-# -----------------------------------------------------------------------------------------
 def _number(t: Any) -> int:
     """The value of a tensor with one element; waits for the device."""
     return int(to_host(t)._array.item())
@@ -71,7 +70,6 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
 
 
 # --- lists of indices
-# ---------------------------------------------------------------------------------------------------
 def _indices_of(self: Any, indices: Any) -> list[Any]:
     """One index or None per dimension, on the device: masks become the places where they are set."""
     found: list[Any] = []
@@ -197,7 +195,6 @@ def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, inclu
 
 
 # --- order
-# ----------------------------------------------------------------------------------------------------------------
 @program("kthvalue")
 def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> Any:
     size = self._array.shape[dim] if self._array.ndim else 1

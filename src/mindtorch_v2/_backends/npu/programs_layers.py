@@ -21,7 +21,6 @@ from .programs import contiguous, view
 
 
 # --- convolution
-# ----------------------------------------------------------------------------------------------------------
 @program("_convolution")
 def convolution(
     input: Any,
@@ -70,7 +69,6 @@ def _spread(t: Any, places: Any) -> Any:
 
 
 # --- activations
-# ------------------------------------------------------------------------------------------------------------
 _TANH_SCALE, _CUBIC = sqrt(2 / pi), 0.044715
 
 
@@ -161,7 +159,6 @@ def glu_backward(grad_output: Any, self: Any, dim: int) -> Any:
 
 
 # --- losses
-# -------------------------------------------------------------------------------------------------------------
 def _reduced(values: Any, reduction: int) -> Any:
     if reduction == 0:
         return values
@@ -211,7 +208,6 @@ def soft_margin_loss_backward(grad_output: Any, self: Any, target: Any, reductio
 
 
 # --- pooling: the operators' indices are int32
-# ----------------------------------------------------------------------------
 def _with_indices(operator: str, op: str, self: Any, given: tuple[Any, ...], form: tuple[Any, ...]) -> Any:
     out, indices = empty_like_specs(op, self, *given)
     if not self._array.size:
@@ -273,7 +269,6 @@ def adaptive_max_pool3d_backward(grad_output: Any, self: Any, indices: Any) -> A
 
 
 # --- sequences: their lengths are on the host
-# -------------------------------------------------------------------------------
 def _packed_rows(sizes: np.ndarray, batch: int, device: Any) -> Any:
     """Which rows of (step, sequence) a packed sequence holds, when `sizes` sequences are left at each step."""
     rows = np.concatenate([step * batch + np.arange(size) for step, size in enumerate(sizes)])
@@ -302,7 +297,6 @@ def pack_padded_sequence_backward(grad: Any, input_size: Any, batch_sizes: Any, 
 
 
 # --- embeddings
-# -----------------------------------------------------------------------------------------------------------
 @program("embedding_renorm_")
 def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
     """Rows that are used and too long are scaled down. Rows used twice are computed twice, to the same."""
@@ -385,7 +379,6 @@ def _as_column(numbers: Any, like: Any) -> Any:
 
 
 # --- optimizer steps
-# --------------------------------------------------------------------------------------------------------
 def fused_sgd_(
     p: Any,
     grad: Any,

@@ -82,7 +82,6 @@ def is_sparse(t: Any) -> bool:
 
 
 # --- conversions
-# ----------------------------------------------------------------------------------------------------------
 def _flat(indices: Any, shape: Sequence[int]) -> Any:
     """Positions of the flattened sparse dimensions."""
     flat = aten.select(indices, 0, 0)
@@ -235,7 +234,6 @@ def ones_like(self: Any, **kwargs: Any) -> Any:
 
 
 # --- arithmetic
-# -----------------------------------------------------------------------------------------------------------
 @handles("add", "radd")
 def add(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     if is_sparse(self) and is_sparse(other):
@@ -324,7 +322,6 @@ def zero_(self: Any) -> Any:
 
 
 # --- products
-# -------------------------------------------------------------------------------------------------------------
 @handles("mm", "matmul", "rmatmul", "spmm", "smm", "bmm")
 def matmul(self: Any, other: Any) -> Any:
     if is_sparse(self) and is_sparse(other):
@@ -389,7 +386,6 @@ def addmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
 
 
 # --- shapes and reductions
-# ------------------------------------------------------------------------------------------------
 @handles("transpose", "swapaxes")
 def transpose(self: Any, dim0: int, dim1: int) -> Any:
     if self._layout is not sparse_coo:
@@ -535,7 +531,6 @@ def softmax(self: Any, dim: int, logarithm: bool) -> Any:
 
 
 # --- methods
-# --------------------------------------------------------------------------------------------------------------
 _OPERATORS = {
     "__add__": add,
     "__radd__": add,

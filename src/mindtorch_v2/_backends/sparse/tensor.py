@@ -35,7 +35,6 @@ class SparseTensor(Tensor):
         return call(getattr(func, "__name__", str(func)), args, kwargs or {})
 
     # --- what it is
-    # ---------------------------------------------------------------------------------------------------------
     @property
     def layout(self) -> Any:
         return self._layout
@@ -103,7 +102,6 @@ class SparseTensor(Tensor):
         return self.shape[0]
 
     # --- its parts
-    # ----------------------------------------------------------------------------------------------------------
     def _coordinates(self, method: str) -> tuple[Any, ...]:
         if self._layout is not sparse_coo:
             raise RuntimeError(f"{method} expected sparse coordinate tensor layout but got {_word(self._layout)}")

@@ -61,7 +61,6 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 # --- smooth and piecewise gates
-# ----------------------------------------------------------------------------------------
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
     return aten.silu_(input) if inplace else aten.silu(input)
@@ -153,7 +152,6 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 
 # --- dropout
-# ------------------------------------------------------------------------------------------------------------
 def _check_probability(p: float) -> None:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")

@@ -62,7 +62,6 @@ def _pairwise(
 
 
 # --- differences
-# ----------------------------------------------------------------------------------------------------------
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -109,7 +108,6 @@ def huber_loss(
 
 
 # --- classification
-# ---------------------------------------------------------------------------------------------------------
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -232,7 +230,6 @@ def soft_margin_loss(
 
 
 # --- likelihoods
-# --------------------------------------------------------------------------------------------------------------
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -326,7 +323,6 @@ def ctc_loss(
 
 
 # --- embeddings
-# ----------------------------------------------------------------------------------------------------------------
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,

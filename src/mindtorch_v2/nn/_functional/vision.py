@@ -39,7 +39,6 @@ def _pair_of(value: Any) -> tuple[int, int]:
 
 
 # --- resizing
-# -------------------------------------------------------------------------------------------------------------
 def _per_dimension(value: Any, input: Tensor, what: str) -> list[Any]:
     """A size or factor given once or per spatial dimension."""
     spatial = input.dim() - 2
@@ -166,7 +165,6 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 # --- sampling
-# -------------------------------------------------------------------------------------------------------------
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:

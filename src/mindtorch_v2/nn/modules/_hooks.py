@@ -136,7 +136,6 @@ class WrappedHook:
 
 
 # --- the call
-# -----------------------------------------------------------------------------------------------------------
 def call_watched(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls a module with everything that watches it."""
     observer = _observer.active

@@ -22,7 +22,6 @@ class RegistrationMixin:
     _non_persistent_buffers_set: set[str]
 
     # --- registering
-    # ----------------------------------------------------------------------------------------------------
     def _check_name(self, kind: str, name: Any, table: str, late: str) -> None:
         if table not in self.__dict__:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
@@ -93,7 +92,6 @@ class RegistrationMixin:
         return module
 
     # --- attributes
-    # -----------------------------------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:
         fields = self.__dict__
         table = fields.get("_parameters")
@@ -177,7 +175,6 @@ class RegistrationMixin:
         return sorted({n for n in names if not n[0].isdigit()})
 
     # --- lookup by path
-    # -------------------------------------------------------------------------------------------------
     def get_submodule(self, target: str) -> Any:
         """The module at a path such as "layers.0.fc"; "" is this one. AttributeError if there is none."""
         module: Any = self
@@ -226,7 +223,6 @@ class RegistrationMixin:
         return owner._buffers[name]
 
     # --- traversal
-    # ------------------------------------------------------------------------------------------------------
     def _named_members(
         self, members_of: Callable[[Any], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:

@@ -48,7 +48,6 @@ class StateMixin:
     _load_state_dict_post_hooks: OrderedDict[int, Any]
 
     # --- hooks
-    # ----------------------------------------------------------------------------------------------------------
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
@@ -81,7 +80,6 @@ class StateMixin:
         return add_hook(self._load_state_dict_post_hooks, hook)
 
     # --- saving
-    # ---------------------------------------------------------------------------------------------------------
     def get_extra_state(self) -> Any:
         """State that is neither parameter nor buffer; override together with `set_extra_state`."""
         raise RuntimeError(
@@ -150,7 +148,6 @@ class StateMixin:
         return destination
 
     # --- loading
-    # --------------------------------------------------------------------------------------------------------
     def _load_from_state_dict(
         self,
         state_dict: dict[str, Any],

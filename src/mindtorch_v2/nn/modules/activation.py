@@ -106,7 +106,6 @@ class Hardsigmoid(_Inplace):
 
 
 # --- without options
-# ----------------------------------------------------------------------------------------------------
 class Sigmoid(Module):
     """1 / (1 + exp(-x))."""
 
@@ -152,7 +151,6 @@ class Softmax2d(Module):
 
 
 # --- with parameters of their shape
-# ------------------------------------------------------------------------------------
 class Threshold(Module):
     """x where x > threshold, else `value`."""
 
@@ -352,7 +350,6 @@ class PReLU(Module):
 
 
 # --- along a dimension
-# --------------------------------------------------------------------------------------------------
 class _AlongDim(Module):
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

@@ -62,7 +62,6 @@ class _WeightedLoss(_Loss):
 
 
 # --- differences
-# ----------------------------------------------------------------------------------------------------------
 class L1Loss(_Loss):
     """|input - target|."""
 
@@ -102,7 +101,6 @@ class HuberLoss(_Loss):
 
 
 # --- classification
-# ---------------------------------------------------------------------------------------------------------
 class CrossEntropyLoss(_WeightedLoss):
     """-log(softmax(input)[target]).
 
@@ -237,7 +235,6 @@ class SoftMarginLoss(_Loss):
 
 
 # --- likelihoods
-# --------------------------------------------------------------------------------------------------------------
 class KLDivLoss(_Loss):
     """target * (log(target) - input), for log-probabilities; use "batchmean" for the divergence itself."""
 
@@ -301,7 +298,6 @@ class CTCLoss(_Loss):
 
 
 # --- embeddings
-# ----------------------------------------------------------------------------------------------------------------
 class HingeEmbeddingLoss(_Loss):
     """input where target is 1, max(0, margin - input) where it is -1."""
 

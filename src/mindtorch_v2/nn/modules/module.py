@@ -116,7 +116,6 @@ class Module(RegistrationMixin, StateMixin):
         return self.forward(*args, **kwargs)
 
     # --- hooks
-    # ----------------------------------------------------------------------------------------------------------
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
@@ -162,7 +161,6 @@ class Module(RegistrationMixin, StateMixin):
         return add_hook(self._backward_hooks, hook, prepend=prepend)
 
     # --- conversion
-    # -----------------------------------------------------------------------------------------------------
     def _apply(self: T, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> T:
         """Replaces the contents of all parameters, their gradients and the buffers by `fn` of them."""
         if recurse:
@@ -265,7 +263,6 @@ class Module(RegistrationMixin, StateMixin):
         return self._apply(lambda t: t.share_memory_())
 
     # --- modes
-    # ----------------------------------------------------------------------------------------------------------
     def train(self: T, mode: bool = True) -> T:
         """Switches this module and all below it to training (or, with False, to evaluation)."""
         if not isinstance(mode, bool):
@@ -300,7 +297,6 @@ class Module(RegistrationMixin, StateMixin):
                 param.grad.zero_()
 
     # --- text and pickling
-    # ------------------------------------------------------------------------------------------------
     def _get_name(self) -> str:
         return self.__class__.__name__
 

@@ -129,7 +129,6 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     # --- checks
-    # -----------------------------------------------------------------------------------------------------------
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """RuntimeError or ValueError if the input does not fit."""
         first = getattr(self, self._flat_weights_names[0])
@@ -174,7 +173,6 @@ class RNNBase(Module):
         return hx if permutation is None else aten.index_select(hx, 1, permutation)
 
     # --- the call
-    # -----------------------------------------------------------------------------------------------------------
     def _name(self) -> str:
         return "RNN" if self.mode.startswith("RNN") else self.mode
 
@@ -394,7 +392,6 @@ class LSTM(RNNBase):
 
 
 # --- cells
-# -----------------------------------------------------------------------------------------------------------------
 class RNNCellBase(Module):
     """The parameters of a single step."""
 

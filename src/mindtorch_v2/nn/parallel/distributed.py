@@ -118,7 +118,6 @@ class DistributedDataParallel(Module):
         ]
 
     # --- at the start
-    # -------------------------------------------------------------------------------------------------------
     def _check_alike(self) -> None:
         """RuntimeError unless all processes have the same parameters."""
         mine = [(name, tuple(p.shape), str(p.dtype)) for name, p in self.module.named_parameters()]
@@ -165,7 +164,6 @@ class DistributedDataParallel(Module):
         return [GradBucket(i, parameters, i == len(lists) - 1) for i, parameters in enumerate(lists)]
 
     # --- forward
-    # ------------------------------------------------------------------------------------------------------------
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The module's result; gradients that it gets later are averaged."""
         from ... import is_grad_enabled
@@ -211,7 +209,6 @@ class DistributedDataParallel(Module):
         )
 
     # --- backward
-    # -----------------------------------------------------------------------------------------------------------
     def _gradient_ready(self, parameter: Tensor) -> None:
         """Called in the backward pass when the gradient of a parameter is complete."""
         if not self._armed or not self.require_backward_grad_sync:

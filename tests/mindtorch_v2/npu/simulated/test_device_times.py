@@ -189,7 +189,6 @@ print(json.dumps([made, len([e for e in prof.events() if e.device_type == "NPU"]
 
 
 # --- clocks made by hand
-# --------------------------------------------------------------------------------------------------------
 def group(at: int, offset: float, half: float = 5.0) -> list[Pair]:
     """Pairs around the device's moment `at`, where the host is `offset` ahead."""
     return [Pair(round(at + offset - half), at, at, round(at + offset + half))]

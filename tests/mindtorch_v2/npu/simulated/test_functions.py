@@ -96,7 +96,6 @@ def _sequence(g: Inputs) -> torch.Tensor:
 
 
 # --- elementwise
-# ----------------------------------------------------------------------------------------------------------
 UNARY = (
     "floor",
     "ceil",
@@ -295,7 +294,6 @@ def test_logic_and_bits():
 
 
 # --- reductions, order, movement
-# --------------------------------------------------------------------------------------------
 REDUCTIONS: dict[str, Call] = {
     "prod": lambda g: [g.positive(3, 4).prod(), g.positive(3, 4).prod(1, keepdim=True), g.whole(5).prod()],
     "var": lambda g: [
@@ -467,7 +465,6 @@ def test_writing_through_indices():
 
 
 # --- layers
-# -----------------------------------------------------------------------------------------------------------------
 POOLS: dict[str, tuple[Callable[[], nn.Module], Call]] = {
     "avg1d": (lambda: nn.AvgPool1d(2), _sequence),
     "avg2d": (lambda: nn.AvgPool2d(2), _image),
@@ -649,7 +646,6 @@ def test_products():
 
 
 # --- types
-# ------------------------------------------------------------------------------------------------------------------
 HALVES: dict[str, Call] = {
     "activations": lambda g: [
         getattr(F, name)(g.normal(4, 6)) for name in ("softplus", "hardswish", "elu", "mish", "leaky_relu")
@@ -669,7 +665,6 @@ def test_half_precision(name):
 
 
 # --- random numbers
-# -----------------------------------------------------------------------------------------------------------
 def test_random_draws_have_their_distributions():
     torch.npu.manual_seed(2)
     dice = torch.randint(1, 7, (6000,), device="npu").cpu()
