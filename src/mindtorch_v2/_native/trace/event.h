@@ -46,7 +46,9 @@ static const char *const ARGUMENT_KEY[ARGUMENT_KEYS] = {"External id",
                                                         "Device Id"};
 static unsigned char EVENT_SIZE[EVENT_KEYS], ARGUMENT_SIZE[ARGUMENT_KEYS];
 
-enum { MAX_ARGUMENTS = 48 };
+/* Arguments are described when they are asked for (profiler/load/inputs.py), which must not fail then: what is nested more deeply, and
+   refused, is read at once. */
+enum { MAX_ARGUMENTS = 48, MAX_ARGUMENT_DEPTH = 30 };
 
 typedef struct {
     Span value[EVENT_KEYS]; /* data is NULL where absent */
@@ -113,7 +115,7 @@ static Status read_arguments(const char **place, const char *end, Event *event)
         Status status = read_key(&at, end, &key);
         const char *value = at;
         if (status == DONE)
-            status = skip_value(&at, end, MAX_DEPTH);
+            status = skip_value(&at, end, MAX_ARGUMENT_DEPTH);
         if (status != DONE)
             return status;
         int number = key_number(key.data, (size_t)key.size, ARGUMENT_KEY, ARGUMENT_SIZE, ARGUMENT_KEYS);

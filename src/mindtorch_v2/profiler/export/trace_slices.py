@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from ..analysis.flows import find_flows
 from ..analysis.tree import EventTree
 from ..record.kinds import ACTIVITY_NAMES, LAUNCHING_KINDS, PLACED_KINDS, Flag, Kind
+from ..store.input_texts import InputTexts
 from .arguments import described_arguments, module_text, quoted, stack_text
 from .rows import Micro, Number, Pick, Segment, Texts, When
 from .tracks import Tracks
@@ -164,16 +165,26 @@ class Slices:
 
     @cached_property
     def _stream_names(self) -> np.ndarray:
-        return np.array([*(any(key == "stream" for key, _ in inputs.keywords) for inputs in self.store.inputs), False])
+        inputs = self.store.inputs
+        if isinstance(inputs, InputTexts):
+            return np.array([*inputs.have_keyword("stream"), False])
+        return np.array([*(any(key == "stream" for key, _ in described.keywords) for described in inputs), False])
 
     def _argument_texts(self) -> Iterator[str]:
         """The description of every set of arguments and of none, for other events and then for operators."""
-        shown = self.options.describes_inputs, self.options.concrete_inputs, self.store.metadata.is_foreign
+        inputs, options, is_foreign = self.store.inputs, self.options, self.store.metadata.is_foreign
+        shown = options.describes_inputs, options.concrete_inputs, is_foreign
+        written: Sequence[str | None] = (
+            inputs.members(all(shown)) if isinstance(inputs, InputTexts) else [None] * len(inputs)
+        )
         for operator in (False, True):
-            used = np.zeros(len(self.store.inputs) + 1, bool)
+            used = np.zeros(len(inputs) + 1, bool)
             used[self.store.columns["inputs"][(self.store.kind == Kind.OP) == operator]] = True
-            for inputs, is_used in zip(self.store.inputs, used.tolist()):
-                yield described_arguments(inputs, operator, *shown) if is_used else ""
+            for i, (is_used, text) in enumerate(zip(used.tolist(), written)):
+                if not is_used:
+                    yield ""
+                else:
+                    yield "," + text if text is not None else described_arguments(inputs[i], operator, *shown)
             yield ""
 
     @cached_property
@@ -182,7 +193,7 @@ class Slices:
 
     @cached_property
     def _leading_arguments(self) -> Texts:
-        return Texts(text[1:] for text in self._argument_texts())
+        return Texts([text[1:] for text in self._arguments.texts])
 
     def _texts(self, key: str, index: np.ndarray, text: Any) -> Pick:
         """`,"key":"..."` for indices into a side table, nothing for -1."""

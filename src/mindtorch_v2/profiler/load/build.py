@@ -128,7 +128,7 @@ def build(raw: Collected) -> EventStore:
     return EventStore(
         columns,
         strings=list(raw.strings),
-        inputs=raw.inputs.descriptions,
+        inputs=raw.inputs,
         threads=threads,
         modules=modules,
         stacks=stacks,

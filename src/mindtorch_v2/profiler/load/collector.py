@@ -133,7 +133,7 @@ class Collector:
                 forward,
                 self.strings.setdefault(_text(name), len(self.strings)),
                 self.tracks.setdefault(track, len(self.tracks)),
-                self.inputs.number(args, kind) if args and kind not in PYTHON_KINDS else -1,
+                self.inputs.number(args, kind is Kind.OP) if args and kind not in PYTHON_KINDS else -1,
                 self.stacks.setdefault(stack, len(self.stacks)) if stack else -1,
                 self.modules.setdefault(module, len(self.modules)) if module else -1,
                 kind,

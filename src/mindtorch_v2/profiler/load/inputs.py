@@ -7,32 +7,49 @@ from decimal import Decimal
 from typing import Any
 
 from ..record.descriptions import InputDescription
-from ..record.kinds import Kind
+from ..store.input_texts import InputTexts
 
 _SHAPES, _STRIDES, _TYPES, _VALUES = "Input Dims", "Input Strides", "Input type", "Concrete Inputs"
+_DECODER = json.JSONDecoder(strict=False)
+_SHAPES_KEY = b'"Input Dims"'
 _DESCRIBED = (_SHAPES, _STRIDES, _TYPES, _VALUES)
 _PLAIN = frozenset({int, str, float, bool, type(None)})
 _MAX_DEPTH = 32  # of lists in lists: tensors in lists in lists make three
 _MAX_DIGITS = 400  # of a number in text: beyond lies nothing that a float could hold
 
 
-class InputTable:
-    """Descriptions, each once."""
+class InputTable(InputTexts):
+    """The arguments of a trace's events, each text once."""
 
     def __init__(self) -> None:
-        self.descriptions: list[InputDescription] = []
+        super().__init__()
         self.has_shapes = False
-        self._known: dict[tuple[str, bool], int] = {}
+        self._operators = bytearray()  # per text: whether it is an operator's
+        self._indices: dict[tuple[str, bool], int] = {}
         self._pairs: dict[Any, Any] = {}
 
-    def number(self, args: dict[str, Any], kind: int) -> int:
-        """The number of the description of these arguments."""
-        key = repr(args), kind is Kind.OP
-        found = self._known.get(key)
+    def number(self, args: dict[str, Any], is_operator: bool) -> int:
+        """The index of these arguments. ValueError where they make no sense."""
+        text = json.dumps(args, separators=(",", ":"), default=float)[1:-1]
+        found = self._indices.get((text, is_operator))
         if found is None:
-            found = self._known[key] = len(self.descriptions)
-            self.descriptions.append(self._described(args, kind is Kind.OP))
+            found = self._indices[text, is_operator] = self.add(text.encode("ascii"), is_operator)
+            if text.count("[") + text.count("{") >= _MAX_DEPTH:  # perhaps nested too deeply: not to be found out later
+                self[found]  # noqa: B018
         return found
+
+    def add(self, members: bytes, is_operator: bool) -> int:
+        """The index of a new text: valid JSON, which is not nested more than _MAX_DEPTH deep."""
+        index = len(self._texts)
+        self._texts.append(members)
+        self._operators.append(is_operator)
+        if not self.has_shapes and _SHAPES_KEY in members:
+            self.has_shapes = bool(self[index].shapes)
+        return index
+
+    def describe(self, index: int, text: bytes) -> InputDescription:
+        args = _DECODER.decode("{" + text.decode("utf-8", "surrogateescape") + "}")
+        return self._described(args, bool(self._operators[index]))
 
     def _described(self, args: dict[str, Any], is_operator: bool) -> InputDescription:
         if not any(key in args for key in _DESCRIBED):  # as kernels' and runtime calls'
@@ -42,7 +59,6 @@ class InputTable:
             tuple([_dimensions(item) for item in _listed(args.pop(key, None))]) for key in (_SHAPES, _STRIDES)
         )
         texts = _listed(args.pop(_VALUES, None))
-        self.has_shapes |= bool(shapes)
         values = tuple([_value(text, i, types) if is_operator else _shown(text) for i, text in enumerate(texts)])
         length = max(len(types), len(shapes), len(values)) if shapes else 0
         return InputDescription(
@@ -90,7 +106,7 @@ def _frozen(value: Any, depth: int = _MAX_DEPTH) -> Any:
         _check_depth(depth)
         return tuple([item if type(item) in _PLAIN else _frozen(item, depth - 1) for item in value])
     if isinstance(value, dict):
-        return json.dumps(value, default=str)
+        return json.dumps(value, default=float)
     return float(value) if isinstance(value, Decimal) else value
 
 

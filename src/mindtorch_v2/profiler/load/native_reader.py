@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from ..._native import native_module
-from ..record.kinds import PYTHON_KINDS, Kind
+from ..record.kinds import PYTHON_KINDS
 from ..store.files import GZIP_ERRORS, Contents, ProfileFileError
 from .build import ROW, Collected
 from .collector import DEVICES, TRACE, Collector, integer, nanoseconds_of
 from .json_stream import EVENTS
 
 _native: Any = native_module("_trace_reader")
-_ZERO = ord("0")
+_ZERO, _QUOTE = b'0"'
 _PIECE = 1 << 20  # bytes read at a time: they stay in the processor's cache
 _MARK = b"\xef\xbb\xbf"  # that a file is UTF-8; it says nothing
 _TYPES: dict[str, type] = {
@@ -84,10 +84,12 @@ class NativeCollector(Collector):
         return bool(self.reader.lost_digits)
 
     def value(self, text: bytes) -> Any:
-        """A JSON value."""
+        """A JSON value, of which the native reader knows that it is one."""
         # as most numbers of threads are
         if text.isdigit() and len(text) < 19 and (text[0] != _ZERO or len(text) == 1):
             return int(text)
+        if text[0] == _QUOTE and b"\\" not in text:
+            return text[1:-1].decode("utf-8", "surrogateescape")
         return self.decode(text.decode("utf-8", "surrogateescape"))
 
     # ---- what the native reader asks ------------------------------------------------------------------------
@@ -107,7 +109,7 @@ class NativeCollector(Collector):
         return self.tracks.setdefault(track, len(self.tracks))
 
     def _inputs(self, is_operator: int, _: bytes, members: bytes) -> int:
-        return self.inputs.number(self.value(b"{" + members + b"}"), Kind.OP if is_operator else Kind.SCOPE)
+        return self.inputs.add(members, bool(is_operator))
 
     def _stack(self, mark: int, text: bytes, _: bytes) -> int:
         return self.stacks.setdefault(self.value(text), len(self.stacks))

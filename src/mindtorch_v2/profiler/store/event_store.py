@@ -16,6 +16,7 @@ from ..record.columns import constant, is_constant
 from ..record.descriptions import InputDescription, Metadata, ModuleInfo, ThreadInfo
 from ..record.kinds import Category
 from .fields import EVENT_FIELDS, HELD_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Field
+from .input_texts import InputTexts
 from .lifetimes import block_lifetimes
 
 _ROW_COLUMNS = tuple(f.name for f in EVENT_FIELDS if f.unit == "row")
@@ -120,7 +121,7 @@ class EventStore(Table):
     ) -> None:
         super().__init__(columns)
         self.strings = tuple(strings)
-        self.inputs = tuple(inputs)
+        self.inputs: Sequence[InputDescription] = inputs if isinstance(inputs, InputTexts) else tuple(inputs)
         self.threads = tuple(threads)
         self.modules = tuple(modules)
         self.stacks = stacks if stacks is not None else StackTable()
