@@ -28,11 +28,11 @@ test: $(VENV)/.dev ## run all tests
 	$(BIN)/python -m pytest -n auto tests ascend_sim/tests
 
 # What is written twice, in C and in Python, must answer alike, and so must every processor.
-NUMERIC_TESTS := $(addprefix tests/mindtorch_v2/,oracle backends test_models.py test_optim.py test_gradcheck.py)
+NUMERIC_TESTS := $(addprefix tests/mindtorch_v2/,oracle backends test_models.py optim autograd/test_gradcheck.py)
 
 test-fallback: $(VENV)/.dev ## run the operators' and the profiler's tests without the native core
 	MINDTORCH_NATIVE=0 $(BIN)/python -m pytest -n auto $(addprefix tests/mindtorch_v2/,oracle profiler native test_profiler.py \
-	  test_autograd_api.py test_models.py test_optim.py)
+	  autograd/test_autograd_api.py optim test_models.py)
 
 test-narrow: $(VENV)/.dev ## run numerical tests as on a processor without AVX, then as on one without AVX-512
 	$(BIN)/python scripts/narrow_cpu.py Prescott -m pytest -n auto $(NUMERIC_TESTS)
@@ -112,7 +112,7 @@ browser: .venv-browser/.done ## try the report in Chromium, with pictures in bui
 # what is read before it is written (what it says of Python alone does not count), and threads under ThreadSanitizer (the
 # simulator's but for the test that races on purpose).
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g
-SANITIZED_TESTS := $(addprefix tests/mindtorch_v2/,native profiler optim test_autograd_api.py test_gradcheck.py test_optim.py test_models.py \
+SANITIZED_TESTS := $(addprefix tests/mindtorch_v2/,native profiler optim autograd test_models.py \
   test_profiler.py)
 SANITIZED = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" PYTHONMALLOC=malloc PYTHONPATH=build/sanitize/src \
 	  ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4:thread_local_quarantine_size_kb=64

@@ -37,6 +37,7 @@ LONG_FILES = {
     "src/mindtorch_v2/profiler/results/pattern_matcher.py",
     "src/mindtorch_v2/utils/_pytree.py",
     "src/mindtorch_v2/utils/flop_counter.py",
+    "tests/mindtorch_v2/autograd/test_autograd_api.py",
     "tests/mindtorch_v2/names/probes.py",
     "tests/mindtorch_v2/native/test_kernels.py",
     "tests/mindtorch_v2/native/test_recorder.py",
@@ -49,7 +50,6 @@ LONG_FILES = {
     "tests/mindtorch_v2/oracle/linalg_cases.py",
     "tests/mindtorch_v2/profiler/load/test_reader.py",
     "tests/mindtorch_v2/profiler/test_lifecycle.py",
-    "tests/mindtorch_v2/test_autograd_api.py",
     "tests/mindtorch_v2/test_properties.py",
 }
 # Functions of more than FUNCTION lines, likewise.
@@ -129,3 +129,16 @@ def test_nothing_is_far_too_long():
     lines = {path: text.count("\n") for path, text in sources().items()} | native_sources()
     assert sorted(beyond(lines, LARGEST_FILE)) == []
     assert sorted(beyond(functions(), LARGEST_FUNCTION)) == []
+
+
+# Folders of tests that belong to no package: comparisons with PyTorch over all operators, answers of many small modules.
+ACROSS = {"oracle", "names", "data"}
+
+
+def test_tests_lie_where_their_package_does():
+    """`_dispatch/call.py` is tested in `tests/mindtorch_v2/dispatch/`, `nn/modules` in `nn/`, and so on."""
+    packages = {path.name.lstrip("_") for path in (ROOT / "src/mindtorch_v2").iterdir() if path.is_dir()}
+    folders = {path.name for path in (ROOT / "tests/mindtorch_v2").iterdir() if path.is_dir()} - {"__pycache__"}
+    assert sorted(folders - packages) == sorted(ACROSS)
+    rooms = {path.name for path in (ROOT / "src/mindtorch_v2/profiler").iterdir() if path.is_dir()}
+    assert {path.parent.name for path in (ROOT / "tests/mindtorch_v2/profiler").glob("*/test_*.py")} <= rooms

@@ -1,4 +1,5 @@
 """An interrupt that comes while the tracer describes a function does not keep that function from being called."""
+
 from __future__ import annotations
 
 import threading
@@ -15,7 +16,10 @@ from ..interrupts import Interrupt, assert_nothing_is_left
 
 pytestmark = [
     pytest.mark.skipif(native is None, reason="the native recorder was not built or is switched off"),
-    pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signal handlers run on the main thread alone")]
+    pytest.mark.skipif(
+        threading.current_thread() is not threading.main_thread(), reason="signal handlers run on the main thread alone"
+    ),
+]
 
 
 class Later:
@@ -48,6 +52,7 @@ def test_the_end_of_a_mode(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
 
 def test_a_function_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """The call goes on, or has not begun, and its row is there; the interrupt comes to the caller or the function, once."""
+
     def code_class(code: Any, left: list[int] = [1], answer: Any = native_recorder.code_class) -> Any:  # noqa: B006 - state
         if left and code.co_name == "called":
             left.pop()
@@ -66,12 +71,22 @@ def test_a_function_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
             called()
         called()
     assert_nothing_is_left()
-    assert len([name for name in map(prof.profiler.store.name_of, range(len(prof.profiler.store))) if name.endswith(": called")]) >= 2
+    assert (
+        len(
+            [
+                name
+                for name in map(prof.profiler.store.name_of, range(len(prof.profiler.store)))
+                if name.endswith(": called")
+            ]
+        )
+        >= 2
+    )
 
 
 def test_a_failure_that_comes_each_time_is_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native_recorder, "is_own_function", Later("getrandbits", 100, native_recorder.is_own_function))
     import random
+
     with pytest.raises(Interrupt, match="at getrandbits"), profile(with_stack=True):
         random.getrandbits(3)
     assert_nothing_is_left()

@@ -21,8 +21,8 @@ from mindtorch_v2._dispatch import aten, families
 from mindtorch_v2._ops import special, table
 from mindtorch_v2.autograd import GradcheckError, gradcheck, gradgradcheck
 
-from .oracle import replay
-from .oracle.harness import Case, In
+from ..oracle import replay
+from ..oracle.harness import Case, In
 
 D = "float64"
 # Derivatives that no oracle case of a differentiable function reaches.

@@ -9,7 +9,7 @@ import pytest
 
 import mindtorch_v2 as torch
 
-from .optim import trajectories
+from . import trajectories
 
 WANT = json.loads(trajectories.DATA.read_text())
 GOT = trajectories.observe("mindtorch_v2")

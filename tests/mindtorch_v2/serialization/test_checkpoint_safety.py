@@ -24,7 +24,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import _dtype
 from mindtorch_v2._serialization import unpickler
 
-from .profiler.load.damage import damaged
+from ..profiler.load.damage import damaged
 
 TENSOR = (
     b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\n%s\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x0atQK\x00K\x0a\x85K\x01\x85"

@@ -8,7 +8,7 @@ import pytest
 
 import mindtorch_v2 as torch
 
-from .oracle import harness, promotion_cases
+from ..oracle import harness, promotion_cases
 
 WANT = harness.load("promotion")
 KEYS = sorted({key.split()[0] for key in WANT["codes"]})

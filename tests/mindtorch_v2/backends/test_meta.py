@@ -21,7 +21,7 @@ from mindtorch_v2._keys import META
 from mindtorch_v2._ops import table
 from mindtorch_v2._tensor import Tensor, wrap
 
-from .oracle import harness, replay
+from ..oracle import harness, replay
 
 # Expressions that look at values, which do not exist on the meta device: they raise, as in PyTorch.
 READS_VALUES = re.compile(

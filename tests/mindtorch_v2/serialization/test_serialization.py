@@ -18,7 +18,9 @@ import pytest
 
 import mindtorch_v2 as torch
 
-FROM_PYTORCH = pathlib.Path(__file__).parent / "data" / "from_pytorch.pt"  # made by scripts/oracle/record_checkpoint.py
+FROM_PYTORCH = (
+    pathlib.Path(__file__).parents[1] / "data" / "from_pytorch.pt"
+)  # made by scripts/oracle/record_checkpoint.py
 
 
 def saved(obj) -> bytes:
