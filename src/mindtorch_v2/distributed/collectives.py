@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
-from ..profiler import record_function
-from . import _status
+from . import _events, _status
 from ._buffers import Buffer, check_tensor, check_tensors
 from ._mpi import mpi
 from .process_groups import GroupMember, ProcessGroup, resolve
@@ -27,9 +26,10 @@ def _run(
     start: Callable[[ProcessGroup], tuple[list[Any], Callable[[], None]]],
     async_op: bool,
     detail: str = "",
+    source: int = -1,
 ) -> Work | None:
-    """Runs a communication in a group: `start` gives MPI's requests and what to do when they are done. It is one
-    event of a profile.
+    """Runs a communication in a group: `start` gives MPI's requests and what to do when they are done. `source` is the
+    rank that the others wait for, -1 where all wait for all. A profile shows the call and what it started.
 
     Returns the Work if it goes on by itself (`async_op`), else None when it is done; None for a process outside the
     group.
@@ -41,15 +41,23 @@ def _run(
     text = f"{name}({', '.join(sizes)}){detail}"
     between_two = name in ("send", "recv")
     entry = _status.begin(text, name if name in _OF_ANY_SIZE else text, found is GroupMember.WORLD and not between_two)
-    with record_function(f"c10d::{name}", f"{text} in group {found.group_name} of {found.size()}"):
-        try:
-            requests, finish = start(found)
-        except mpi().Exception as error:
-            raise DistBackendError(f"{entry.text} failed in MPI: {error}.{_status.others(entry)}") from error
-        work = Work(requests, finish, tensors, entry, found.timeout.total_seconds())
+    seq = -1 if between_two else found.next_number()
+    call = _events.call(name, tensors)
+    transfer = None
+    try:
+        transfer = _events.transfer(name, found, tensors, seq, source)
+        requests, finish = start(found)
+        work = Work(requests, finish, tensors, entry, found.timeout.total_seconds(), transfer)
         if async_op:
+            transfer = None  # ends with the work
             return work
-        work.wait()
+        work._wait(work._timeout)
+    except mpi().Exception as error:
+        raise DistBackendError(f"{entry.text} failed in MPI: {error}.{_status.others(entry)}") from error
+    finally:
+        for event in (transfer, call):
+            if event is not None:
+                event.close()
     return None
 
 
@@ -66,6 +74,14 @@ def _root(group: ProcessGroup, rank: int | None, group_rank: int | None, name: s
     if rank not in group.ranks:
         raise ValueError(f"Global rank {rank} is not part of group {group}")
     return group.ranks.index(rank)
+
+
+def _global_rank(group: Any, rank: int | None, group_rank: int | None) -> int:
+    """The rank among all processes of the one that others wait for; -1 where it is not given rightly, which is said elsewhere."""
+    found = resolve(group)
+    if rank is not None or group_rank is None or found is None:
+        return -1 if rank is None else rank
+    return found.ranks[group_rank] if 0 <= group_rank < found.size() else -1
 
 
 def _divisor(op: Any, group: ProcessGroup) -> int:
@@ -118,7 +134,7 @@ def broadcast(
         buffer = Buffer(tensor)
         return [g.comm.Ibcast(buffer.raw, root)], _nothing if g.rank() == root else buffer.finish
 
-    return _run("broadcast", group, [tensor], start, async_op)
+    return _run("broadcast", group, [tensor], start, async_op, source=_global_rank(group, src, group_src))
 
 
 def _joined(g: ProcessGroup, buffer: Buffer) -> np.ndarray:
@@ -263,7 +279,7 @@ def scatter(
         _check_alike(out, parts)
         return [g.comm.Iscatter(np.concatenate([part.raw for part in parts]), out.raw, root)], out.finish
 
-    return _run("scatter", group, [tensor], start, async_op)
+    return _run("scatter", group, [tensor], start, async_op, source=_global_rank(group, src, group_src))
 
 
 def all_to_all(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from datetime import timedelta
 from typing import Any
@@ -44,6 +45,11 @@ class ProcessGroup:
     def __init__(self, comm: Any, ranks: list[int], name: str, backend: Backend, timeout: timedelta) -> None:
         self.comm, self.ranks, self.backend, self.timeout = comm, ranks, backend, timeout
         self.group_name, self.group_desc = name, "default_pg" if name == "0" else "undefined"
+        self._numbers = itertools.count()
+
+    def next_number(self) -> int:
+        """The number of the next collective of the group, which is the same in all its processes."""
+        return next(self._numbers)
 
     def rank(self) -> int:
         """The place of this process in the group."""
@@ -62,6 +68,11 @@ class ProcessGroup:
 
 
 _groups: list[ProcessGroup] = []
+
+
+def all_groups() -> list[ProcessGroup]:
+    """The groups that were formed, also those that this process is not in (their `comm` is None)."""
+    return list(_groups)
 
 
 def is_available() -> bool:
@@ -161,6 +172,9 @@ def init_process_group(
         )
     _status.open_board(place[0])
     GroupMember.WORLD = _add(world.Dup(), list(range(place[1])), engine, timeout or default_pg_timeout)
+    from ._profile import open_clock
+
+    open_clock(GroupMember.WORLD.comm)
 
 
 def _add(comm: Any, ranks: list[int], backend: Backend, timeout: timedelta) -> ProcessGroup:
@@ -297,4 +311,7 @@ def destroy_process_group(group: Any = None) -> None:
             each.comm.Free()
         _groups.remove(each)
     if everything:
+        from ._profile import close_clock
+
+        close_clock()
         GroupMember.WORLD = None

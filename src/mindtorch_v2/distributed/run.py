@@ -18,7 +18,7 @@ import tempfile
 import uuid
 from collections.abc import Sequence
 
-from . import _failures
+from . import _clock, _failures
 from ._mpi import HOW_TO_INSTALL, is_installed
 
 __all__ = ["main"]
@@ -124,6 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command, environment = _command(options, parser)
     with tempfile.TemporaryDirectory(prefix=f"mindtorch-{socket.gethostname()}-") as directory:
         environment["MINDTORCH_DISTRIBUTED_STATUS"] = directory
+        clock = _clock.ClockServer(socket.gethostname() if int(options.nnodes.split(":")[-1]) > 1 else "127.0.0.1")
+        environment[_clock.VARIABLE] = clock.address
         child = subprocess.Popen(command, env=environment)
         code = _wait(child)
         _print_failures(directory, prefix=not options.no_prefix)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from ..futures import Future
-from . import _status
+from . import _events, _status
 
 _SPINS = 200  # how often completion is asked for before the thread sleeps
 _SHORTEST, _LONGEST = 2e-5, 1e-3
@@ -35,8 +35,15 @@ class Work:
     """One communication, of this process's part. `wait()` returns when the tensors can be used."""
 
     def __init__(
-        self, requests: list[Any], finish: Callable[[], None], result: list[Any], entry: _status.Entry, timeout: float
+        self,
+        requests: list[Any],
+        finish: Callable[[], None],
+        result: list[Any],
+        entry: _status.Entry,
+        timeout: float,
+        event: _events.Event | None = None,
     ) -> None:
+        self._event = event
         self._requests, self._finish, self._result = requests, finish, result
         self._entry, self._timeout = entry, timeout
         self._error: BaseException | None = None
@@ -67,11 +74,24 @@ class Work:
             ) from error
         self._done = True
         self._entry.finish()
+        if self._event is not None:
+            self._event.close()
         return True
 
     def wait(self, timeout: timedelta | float | None = None) -> bool:
         """Waits until this process's part is done; DistBackendError, which names who is missing, when time runs out."""
         limit = _seconds(timeout) if timeout is not None else self._timeout
+        if self._advance():
+            return True
+        event = _events.waiting()
+        try:
+            return self._wait(limit)
+        finally:
+            if event is not None:
+                event.close()
+
+    def _wait(self, limit: float) -> bool:
+        """Waits so many seconds at most."""
         end, pause = time.monotonic() + limit, _SHORTEST
         for _ in range(_SPINS):
             if self._advance():

@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "load_ranks": "profiler.results.ranks",
     "_utils": "",
     "_memory_profiler": "",
     "_pattern_matcher": "",

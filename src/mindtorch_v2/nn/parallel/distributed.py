@@ -150,7 +150,7 @@ class DistributedDataParallel(Module):
         lists: list[list[Tensor]] = []
         size = 0
         for p in reversed(self._trained):
-            cap = _FIRST_BUCKET if len(lists) == 1 else limit
+            cap = min(_FIRST_BUCKET, limit) if len(lists) == 1 else limit
             if (
                 not lists
                 or size + p.numel() * p.element_size() > cap

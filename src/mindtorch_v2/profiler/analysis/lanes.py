@@ -17,7 +17,10 @@ def tracks_of(store: EventStore) -> tuple[np.ndarray, list[dict[str, Any]]]:
     thread.
     """
     apart = (store.flags & np.uint8(Flag.ASYNC) != 0) & ~_IS_DEVICE[store.kind]
-    track = np.where(apart, len(store.threads), store.thread)
+    processes = sorted({thread.process for thread in store.threads if thread.device < 0}) or [0]
+    loose = np.array([processes.index(thread.process) if thread.device < 0 else 0 for thread in store.threads] or [0])
+    track = np.where(apart, len(store.threads) + loose[store.thread], store.thread) if len(store) else store.thread
+    names = {process: _process_prefix(store, process) for process in processes}
     infos: list[dict[str, Any]] = []
     for thread in store.threads:
         if thread.device >= 0:
@@ -25,11 +28,17 @@ def tracks_of(store: EventStore) -> tuple[np.ndarray, list[dict[str, Any]]]:
         else:
             infos.append(
                 {
-                    "name": f"task {thread.name}" if thread.task else f"{thread.name or 'thread'} ({thread.os_id})",
+                    "name": names[thread.process]
+                    + (f"task {thread.name}" if thread.task else f"{thread.name or 'thread'} ({thread.os_id})"),
                     "kind": "task" if thread.task else "thread",
                 }
             )
-    return track, [*infos, {"name": "asynchronous", "kind": "async"}]
+    return track, [*infos, *({"name": names[process] + "asynchronous", "kind": "async"} for process in processes)]
+
+
+def _process_prefix(store: EventStore, process: int) -> str:
+    """What tells the tracks of one process from those of others."""
+    return f"{store.metadata.other_processes.get(str(process), process)}: " if process else ""
 
 
 def depths_of(store: EventStore, track: np.ndarray) -> np.ndarray:
@@ -43,7 +52,7 @@ def depths_of(store: EventStore, track: np.ndarray) -> np.ndarray:
         at = parent[at]
         still = at >= 0
         inside, at = inside[still], at[still]
-    loose = _IS_DEVICE[store.kind] | (track == len(store.threads))
+    loose = _IS_DEVICE[store.kind] | (track >= len(store.threads))
     for one in np.unique(track[loose]).tolist() if len(track) else ():
         rows = np.flatnonzero(loose & (track == one))
         if (store.start_ns[rows][1:] < np.maximum.accumulate(store.end_ns[rows])[:-1]).any():

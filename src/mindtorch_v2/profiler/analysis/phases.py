@@ -7,6 +7,7 @@ and while it does not, to what the host was doing instead.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -58,11 +59,25 @@ class RowPhases(NamedTuple):
 def phases(store: EventStore, steps: Steps | None = None) -> Phases:
     """The phases of each step."""
     steps = find_steps(store) if steps is None else steps
+    cuts, phase = pieces(store, steps)
+    return Phases(steps, sums_by_step(cuts, phase, steps, len(Phase)))
+
+
+def pieces(
+    store: EventStore, steps: Steps, left_out: np.ndarray | None = None, extra: Sequence[np.ndarray] = ()
+) -> tuple[np.ndarray, np.ndarray]:
+    """Times, in order, between which nothing changes, and the phase that begins at each.
+
+    Rows of the mask `left_out` count as nothing that was recorded; `extra` are further times to cut at.
+    """
     rows = row_phases(store)
+    if left_out is not None:
+        rows = rows._replace(phase=np.where(left_out, np.int8(Phase.UNACCOUNTED), rows.phase))
     times, current = _innermost(store, steps.thread)
     host = np.append(rows.phase, Phase.UNACCOUNTED)[current]
     elsewhere = _engine_rows(store, steps.thread)
-    on_device = np.flatnonzero(np.isin(store.kind, [int(k) for k in WORK_KINDS]))
+    is_work = np.isin(store.kind, [int(k) for k in WORK_KINDS])
+    on_device = np.flatnonzero(is_work if left_out is None else is_work & ~left_out)
     cuts = _distinct(
         [
             times,
@@ -72,6 +87,7 @@ def phases(store: EventStore, steps: Steps | None = None) -> Phases:
             store.end_ns[elsewhere],
             store.start_ns[on_device],
             store.end_ns[on_device],
+            *extra,
         ]
     )
     place = np.searchsorted(times, cuts, "right") - 1
@@ -82,7 +98,7 @@ def phases(store: EventStore, steps: Steps | None = None) -> Phases:
     phase = np.where(idle & _covered(cuts, store, elsewhere), Phase.BACKWARD, phase)
     if len(on_device):
         phase = _seen_from_device(store, rows.phase, on_device, cuts, phase)
-    return Phases(steps, _by_step(cuts, phase, steps))
+    return cuts, phase
 
 
 def _distinct(times: list[np.ndarray]) -> np.ndarray:
@@ -194,12 +210,12 @@ def _seen_from_device(
     return phase
 
 
-def _by_step(cuts: np.ndarray, phase: np.ndarray, steps: Steps) -> np.ndarray:
-    """The lengths of the pieces summed by step and phase. Both ends of every step are among the cuts."""
+def sums_by_step(cuts: np.ndarray, label: np.ndarray, steps: Steps, labels: int) -> np.ndarray:
+    """The lengths of the pieces summed by step and label (0 to `labels`). Both ends of every step are among the cuts."""
     lengths = np.append(np.diff(cuts), 0)
-    sums = np.zeros((len(steps.number), len(Phase)), np.int64)
+    sums = np.zeros((len(steps.number), labels), np.int64)
     first, last = np.searchsorted(cuts, steps.start_ns), np.searchsorted(cuts, steps.end_ns)
-    for p in range(len(Phase)):
-        running = np.append(0, np.cumsum(np.where(phase == p, lengths, 0)))
+    for p in range(labels):
+        running = np.append(0, np.cumsum(np.where(label == p, lengths, 0)))
         sums[:, p] = running[last] - running[first]
     return sums

@@ -5,22 +5,28 @@ from __future__ import annotations
 import argparse
 import os
 
+from ..ranks.files import is_job
 from ..report import write
+from . import ranks
 from .main import UsageError
 from .source import open_profile
 from .terminal import size
 
 EXAMPLE = (
     "mindprof report profile.mindprof -o report.html",
-    "mindprof report rank0.json.gz rank1.json.gz -o ranks.html",
+    "mindprof report traces-of-all-ranks/ -o job.html",
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="saved profiles, traces, or torch_npu's output folders"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="saved profiles, traces, torch_npu's output folders, or one folder of a job's ranks",
     )
     parser.add_argument("-o", "--output", metavar="HTML", help="the page (the first file's name with .html)")
+    ranks.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
         os.path.exists(file) and os.path.exists(target) and os.path.samefile(file, target) for file in options.files
     ):
         raise UsageError(f"the page would replace {target!r}, which is to be read")
+    if len(options.files) == 1 and is_job(options.files[0]):
+        return ranks.report(options, target)
     write([(os.path.basename(os.path.normpath(file)), open_profile(file)) for file in options.files], target)
     print(f"{target}: {size(os.path.getsize(target))}, open it in a browser")
     return 0

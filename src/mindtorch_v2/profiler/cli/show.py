@@ -22,21 +22,32 @@ from ..analysis.phases import LABELS
 from ..analysis.steps import window_of
 from ..analysis.tree import EventTree
 from ..analysis.verdict import verdict
+from ..ranks.files import is_job
 from ..report.data import advice_data
 from ..store.event_store import EventStore
+from . import ranks
 from .source import open_profile
 from .terminal import Terminal, percent, size, time
 
-EXAMPLE = ("mindprof show profile.mindprof", "mindprof show trace.json.gz --json | jq .verdict")
+EXAMPLE = (
+    "mindprof show profile.mindprof",
+    "mindprof show trace.json.gz --json | jq .verdict",
+    "mindprof show traces-of-all-ranks/",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="a saved profile, a trace, or torch_npu's output folder")
+    parser.add_argument(
+        "file", help="a saved profile, a trace, torch_npu's output folder, or a folder with one for each rank"
+    )
     parser.add_argument("-n", "--rows", type=int, default=10, metavar="N", help="rows of each table (10)")
     parser.add_argument("--json", action="store_true", help="everything as one JSON object")
+    ranks.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    if is_job(options.file):
+        return ranks.show(options)
     answer = summary(open_profile(options.file), rows=max(options.rows, 1))
     if options.json:
         json.dump({"file": options.file, **answer}, sys.stdout, indent=1, allow_nan=False)

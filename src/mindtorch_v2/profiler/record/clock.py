@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+ALIGNMENT_KEY = "clockAlignment"  # of what a process of a job adds to its profile, so that clocks of ranks can be aligned
+
 
 class Clock(Protocol):
     """Nanoseconds that never go backwards, and how far they stand from Unix time."""

@@ -150,6 +150,8 @@ class Recorder(RecordedThreads):
     def _described(self, inputs: Any, keywords: dict[str, Any] | None) -> int:
         if isinstance(inputs, str):
             return self.inputs.of_text(inputs)
+        if inputs is None and keywords:     # facts about a row that are no arguments: they stay without shapes too
+            return self.inputs.of_values((), keywords)
         return self.inputs.of_values(inputs, keywords) if self.detail & SHAPES and (inputs or keywords) else -1
 
     def _stack_of(self, buffer: ThreadBuffer, parent: int) -> int:

@@ -25,6 +25,7 @@ SCRIPTS = (
     "memory.js",
     "device.js",
     "advice.js",
+    "ranks.js",
     "main.js",
 )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from ..._guarded import guarded
 from ..analysis.modules import ModuleReport
+from ..record.clock import ALIGNMENT_KEY
 from ..record.config import _ExperimentalConfig, devices_of, is_usable, parse_activities, warn_caller
 from ..record.enums import ProfilerActivity
 from . import autograd_profile
@@ -95,6 +97,7 @@ class _KinetoProfile:
         self._finished: autograd_profile.profile | None = None
         self._unread = False  # a recorded cycle that nobody has been told of
         self._warned_of_clearing = False
+        self._clock_reading: list[int] | None = None
 
     # --- recording --------------------------------------------------------------------------------------------------
     @guarded("_end_recording")
@@ -162,6 +165,10 @@ class _KinetoProfile:
             observer.start()
         self._finished = None
         inner._start_trace(getattr(self, "step_num", 0), getattr(observer, "recorded_functions", None))
+        info = self._get_distributed_info()
+        if info:
+            inner._add_metadata_json("distributedInfo", json.dumps(info))
+            self._begin_alignment()
         for key, text in self.preset_metadata.items():
             inner._add_metadata_json(key, text)
 
@@ -172,6 +179,8 @@ class _KinetoProfile:
         if self.execution_trace_observer is not None:
             self.execution_trace_observer.stop()
         self._unread = inner.is_recording or self._unread
+        if inner.is_recording:
+            self._end_alignment(inner)
         inner._stop_trace()
 
     def _cancel_trace(self) -> None:
@@ -213,8 +222,23 @@ class _KinetoProfile:
         _check_json(key, value)
         self.preset_metadata[key] = value
 
-    def _get_distributed_info(self) -> None:
-        """None: there is no process group."""
+    def _get_distributed_info(self) -> dict[str, Any] | None:
+        """This process's place in its job, and the groups it is in; None where it is in none."""
+        job = _job()
+        return None if job is None else job.distributed_info()
+
+    def _begin_alignment(self) -> None:
+        """Compares this process's clock with the job's."""
+        job = _job()
+        self._clock_reading = None if job is None else job.clock_reading()
+
+    def _end_alignment(self, inner: autograd_profile.profile) -> None:
+        """Compares the clocks again, and notes both in the trace."""
+        job = _job()
+        session = inner._session
+        if job is not None and session is not None and "distributedInfo" in inner._metadata:
+            readings = [self._clock_reading, job.clock_reading()]
+            inner._add_metadata_json(ALIGNMENT_KEY, json.dumps(job.clock_alignment(session.epoch_offset_ns, readings)))
 
     # --- results ----------------------------------------------------------------------------------------------------
     def _results(self, purpose: str) -> Results:
@@ -291,6 +315,16 @@ class _KinetoProfile:
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the recorded events to a compact file that `profiler.load` reads at once."""
         self._results("saving").save(path)
+
+
+def _job() -> Any:
+    """What tells about the job that this process is a part of; None where it has formed no group."""
+    package = sys.modules.get(__name__.partition(".")[0] + ".distributed")
+    if package is None or not package.is_initialized():
+        return None
+    from ...distributed import _profile
+
+    return _profile
 
 
 def _check_json(key: str, text: str) -> None:

@@ -2,7 +2,7 @@
 SECTIONS.push({
   id: "advice",
   title: "Advice",
-  has: () => true,
+  has: () => !P.ranks,
   badge: () => P.advice.length || "",
   render(root) {
     root.append(el("h2", {}, "Advice"));

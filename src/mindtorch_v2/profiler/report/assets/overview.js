@@ -2,7 +2,7 @@
 SECTIONS.push({
   id: "overview",
   title: "Overview",
-  has: () => true,
+  has: () => !P.ranks,
   render(root) {
     const { verdict, phases } = P;
     root.append(
