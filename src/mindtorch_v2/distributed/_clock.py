@@ -1,8 +1,8 @@
 """The job's clock: one process answers what time it is, so that profiles of all ranks can be put on one time axis.
 
-A question carries a number and comes back with it and the clock's nanoseconds, as one datagram each way. The answer was made
-between question and reply, so that half of the round trip bounds the error. Nobody ever waits for another rank, so any subset
-of the ranks may profile.
+A question carries a number and comes back with it and the clock's nanoseconds, as one datagram each way. The answer was
+made between question and reply, so that half of the round trip bounds the error. Nobody ever waits for another rank, so
+any subset of the ranks may profile.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ def read(address: str, now: Callable[[], int]) -> Reading | None:
 
 
 def identity() -> str:
-    """What is equal in processes that read the very same monotonic clock: one start of one machine, in one time namespace; else ''."""
+    """What is equal in processes that read the very same monotonic clock: one start of one machine, in one time
+    namespace; else ''."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot = file.read().strip()

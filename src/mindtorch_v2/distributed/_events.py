@@ -1,8 +1,8 @@
 """Collectives as events of a profile.
 
-The call is `c10d::allreduce_`, as an operator. What it started is `gloo:all_reduce`, an annotation from the start to the moment
-this process learnt that its part is done: in an asynchronous collective it outlives the call. It carries PyTorch's names for
-what it is.
+The call is `c10d::allreduce_`, as an operator. What it started is `gloo:all_reduce`, an annotation from the start to
+the moment this process learnt that its part is done: in an asynchronous collective it outlives the call. It carries
+PyTorch's names for what it is.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def call(name: str, tensors: list[Tensor]) -> Event | None:
 
 
 def transfer(name: str, group: ProcessGroup, tensors: list[Tensor], seq: int, source: int) -> Event | None:
-    """The event of what a call started; None where nothing is recorded. `seq` is its number in the group, -1 for none; `source` the rank
+    """The event of what a call started; None where nothing is recorded. `seq` is its number in the group, -1 for none;
+    `source` the rank
     that others wait for, -1 where all wait for all."""
     if _observer.active is None:
         return None

@@ -1,4 +1,5 @@
-"""What a profile of this process says about its job: `distributedInfo`, as PyTorch writes it, and how its clock stands to the others'."""
+"""What a profile of this process says about its job: `distributedInfo`, as PyTorch writes it, and how its clock stands
+to the others'."""
 
 from __future__ import annotations
 

@@ -77,7 +77,8 @@ def _root(group: ProcessGroup, rank: int | None, group_rank: int | None, name: s
 
 
 def _global_rank(group: Any, rank: int | None, group_rank: int | None) -> int:
-    """The rank among all processes of the one that others wait for; -1 where it is not given rightly, which is said elsewhere."""
+    """The rank among all processes of the one that others wait for; -1 where it is not given rightly, which is said
+    elsewhere."""
     found = resolve(group)
     if rank is not None or group_rank is None or found is None:
         return -1 if rank is None else rank

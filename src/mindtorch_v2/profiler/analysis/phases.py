@@ -211,7 +211,8 @@ def _seen_from_device(
 
 
 def sums_by_step(cuts: np.ndarray, label: np.ndarray, steps: Steps, labels: int) -> np.ndarray:
-    """The lengths of the pieces summed by step and label (0 to `labels`). Both ends of every step are among the cuts."""
+    """The lengths of the pieces summed by step and label (0 to `labels`). Both ends of every step are among the
+    cuts."""
     lengths = np.append(np.diff(cuts), 0)
     sums = np.zeros((len(steps.number), labels), np.int64)
     first, last = np.searchsorted(cuts, steps.start_ns), np.searchsorted(cuts, steps.end_ns)

@@ -74,7 +74,7 @@ def print_ranks(answer: dict[str, Any], name: str, rows: int, out: Terminal) -> 
                     row["name"],
                     size(row["nbytes"]) if row["nbytes"] else "--",
                     str(row["size"]),
-                    f"{row['count']:,}",
+                    f"{row['times']:,}",
                     time(row["transfer_ns"]),
                     f"{row['algorithm'] / 1e9:.3g} GB/s" if row["nbytes"] else "--",
                     f"{row['bus'] / 1e9:.3g} GB/s" if row["nbytes"] else "--",

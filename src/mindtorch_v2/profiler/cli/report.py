@@ -12,10 +12,7 @@ from .main import UsageError
 from .source import open_profile
 from .terminal import size
 
-EXAMPLE = (
-    "mindprof report profile.mindprof -o report.html",
-    "mindprof report traces-of-all-ranks/ -o job.html",
-)
+EXAMPLE = ("mindprof report profile.mindprof -o report.html", "mindprof report traces-of-all-ranks/ -o job.html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,11 +2,14 @@
 
 Three things are known, each as an interval that certainly holds the difference of two clocks:
 
-- processes that read the same clock: exactly 0; traces of one machine that say no more: Unix time, which they convert each for itself;
-- exchanges with the job's clock at the beginning and at the end of a profile: the answer was made between question and reply;
+- processes that read the same clock: exactly 0; traces of one machine that say no more: Unix time, which they convert
+  each for itself;
+- exchanges with the job's clock at the beginning and at the end of a profile: the answer was made between question and
+  reply;
 - collectives in which nobody ends before everybody has begun: an end on one rank is later than a beginning on another.
 
-The difference lies in the intersection, most likely where collectives end on all ranks at once. Where that is empty, the clocks ran apart during the profile, and the rank is marked.
+The difference lies in the intersection, most likely where collectives end on all ranks at once. Where that is empty,
+the clocks ran apart during the profile, and the rank is marked.
 """
 
 from __future__ import annotations
@@ -30,9 +33,11 @@ class Alignment(NamedTuple):
     """How one rank's times become the reference's: `time + offset_ns`.
 
     uncertainty_ns   how far that can be wrong; None where nothing ties the rank to the reference
-    source           what it is known from: "reference", "same clock", "same machine", "pings", "collectives", "pings and
+    source           what it is known from: "reference", "same clock", "same machine", "pings", "collectives", "pings
+                     and
                      collectives", or "none"
-    contradiction_ns how far the clocks ran apart during the profile beyond what one offset explains; 0 in sound profiles
+    contradiction_ns how far the clocks ran apart during the profile beyond what one offset explains; 0 in sound
+    profiles
     """
 
     offset_ns: int
@@ -107,8 +112,10 @@ def _between(base: RankSummary, rank: RankSummary, at_base: Moments, at_rank: Mo
 
 
 def _from_pings(base: RankSummary, rank: RankSummary) -> _Bounds:
-    """Both ranks know how far the job's clock was ahead of theirs, at the beginning and at the end: the difference of the two, where
-    the bounds of all exchanges hold. Over a profile two clocks drift apart by microseconds a second, which widens the bounds."""
+    """Both ranks know how far the job's clock was ahead of theirs, at the beginning and at the end: the difference of
+    the two, where
+    the bounds of all exchanges hold. Over a profile two clocks drift apart by microseconds a second, which widens the
+    bounds."""
     if not base.pings or not rank.pings:
         return _Bounds()
     low = min(p.offset_ns - p.uncertainty_ns for p in rank.pings) - max(
@@ -127,7 +134,8 @@ def _from_pings(base: RankSummary, rank: RankSummary) -> _Bounds:
 
 
 def _meetings(rank: RankSummary) -> Moments:
-    """(beginning, end) of the collectives in which everybody waits for everybody, by what identifies them on all ranks."""
+    """(beginning, end) of the collectives in which everybody waits for everybody, by what identifies them on all
+    ranks."""
     found = rank.collectives
     meets = np.array([name in _CERTAIN for name in found.names] or [False])[found.name] if len(found) else []
     return {
@@ -138,7 +146,8 @@ def _meetings(rank: RankSummary) -> Moments:
 
 
 def keys_of(found: Collectives) -> list[Key]:
-    """What identifies each collective on every rank of its group: its number there. Without one its place among those like it in its
+    """What identifies each collective on every rank of its group: its number there. Without one its place among those
+    like it in its
     step, which agrees on ranks that recorded as many of them; on others it is another key."""
     columns = (found.group, found.name, found.seq, found.step, found.nbytes, found.alike, found.ordinal)
     made: list[Key] = []

@@ -28,7 +28,8 @@ class RankRow(NamedTuple):
 
 
 class Imbalance(NamedTuple):
-    """A module (or operator) that takes some ranks longer than others, over all steps; `excess_ns` is the slowest less the mean."""
+    """A module (or operator) that takes some ranks longer than others, over all steps; `excess_ns` is the slowest less
+    the mean."""
 
     name: str
     mean_ns: int
@@ -42,7 +43,8 @@ class Imbalance(NamedTuple):
 
 
 class JobAnswer:
-    """What the summaries of a job's ranks say together. `ranks` are in the order of their numbers; `problems` are sentences."""
+    """What the summaries of a job's ranks say together. `ranks` are in the order of their numbers; `problems` are
+    sentences."""
 
     def __init__(self, summaries: Sequence[RankSummary], problems: Sequence[str] = ()) -> None:
         self.problems = list(problems)
@@ -75,8 +77,8 @@ class JobAnswer:
                 )
             elif found.contradiction_ns:
                 self.problems.append(
-                    f"the clock of rank {rank.rank} ran apart from the others' by {found.contradiction_ns / 1000:.1f} us; "
-                    "its waiting is known no better"
+                    f"the clock of rank {rank.rank} ran apart from the others' by "
+                    f"{found.contradiction_ns / 1000:.1f} us; its waiting is known no better"
                 )
         for rank in self.ranks:
             self.problems += [f"rank {rank.rank}: {text}" for text in rank.problems]
@@ -113,7 +115,8 @@ class JobAnswer:
 
     @cached_property
     def imbalance(self) -> list[Imbalance]:
-        """Modules (operators, where modules were not recorded) by how much longer the slowest rank takes than the mean."""
+        """Modules (operators, where modules were not recorded) by how much longer the slowest rank takes than the
+        mean."""
         by_module = all(rank.modules for rank in self.ranks)
         tables = [rank.modules if by_module else rank.operators for rank in self.ranks]
         names = {name for table in tables for name in table}

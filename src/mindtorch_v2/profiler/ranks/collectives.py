@@ -1,4 +1,5 @@
-"""The collectives of one rank, found in its events: those of this package, of PyTorch's gloo, and kernels of NCCL, RCCL and HCCL."""
+"""The collectives of one rank, found in its events: those of this package, of PyTorch's gloo, and kernels of NCCL, RCCL
+and HCCL."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ import numpy as np
 from ..record.kinds import Kind
 from ..store.event_store import EventStore
 
-# What libraries and versions call a collective, in lower case without underscores and without "base", "tensor", "coalesced".
+# What libraries and versions call a collective, in lower case without underscores and without "base", "tensor",
+# "coalesced".
 _CANONICAL = {
     "allreduce": "all_reduce",
     "allgather": "all_gather",
@@ -50,12 +52,14 @@ _ITEM_BYTES = {
 class Collectives:
     """The collectives of one rank in the order of start: arrays of equal length, and the texts that they refer to.
 
-    name, group   indices into `names` and `groups`; a group is its name and its ranks as text ("" where the trace does not say)
+    name, group   indices into `names` and `groups`; a group is its name and its ranks as text ("" where the trace does
+                  not say)
     seq           number of the collective in its group, or -1 where the trace does not say
     ordinal       how many like it (name, group, size) began before it in its step
     alike         how many like it began in its step
     start_ns, end_ns   on the rank's own clock
-    nbytes        size of the message as bandwidths count it: of all_gather and reduce_scatter the joined tensor; 0 where unknown
+    nbytes        size of the message as bandwidths count it: of all_gather and reduce_scatter the joined tensor; 0
+                  where unknown
     size          processes in the group; 0 where unknown
     source        rank that a broadcast or scatter comes from; -1 where unknown or none
     exposed_ns    how much of it no computation hid
@@ -82,7 +86,8 @@ class Collectives:
 
 
 def canonical(name: str) -> str:
-    """PyTorch's name of a collective for whatever a library calls it; the name itself where it is none that is known."""
+    """PyTorch's name of a collective for whatever a library calls it; the name itself where it is none that is
+    known."""
     return _CANONICAL.get(_NOISE.sub("", name.lower()), name)
 
 
@@ -171,7 +176,8 @@ def _keywords(store: EventStore, row: int) -> dict[str, Any]:
 
 
 def _call_above(store: EventStore, row: int) -> int:
-    """The annotation of the host that a kernel was launched in (`nccl:all_reduce`), or the row itself if it is one; -1 for none."""
+    """The annotation of the host that a kernel was launched in (`nccl:all_reduce`), or the row itself if it is one; -1
+    for none."""
     at = row if store.device_type[row] == 0 else int(store.launcher[row])
     while at >= 0 and _CALL.match(store.name_of(at)) is None:
         at = int(store.parent[at])

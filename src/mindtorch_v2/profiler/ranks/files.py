@@ -12,7 +12,8 @@ _NO_PROFILES = ("memory_timeline", "execution_trace", "profiler_info", "profiler
 
 
 def rank_files(folder: str | os.PathLike[str]) -> list[str]:
-    """The profiles and traces in a folder, in the order of their names; of torch_npu's one trace from each of its folders.
+    """The profiles and traces in a folder, in the order of their names; of torch_npu's one trace from each of its
+    folders.
 
     ProfileFileError where there are none.
     """

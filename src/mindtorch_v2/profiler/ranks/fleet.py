@@ -1,6 +1,8 @@
-"""The summaries of many ranks: one function mapped over files, in this process, in a pool of processes, or on a Dask cluster.
+"""The summaries of many ranks: one function mapped over files, in this process, in a pool of processes, or on a Dask
+cluster.
 
-Only paths go out and only summaries come back, so the memory that a job needs does not depend on how large its traces are.
+Only paths go out and only summaries come back, so the memory that a job needs does not depend on how large its traces
+are.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ def try_summary(path: str) -> Result:
 
 
 def map_files(paths: Sequence[str], workers: int | None = None, scheduler: str | None = None) -> Iterator[Result]:
-    """`try_summary` of every file, in their order. `scheduler` is the address of a Dask scheduler whose workers reach the same files."""
+    """`try_summary` of every file, in their order. `scheduler` is the address of a Dask scheduler whose workers reach
+    the same files."""
     if scheduler is not None:
         return _on_dask(try_summary, paths, scheduler)
     count = min(workers or len(os.sched_getaffinity(0)), len(paths))
@@ -60,7 +63,8 @@ def load_job(
     workers: int | None = None,
     scheduler: str | None = None,
 ) -> JobAnswer:
-    """The answer for a folder with one file for each rank, or for such files. ProfileFileError where none can be read."""
+    """The answer for a folder with one file for each rank, or for such files. ProfileFileError where none can be
+    read."""
     paths = rank_files(source) if isinstance(source, (str, os.PathLike)) else [os.fspath(path) for path in source]
     results = list(map_files(paths, workers, scheduler))
     summaries = [result for result in results if isinstance(result, RankSummary)]

@@ -1,4 +1,5 @@
-"""Each collective on all ranks: who came last, how long the others waited for it, and how long the transfer itself took."""
+"""Each collective on all ranks: who came last, how long the others waited for it, and how long the transfer itself
+took."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from .alignment import Alignment, Key, keys_of
 from .collectives import FROM_ONE, MEETING
 from .summary import RankSummary
 
-# Bytes that cross a link for each byte of the message, in a group of n: what bandwidths of different collectives are compared by.
+# Bytes that cross a link for each byte of the message, in a group of n: what bandwidths of different collectives are
+# compared by.
 _BUS_FACTOR = {
     "all_reduce": lambda n: 2 * (n - 1) / n,
     "all_gather": lambda n: (n - 1) / n,
@@ -50,6 +52,7 @@ class Meetings(NamedTuple):
 class _Rows(NamedTuple):
     """All collectives of all ranks, one row for each rank's part."""
 
+    names: list[str]  # by key
     key: np.ndarray
     rank: np.ndarray
     start: np.ndarray
@@ -58,7 +61,6 @@ class _Rows(NamedTuple):
     nbytes: np.ndarray
     size: np.ndarray
     source: np.ndarray
-    names: list[str]  # by key
 
 
 def meet(ranks: Sequence[RankSummary], alignments: Sequence[Alignment]) -> Meetings:
@@ -118,13 +120,14 @@ def _joined(ranks: Sequence[RankSummary], alignments: Sequence[Alignment]) -> _R
         for column, part in zip(columns, (*parts, found.exposed_ns, found.nbytes, found.size, found.source)):
             column.append(part)
     joined = [np.concatenate(column) if column else np.zeros(0, np.int64) for column in columns]
-    return _Rows(*joined, names=names)
+    return _Rows(names, *joined)
 
 
 def _ready(
     rows: _Rows, order: np.ndarray, first: np.ndarray, count: np.ndarray, name: list[str], ranks: Sequence[RankSummary]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Per collective: when everybody that the others wait for had come, and the place of the last; the smallest number and -1 where
+    """Per collective: when everybody that the others wait for had come, and the place of the last; the smallest number
+    and -1 where
     nobody waits, or one rank alone recorded it. Rows of a collective stand in the order of their beginnings."""
     ready = np.full(len(first), _NEVER)
     last = np.full(len(first), -1)
@@ -151,12 +154,13 @@ def _medians(values: np.ndarray, first: np.ndarray, count: np.ndarray) -> np.nda
 
 
 class Bandwidth(NamedTuple):
-    """Collectives of one name, size and group size: how many, the median transfer, and bytes per second of message and of the links."""
+    """Collectives of one name, size and group size: how many, the median transfer, and bytes per second of message and
+    of the links."""
 
     name: str
     nbytes: int
     size: int
-    count: int
+    times: int
     transfer_ns: int
     algorithm: float
     bus: float
@@ -175,4 +179,4 @@ def bandwidths(met: Meetings) -> list[Bandwidth]:
         algorithm = nbytes / median * 1e9 if median else 0.0
         factor = _BUS_FACTOR.get(name, lambda n: 1.0)(size)
         made.append(Bandwidth(name, nbytes, size, len(times), median, algorithm, algorithm * factor))
-    return sorted(made, key=lambda b: (-b.nbytes * b.count, b.name))
+    return sorted(made, key=lambda b: (-b.nbytes * b.times, b.name))

@@ -12,7 +12,8 @@ from ..store.event_store import EventStore, MemoryTable, concat
 
 
 def merged(stores: Sequence[tuple[int, int, EventStore]]) -> EventStore:
-    """One store of several: (rank, nanoseconds to add to the store's times, store) each. Streams of rank N are on device N."""
+    """One store of several: (rank, nanoseconds to add to the store's times, store) each. Streams of rank N are on
+    device N."""
     parts, names, base = [], {}, 0
     for rank, shift, store in stores:
         pid = _process(rank)

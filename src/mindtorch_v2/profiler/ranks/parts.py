@@ -1,5 +1,5 @@
-"""Where the time of one rank goes, seen from the job: every nanosecond of a step is computation, input, communication that nothing hid, or
-something else (Python, an idle device)."""
+"""Where the time of one rank goes, seen from the job: every nanosecond of a step is computation, input, communication
+that nothing hid, or something else (Python, an idle device)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _OF_PHASE[Phase.DATA] = Part.INPUT
 
 
 class RankTime(NamedTuple):
-    """Nanoseconds by step (rows) and Part (columns), each row the length of its step; and by collective what nothing hid."""
+    """Nanoseconds by step (rows) and Part (columns), each row the length of its step; and by collective what nothing
+    hid."""
 
     steps: Steps
     nanoseconds: np.ndarray
@@ -49,7 +50,8 @@ def rank_time(store: EventStore, steps: Steps, rows: np.ndarray, related: np.nda
 
 
 def _owners(cuts: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Per piece of time that begins at a cut: the collective that it counts for, of several at once the one that ends first; else -1."""
+    """Per piece of time that begins at a cut: the collective that it counts for, of several at once the one that ends
+    first; else -1."""
     owner = np.full(len(cuts), -1)
     for i in np.argsort(
         -end, kind="stable"

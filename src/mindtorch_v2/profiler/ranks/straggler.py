@@ -23,7 +23,8 @@ class Straggler(NamedTuple):
     share      part of all waiting in the job that is waiting for it
     waited_ns  what each other rank waited for it, on average, over all steps
     last_in    of `collectives` that all wait in, those to which it came last
-    cause      "input", "more work", "slower computation" (of as much work), "longer computation" (how much work it is was not
+    cause      "input", "more work", "slower computation" (of as much work), "longer computation" (how much work it is
+               was not
                recorded), "Python or idle device", or "unknown"
     where      the module or operator that took longer; "" where none stands out
     excess_ns  how much more time than the median of the others it spent there, over all steps

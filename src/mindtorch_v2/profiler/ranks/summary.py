@@ -28,7 +28,8 @@ _RANK_IN_NAME = re.compile(r"(?:^|[^a-z])rank[-_ ]?(\d+)", re.IGNORECASE)
 
 
 class Ping(NamedTuple):
-    """One exchange with the job's clock: at `local_ns` it stood `offset_ns` ahead of the rank's, give or take `uncertainty_ns`."""
+    """One exchange with the job's clock: at `local_ns` it stood `offset_ns` ahead of the rank's, give or take
+    `uncertainty_ns`."""
 
     local_ns: int
     offset_ns: int
@@ -99,7 +100,8 @@ def summarize_file(path: str) -> RankSummary:
 
 
 def summarize(store: EventStore, path: str = "", problems: list[str] | None = None) -> RankSummary:
-    """The summary of a rank. Its number is what the profile says (`distributedInfo`), else what the file's name says, else -1."""
+    """The summary of a rank. Its number is what the profile says (`distributedInfo`), else what the file's name says,
+    else -1."""
     told = _metadata(store, "distributedInfo")
     clock = _metadata(store, ALIGNMENT_KEY)
     steps = find_steps(store)

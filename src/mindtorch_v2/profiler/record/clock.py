@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-ALIGNMENT_KEY = "clockAlignment"  # of what a process of a job adds to its profile, so that clocks of ranks can be aligned
+ALIGNMENT_KEY = "clockAlignment"  # of what a process of a job tells about its clock
 
 
 class Clock(Protocol):

@@ -22,7 +22,8 @@ _MOST_ROWS = 400
 
 
 def write_ranks(job: JobAnswer, store_of: Callable[[Sequence[int]], EventStore], path: str | os.PathLike[str]) -> None:
-    """Writes the page. `store_of(ranks)` gives the events of some ranks on one time axis. The file appears when it is complete."""
+    """Writes the page. `store_of(ranks)` gives the events of some ranks on one time axis. The file appears when it is
+    complete."""
     chosen = telling_ranks(job, MOST_RANKS)
     profiles = [ranks_data(job, store_of(chosen), chosen)]
     for rank in telling_ranks(job, MOST_SINGLE):
@@ -44,7 +45,8 @@ def telling_ranks(job: JobAnswer, most: int) -> list[int]:
 
 
 def ranks_data(job: JobAnswer, store: EventStore, shown: Sequence[int]) -> dict[str, Any]:
-    """What the page shows of a job, in the form of `report_data`: the answer and a timeline, and nothing of what is one rank's."""
+    """What the page shows of a job, in the form of `report_data`: the answer and a timeline, and nothing of what is one
+    rank's."""
     tree = EventTree(store)
     events, _ = timeline(tree, find_steps(store), [], MOST_EVENTS // 3)
     first, last = window_of(store)

@@ -22,8 +22,10 @@ def load_ranks(
 ) -> RanksProfile:
     """The profile of a job: of a folder with one profile or trace for each rank, or of such files.
 
-    `workers` processes read the files (as many as there are processors; 1: this one), or those of the Dask cluster at `scheduler`.
-    A rank whose clock cannot be aligned, or whose file cannot be read, is told of in `problems`; with `strict` it is a ValueError.
+    `workers` processes read the files (as many as there are processors; 1: this one), or those of the Dask cluster at
+    `scheduler`.
+    A rank whose clock cannot be aligned, or whose file cannot be read, is told of in `problems`; with `strict` it is a
+    ValueError.
     """
     found = load_job(source, workers, scheduler)
     made = RanksProfile(found.ranks, ())
@@ -34,7 +36,8 @@ def load_ranks(
 
 
 class RanksProfile(JobAnswer):
-    """All ranks of a job. `ranks` are their summaries, `time_by_rank`, `straggler`, `imbalance`, `bandwidths` and `verdict` the answer,
+    """All ranks of a job. `ranks` are their summaries, `time_by_rank`, `straggler`, `imbalance`, `bandwidths` and
+    `verdict` the answer,
     `alignments` how their clocks were put on one axis, and `problems` what is missing or in doubt."""
 
     @property
@@ -54,7 +57,8 @@ class RanksProfile(JobAnswer):
         raise KeyError(f"there is no rank {rank}; there are {', '.join(str(summary.rank) for summary in self.ranks)}")
 
     def store(self, ranks: Iterable[int] | None = None) -> EventStore:
-        """The events of some ranks (all if none are named) on one time axis, each rank a process of its own. All are in memory then."""
+        """The events of some ranks (all if none are named) on one time axis, each rank a process of its own. All are in
+        memory then."""
         chosen = [summary.rank for summary in self.ranks] if ranks is None else list(ranks)
         place = {summary.rank: i for i, summary in enumerate(self.ranks)}
         parts = []
@@ -71,7 +75,8 @@ class RanksProfile(JobAnswer):
         chrome_trace.write(self.store(ranks), path)
 
     def export_report(self, path: Path) -> None:
-        """Writes one self-contained HTML page: the answer, and the timelines of all ranks (of a large job the telling ones)."""
+        """Writes one self-contained HTML page: the answer, and the timelines of all ranks (of a large job the telling
+        ones)."""
         write_ranks(self, self.store, path)
 
     def __repr__(self) -> str:

@@ -32,7 +32,8 @@ def test_one_machine_has_one_clock() -> None:
 
 
 def test_collectives_bound_the_difference_of_two_clocks() -> None:
-    # Rank 1's clock is 5,000 ahead. In the first it comes last, in the second rank 0 does: an end is never before a beginning.
+    # Rank 1's clock is 5,000 ahead. In the first it comes last, in the second rank 0 does: an end is never before a
+    # beginning.
     first = _rank(0, [(0, 1_000), (3_000, 3_400)])
     second = _rank(1, [(800, 1_000), (2_000, 3_400)], ahead=5_000)
     found = align([first, second])[1]
@@ -54,10 +55,7 @@ def test_traces_of_one_machine_have_its_time() -> None:
 
 
 def test_exchanges_with_the_jobs_clock_align_ranks_that_never_met() -> None:
-    ranks = [
-        _rank(0, [], pings=[(100, 50, 10), (900, 52, 8)]),
-        _rank(1, [], pings=[(100, -950, 20), (900, -950, 12)]),
-    ]
+    ranks = [_rank(0, [], pings=[(100, 50, 10), (900, 52, 8)]), _rank(1, [], pings=[(100, -950, 20), (900, -950, 12)])]
     found = align(ranks)[1]
     # Rank 0 is behind the job's clock by 44 to 60, rank 1 ahead of it by 938 to 962.
     assert (found.source, found.contradiction_ns) == ("pings", 0)
@@ -96,6 +94,6 @@ def test_a_trace_of_another_base_is_on_the_ranks_own_clock() -> None:
     events = [E("gloo:all_reduce", 1_000, 2_000, kind=Kind.SCOPE, inputs=facts("all_reduce", 1, range(2), 0))]
     store = rank_store(0, 2, events, clock="a", epoch=500)
     moved = store._replaced(
-        {**store.columns, "start_ns": store.start_ns - 300, "end_ns": store.end_ns - 300},
+        {**store.columns, "start_ns": store.start_ns - 300, "end_ns": store.end_ns - 300}
     ).with_metadata(epoch_offset_ns=800)
     assert summarize(moved).collectives.start_ns.tolist() == summarize(store).collectives.start_ns.tolist() == [1_000]

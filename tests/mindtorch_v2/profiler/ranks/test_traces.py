@@ -18,7 +18,8 @@ def _event(name: str, cat: str, pid: int, tid: int, ts: int, dur: int, **args: A
 
 
 def _trace(rank: int, base: int, compute: int, arrives: int, told: bool) -> dict[str, Any]:
-    """One step: a kernel that computes, and an all_reduce that ends at 1,000 us on all ranks, in times that begin at `base`."""
+    """One step: a kernel that computes, and an all_reduce that ends at 1,000 us on all ranks, in times that begin at
+    `base`."""
     pid = 1000 + rank
     facts = {
         "Collective name": "allreduce",

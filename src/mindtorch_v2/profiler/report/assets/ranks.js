@@ -108,7 +108,7 @@ SECTIONS.unshift({
         { title: "Collective", value: (row) => row.name, name: true },
         { title: "Bytes", value: (row) => row.nbytes, text: (row) => (row.nbytes ? bytes(row.nbytes) : "–") },
         { title: "Ranks", value: (row) => row.size, text: (row) => String(row.size) },
-        { title: "Count", value: (row) => row.count, text: (row) => count(row.count) },
+        { title: "Count", value: (row) => row.times, text: (row) => count(row.times) },
         { title: "Median transfer", value: (row) => row.transfer_ns, text: (row) => time(row.transfer_ns) },
         { title: "Algorithm bandwidth", value: (row) => row.algorithm, text: (row) => scaled(row.algorithm, "B/s") },
         { title: "Bus bandwidth", value: (row) => row.bus, text: (row) => scaled(row.bus, "B/s") },
