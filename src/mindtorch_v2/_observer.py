@@ -41,6 +41,9 @@ class Observer(Protocol):
     def leave_module(self) -> None:
         """The innermost module call of the calling thread ends."""
 
+    def optimizer_stepped(self, optimizer: Any) -> None:
+        """An optimizer has updated its parameters; called while `watches_modules`, inside the scope of its step."""
+
     def allocated(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
         """Memory came to life. `block` is its number, which no other memory of the process has; 0 where it has none."""
 

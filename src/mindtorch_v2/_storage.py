@@ -106,6 +106,14 @@ def held_block(root: np.ndarray, device_type: str, device_index: int) -> int:
     return int(number)
 
 
+def known_block(root: np.ndarray) -> int:
+    """The number of the block of an array that owns its memory; 0 where nobody gave it one."""
+    found = _blocks.get(id(root))
+    if found is not None:
+        return found.number
+    return int(native.block_of(root, False)) if native is not None else 0
+
+
 def watch(tensor: Any, observer: _observer.Observer) -> None:
     """Reports a tensor's memory to the observer unless it knows it. Memory without elements is not reported."""
     if not tensor._keys & META:  # meta tensors have no memory

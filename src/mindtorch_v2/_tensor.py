@@ -7,6 +7,7 @@ therefore made alike everywhere, and the keys in `_keys` say who may read the me
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 else:
     _OpMethods = object
 
+_numbers = itertools.count(1)
+
 if TYPE_CHECKING or native is None:
 
     class TensorFields(_OpMethods):
@@ -68,6 +71,14 @@ if TYPE_CHECKING or native is None:
         _retain: bool = False
         _device: Device | None = None
         _view_kind: str = ""  # "", "multi" (one of several views), "no_grad"
+        _numbered: tuple[int, int] = (0, 0)  # identity and number; a copy of the fields has another identity
+
+        @property
+        def _number(self) -> int:
+            """A number that no other tensor of the process has or had."""
+            if self._numbered[0] != id(self):
+                self._numbered = id(self), next(_numbers)
+            return self._numbered[1]
 
     _new = object.__new__
 else:
@@ -186,6 +197,11 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
     def device(self) -> Device:
         """The device that holds the data."""
         return self._device or DEVICE_OF_KEY[self._keys & DEVICES]
+
+    @property
+    def _cdata(self) -> int:
+        """A number that tells this tensor from all others of the process, as a profile's event tree has it."""
+        return self._number
 
     @property
     def layout(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..profiler.record.config import _ExperimentalConfig
 from ..profiler.record.enums import ActiveProfilerType, ProfilerActivity, ProfilerState, RecordScope, _EventType
 from ..profiler.record_function import _RecordFunctionFast
-from ..profiler.results.event_tree import (
+from ..profiler.results.event_fields import (
     _ExtraFields_Allocation,
     _ExtraFields_Backend,
     _ExtraFields_Kineto,
@@ -16,10 +16,10 @@ from ..profiler.results.event_tree import (
     _ExtraFields_Vulkan,
     _NNModuleInfo,
     _OptimizerInfo,
-    _ProfilerEvent,
     _PyFrameState,
     _TensorMetadata,
 )
+from ..profiler.results.event_tree import _ProfilerEvent
 from ..profiler.results.low_level import ProfilerConfig, _get_approximate_time
 from ..profiler.results.settings import (
     _add_execution_trace_observer,

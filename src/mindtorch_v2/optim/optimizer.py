@@ -71,6 +71,9 @@ def _with_scope_and_hooks(step: Any) -> Any:
         if _global_pre_hooks or self._optimizer_step_pre_hooks:
             args, kwargs = _run_pre_hooks(self, args, kwargs)
         out = step(self, *args, **kwargs)
+        observer = _observer.active
+        if observer is not None and observer.watches_modules:
+            observer.optimizer_stepped(self)
         if _global_post_hooks or self._optimizer_step_post_hooks:
             for hook in chain(list(self._optimizer_step_post_hooks.values()), list(_global_post_hooks.values())):
                 hook(self, args, kwargs)

@@ -13,9 +13,8 @@ pytestmark = pytest.mark.skipif(not _native.available(), reason="the native part
 
 def test_bits_of_details() -> None:
     core = _native.native_module("_core")
-    assert {
-        name: getattr(row_format, name) for name in ("SHAPES", "STACKS", "MODULES", "LISTENERS", "TENSORS")
-    } == core.DETAIL_BITS
+    names = ("SHAPES", "STACKS", "MODULES", "LISTENERS", "TENSORS", "REFERENCES", "ARGUMENT_BITS")
+    assert {name: getattr(row_format, name) for name in names} == core.DETAIL_BITS
 
 
 def test_kinds_of_rows() -> None:

@@ -171,6 +171,12 @@ static Header *header_of(const ArrayFields *fields)
     return own && fields->flags & OWNS_DATA && fields->handler == own ? (Header *)fields->data - 1 : NULL;
 }
 
+int64_t allocator_number(const ArrayFields *owner)
+{
+    const Header *header = header_of(owner);
+    return header ? header->block : 0;
+}
+
 static bool has_elements(const ArrayFields *fields)
 {
     for (int i = 0; i < fields->nd; i++)

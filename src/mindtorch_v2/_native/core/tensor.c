@@ -83,6 +83,25 @@ static void tensor_dealloc(Tensor *self)
     Py_TYPE(self)->tp_free(self);
 }
 
+int64_t tensor_number(Tensor *tensor)
+{
+    static int64_t last;
+    if (!tensor->number)
+        tensor->number = ++last;
+    return tensor->number;
+}
+
+static PyObject *get_number(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLongLong(tensor_number((Tensor *)self));
+}
+
+static PyGetSetDef tensor_attributes[] = {
+    {"_number", get_number, NULL, "A number that no other tensor of the process has or had.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 #define FIELD(type, name, field, text)                                                                                 \
     {                                                                                                                  \
         name, T_OBJECT_EX, offsetof(type, field), 0, text                                                              \
@@ -115,6 +134,7 @@ PyTypeObject TensorFields_Type = {
     .tp_clear = (inquiry)tensor_clear,
     .tp_dealloc = (destructor)tensor_dealloc,
     .tp_members = tensor_members,
+    .tp_getset = tensor_attributes,
 };
 
 /* The tensors that live, newest first. One whose deallocation has begun (a weak reference's callback runs) is none of them. */

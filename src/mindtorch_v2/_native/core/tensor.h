@@ -17,7 +17,8 @@ typedef struct {
     PyObject *view_version, *retain, *view_kind;                          /* 0, False and "" */
     struct Links {
         struct Links *next, *previous;
-    } links; /* all tensors that live, in a ring */
+    } links;        /* all tensors that live, in a ring */
+    int64_t number; /* no other tensor of the process has it; 0 until somebody asked */
 } Tensor;
 
 typedef struct {
@@ -59,10 +60,12 @@ Tensor *tensor_of(PyObject *array, PyObject *keys, PyObject *dtype); /* takes no
 Node *node_of(PyTypeObject *type);
 PyObject *storage_make(void);
 PyObject *tensors_alive(PyObject *module, PyObject *ignored);
+int64_t tensor_number(Tensor *tensor);
 const ArrayFields *array_owner(PyObject *array); /* of its memory (borrowed); NULL for what is no array */
 
 /* allocator */
 int64_t block_next(void);                       /* a number that no block of the process has */
+int64_t allocator_number(const ArrayFields *owner); /* of its block; 0 where another allocated it, or it was not noted */
 bool allocator_watch(const ArrayFields *owner); /* notes it unless that was done; false where another allocated it */
 int allocator_set(void);                        /* in the calling context; -1 with a Python error set */
 PyObject *allocator_install(PyObject *module, PyObject *ignored);

@@ -29,6 +29,7 @@ static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     made->core = (Core *)core;
     table_init(&made->rows, sizeof(Row), shift_for(made->core));
     table_init(&made->memory, sizeof(MemoryRow), shift_for(made->core));
+    table_init(&made->references, sizeof(Reference), shift_for(made->core));
     made->module = -1;
     made->ident = PyThread_get_thread_ident(); /* a buffer is made by its own thread */
     made->number = number;
@@ -47,6 +48,7 @@ static void buffer_dealloc(Buffer *self)
     tracer_clear(self);
     table_clear(&self->rows);
     table_clear(&self->memory);
+    table_clear(&self->references);
     lanes_clear(self);
     free(self->open);
     Py_XDECREF(self->info);
@@ -150,6 +152,30 @@ static PyObject *memory_table(Buffer *self, PyObject *args)
     return PyArg_ParseTuple(args, "L|L", &from, &to) ? table_parts(&self->memory, from, to) : NULL;
 }
 
+static PyObject *reference_table(Buffer *self, PyObject *args)
+{
+    long long from, to = -1;
+    return PyArg_ParseTuple(args, "L|L", &from, &to) ? table_parts(&self->references, from, to) : NULL;
+}
+
+static PyObject *refer(Buffer *self, PyObject *args)
+{
+    int row;
+    PyObject *values;
+    if (!PyArg_ParseTuple(args, "iO!", &row, &PyTuple_Type, &values))
+        return NULL;
+    if (row >= 0)
+        references_add(self, row, &PyTuple_GET_ITEM(values, 0), PyTuple_GET_SIZE(values));
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_open_row(Buffer *self, void *closure)
+{
+    (void)closure;
+    const Open *top = buffer_top(self);
+    return PyLong_FromLong(top ? top->row : self->base);
+}
+
 static PyObject *get_next_row(Buffer *self, void *closure)
 {
     (void)closure;
@@ -162,11 +188,21 @@ static PyObject *get_next_memory(Buffer *self, void *closure)
     return PyLong_FromLongLong(self->memory.next);
 }
 
+static PyObject *get_next_reference(Buffer *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLongLong(self->references.next);
+}
+
+static size_t table_size(const Table *table)
+{
+    return (size_t)table->held * table->width << table->shift;
+}
+
 static PyObject *get_nbytes(Buffer *self, void *closure)
 {
     (void)closure;
-    size_t rows = (size_t)self->rows.held * self->rows.width << self->rows.shift;
-    return PyLong_FromSize_t(rows + ((size_t)self->memory.held * self->memory.width << self->memory.shift));
+    return PyLong_FromSize_t(table_size(&self->rows) + table_size(&self->memory) + table_size(&self->references));
 }
 
 static PyMethodDef methods[] = {
@@ -181,6 +217,8 @@ static PyMethodDef methods[] = {
     {"row_table", (PyCFunction)row_table, METH_VARARGS,
      "row_table(from, to): the number of the first row, and (chunk, first element, elements) of each part."},
     {"memory_table", (PyCFunction)memory_table, METH_VARARGS, "As row_table, of the memory records."},
+    {"reference_table", (PyCFunction)reference_table, METH_VARARGS, "As row_table, of the references to tensors."},
+    {"refer", (PyCFunction)refer, METH_VARARGS, "refer(row, values): notes which tensors an event was given."},
     {NULL, NULL, 0, NULL},
     {NULL, NULL, 0, NULL}, /* room for those of the tracer and the lanes */
     {NULL, NULL, 0, NULL},
@@ -204,9 +242,11 @@ static PyMemberDef members[] = {
 };
 
 static PyGetSetDef attributes[] = {
+    {"open_row", (getter)get_open_row, NULL, "The innermost row that is open, or -1.", NULL},
     {"next_row", (getter)get_next_row, NULL, "The number of the next row.", NULL},
     {"next_memory", (getter)get_next_memory, NULL, "The number of the next memory record.", NULL},
-    {"nbytes", (getter)get_nbytes, NULL, "Bytes held for rows and memory records.", NULL},
+    {"next_reference", (getter)get_next_reference, NULL, "The number of the next reference to a tensor.", NULL},
+    {"nbytes", (getter)get_nbytes, NULL, "Bytes held for rows, memory records and references.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

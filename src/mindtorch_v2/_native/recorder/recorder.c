@@ -246,6 +246,8 @@ static int begin_op_in(Core *self, Buffer *buffer, PyObject *op, PyObject *const
         return -1;
     if (push_row(self, buffer, label, sequence_nr, 0, inputs, is_aten) < 0)
         return -1;
+    if (self->detail & REFERENCES)
+        references_of_newest(buffer, args, count);
     if (self->detail & STACKS && is_aten)
         tracer_pause(buffer);
     return 0;
@@ -352,6 +354,8 @@ static int begin_node(Core *self, Buffer *buffer, int kind, PyObject *name, int6
         return -1;
     if (push_row(self, buffer, label, sequence_nr, thread, described, is_closed) < 0)
         return -1;
+    if (self->detail & REFERENCES && kind != KIND_NODE)
+        references_of_newest(buffer, inputs, count);
     if (self->detail & STACKS && is_closed)
         tracer_pause(buffer);
     return 0;
@@ -716,7 +720,7 @@ PyMODINIT_FUNC PyInit__core(void)
     static const NamedNumber key_bits[] = {KEY_BITS(NAMED_BIT){"ACCELERATORS", KEY_ACCELERATORS},
                                            {"DEVICES", KEY_DEVICES}};
     static const NamedNumber details[] = {
-        {"SHAPES", SHAPES}, {"STACKS", STACKS}, {"MODULES", MODULES}, {"LISTENERS", LISTENERS}, {"TENSORS", TENSORS}};
+        {"SHAPES", SHAPES}, {"STACKS", STACKS}, {"MODULES", MODULES}, {"LISTENERS", LISTENERS}, {"TENSORS", TENSORS}, {"REFERENCES", REFERENCES}, {"ARGUMENT_BITS", ARGUMENT_BITS}};
     static const NamedNumber kinds[] = {{"NODE", KIND_NODE},
                                         {"BACKWARD", KIND_BACKWARD},
                                         {"SCOPE", KIND_SCOPE},

@@ -13,7 +13,7 @@
 
 /* Numbers that Python has too; the module exports them, and tests/mindtorch_v2/native/test_numbers.py compares.
  * Bits of Core.detail, as in profiler/record/row_format.py: what makes a row cost more than its times. */
-enum { SHAPES = 1, STACKS = 2, MODULES = 4, LISTENERS = 8 };
+enum { SHAPES = 1, STACKS = 2, MODULES = 4, LISTENERS = 8, REFERENCES = 16 };
 /* Kinds of rows, as in profiler/record/kinds.py. */
 enum { KIND_NODE = 1, KIND_BACKWARD = 2, KIND_SCOPE = 3, KIND_FUNCTION = 5, KIND_RUNTIME = 10, KIND_COUNT = 12 };
 /* Whose code it is, as in profiler/record/stacks.py; IMPORTS marks the import machinery. */
@@ -39,6 +39,14 @@ typedef struct {
 } MemoryRow;
 
 enum { TENSORS = 1 << 30 };
+
+/* A tensor that an event was given: which one it was, and whose memory it had. Profiles of shapes and memory have these. */
+typedef struct {
+    int64_t tensor, block, address; /* numbers; the block's is 0 where it has to be found by the memory's address */
+    int32_t row, place;             /* place: the tensor's device bits << ARGUMENT_BITS | number of the argument */
+} Reference;
+
+enum { ARGUMENT_BITS = 8 };
 
 /* Memory that lives until the last of its readers is gone: they share it instead of copying. */
 typedef struct {
@@ -146,7 +154,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     Core *core;
-    Table rows, memory;
+    Table rows, memory, references;
     Open *open;
     Py_ssize_t open_count, open_room, op_depth;
     int32_t module;
@@ -228,6 +236,10 @@ PyObject *inputs_setup_values(PyObject *module, PyObject *args);
 int32_t inputs_of_op(Core *core, PyObject *op, PyObject *const *args, Py_ssize_t count, PyObject *tuple);
 int32_t inputs_of_values(Core *core, PyObject *const *values, Py_ssize_t count);
 PyObject *tuple_of(PyObject *const *items, Py_ssize_t count);
+
+/* references */
+void references_add(Buffer *buffer, int32_t row, PyObject *const *values, Py_ssize_t count); /* one for each tensor */
+void references_of_newest(Buffer *buffer, PyObject *const *values, Py_ssize_t count);        /* of the row opened last */
 
 /* stacks */
 Stacks *stacks_new(void);

@@ -165,7 +165,7 @@ class _Recording:
 
     def _write(self) -> None:
         from ..store import storefile
-        from ..store.event_store import concat
+        from ..store.join import concat
 
         store = concat(self.stores) if self.steps else self.profile.profiler.store
         if store is None or not len(store):

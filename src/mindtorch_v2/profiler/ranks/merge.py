@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..record.descriptions import ThreadInfo
-from ..store.event_store import EventStore, MemoryTable, concat
+from ..store.event_store import EventStore, MemoryTable
+from ..store.join import concat
 
 
 def merged(stores: Sequence[tuple[int, int, EventStore]]) -> EventStore:

@@ -76,6 +76,15 @@ class Category(IntEnum):
     BUFFER = 9  # a module's, not trained
 
 
+class Role(IntEnum):
+    """What a tensor is to the module or optimizer that owns it. The order is part of the file format."""
+
+    OWNER = 0  # none: the owner itself
+    PARAMETER = 1
+    GRADIENT = 2
+    STATE = 3  # an optimizer keeps it for a parameter
+
+
 class Flag(IntFlag):
     """Facts about single rows, or-ed together in the column `flags`."""
 

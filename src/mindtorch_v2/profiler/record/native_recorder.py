@@ -20,7 +20,7 @@ from .descriptions import ThreadInfo
 from .interning import op_label
 from .kinds import Kind
 from .python_recorder import Recorder
-from .row_format import Position, device_number
+from .row_format import REFERENCES, Position, device_number
 from .stacks import INTERNAL, builtin_name, code_class, function_name, is_own_function, is_shown, line_of
 from .thread_buffer import ThreadBuffer
 
@@ -57,13 +57,14 @@ class NativeBuffer(_Buffer):  # type: ignore[misc, valid-type]
     if TYPE_CHECKING:
         next_row: int
         next_memory: int
+        next_reference: int
         nbytes: int
 
         def __getattr__(self, name: str) -> Any: ...
 
     def position(self) -> Position:
         row, memory = self.next_row, self.next_memory
-        return Position(row, row, 0, 0, 0, memory, memory)
+        return Position(row, row, 0, 0, 0, memory, memory, self.next_reference)
 
 
 class NativeStacks:
@@ -154,9 +155,11 @@ class NativeRecorder(_Core, Recorder):  # type: ignore[misc, valid-type]
         keywords: dict[str, Any] | None = None,
     ) -> int:
         described = self._described(inputs, keywords)
-        return int(
-            buffer.push(self.labels.number(name, kind), sequence_nr, forward_thread, described, by_handle, False)
-        )
+        label = self.labels.number(name, kind)
+        row = int(buffer.push(label, sequence_nr, forward_thread, described, by_handle, False))
+        if self.detail & REFERENCES and isinstance(inputs, (list, tuple)):
+            buffer.refer(row, tuple(inputs))
+        return row
 
     def push_python(self, buffer: Any, label: int) -> int:
         return int(buffer.push(label, -1, 0, -1, True, True))

@@ -17,7 +17,7 @@ from . import tasks
 from .interning import op_label, op_numbers
 from .kinds import Kind
 from .recorded_threads import RecordedThreads
-from .row_format import LISTENERS, MEMORY_FIELDS, SHAPES, STACKS, device_number
+from .row_format import LISTENERS, MEMORY_FIELDS, REFERENCES, SHAPES, STACKS, device_number
 from .thread_buffer import ThreadBuffer
 from .thread_identity import identity, number_of_ident
 
@@ -57,6 +57,8 @@ class Recorder(RecordedThreads):
         row, parent = next(buffer.row_numbers), opened[-1] if opened else buffer.base
         if detail:
             inputs = self.inputs.of_op(op, args) if detail & SHAPES else -1
+            if detail & REFERENCES:
+                buffer.refer(row, args)
             stack = -1
             if detail & STACKS:
                 stack = self._stack_of(buffer, parent)
@@ -139,6 +141,8 @@ class Recorder(RecordedThreads):
             return -1
         row, parent = next(buffer.row_numbers), opened[-1] if opened else buffer.base
         described = self._described(inputs, keywords)
+        if self.detail & REFERENCES and isinstance(inputs, (list, tuple)):
+            buffer.refer(row, inputs)
         stack = self._stack_of(buffer, parent) if self.detail & STACKS else -1
         label = self.labels.number(name, kind)
         if forward_thread or self.detail or described >= 0:
@@ -277,10 +281,20 @@ class Recorder(RecordedThreads):
         calls = buffer.module_stack
         root, before = calls[-1][0] if calls else module, buffer.module
         known = self.modules.calls.get((id(module), id(root), before))
-        if known is None or known[0]() is not module or known[1]() is not root:
+        is_met = known is None or known[0]() is not module or known[1]() is not root
+        if is_met:
             known = self.modules.meet(module, root, before, self.labels)
         buffer.module = known[2]
-        calls.append((root, before, self.push_python(buffer, known[3])))
+        row = self.push_python(buffer, known[3])
+        calls.append((root, before, row))
+        if is_met and self.detail & STACKS and self.owned.is_new(module):
+            self.owned.add_module(module, self.now(), buffer.info.number, row)
+
+    def optimizer_stepped(self, optimizer: Any) -> None:
+        """An optimizer has updated its parameters; asked for while `watches_modules`."""
+        buffer = self.thread_buffer()
+        if buffer is not None and self.detail & STACKS and self.owned.is_new(optimizer):
+            self.owned.add_optimizer(optimizer, self.now(), buffer.info.number, buffer.open_row)
 
     def leave_module(self) -> None:
         """The innermost module call of the thread ends."""

@@ -11,6 +11,7 @@ from . import clock, tasks
 from .descriptions import ThreadInfo
 from .interning import InputTable, Labels, ModuleTable
 from .kinds import Kind
+from .owned import OwnedTable
 from .row_format import LISTENERS, MEMORY_FIELDS, MODULES, ROW_FIELDS
 from .stacks import StackSampler
 from .thread_buffer import ThreadBuffer
@@ -59,6 +60,7 @@ class RecordedThreads:
         self.labels = Labels()
         self.inputs = InputTable()
         self.modules = ModuleTable()
+        self.owned = OwnedTable(self.inputs)
         self.stacks = StackSampler()
         self.buffers: dict[int, ThreadBuffer] = {}  # thread number -> buffer of a thread that is recorded
         self.stray_memory: list[int] = []  # frees by threads that are not
@@ -71,6 +73,11 @@ class RecordedThreads:
     def _start_tables(self) -> None:
         self.limit, self.newest = 0, False  # how many rows are kept, and which
         self.dropped = self._stored = 0
+
+    def begin_window(self) -> None:
+        """A window begins: modules and optimizers are looked at again when they are next called."""
+        self.modules.calls.clear()
+        self.owned.begin()
 
     def bound(self, limit: int, newest: bool) -> None:
         """Keeps at most `limit` rows (0 for all): the newest, or those that came first."""

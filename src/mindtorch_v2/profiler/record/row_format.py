@@ -6,7 +6,13 @@ from typing import NamedTuple
 
 from ... import _accelerators
 
-SHAPES, STACKS, MODULES, LISTENERS = 1, 2, 4, 8  # bits of Recorder.detail: what makes a row cost more than its times
+SHAPES, STACKS, MODULES, LISTENERS, REFERENCES = (
+    1,
+    2,
+    4,
+    8,
+    16,
+)  # bits of Recorder.detail: what makes a row cost more than its times
 
 ROW_FIELDS = ("row", "start_ns", "label", "parent", "sequence_nr")
 DETAIL_FIELDS = ("row", "forward_thread", "inputs", "stack", "module")  # only for rows that have any of these
@@ -18,6 +24,7 @@ _RESERVED = 20  # for devices of others: DeviceType.PrivateUse1
 # as DeviceType has them
 DEVICE_NUMBERS = {"cpu": 0, "cuda": 1, "hpu": 15, "meta": 14, "mtia": 19, "privateuseone": _RESERVED, "xpu": 12}
 TENSORS = 1 << 30  # beside the device of a beginning: a tensor took the memory
+ARGUMENT_BITS = 8  # of the place of a reference: the number of the argument; the tensor's device bits stand above
 
 
 def device_number(device_type: str, device_index: int) -> int:
@@ -47,3 +54,4 @@ class Position(NamedTuple):
     ends_at: int
     memory_at: int
     remembered: int  # memory records so far
+    references_at: int = 0

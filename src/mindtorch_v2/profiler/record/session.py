@@ -20,7 +20,7 @@ from .kinds import PYTHON_KINDS, Kind
 from .live_blocks import LiveBlock, find_live_blocks
 from .native_recorder import NativeRecorder, NativeTracer
 from .recorder import Handle, Listener, recorder
-from .row_format import MODULES, SHAPES, STACKS, Position
+from .row_format import MODULES, REFERENCES, SHAPES, STACKS, Position
 from .thread_buffer import ThreadBuffer
 from .thread_hooks import ThreadHook
 from .tracer import GarbageWatch, PythonTracer
@@ -61,7 +61,7 @@ class Session:
         self.start_ns = self.stop_ns = self.epoch_offset_ns = 0
         self._spans: dict[int, tuple[ThreadBuffer, list[Span]]] = {}
         self._collecting = False
-        self._stray_at = self._dropped_at = 0
+        self._stray_at = self._dropped_at = self._owned_at = 0
         self._steps: list[tuple[int, int]] = []
         self._live_blocks: list[tuple[int, bool, list[LiveBlock]]] = []
         self._is_ending = False
@@ -81,10 +81,12 @@ class Session:
         self.epoch_offset_ns = clock.current().epoch_offset()
         self.thread = recorder.adopt().info.number
         self._stray_at, self._dropped_at = recorder.stray_count, recorder.dropped
+        self._owned_at = len(recorder.owned.rows)
         self._watch = watch_of(self.devices)
         if self._watch is not None:
             self._watch.start()
         self._open_spans()
+        recorder.begin_window()
         held = self._look(new=True)
         self.start_ns = recorder.now()
         self._live_blocks.append((self.start_ns, False, held))
@@ -177,6 +179,7 @@ class Session:
             recorder.labels,
             recorder.inputs,
             recorder.modules,
+            tuple(recorder.owned.rows[self._owned_at :]),
             recorder.stacks,
             recorder.dropped - self._dropped_at,
             self._steps,
@@ -306,10 +309,12 @@ def _settle() -> None:
     global _tracer, _garbage, _thread_hook, _is_tracing
     asked = [s.options for s in _sessions]
     stacks, modules = any(o.with_stack for o in asked), any(o.with_modules for o in asked)
+    references = any(o.record_shapes and o.profile_memory for o in asked)
     recorder.set_details(
         (SHAPES if any(o.describes_inputs for o in asked) else 0)
         | (STACKS if stacks else 0)
         | (MODULES if modules or stacks else 0)
+        | (REFERENCES if references else 0)
     )
     recorder.all_threads = any(o.profile_all_threads for o in asked)
     recorder.watch_memory(any(o.profile_memory for o in asked))

@@ -5,11 +5,12 @@ stack of open rows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
 from .descriptions import ThreadInfo
+from .references import ROW_AT, WIDTH, references_of
 from .row_format import CUT_FIELDS, DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, Position
 
 
@@ -43,6 +44,7 @@ class ThreadBuffer:
         "open",
         "calls",
         "memory",
+        "references",
         "detached",
         "module",
         "module_stack",
@@ -64,7 +66,7 @@ class ThreadBuffer:
         self.info = info
         self.row_numbers = itertools.count()
         self.marks = 0  # numbers that no row got
-        self.gone = [0, 0, 0, 0]  # entries given up of rows, details, ends, memory
+        self.gone = [0, 0, 0, 0, 0]  # entries given up of rows, details, ends, memory, references
         self.rows: list[int] = []  # flat, ROW_FIELDS
         self.details: list[int] = []  # flat, DETAIL_FIELDS
         self.ends: list[int] = []  # flat, END_FIELDS
@@ -72,6 +74,7 @@ class ThreadBuffer:
         self.open: list[int] = []
         self.calls: set[int] = set()  # those of `open` that are Python calls
         self.memory: list[int] = []  # flat, MEMORY_FIELDS
+        self.references: list[int] = []  # flat, as references.REFERENCE has them
         self.detached: dict[int, int] = {}  # rows closed by another thread -> that thread's number
         self.module = -1
         self.module_stack: list[tuple[Any, int, int]] = []  # (outermost module, module before, row)
@@ -143,7 +146,20 @@ class ThreadBuffer:
             len(flat) + gone for flat, gone in zip((self.rows, self.details, self.ends, self.memory), self.gone)
         ]
         self.marks += 1
-        return Position(number, number - self.marks + 1, rows, details, ends, memory, memory // len(MEMORY_FIELDS))
+        remembered = memory // len(MEMORY_FIELDS)
+        at = len(self.references) + self.gone[4]
+        return Position(number, number - self.marks + 1, rows, details, ends, memory, remembered, at)
+
+    @property
+    def open_row(self) -> int:
+        """The innermost row that is open, or -1."""
+        row = self.open[-1] if self.open else self.base
+        return -2 - row if row < -1 else row
+
+    def refer(self, row: int, values: Sequence[Any]) -> None:
+        """Notes which tensors an event was given."""
+        if row >= 0:
+            self.references += references_of(row, values)
 
     def open_rows(self) -> list[tuple[int, int]]:
         """(row, label) of what is open with a handle, outermost first."""
@@ -162,6 +178,10 @@ class ThreadBuffer:
             kept = [x for i in range(0, len(flat), size) if flat[i] >= first for x in flat[i : i + size]]
             self.gone[place] += len(flat) - len(kept)
             flat[:] = kept
+        flat = self.references
+        kept = [x for i in range(0, len(flat), WIDTH) if flat[i + ROW_AT] >= first for x in flat[i : i + WIDTH]]
+        self.gone[4] += len(flat) - len(kept)
+        flat[:] = kept
         size = len(CUT_FIELDS)
         self.cuts[:] = [
             x for i in range(0, len(self.cuts), size) if self.cuts[i] >= first for x in self.cuts[i : i + size]

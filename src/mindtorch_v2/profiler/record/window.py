@@ -16,6 +16,8 @@ from .interning import InputTable, Labels, ModuleTable
 from .live_blocks import LiveBlock
 from .native_recorder import NativeBuffer, NativeRecorder, joined_memory
 from .native_rows import split_rows
+from .owned import Owned
+from .references import joined_references, references_from
 from .row_format import CUT_FIELDS, DETAIL_FIELDS, END_FIELDS, MEMORY_FIELDS, ROW_FIELDS, TENSORS, Position
 from .thread_buffer import ThreadBuffer
 
@@ -41,6 +43,7 @@ class Recorded:
     # row, start_ns, end_ns (NO_END while open), label, parent (a row), ...
     columns: Callable[[], dict[str, np.ndarray]]
     memory: Callable[[], dict[str, np.ndarray]]  # MEMORY_FIELDS, with `row` as a row
+    references: Callable[[], np.ndarray]  # of references.REFERENCE
     # (row, lane): from which row on it ran in which task's lane
     switches: list[tuple[int, int]] = field(default_factory=list)
     tasks: dict[int, str] = field(default_factory=dict)  # lane -> the task's name
@@ -60,6 +63,7 @@ class Window:
     labels: Labels
     inputs: InputTable
     modules: ModuleTable
+    owned: Sequence[Owned]
     stacks: Any
     refused: int = 0  # rows and memory records that were not taken in
     steps: list[tuple[int, int]] = field(default_factory=list)  # (time, step number), ascending
@@ -76,24 +80,26 @@ def recorded(buffer: Any, spans: list[Span], calls_only: bool = False) -> Record
     """Copies what a window needs of a buffer. Quick: nothing is done per event."""
     detached = dict(buffer.detached)
     take = _from_native if isinstance(buffer, NativeBuffer) else _from_python
-    columns, memory = take(buffer, spans)
+    columns, memory, references = take(buffer, spans)
     tasks = {lane.number: lane.name for lane in buffer.lanes[1:]}
-    return Recorded(buffer.info, spans, detached, columns, memory, buffer.switches(), tasks, calls_only)
+    switches = buffer.switches()
+    return Recorded(buffer.info, spans, detached, columns, memory, references, switches, tasks, calls_only)
 
 
-def _from_native(buffer: Any, spans: list[Span]) -> tuple[Callable[[], dict[str, np.ndarray]], ...]:
+def _from_native(buffer: Any, spans: list[Span]) -> tuple[Callable[[], Any], ...]:
     first = min([spans[0].start.row, *(row for s in spans for row in s.carried)])
     numbered, parts = buffer.row_table(first, spans[-1].stop.row)
     memories = [part for s in spans for part in buffer.memory_table(s.start.memory_at, s.stop.memory_at)[1]]
+    given = buffer.reference_table(spans[0].start.references_at, spans[-1].stop.references_at)[1]
 
     def columns() -> dict[str, np.ndarray]:
         made = split_rows(parts)
         return {"row": np.arange(numbered, numbered + len(made["label"]), dtype=np.int32), **made}
 
-    return columns, lambda: joined_memory(memories)
+    return columns, lambda: joined_memory(memories), lambda: joined_references(given)
 
 
-def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], dict[str, np.ndarray]], ...]:
+def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], Any], ...]:
     start = Position(0, 0, 0, 0, 0, 0, 0) if any(s.carried for s in spans) else spans[0].start
     gone = buffer.gone
     rows, details = buffer.rows[max(0, start.rows_at - gone[0]) :], buffer.details[max(0, start.details_at - gone[1]) :]
@@ -102,6 +108,7 @@ def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], 
     memories: list[int] = []
     for span in spans:
         memories += buffer.memory[max(0, span.start.memory_at - gone[3]) : max(0, span.stop.memory_at - gone[3])]
+    given = buffer.references[max(0, spans[0].start.references_at - gone[4]) :]
 
     def columns() -> dict[str, np.ndarray]:
         table = _matrix(rows, len(ROW_FIELDS))
@@ -124,7 +131,7 @@ def _from_python(buffer: ThreadBuffer, spans: list[Span]) -> tuple[Callable[[], 
         made["device"] = made["device"] | TENSORS  # what tensors hold is all that is seen
         return made
 
-    return columns, memory
+    return columns, memory, lambda: references_from(given)
 
 
 def _cut(columns: dict[str, np.ndarray], cuts: np.ndarray) -> None:

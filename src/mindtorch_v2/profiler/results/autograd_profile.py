@@ -26,7 +26,8 @@ from ..record.enums import ProfilerActivity, ProfilerState
 from ..record.session import Session
 from ..record.steps import StepScope
 from ..store.build import build_store
-from ..store.event_store import EventStore, concat
+from ..store.event_store import EventStore
+from ..store.join import concat
 from . import settings
 from .event_list import EventList, build_events
 from .function_event_avg import FunctionEventAvg

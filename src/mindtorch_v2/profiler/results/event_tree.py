@@ -7,27 +7,30 @@ objects wherever one comes across them: `child.parent is node`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..._device import device
-from ..._dtype import ALL as _DTYPES
-from ..._dtype import dtype
-from ..._tensor import layout, strided
 from ..analysis.tree import EventTree
-from ..analysis.values import as_lists
-from ..record.descriptions import InputDescription
 from ..record.enums import DeviceType, RecordScope, _EventType
-from ..record.kinds import DEVICE_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, Flag, Kind
+from ..record.kinds import DEVICE_KINDS, LAUNCHING_KINDS, PYTHON_KINDS, Flag, Kind, Role
 from ..store.event_store import EventStore, kept_ancestors
+from .event_fields import (
+    _ExtraFields_Kineto,
+    _ExtraFields_PyCall,
+    _ExtraFields_PyCCall,
+    _ExtraFields_TorchOp,
+    _NNModuleInfo,
+    _PyFrameState,
+)
+from .event_tensors import EventTensors
 
 MEMORY_NAME = "[memory]"
 _FRAME = re.compile(r"(?P<file>.*)\((?P<line>\d+)\): (?P<function>.*)", re.DOTALL)
 _MODULE = re.compile(r"nn\.Module: (?P<type>.*)_\d+", re.DOTALL)
-_DTYPE_OF_NAME = {d.cpp_name: d for d in _DTYPES}
+# PyTorch's node for an optimizer; here it is made from what was seen of it when it had stepped
+_STEP_NAME = "mindtorch_v2/optim/optimizer.py(1): _optimizer_step_code"
 _SCOPES = {
     Kind.BACKWARD: RecordScope.BACKWARD_FUNCTION,
     Kind.SCOPE: RecordScope.USER_SCOPE,
@@ -35,143 +38,22 @@ _SCOPES = {
 }
 
 
-@dataclass(frozen=True)
-class _TensorMetadata:
-    """What a tensor argument looked like. No tensor is kept while recording and none is numbered, so the fields that
-    identify one are None.
-    """
-
-    sizes: list[int]
-    strides: list[int]
-    dtype: dtype | None
-    device: device
-    layout: layout = strided
-    impl_ptr: int | None = None
-    storage_data_ptr: int | None = None
-    id: int | None = None
-    allocation_id: int | None = None
-
-    @property
-    def dim(self) -> int:
-        return len(self.sizes)
-
-
-@dataclass(frozen=True)
-class _PyFrameState:
-    """A place in a program."""
-
-    line_number: int
-    file_name: str
-    function_name: str
-
-
-@dataclass(frozen=True)
-class _NNModuleInfo:
-    """The module that a call belongs to.
-
-    `self_ptr` and `cls_ptr` are numbers that tell modules and classes of one result apart.
-    """
-
-    self_ptr: int
-    cls_ptr: int
-    cls_name: str
-    parameters: list[Any] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _OptimizerInfo:
-    """The optimizer that a call belongs to; not recorded here."""
-
-    self_ptr: int
-    parameters: list[Any] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _ExtraFields_TorchOp:
-    """An operator, a backward node or an annotation."""
-
-    name: str
-    inputs: list[Any]
-    scope: RecordScope
-    sequence_number: int
-    allow_tf32_cublas: bool = False
-
-
-@dataclass(frozen=True)
-class _ExtraFields_Backend:
-    """A call that a delegate reported; none is recorded here."""
-
-    name: str = ""
-
-
-@dataclass(frozen=True)
-class _ExtraFields_Vulkan:
-    """A kernel of Vulkan; none is recorded here."""
-
-    name: str = ""
-
-
-@dataclass(frozen=True)
-class _ExtraFields_Allocation:
-    """Memory gained (`alloc_size` positive) or given back.
-
-    A block keeps its `allocation_id` and its `id` from birth to death.
-    """
-
-    ptr: int
-    alloc_size: int
-    total_allocated: int
-    total_reserved: int
-    allocation_id: int | None
-    device: device
-    id: int | None = None
-
-
-@dataclass(frozen=True)
-class _ExtraFields_OutOfMemory:
-    """An allocation that failed; it raises instead of being recorded."""
-
-    alloc_size: int = 0
-
-
-@dataclass(frozen=True)
-class _ExtraFields_PyCall:
-    """A Python function or a module's call."""
-
-    callsite: _PyFrameState
-    caller: _PyFrameState
-    module: _NNModuleInfo | None = None
-    optimizer: _OptimizerInfo | None = None
-
-
-@dataclass(frozen=True)
-class _ExtraFields_PyCCall:
-    """A call of a function that is written in C."""
-
-    caller: _PyFrameState
-
-
-@dataclass(frozen=True)
-class _ExtraFields_Kineto:
-    """Work of a device, or a call into its runtime."""
-
-    name: str = ""
-
-
 class _ProfilerEvent:
     """A node: what happened (`tag`, `extra_fields`, or both as `typed`), when, on which thread, and what it is part
     of.
     """
 
-    __slots__ = ("_tree", "_row", "_record", "_children", "parent")
+    __slots__ = ("_tree", "_row", "_record", "_owned", "_children", "parent")
     _tree: Tree
-    _row: int  # of the store; -1 for an allocation
+    _row: int  # of the store; -1 for an allocation and for an optimizer
     _record: int  # of the memory table; -1 for what is none
+    _owned: int  # of the table of owned tensors; -1 for what is no optimizer
     _children: list[_ProfilerEvent]
     parent: _ProfilerEvent | None
 
-    def __init__(self, tree: Tree, row: int, record: int) -> None:
-        self._tree, self._row, self._record, self._children, self.parent = tree, row, record, [], None
+    def __init__(self, tree: Tree, row: int, record: int, owned: int = -1) -> None:
+        self._tree, self._row, self._record, self._owned = tree, row, record, owned
+        self._children, self.parent = [], None
 
     @property
     def children(self) -> list[_ProfilerEvent]:
@@ -180,7 +62,9 @@ class _ProfilerEvent:
 
     @property
     def name(self) -> str:
-        return MEMORY_NAME if self._row < 0 else self._tree.store.name_of(self._row)
+        if self._row >= 0:
+            return self._tree.store.name_of(self._row)
+        return _STEP_NAME if self._owned >= 0 else MEMORY_NAME
 
     @property
     def overload_name(self) -> str:
@@ -189,7 +73,10 @@ class _ProfilerEvent:
     @property
     def id(self) -> int:
         """Differs between any two nodes of a tree."""
-        return self._row if self._row >= 0 else len(self._tree.store) + self._record
+        store = self._tree.store
+        if self._row >= 0:
+            return self._row
+        return len(store) + (self._record if self._owned < 0 else len(store.memory) + self._owned)
 
     @property
     def correlation_id(self) -> int:
@@ -200,22 +87,22 @@ class _ProfilerEvent:
             else int(self._tree.events.entry_of_row[self._tree.events.shown_row[self._row]]) + 1
         )
 
+    def _time(self, column: str) -> int:
+        store = self._tree.store
+        if self._row >= 0:
+            time = store.columns[column][self._row]
+        else:
+            time = store.owned.time_ns[self._owned] if self._owned >= 0 else store.memory.time_ns[self._record]
+        return int(time) + store.metadata.epoch_offset_ns
+
     @property
     def start_time_ns(self) -> int:
         """Since 1970."""
-        store = self._tree.store
-        return (
-            int(store.start_ns[self._row] if self._row >= 0 else store.memory.time_ns[self._record])
-            + store.metadata.epoch_offset_ns
-        )
+        return self._time("start_ns")
 
     @property
     def end_time_ns(self) -> int:
-        store = self._tree.store
-        return (
-            int(store.end_ns[self._row] if self._row >= 0 else store.memory.time_ns[self._record])
-            + store.metadata.epoch_offset_ns
-        )
+        return self._time("end_ns")
 
     @property
     def duration_time_ns(self) -> int:
@@ -225,6 +112,8 @@ class _ProfilerEvent:
     def start_tid(self) -> int:
         """The thread's number: 1 is the first that recorded anything."""
         store = self._tree.store
+        if self._owned >= 0:
+            return self.parent.start_tid if self.parent is not None else store.threads[0].number
         thread = store.thread[self._row] if self._row >= 0 else store.memory.thread[self._record]
         return store.threads[thread].number
 
@@ -235,6 +124,8 @@ class _ProfilerEvent:
     @property
     def device_type(self) -> DeviceType:
         store = self._tree.store
+        if self._owned >= 0:
+            return DeviceType.CPU
         return DeviceType(
             int(store.device_type[self._row] if self._row >= 0 else store.memory.device_type[self._record])
         )
@@ -242,7 +133,7 @@ class _ProfilerEvent:
     @property
     def tag(self) -> _EventType:
         if self._row < 0:
-            return _EventType.Allocation
+            return _EventType.PyCall if self._owned >= 0 else _EventType.Allocation
         kind = self._tree.store.kind[self._row]
         if kind in (Kind.PYTHON, Kind.MODULE):
             return _EventType.PyCall
@@ -270,14 +161,15 @@ class Tree:
         self.store = store
         self._modules: dict[str, _NNModuleInfo] = {}
         self._classes: dict[str, int] = {}
+        steps = np.flatnonzero((store.owned.role == Role.OWNER) & (store.owned.is_optimizer == 1))
         rows = [_ProfilerEvent(self, row, -1) for row in range(len(store))]
-        records = [_ProfilerEvent(self, -1, record) for record in range(len(store.memory))]
+        nodes = rows + [_ProfilerEvent(self, -1, record) for record in range(len(store.memory))]
+        nodes += [_ProfilerEvent(self, -1, -1, place) for place in steps.tolist()]
         # PyTorch has no such nodes: what is below them stands in their place
         loads = store.kind == Kind.LOADING
         above = np.append(kept_ancestors(store.parent, ~loads), -1)
-        owners = above[np.concatenate([store.parent, store.memory.row])].tolist()
-        times = np.concatenate([store.start_ns, store.memory.time_ns])
-        nodes = rows + records
+        owners = above[np.concatenate([store.parent, store.memory.row, store.owned.row[steps]])].tolist()
+        times = np.concatenate([store.start_ns, store.memory.time_ns, store.owned.time_ns[steps]])
         self.roots: list[_ProfilerEvent] = []
         # rows of equal start stand before their children already
         for place in np.argsort(times, kind="stable").tolist():
@@ -291,40 +183,33 @@ class Tree:
     def events(self) -> EventTree:
         return EventTree(self.store)
 
+    @cached_property
+    def _tensors(self) -> EventTensors:
+        return EventTensors(self.store)
+
     def extra_fields(self, node: _ProfilerEvent) -> Any:
         tag = node.tag
         if tag is _EventType.Allocation:
-            return self._allocation(node._record)
+            return self._tensors.allocation(node._record)
         if tag is _EventType.PyCall:
-            return _ExtraFields_PyCall(self._frame(node), self._caller(node), self._module(node))
+            optimizer = self._tensors.optimizer(node._owned) if node._owned >= 0 else None
+            return _ExtraFields_PyCall(self._frame(node), self._caller(node), self._module(node), optimizer)
         if tag is _EventType.PyCCall:
             return _ExtraFields_PyCCall(self._caller(node))
         if tag is _EventType.Kineto:
             return _ExtraFields_Kineto(node.name)
         store, row = self.store, node._row
         scope = _SCOPES.get(Kind(int(store.kind[row])), RecordScope.FUNCTION)
-        return _ExtraFields_TorchOp(node.name, self._inputs(row), scope, int(store.sequence_nr[row]))
-
-    # ---- arguments ------------------------------------------------------------------------------------------
-
-    def _inputs(self, row: int) -> list[Any]:
-        number = self.store.inputs_of(row)
-        if number is None or not self.store.metadata.options.describes_inputs:
-            return []
-        return [_argument(number, i) for i in range(len(number.types))]
-
-    # ---- Python ---------------------------------------------------------------------------------------------
+        return _ExtraFields_TorchOp(node.name, self._tensors.inputs(row), scope, int(store.sequence_nr[row]))
 
     def _frame(self, node: _ProfilerEvent) -> _PyFrameState:
         """The place that a Python call's name tells; a module's is where modules are called."""
         found = _FRAME.fullmatch(node.name)
-        if found is None:
-            return (
-                _PyFrameState(0, "nn/modules/module.py", "__call__")
-                if _MODULE.match(node.name)
-                else _PyFrameState(0, "", node.name)
-            )
-        return _PyFrameState(int(found["line"]), found["file"], found["function"])
+        if found is not None:
+            return _PyFrameState(int(found["line"]), found["file"], found["function"])
+        if _MODULE.match(node.name):
+            return _PyFrameState(0, "nn/modules/module.py", "__call__")
+        return _PyFrameState(0, "", node.name)
 
     def _caller(self, node: _ProfilerEvent) -> _PyFrameState:
         at = node.parent
@@ -333,61 +218,14 @@ class Tree:
         return self._frame(node if at is None else at)
 
     def _module(self, node: _ProfilerEvent) -> _NNModuleInfo | None:
-        found = _MODULE.fullmatch(node.name) if self.store.kind[node._row] == Kind.MODULE else None
+        """A call's module as it was seen at its first call; where that was not kept, numbers tell modules apart."""
+        is_module = node._row >= 0 and self.store.kind[node._row] == Kind.MODULE
+        found = _MODULE.fullmatch(node.name) if is_module else None
         if found is None:
             return None
         name, type_name = node.name, found["type"]
         if name not in self._modules:
             number = self._classes.setdefault(type_name, len(self._classes) + 1)
-            self._modules[name] = _NNModuleInfo(len(self._modules) + 1, number, type_name)
+            known = self._tensors.module(name)
+            self._modules[name] = known or _NNModuleInfo(len(self._modules) + 1, number, type_name)
         return self._modules[name]
-
-    # ---- memory ---------------------------------------------------------------------------------------------
-
-    @cached_property
-    def _allocation_ids(self) -> list[int]:
-        """Per record: which block it is of, counted from 1 in the order of time. Blocks are told apart by their
-        numbers, or where there are none (a loaded trace of PyTorch) by address: a free is then of the last
-        allocation there.
-        """
-        memory = self.store.memory
-        living: dict[tuple[int, int, int], int] = {}
-        known: dict[int, int] = {}
-        found: list[int] = []
-        count = 0
-        places = zip(memory.device_type.tolist(), memory.device_index.tolist(), memory.address.tolist())
-        for place, nbytes, block in zip(places, memory.nbytes.tolist(), memory.block.tolist()):
-            number = known.get(block) if block > 0 else living.pop(place, None) if nbytes < 0 else None
-            if number is None:
-                count += 1
-                number = count
-            if block > 0:
-                known[block] = number
-            elif nbytes > 0:
-                living[place] = number
-            found.append(number)
-        return found
-
-    def _allocation(self, record: int) -> _ExtraFields_Allocation:
-        memory = self.store.memory
-        kind, index = DeviceType(int(memory.device_type[record])).name.lower(), int(memory.device_index[record])
-        place = device(kind) if index < 0 or kind == "cpu" else device(kind, index)
-        return _ExtraFields_Allocation(
-            int(memory.address[record]),
-            int(memory.nbytes[record]),
-            int(memory.total[record]),
-            0,
-            self._allocation_ids[record],
-            place,
-            self._allocation_ids[record] - 1,
-        )
-
-
-def _argument(inputs: InputDescription, i: int) -> Any:
-    """One argument: a tensor's looks, a list of those, or the value."""
-    shape, strides, name = inputs.shapes[i], inputs.strides[i], inputs.types[i]
-    if name == "TensorList":
-        return [_TensorMetadata(list(a), list(b), None, device("cpu")) for a, b in zip(shape, strides)]
-    if name in _DTYPE_OF_NAME:
-        return _TensorMetadata(list(shape), list(strides), _DTYPE_OF_NAME[name], device("cpu"))
-    return as_lists(inputs.values[i])

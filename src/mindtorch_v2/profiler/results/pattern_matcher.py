@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..record.enums import _EventType
-from .event_tree import _ProfilerEvent, _TensorMetadata
+from .event_fields import _TensorMetadata
+from .event_tree import _ProfilerEvent
 from .event_walk import source_code_location as _python_call
 from .event_walk import traverse_bfs, traverse_dfs
 

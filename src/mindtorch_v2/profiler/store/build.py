@@ -14,10 +14,12 @@ from ..record.descriptions import ModuleInfo, Options, ThreadInfo
 from ..record.interning import Labels, ModuleTable
 from ..record.kinds import Kind
 from ..record.row_format import MEMORY_FIELDS
-from ..record.window import Recording
+from ..record.window import Recording, Window
 from .device_rows import add_device_rows
-from .event_store import EventStore, StackTable, in_order
+from .event_store import EventStore, OwnedTable, ReferenceTable, StackTable, in_order
+from .lifetimes import block_lifetimes
 from .memory_records import bounded_memory, held_table, memory_table, sorted_by_holder, with_strays, within_operators
+from .references import owned_columns, reference_columns, tensor_rows
 from .thread_rows import ThreadRows
 
 
@@ -57,15 +59,45 @@ def build_store(recording: Recording) -> EventStore:
     for thread in threads:
         thread.nest()
     columns, memory = _joined(threads, infos)
-    held = held_table(window)
+    held, (references, given_rows), owned_rows = held_table(window), *tensor_rows(threads, window)
     memory, scratch = sorted_by_holder(with_strays(window, memory), held)
     memory, lost_memory = bounded_memory(memory, window.options)
     scratch, _ = bounded_memory(scratch, window.options)
     dropped = window.refused + sum(thread.lost() for thread in threads) + excess + lost_memory
     strings = _Strings()
+    owned_inputs = np.array([owned.inputs for owned in window.owned], np.int64)[: len(owned_rows)]
+    tables = _described(window, columns, strings, owned_inputs)
+    columns, infos = _with_devices(window, columns, strings, infos)
+    columns, memory["row"], scratch["row"], given_rows, owned_rows = in_order(
+        columns, memory["row"], scratch["row"], given_rows, owned_rows
+    )
+    memories = memory_table(memory)
+    known = block_lifetimes(memories, held)
+    given = reference_columns(references, given_rows, columns["start_ns"][given_rows], known)
+    owned = owned_columns(window.owned[: len(owned_rows)], owned_rows, tables.pop("owned_inputs"), strings, known)
+    for column in columns.values():
+        column.flags.writeable = False  # the store takes over what has the right type
+    return EventStore(
+        columns,
+        strings=list(strings.numbers),
+        threads=infos,
+        memory=memories,
+        scratch=within_operators(memory_table(scratch), columns),
+        held=held,
+        references=ReferenceTable(given),
+        owned=OwnedTable(owned),
+        metadata=replace(metadata, dropped_events=dropped),
+        **tables,
+    )
+
+
+def _described(
+    window: Window, columns: dict[str, np.ndarray], strings: _Strings, owned_inputs: np.ndarray
+) -> dict[str, Any]:
+    """Turns the columns into indices of the store's side tables, which are returned by name, and adds the steps."""
     _name(window.labels, columns, strings)
-    columns["inputs"], inputs = _compacted(
-        columns["inputs"], window.inputs.__getitem__, window.options.describes_inputs, columns["kind"]
+    columns["inputs"], owned_inputs, inputs = _compacted(
+        columns["inputs"], owned_inputs, window.inputs.__getitem__, window.options.describes_inputs, columns["kind"]
     )
     columns["stack"], stacks = _stack_table(window.stacks, columns["stack"], strings, window.options)
     columns["module"], modules = _module_table(window.modules, columns["module"], window.options)
@@ -73,29 +105,17 @@ def build_store(recording: Recording) -> EventStore:
     steps = columns["kind"] == Kind.STEP
     if steps.any():
         columns["sequence_nr"] = np.where(steps, -1, columns["sequence_nr"])
-    if (columns["kind"] == Kind.RUNTIME).any() or (window.device is not None and window.device.has_work):
-        columns, infos = add_device_rows(
-            columns,
-            strings,
-            infos,
-            () if window.device is None else window.device.parts,
-            partial(_steps, steps=window.steps),
-        )
-    columns, memory["row"], scratch["row"] = in_order(columns, memory["row"], scratch["row"])
-    for column in columns.values():
-        column.flags.writeable = False  # the store takes over what has the right type
-    return EventStore(
-        columns,
-        strings=list(strings.numbers),
-        inputs=inputs,
-        modules=modules,
-        stacks=stacks,
-        threads=infos,
-        memory=memory_table(memory),
-        scratch=within_operators(memory_table(scratch), columns),
-        held=held,
-        metadata=replace(metadata, dropped_events=dropped),
-    )
+    return {"inputs": inputs, "stacks": stacks, "modules": modules, "owned_inputs": owned_inputs}
+
+
+def _with_devices(
+    window: Window, columns: dict[str, np.ndarray], strings: _Strings, infos: list[ThreadInfo]
+) -> tuple[dict[str, np.ndarray], list[ThreadInfo]]:
+    """Adds what ran on devices."""
+    if not (columns["kind"] == Kind.RUNTIME).any() and (window.device is None or not window.device.has_work):
+        return columns, infos
+    parts = () if window.device is None else window.device.parts
+    return add_device_rows(columns, strings, infos, parts, partial(_steps, steps=window.steps))
 
 
 def _keep_within(threads: list[ThreadRows], options: Options) -> int:
@@ -189,15 +209,19 @@ def _name(known: Labels, columns: dict[str, np.ndarray], strings: _Strings) -> N
 
 
 def _compacted(
-    index: np.ndarray, get: Callable[[int], Any], described: bool, kinds: np.ndarray
-) -> tuple[np.ndarray, list[Any]]:
-    """Input descriptions that this window refers to. What a user gave to a scope is kept in any case."""
-    if not len(index) or index.max() < 0:
-        return index, []
-    index = index if described else np.where(kinds == Kind.SCOPE, index, -1)
-    used, place = _distinct(index)
+    index: np.ndarray, further: np.ndarray, get: Callable[[int], Any], described: bool, kinds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+    """Input descriptions that this window's events (`index`) and owned tensors (`further`) refer to. What a user gave
+    to a scope is kept in any case."""
+    if len(index) and index.max() >= 0 and not described:
+        index = np.where(kinds == Kind.SCOPE, index, -1)
+    whole = np.concatenate([index, further]) if len(further) else index
+    if not len(whole) or whole.max() < 0:
+        return index, further, []
+    used, place = _distinct(whole)
     missing = int(len(used) > 0 and used[0] < 0)
-    return place - missing, [get(int(n)) for n in used[missing:]]
+    place = place - missing
+    return place[: len(index)], place[len(index) :], [get(int(n)) for n in used[missing:]]
 
 
 def _stack_table(known: Any, index: np.ndarray, strings: _Strings, options: Options) -> tuple[np.ndarray, StackTable]:

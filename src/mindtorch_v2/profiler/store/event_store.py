@@ -15,11 +15,11 @@ import numpy as np
 from ..record.columns import constant, is_constant
 from ..record.descriptions import InputDescription, Metadata, ModuleInfo, ThreadInfo
 from ..record.kinds import Category
-from .fields import EVENT_FIELDS, HELD_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Field
+from .fields import EVENT_FIELDS, HELD_FIELDS, MEMORY_FIELDS, OWNED_FIELDS, REFERENCE_FIELDS, STACK_FIELDS, Field
 from .input_texts import InputTexts
 from .lifetimes import block_lifetimes
 
-_ROW_COLUMNS = tuple(f.name for f in EVENT_FIELDS if f.unit == "row")
+ROW_COLUMNS = tuple(f.name for f in EVENT_FIELDS if f.unit == "row")
 
 
 def _frozen(columns: Mapping[str, Any], fields: tuple[Field, ...]) -> dict[str, np.ndarray]:
@@ -84,6 +84,20 @@ class HeldTable(Table):
     FIELDS = HELD_FIELDS
 
 
+class ReferenceTable(Table):
+    """The tensors that events were given, in the order of rows and arguments."""
+
+    __slots__ = ()
+    FIELDS = REFERENCE_FIELDS
+
+
+class OwnedTable(Table):
+    """The tensors of modules and optimizers, looked at when a module was first called or an optimizer first stepped."""
+
+    __slots__ = ()
+    FIELDS = OWNED_FIELDS
+
+
 class StackTable(Table):
     """Call stacks as a tree: a node is a frame and its caller's node, so common callers are stored once."""
 
@@ -99,10 +113,13 @@ class EventStore(Table):
     memory                              the table of allocations; its `row` refers to this store's rows
     scratch                             as `memory`, of what kernels allocated for themselves: no tensor ever held it
     held                                the blocks of the tensors that lived when it began and when it ended
+    references                          which tensors events were given
+    owned                               the tensors of modules and optimizers
     metadata                            the window as a whole
     """
 
-    __slots__ = ("strings", "inputs", "threads", "modules", "stacks", "memory", "scratch", "held", "metadata")
+    _TABLES = ("stacks", "memory", "scratch", "held", "references", "owned")
+    __slots__ = ("strings", "inputs", "threads", "modules", *_TABLES, "metadata")
     FIELDS = EVENT_FIELDS
 
     def __init__(
@@ -117,6 +134,8 @@ class EventStore(Table):
         memory: MemoryTable | None = None,
         scratch: MemoryTable | None = None,
         held: HeldTable | None = None,
+        references: ReferenceTable | None = None,
+        owned: OwnedTable | None = None,
         metadata: Metadata | None = None,
     ) -> None:
         super().__init__(columns)
@@ -128,6 +147,8 @@ class EventStore(Table):
         self.memory = memory if memory is not None else MemoryTable()
         self.scratch = scratch if scratch is not None else MemoryTable()
         self.held = held if held is not None else HeldTable()
+        self.references = references if references is not None else ReferenceTable()
+        self.owned = owned if owned is not None else OwnedTable()
         self.metadata = metadata if metadata is not None else Metadata()
 
     def name_of(self, row: int) -> str:
@@ -162,26 +183,16 @@ class EventStore(Table):
         """The same events with other memory records."""
         return self._replaced(self.columns, memory=memory)
 
-    def _replaced(
-        self,
-        columns: Mapping[str, Any],
-        *,
-        memory: MemoryTable | None = None,
-        scratch: MemoryTable | None = None,
-        held: HeldTable | None = None,
-        metadata: Metadata | None = None,
-    ) -> EventStore:
+    def _replaced(self, columns: Mapping[str, Any], *, metadata: Metadata | None = None, **tables: Table) -> EventStore:
+        """The same with other columns, and other tables where they are given by name."""
         return EventStore(
             columns,
             strings=self.strings,
             inputs=self.inputs,
             threads=self.threads,
             modules=self.modules,
-            stacks=self.stacks,
-            memory=self.memory if memory is None else memory,
-            scratch=self.scratch if scratch is None else scratch,
-            held=self.held if held is None else held,
             metadata=self.metadata if metadata is None else metadata,
+            **{name: tables.get(name, getattr(self, name)) for name in self._TABLES},
         )
 
     def select(self, keep: np.ndarray) -> EventStore:
@@ -193,10 +204,14 @@ class EventStore(Table):
         # -1 finds the extra last -1
         lookup = np.append(np.where(nearest >= 0, renumbered[nearest], -1), -1).astype(np.int32)
         columns = {n: c[keep] for n, c in self.columns.items()}
-        for name in _ROW_COLUMNS:
+        for name in ROW_COLUMNS:
             columns[name] = lookup[columns[name]]
         memory, scratch = (MemoryTable({**t.columns, "row": lookup[t.row]}) for t in (self.memory, self.scratch))
-        return self._replaced(columns, memory=memory, scratch=scratch)
+        known = keep[self.references.row]
+        given = {n: c[known] for n, c in self.references.columns.items()}
+        references = ReferenceTable({**given, "row": renumbered[given["row"]]})
+        owned = OwnedTable({**self.owned.columns, "row": lookup[self.owned.row]})
+        return self._replaced(columns, memory=memory, scratch=scratch, references=references, owned=owned)
 
     def slice(self, start_ns: int, stop_ns: int) -> EventStore:
         """The events that began in [start_ns, stop_ns), cut off at its end, the memory records in it, and the blocks
@@ -252,104 +267,6 @@ def kept_ancestors(parent: np.ndarray, keep: np.ndarray) -> np.ndarray:
         jump = further
 
 
-def concat(stores: Sequence[EventStore]) -> EventStore:
-    """All events of several windows in one store, in the order of time, under the last window's metadata from the
-    first one's start. Threads are matched by the system's id."""
-    stores = [s for s in stores if s is not None]
-    if not stores:
-        return EventStore()
-    if len(stores) == 1:
-        return stores[0]
-    return _Joiner(stores).joined()
-
-
-class _Joiner:
-    """Joins side tables first, then rows, whose indices are shifted into the joined tables."""
-
-    def __init__(self, stores: Sequence[EventStore]) -> None:
-        self.stores = stores
-        self.strings: dict[str, int] = {}
-        self.inputs: dict[InputDescription, int] = {}
-        self.threads: dict[ThreadInfo, int] = {}
-        self.modules: list[ModuleInfo] = []
-        self.stacks: list[dict[str, np.ndarray]] = []
-        self.nodes = 0
-        self.events: list[dict[str, np.ndarray]] = []
-        self.memory: list[dict[str, np.ndarray]] = []
-        self.scratch: list[dict[str, np.ndarray]] = []
-        self.held: list[Mapping[str, np.ndarray]] = []
-        self.rows = 0
-
-    def joined(self) -> EventStore:
-        for store in self.stores:
-            self._add(store)
-        events = {f.name: np.concatenate([e[f.name] for e in self.events]) for f in EVENT_FIELDS}
-        memory, scratch = (
-            {f.name: np.concatenate([m[f.name] for m in parts]) for f in MEMORY_FIELDS}
-            for parts in (self.memory, self.scratch)
-        )
-        stacks = {f.name: np.concatenate([s[f.name] for s in self.stacks]) for f in STACK_FIELDS}
-        events, memory["row"], scratch["row"] = in_order(events, memory["row"], scratch["row"])
-        held = {f.name: np.concatenate([h[f.name] for h in self.held]) for f in HELD_FIELDS}
-        metadata = replace(
-            self.stores[-1].metadata,
-            start_ns=min(s.metadata.start_ns for s in self.stores),
-            stop_ns=max(s.metadata.stop_ns for s in self.stores),
-            dropped_events=sum(s.metadata.dropped_events for s in self.stores),
-        )
-        return EventStore(
-            events,
-            strings=list(self.strings),
-            inputs=list(self.inputs),
-            threads=list(self.threads),
-            modules=self.modules,
-            stacks=StackTable(stacks),
-            memory=_by_time(memory),
-            scratch=_by_time(scratch),
-            held=HeldTable(held),
-            metadata=metadata,
-        )
-
-    def _add(self, store: EventStore) -> None:
-        strings = self._numbers(self.strings, store.strings)
-        threads = self._numbers(self.threads, store.threads)
-        module_base = len(self.modules)
-        self.modules += [m._replace(parent=m.parent + module_base if m.parent >= 0 else -1) for m in store.modules]
-        self.stacks.append({"parent": _shifted(store.stacks.parent, self.nodes), "frame": strings[store.stacks.frame]})
-        events = dict(store.columns)
-        events["name"], events["overload"], events["category"] = (
-            strings[store.name],
-            strings[store.overload],
-            strings[store.category],
-        )
-        events["thread"] = threads[store.thread]
-        events["inputs"] = self._numbers(self.inputs, store.inputs)[store.columns["inputs"]]
-        events["stack"] = _shifted(store.stack, self.nodes)
-        events["module"] = _shifted(store.module, module_base)
-        for name in _ROW_COLUMNS:
-            events[name] = _shifted(events[name], self.rows)
-        self.events.append(events)
-        for parts, table in ((self.memory, store.memory), (self.scratch, store.scratch)):
-            parts.append({**table.columns, "thread": threads[table.thread], "row": _shifted(table.row, self.rows)})
-        self.held.append(store.held.columns)
-        self.nodes += len(store.stacks)
-        self.rows += len(store)
-
-    @staticmethod
-    def _numbers(known: dict[Any, int], values: Sequence[Any]) -> np.ndarray:
-        """Where each value stands in the joined table; the extra last slot lets -1 stay -1."""
-        return np.array([*(known.setdefault(v, len(known)) for v in values), -1], np.int32)
-
-
-def _by_time(memory: Mapping[str, np.ndarray]) -> MemoryTable:
-    order = np.argsort(memory["time_ns"], kind="stable")
-    return MemoryTable({n: c[order] for n, c in memory.items()})
-
-
-def _shifted(index: np.ndarray, base: int) -> np.ndarray:
-    return np.where(index >= 0, index + base, -1).astype(np.int32)
-
-
 def in_order(columns: Mapping[str, np.ndarray], *references: np.ndarray) -> Any:
     """Event columns sorted by (start, -end), with the columns of row numbers and any further such arrays renumbered.
     Rows that begin and end together keep their order, so a parent that is given before its child stays before it.
@@ -363,7 +280,7 @@ def in_order(columns: Mapping[str, np.ndarray], *references: np.ndarray) -> Any:
     place[order] = np.arange(len(order), dtype=np.int32)
     place[-1] = -1
     sorted_columns = {n: c[order] for n, c in columns.items()}
-    for name in _ROW_COLUMNS:
+    for name in ROW_COLUMNS:
         if name in sorted_columns:
             sorted_columns[name] = place[sorted_columns[name]]
     return (sorted_columns, *(place[r] for r in references))

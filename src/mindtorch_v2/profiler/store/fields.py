@@ -103,6 +103,34 @@ HELD_FIELDS: tuple[Field, ...] = (
     Field("category", "uint8", "Category", None, "what it is for"),
 )
 
+_TENSOR_FIELDS: tuple[Field, ...] = (
+    Field("tensor", "int64", "", 0, "the number of the tensor, which no other of its process has"),
+    Field("block", "int64", "", 0, "the number of its block, where that is known"),
+    Field("address", "int64", "", 0, "the address of its memory"),
+    Field("device_type", "uint8", "DeviceType", None, "where the tensor lives"),
+    Field("device_index", "int16", "", -1, "which device of that type; -1 on the CPU"),
+)
+
+REFERENCE_FIELDS: tuple[Field, ...] = (
+    Field("row", "int32", "row", None, "the event that was given a tensor; ascending"),
+    Field("argument", "int16", "", None, "which of its arguments it was; tensors of a list have the same"),
+    *_TENSOR_FIELDS,
+)
+
+OWNED_FIELDS: tuple[Field, ...] = (
+    Field("time_ns", "int64", "ns", None, "when the owner was looked at, on the profiler's clock"),
+    Field("row", "int32", "row", -1, "the module's call, or the scope of the optimizer's step"),
+    Field("owner", "int64", "", None, "the address of the module or optimizer"),
+    Field("owner_class", "int64", "", None, "the address of its class"),
+    Field("class_name", "int32", "string", None, "the name of its class, an index into the strings"),
+    Field("is_optimizer", "uint8", "", None, "1 for an optimizer, 0 for a module"),
+    Field("role", "uint8", "Role", None, "what the tensor is to it; each owner begins with a row of role OWNER"),
+    Field("parameter", "int32", "", -1, "which of its parameters it is, or belongs to"),
+    Field("name", "int32", "string", -1, "the parameter's name in its module, the state's in the optimizer"),
+    Field("inputs", "int32", "inputs", -1, "what it looked like, an index into the input descriptions"),
+    *_TENSOR_FIELDS,
+)
+
 STACK_FIELDS: tuple[Field, ...] = (
     Field("parent", "int32", "stack", -1, "the calling frame's node; always a smaller number"),
     Field("frame", "int32", "string", None, "`file.py(12): fn`, an index into the strings"),

@@ -38,7 +38,7 @@ def block_lifetimes(memory: MemoryTable, held: HeldTable) -> Lifetimes:
     """
     seen = np.flatnonzero((held.at_end == 0) & (held.block > 0))
     looks = np.unique(held.time_ns[(held.at_end == 0) & (held.block == 0)])
-    keys = _keys(memory)
+    keys = record_keys(memory)
     births, deaths = np.flatnonzero(memory.nbytes > 0), np.flatnonzero(memory.nbytes < 0)
     key = np.concatenate([keys[births], held.block[seen]])
     time = np.concatenate([memory.time_ns[births], held.time_ns[seen]])
@@ -71,7 +71,7 @@ def block_lifetimes(memory: MemoryTable, held: HeldTable) -> Lifetimes:
     )
 
 
-def _keys(memory: MemoryTable) -> np.ndarray:
+def record_keys(memory: MemoryTable) -> np.ndarray:
     """Per record: the number of its block, or where it has none a negative one that the records of one block share."""
     keys = memory.block.astype(np.int64)
     bare = np.flatnonzero(keys <= 0)

@@ -19,14 +19,14 @@ import numpy as np
 
 from ..._files import atomic_file
 from ..record.enums import DeviceType
-from ..record.kinds import Category, Kind
+from ..record.kinds import Category, Kind, Role
 from .checks import checked_inputs, checked_metadata, checked_module, checked_thread
-from .event_store import EventStore, HeldTable, MemoryTable, StackTable, Table
-from .fields import EVENT_FIELDS, HELD_FIELDS, MEMORY_FIELDS, STACK_FIELDS, Field
+from .event_store import EventStore, HeldTable, MemoryTable, OwnedTable, ReferenceTable, StackTable, Table
+from .fields import EVENT_FIELDS, HELD_FIELDS, MEMORY_FIELDS, OWNED_FIELDS, REFERENCE_FIELDS, STACK_FIELDS, Field
 from .files import ProfileFileError, collector_paused
 
 MAGIC = b"\x89MTPROF\r\n\x1a\n"  # not text, and broken by anything that converts line ends
-VERSION = (1, 1)  # readers refuse another first number and accept any second one
+VERSION = (1, 2)  # readers refuse another first number and accept any second one
 # magic, version, length of the file, offset and length of the directory, its checksum
 _HEADER = struct.Struct("<11sxHHQQQI")
 _CHECKSUM = struct.Struct("<I")
@@ -39,6 +39,8 @@ _TABLES: dict[str, tuple[Field, ...]] = {
     "memory": MEMORY_FIELDS,
     "scratch": MEMORY_FIELDS,
     "held": HELD_FIELDS,
+    "references": REFERENCE_FIELDS,
+    "owned": OWNED_FIELDS,
     "stacks": STACK_FIELDS,
 }
 
@@ -80,6 +82,8 @@ def _sections(store: EventStore) -> Iterator[tuple[str, memoryview | bytes, dict
         "memory": store.memory,
         "scratch": store.scratch,
         "held": store.held,
+        "references": store.references,
+        "owned": store.owned,
         "stacks": store.stacks,
     }
     for name, table in tables.items():
@@ -253,6 +257,8 @@ class _Reader:
             memory=MemoryTable(self._columns("memory")),
             scratch=MemoryTable(self._columns("scratch")),
             held=HeldTable(self._columns("held")),
+            references=ReferenceTable(self._columns("references")),
+            owned=OwnedTable(self._columns("owned")),
             metadata=checked_metadata(self._json("metadata")),
         )
         problem = dangling_reference(store)
@@ -281,12 +287,15 @@ def dangling_reference(store: EventStore) -> str:
         "DeviceType": len(DeviceType),
         "Kind": len(Kind),
         "Category": len(Category),
+        "Role": len(Role),
     }
     for label, table in (
         ("an event", store),
         ("a memory record", store.memory),
         ("a scratch record", store.scratch),
         ("a held block", store.held),
+        ("a reference", store.references),
+        ("an owned tensor", store.owned),
         ("a stack", store.stacks),
     ):
         for field in table.FIELDS:
@@ -295,6 +304,8 @@ def dangling_reference(store: EventStore) -> str:
                 lowest = 0 if field.missing is None else -1
                 if int(column.min()) < lowest or int(column.max()) >= limit:
                     return f"{label}'s {field.name} refers to nothing"
+    if (np.diff(store.references.row) < 0).any():
+        return "references do not stand in the order of rows"
     for table in (store, store.stacks):
         if (table.columns["parent"] >= np.arange(len(table))).any():
             return "a parent does not stand before its child"

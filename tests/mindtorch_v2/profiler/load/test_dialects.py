@@ -10,7 +10,7 @@ import pytest
 
 from mindtorch_v2.profiler import load
 from mindtorch_v2.profiler.record.kinds import Kind
-from mindtorch_v2.profiler.store.event_store import concat
+from mindtorch_v2.profiler.store.join import concat
 
 from .test_reader import PID, TID, gpu_events, named, write, x
 

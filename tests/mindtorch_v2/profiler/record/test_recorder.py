@@ -19,7 +19,8 @@ from mindtorch_v2.profiler.record.recorder import recorder
 from mindtorch_v2.profiler.record.session import Session
 from mindtorch_v2.profiler.record_function import record_function
 from mindtorch_v2.profiler.store.build import build_store
-from mindtorch_v2.profiler.store.event_store import EventStore, concat
+from mindtorch_v2.profiler.store.event_store import EventStore
+from mindtorch_v2.profiler.store.join import concat
 
 from ..conftest import TickingClock
 from ..helpers import assert_sound, names, tree

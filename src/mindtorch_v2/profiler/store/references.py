@@ -1,0 +1,124 @@
+"""The references and owned tensors of a recording as tables: rows renumbered, and blocks found that were not at hand
+while recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..record.owned import Owned
+from ..record.references import argument_and_device, joined_references
+from ..record.window import Window, positions
+from .lifetimes import Lifetimes
+from .thread_rows import ThreadRows
+
+_OWNED_NUMBERS = (
+    "time_ns",
+    "owner",
+    "owner_class",
+    "is_optimizer",
+    "role",
+    "parameter",
+    "tensor",
+    "block",
+    "address",
+    "device",
+)
+
+
+def tensor_rows(threads: list[ThreadRows], window: Window) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """The references of kept rows and where those stand in the joined table, and where rows of owned tensors do."""
+    return _references(threads, window), _owned_rows(threads, window)
+
+
+def _places(threads: list[ThreadRows], number: int, rows: np.ndarray) -> np.ndarray:
+    """Where rows of one thread stand in the joined table; -1 for those that were not kept."""
+    thread = threads[number]
+    base = sum(int(before.keep.sum()) for before in threads[:number])
+    place = np.append(np.where(thread.keep, np.cumsum(thread.keep) - 1 + base, -1), -1)
+    return place[positions(thread.columns["row"], rows)]
+
+
+def _references(threads: list[ThreadRows], window: Window) -> tuple[np.ndarray, np.ndarray]:
+    """The references of kept rows, and where those rows stand in the joined table."""
+    asked = window.options.record_shapes and window.options.profile_memory
+    made = [thread.thread.references() if asked else joined_references([]) for thread in threads]
+    rows = [_places(threads, number, table["row"]) for number, table in enumerate(made)]
+    kept = [place >= 0 for place in rows]
+    return (
+        np.concatenate([joined_references([]), *(table[keep] for table, keep in zip(made, kept))]),
+        np.concatenate([np.zeros(0, np.int64), *(place[keep] for place, keep in zip(rows, kept))]),
+    )
+
+
+def _owned_rows(threads: list[ThreadRows], window: Window) -> np.ndarray:
+    """Per owned tensor of the window: where its row stands in the joined table, or -1."""
+    owned = window.owned if window.options.with_stack else ()
+    numbers = {thread.thread.info.number: place for place, thread in enumerate(threads)}
+    made = np.full(len(owned), -1, np.int64)
+    for number, place in numbers.items():
+        mine = np.array([row.thread == number for row in owned], bool)
+        made[mine] = _places(threads, place, np.array([row.row for row in owned], np.int64)[mine])
+    return made
+
+
+def blocks_at(address: np.ndarray, device_type: np.ndarray, time: np.ndarray, known: Lifetimes) -> np.ndarray:
+    """The place among the lifetimes of the block that began at each address and lived at each time; -1 for none."""
+    if not len(address) or not len(known.block):
+        return np.full(len(address), -1, np.int64)
+    places, rank = np.unique(known.address, return_inverse=True)
+    width = len(known.block) + 1
+    keys = rank * width + np.arange(len(known.block))  # they stand in the order in which they began
+    order = np.argsort(keys)
+    there = np.minimum(np.searchsorted(places, address), len(places) - 1)
+    since = np.searchsorted(known.born_ns, time, "right")  # how many had begun by then
+    found = np.searchsorted(keys[order], there * width + since) - 1
+    block = order[np.maximum(found, 0)]
+    lived = (
+        (found >= 0)
+        & (known.address[block] == address)
+        & (known.died_ns[block] >= time)
+        & (known.device_type[block] == device_type)
+    )
+    return np.where(lived, block, -1)
+
+
+def reference_columns(made: np.ndarray, rows: np.ndarray, time: np.ndarray, known: Lifetimes) -> dict[str, np.ndarray]:
+    """The columns of the reference table; `rows` are places in the store, `time` is when each event began."""
+    argument, device_type = argument_and_device(made["place"])
+    found = blocks_at(made["address"], device_type, time, known)
+    block = np.where(made["block"] > 0, made["block"], np.append(known.block, 0)[found])
+    index = np.append(known.device_index, -1)[found]
+    order = np.argsort(rows, kind="stable")
+    columns = {
+        "row": rows,
+        "argument": argument,
+        "tensor": made["tensor"],
+        "block": block,
+        "address": made["address"],
+        "device_type": device_type,
+        "device_index": np.where(device_type == 0, -1, index),
+    }
+    return {name: column[order] for name, column in columns.items()}
+
+
+def owned_columns(
+    rows: Sequence[Owned], places: np.ndarray, inputs: np.ndarray, strings: Callable[[str], int], known: Lifetimes
+) -> dict[str, np.ndarray]:
+    """The columns of the table of owned tensors; `places` are rows of the store, `strings(text)` numbers a string."""
+    number = {name: np.array([getattr(row, name) for row in rows], np.int64) for name in _OWNED_NUMBERS}
+    device = number.pop("device")
+    device_type = device >> 16
+    found = blocks_at(number["address"], device_type, number["time_ns"], known)
+    number["block"] = np.where(number["block"] > 0, number["block"], np.append(known.block, 0)[found])
+    return {
+        **number,
+        "row": places,
+        "inputs": inputs,
+        "class_name": np.array([strings(row.class_name) for row in rows], np.int64),
+        "name": np.array([strings(row.name) if row.name else -1 for row in rows], np.int64),
+        "device_type": device_type,
+        "device_index": np.where(device_type == 0, -1, device & 0xFFFF),
+    }
