@@ -16,7 +16,7 @@ from typing import Any
 
 from .loading import shown_as_loading
 
-_LAYERS = ("_backends.cpu", "_backends.composite", "_autograd.derivatives")
+_LAYERS = ("_backends.cpu", "_backends.onednn", "_backends.composite", "_autograd.derivatives")
 _loaded: set[str] = set()
 _under_way: dict[str, _Load] = {}
 _inside: set[tuple[int, str]] = set()  # (thread, family) of imports that are running

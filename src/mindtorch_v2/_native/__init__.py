@@ -150,6 +150,7 @@ def _default_threads() -> int:
 
 
 _threads = 1
+_told: list[Callable[[int], Any]] = []
 
 
 def get_num_threads() -> int:
@@ -163,6 +164,13 @@ def set_num_threads(count: int) -> None:
     if _kernels is not None:
         _kernels.set_num_threads(count)
     _threads = count
+    for tell in _told:
+        tell(count)
+
+
+def on_thread_count(tell: Callable[[int], Any]) -> None:
+    """Has a function called with the number of threads whenever it is set: for libraries with threads of their own."""
+    _told.append(tell)
 
 
 set_num_threads(_default_threads())

@@ -1,4 +1,4 @@
-"""Intel's library for layers: not used here. Settings are kept."""
+"""oneDNN, Intel's library for layers: used where it is installed. Settings of precision are only kept."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ conv, rnn, matmul = (_settings.operation(f"mkldnn.{n}") for n in ("conv", "rnn",
 
 
 def is_available() -> bool:
-    """False: kernels are numpy's and this package's own."""
-    return False
+    """Whether oneDNN was found: `pip install 'mindtorch_v2[fast]'` brings it."""
+    from .._backends.onednn import library
+
+    return library.version() is not None
 
 
 def is_acl_available() -> bool:
@@ -71,8 +73,19 @@ def flags(
             set_flags(before[0], before[1], None, before[3])
 
 
+class _Enabled(Bool):
+    """Whether operators may use oneDNN."""
+
+    def __set__(self, module: Any, value: Any) -> None:
+        super().__set__(module, value)
+        from .._backends.onednn import library
+
+        if library.native is not None:
+            library.native.set_enabled(value)
+
+
 class _Mkldnn(ModuleType):
-    enabled = Bool(True, "mkldnn", "enabled_mkldnn")
+    enabled = _Enabled(True, "mkldnn", "enabled_mkldnn")
     deterministic = Bool(False, "mkldnn", "deterministic_mkldnn")
     fp32_precision = Precision("mkldnn")
 

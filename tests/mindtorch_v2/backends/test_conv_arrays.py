@@ -55,3 +55,11 @@ def test_input_gradient_of_a_larger_input():
     g, weight = np.ones((1, 1, 2, 2)), np.ones((1, 1, 2, 2))
     made = input_gradient(g, weight, (5, 5), (2, 2), (0, 0), (1, 1), 1)
     assert made[0, 0, :4, :4].all() and not made[0, 0, 4].any() and not made[0, 0, :, 4].any()
+
+
+def test_sizes_of_lines_may_be_one_object():
+    two, x, w = (2,), np.ones((1, 4, 13), np.float32), np.ones((4, 1, 5), np.float32)
+    out = correlate(x, w, (5,), two, two, two, 4)
+    assert out.shape == (1, 4, 5) and out[0, 0].tolist() == [4, 5, 5, 5, 4]
+    grad = input_gradient(np.ones_like(out), w, (13,), two, two, two, 4)
+    assert grad.sum() == out.sum()  # of ones both count the pairs of an element and a tap

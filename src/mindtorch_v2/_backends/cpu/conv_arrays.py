@@ -141,10 +141,9 @@ def _as_images(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
 
 def _as_pairs(kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints) -> tuple[Ints, ...]:
     """The sizes of a convolution of lines as those of images of one row."""
-    sizes = (kernel, out, stride, padding, dilation)
-    return (
-        tuple((0 if size is padding else 1, *size) for size in sizes) if len(kernel) == 1 else tuple(map(tuple, sizes))
-    )
+    if len(kernel) > 1:
+        return tuple(map(tuple, (kernel, out, stride, padding, dilation)))
+    return (1, *kernel), (1, *out), (1, *stride), (0, *padding), (1, *dilation)
 
 
 def _multiply(weight: np.ndarray, columns: np.ndarray, groups: int, into: np.ndarray | None = None) -> np.ndarray:

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/keys.h"
+#include "common/numpy_arrays.h" /* `inputs_setup` checks the layout */
 
 typedef struct {
     PyObject_HEAD
@@ -30,26 +31,6 @@ typedef struct {
     PyObject_HEAD
     PyObject *version; /* a slot, so that reading it is as quick as a Python object's */
 } Storage;
-
-/* numpy's published layout of arrays and element types. `inputs_setup` checks it against real arrays before it is used. */
-typedef struct {
-    PyObject_HEAD
-    char *data;
-    int nd;
-    Py_ssize_t *dimensions, *strides;
-    PyObject *base, *descr;
-    int flags;
-    PyObject *weak_references;
-    void *buffer_info;
-    PyObject *handler; /* who allocated the data, where the array owns it */
-} ArrayFields;
-
-typedef struct {
-    PyObject_HEAD
-    PyTypeObject *typeobj;
-    char kind, type, byteorder, former_flags;
-    int type_num;
-} DescrFields;
 
 extern PyTypeObject TensorFields_Type, NodeFields_Type, Storage_Type, Call_Type, Overloads_Type;
 extern PyTypeObject *tensor_class, *parameter_class; /* the Python classes; NULL before calls_setup */

@@ -1,0 +1,7 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from .layer import accelerate
+
+accelerate("mm", "bmm", "addmm", "matmul")
