@@ -5,11 +5,14 @@ Everything else about the package stands in pyproject.toml.
 
 import os
 from glob import glob
+from pathlib import Path
+from runpy import run_path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 NATIVE = "src/mindtorch_v2/_native"
+description = run_path(f"{NATIVE}/sources.py")["description"]
 # No -ffast-math, no contraction, no -march: results follow IEEE 754 and one build runs on every machine of its
 # architecture.
 FLAGS = [
@@ -51,7 +54,24 @@ def extension(name: str, sources: list[str]) -> Extension:
 
 
 class BuildWhatCompiles(build_ext):
-    """Says once, and last, that the native part was left out."""
+    """Tells every module what it is built of (see _native/sources.py). Says once, and last, that the native part was
+    left out.
+    """
+
+    def build_extension(self, ext: Extension) -> None:
+        names = [os.path.relpath(path, NATIVE).replace(os.sep, "/") for path in (*ext.sources, *ext.depends)]
+        lines = description(names, NATIVE).splitlines()
+        path = os.path.join(self.build_temp, "sources", ext.name.rpartition(".")[2] + ".c")
+        self.mkpath(os.path.dirname(path))
+        text = "const char mindtorch_sources[] = " + ' "\\n"\n'.join(f'"{line}"' for line in lines) + ";\n"
+        if not os.path.exists(path) or Path(path).read_text() != text:  # else nothing is to be built anew
+            Path(path).write_text(text)
+        shown = [*ext.sources]
+        ext.sources.append(path)
+        try:
+            super().build_extension(ext)
+        finally:
+            ext.sources[:] = shown
 
     def run(self) -> None:
         super().run()

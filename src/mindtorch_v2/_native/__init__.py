@@ -34,6 +34,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
+from .sources import FOLDER, is_stale
+
 __all__ = ["OPS", "accelerate", "accelerated", "available", "get_num_threads", "set_num_threads"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -78,23 +80,36 @@ OPS: dict[str, str] = {
 
 _kernels: Any = None
 _missing = ""  # why there is no native part
+
+
+def _fresh_module(name: str) -> Any:
+    """A native module that was built of the C files beside it, if there are any. ImportError where there is none."""
+    module = import_module(f"{__name__}.{name}")
+    if is_stale(module.__file__ or "", getattr(module, "SOURCES", None)):
+        raise ImportError(f"{name} was built from other C files than those in {FOLDER}; rebuild it: pip install -e .")
+    return module
+
+
+def _warn(why: str, what: str = "its native part") -> None:
+    warnings.warn(
+        f"mindtorch_v2 runs without {what}: {why}. Results are the same, more slowly. Reinstall it where there is a C "
+        "compiler to have it built; set MINDTORCH_NATIVE=0 to use the Python implementation without this warning.",
+        stacklevel=3,
+    )
+
+
 if os.environ.get("MINDTORCH_NATIVE", "1") == "0":
     _missing = "off"
 else:
     try:
-        _kernels = import_module(f"{__name__}._kernels")
+        _kernels = _fresh_module("_kernels")
+        _fresh_module("_core")  # the two go together
     except ImportError as error:
-        _missing = str(error)
-        warnings.warn(
-            f"mindtorch_v2 runs without its native part: {_missing}. Results are the same, more slowly. Reinstall it "
-            "where "
-            "there is a C compiler to have it built; set MINDTORCH_NATIVE=0 to use the Python implementation without "
-            "this "
-            "warning.",
-            stacklevel=2,
-        )
+        _kernels, _missing = None, str(error)
+        _warn(_missing)
 
 
+@cache
 def native_module(name: str) -> Any:
     """A further native module of this package, or None where the native part was not built, is switched off, or
     refuses this interpreter: it works in the main one only.
@@ -102,8 +117,9 @@ def native_module(name: str) -> Any:
     if _kernels is None:  # switched off, not built, or refused: then none of them is used
         return None
     try:
-        return import_module(f"{__name__}.{name}")
-    except ImportError:
+        return _fresh_module(name)
+    except ImportError as error:
+        _warn(str(error), f"its native part {name}")
         return None
 
 

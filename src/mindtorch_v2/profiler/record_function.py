@@ -28,7 +28,11 @@ class _Entry:
             self.observed = False
             recorder.close(self.handle)
 
-    __del__ = close  # a scope that nobody keeps has ended: `record_function("x").__enter__()` as a statement
+    def __del__(self) -> None:
+        # A scope that nobody keeps has ended: `record_function("x").__enter__()` as a statement. An interrupt may have
+        # come before the fields were set.
+        if getattr(self, "observed", False):
+            self.close()
 
 
 def _check_text(value: Any, type_text: str, argument: str, position: int) -> None:

@@ -70,10 +70,12 @@ class Worker:
 @pytest.fixture(scope="module")
 def workers() -> Iterator[tuple[Worker, Worker]]:
     made = Worker("1"), Worker("0")
+    # What is imported at first use is imported: each operation twice, because the second gradient of a leaf is added to
+    # the first; and without stacks too, because Python 3.10 copies gradients where stacks are recorded.
+    everything = [*PROGRAM, *([name] for name in sorted(twin_worker.SIMPLE) for _ in range(2))]
     for worker in made:
-        # What is imported at first use is imported: each operation twice, because the second gradient of a leaf is
-        # added to the first.
-        worker.record([*PROGRAM, *([name] for name in sorted(twin_worker.SIMPLE) for _ in range(2))], EVERYTHING)
+        for with_stack in (True, False):
+            worker.record(everything, {**EVERYTHING, "with_stack": with_stack})
     yield made
     for worker in made:
         worker.end()

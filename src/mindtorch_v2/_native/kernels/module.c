@@ -1,5 +1,6 @@
 /* The module `_kernels`: `Kernel` objects that try a native kernel and hand what it declines to the numpy kernel behind it. */
 #include "blas.h"
+#include "common/sources.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -223,7 +224,7 @@ static int module_exec(PyObject *module)
         return -1;
     }
     look_at_machine();
-    if (arrays_init() < 0 || threads_init() < 0 || add_names(module) < 0)
+    if (arrays_init() < 0 || threads_init() < 0 || add_names(module) < 0 || add_sources(module) < 0)
         return -1;
     PyObject *type = PyType_FromSpec(&kernel_spec);
     int failed = type == NULL || PyModule_AddObjectRef(module, "Kernel", type) < 0;

@@ -4,6 +4,7 @@
  * are passed in registers (and, integers only, on the stack) independently of each other. A call with all integers first and
  * all floating-point numbers after them therefore reaches a function of any order of those. Surplus arguments do no harm. */
 #include "npu.h"
+#include "common/sources.h"
 
 #include <string.h>
 
@@ -254,7 +255,7 @@ PyMODINIT_FUNC PyInit__npu_launch(void)
             return NULL;
         }
     }
-    if (PyModule_AddFunctions(made, watch_methods) != 0)
+    if (PyModule_AddFunctions(made, watch_methods) != 0 || add_sources(made) != 0)
         Py_CLEAR(made);
     return made;
 }

@@ -4,6 +4,7 @@
  * Only one thread at a time runs here, and nothing between finding a row's place and filling it runs Python code. */
 #include "inline.h"
 #include "common/enums.h"
+#include "common/sources.h"
 #include "core/loops.h"
 #include "core/tensor.h"
 #include "core/modes.h"
@@ -688,7 +689,7 @@ PyMODINIT_FUNC PyInit__core(void)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (!module || PyModule_AddFunctions(module, monitoring_functions) < 0
-        || PyModule_AddFunctions(module, modes_functions) < 0) {
+        || PyModule_AddFunctions(module, modes_functions) < 0 || add_sources(module) < 0) {
         Py_XDECREF(module);
         return NULL;
     }

@@ -5,6 +5,7 @@
    a thread, a set of arguments) is described by Python too, once, and known by its text from then on. The twin, which reads every
    event in Python, stands in profiler/load/collector.py; both give the same columns. */
 #include "columns.h"
+#include "common/sources.h"
 #include "event.h"
 
 PyObject *nest(PyObject *module, PyObject *args); /* nesting.c */
@@ -527,7 +528,8 @@ PyMODINIT_FUNC PyInit__trace_reader(void)
     for (int i = 0; i < ARGUMENT_KEYS; i++)
         ARGUMENT_SIZE[i] = (unsigned char)strlen(ARGUMENT_KEY[i]);
     PyObject *made = PyModule_Create(&module);
-    if (made && (PyType_Ready(&Reader_Type) < 0 || PyModule_AddObjectRef(made, "Reader", (PyObject *)&Reader_Type) < 0))
+    if (made && (PyType_Ready(&Reader_Type) < 0 || PyModule_AddObjectRef(made, "Reader", (PyObject *)&Reader_Type) < 0
+                 || add_sources(made) < 0))
         Py_CLEAR(made);
     return made;
 }

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/sources.h"
+
 enum { TEXT, PICK, NUMBER, MICRO, IF }; /* the numbers that rows.py uses */
 
 #define MAX_DIGITS 20 /* of an int64, with its sign */
@@ -270,5 +272,8 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__trace_writer(void)
 {
-    return PyModule_Create(&module);
+    PyObject *made = PyModule_Create(&module);
+    if (made && add_sources(made) < 0)
+        Py_CLEAR(made);
+    return made;
 }

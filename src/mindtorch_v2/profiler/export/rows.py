@@ -11,25 +11,20 @@ A line is a sequence of segments, the same for all lines of a group:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
+
+from ..._native import native_module
 
 SEPARATOR = b",\n"
 _TEXT, _PICK, _NUMBER, _MICRO, _IF = range(5)  # the numbers that trace_writer.c uses
 _THREE_DIGITS = [f"{number:03d}" for number in range(1000)]  # looking them up is faster than formatting them
 
-_native: Any = None
-if os.environ.get("MINDTORCH_NATIVE", "1") != "0":
-    try:
-        _native = import_module("mindtorch_v2._native._trace_writer")
-    except ImportError:
-        _native = None  # not built; the package says so when it is imported
+_native: Any = native_module("_trace_writer")
 
 
 def is_native() -> bool:
