@@ -5,7 +5,7 @@ programs`.
     python scripts/programs/run.py --record --python PYTHON     where PYTHON has torch 2.13.0 and the libraries
 
 PYTHON is the interpreter of an environment in which `import torch` is this package (packaging/torch-shim). Exit code
-1 where a program that is expected to run does not, or its numbers differ.
+1 where a program does not run, or its numbers differ.
 """
 
 from __future__ import annotations
@@ -28,11 +28,6 @@ SECONDS = 400
 # Relative: sums of many float32 numbers in another order, through a few steps of training. "coarse" numbers passed
 # through bfloat16.
 TOLERANCE, COARSE = 1e-3, 5e-2
-NOT_YET = {
-    "lightning_fit": "needs torch.nn.utils.prune",
-    "botorch_acquisition": "needs torch.quasirandom",
-    "kornia_filters": "needs torch.fx",
-}
 
 
 def answers_of(command: list[str], family: str) -> dict[str, dict[str, Any]]:
@@ -135,7 +130,7 @@ def main() -> int:
             print(f"{name:28} {rows[-1][3]:7.2f} s  {rows[-1][2]}", flush=True)
     if options.table is not None:
         options.table.write_text(table(rows))
-    unexpected = [name for name, _, result, _ in rows if result != "equal" and name not in NOT_YET]
+    unexpected = [name for name, _, result, _ in rows if result != "equal"]
     print(
         f"{sum(r[2] == 'equal' for r in rows)} of {len(rows)} programs run and give PyTorch's numbers"
         + (f"; unexpected: {', '.join(unexpected)}" if unexpected else "")

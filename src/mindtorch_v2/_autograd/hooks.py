@@ -40,6 +40,16 @@ class RemovableHandle:
             if hooks is not None and self.id in hooks:
                 del hooks[self.id]
 
+    def __getstate__(self) -> tuple[Any, ...]:
+        """What pickle and deepcopy keep: the dicts themselves, which are shared with what else is copied."""
+        return self.id, self.hooks_dict_ref(), [ref() for ref in self.extra_dict_ref]
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        number, hooks, extra = state
+        self.__init__({} if hooks is None else hooks, extra_dict=[d for d in extra if d is not None])  # type: ignore[misc]
+        self.id = number
+        RemovableHandle.next_id = max(RemovableHandle.next_id, number + 1)
+
     def __enter__(self) -> RemovableHandle:
         return self
 

@@ -14,6 +14,10 @@ def __getattr__(name: str) -> object:
 
     if name in ("attention", "parallel"):
         return import_module(f"{__name__}.{name}")
+    if name.startswith("Lazy"):
+        return getattr(modules, name)
+    if name.startswith("Uninitialized"):
+        return getattr(parameter, name)
     if name == "DataParallel":
         return import_module(f"{__name__}.parallel").DataParallel
     raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")

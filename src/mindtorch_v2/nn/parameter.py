@@ -39,5 +39,14 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter has no shape yet; there are no such parameters here."""
-    return False
+    """Whether a parameter or buffer has no shape yet."""
+    return type(param).__dict__.get("_is_uninitialized", False)
+
+
+def __getattr__(name: str) -> Any:
+    """The classes of parameters without a shape, made when first asked for."""
+    if name in ("UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin"):
+        from . import _uninitialized
+
+        return getattr(_uninitialized, name)
+    raise AttributeError(f"module 'torch.nn.parameter' has no attribute '{name}'")

@@ -77,3 +77,16 @@ _FILES = (
     upsampling,
 )
 __all__ = ["Module", *(name for file in _FILES for name in file.__all__ if name != "NonDynamicallyQuantizableLinear")]
+
+
+def __getattr__(name: str) -> object:
+    """Layers that take their sizes from the first input are made when first asked for."""
+    if name.startswith("Lazy"):
+        from . import _lazy_layers
+
+        return getattr(_lazy_layers, name)
+    if name == "lazy":
+        from importlib import import_module
+
+        return import_module(f"{__name__}.lazy")
+    raise AttributeError(f"module 'torch.nn.modules' has no attribute '{name}'")

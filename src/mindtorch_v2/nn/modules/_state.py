@@ -11,6 +11,7 @@ from typing import Any
 from ..._autograd.grad_mode import no_grad
 from ..._autograd.hooks import RemovableHandle
 from ..._tensor import Parameter, Tensor
+from ..parameter import is_lazy
 from ._hooks import WrappedHook, add_hook
 
 EXTRA_STATE_KEY = "_extra_state"
@@ -197,7 +198,9 @@ class StateMixin:
                 f"checkpoint but received {type(given)}"
             )
             return
-        if param.dim() == 0 and given.dim() == 1 and given.numel() == 1:
+        if is_lazy(param) and is_lazy(given):
+            return  # neither has a value yet
+        if not is_lazy(given) and param.dim() == 0 and given.dim() == 1 and given.numel() == 1:
             given = given[0]  # scalars were once saved with one dimension
         if given.shape != param.shape:
             error_msgs.append(

@@ -8,6 +8,7 @@ from typing import Any
 from . import rnn
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
+from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
 
 __all__ = [
@@ -24,14 +25,17 @@ __all__ = [
     "parameters_to_vector",
     "parametrizations",
     "parametrize",
+    "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",
     "skip_init",
+    "spectral_norm",
     "vector_to_parameters",
     "weight_norm",
 ]
 
-_LAZY = ("parametrizations", "parametrize", "fusion")  # they need the layers, which need this package
+# they need the layers, which need this package
+_LAZY = ("parametrizations", "parametrize", "fusion", "prune", "stateless")
 
 
 def __getattr__(name: str) -> Any:
