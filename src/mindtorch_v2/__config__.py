@@ -12,7 +12,7 @@ def show() -> str:
     from . import _native
     from ._version import __version__
 
-    native = "with the native core" if _native.available() else "without the native core (Python twins)"
+    native = "with the native core" if _native.available() else "without the native core (Python fallbacks)"
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return "\n".join(
         [

@@ -1,6 +1,6 @@
 """Accelerators: devices beside the CPU. Each is a backend, a package of its own that registers itself.
 
-A backend derives from `Backend`, overrides what its device can do, and calls `register`. Any number may be there at
+A backend derives from `Backend`, overrides what its device can do, and calls `register`. Several may be there at
 once: each gets a key bit of its own, a name that `torch.device` takes, `torch.<name>`, `Tensor.<name>()` and
 `Tensor.is_<name>`. Backends that come with the package (`DEFAULTS`) and those that installed packages offer (entry
 points of the group `mindtorch_v2.backends`) are imported when their device is first named. docs/adding-a-device.md
@@ -216,7 +216,7 @@ def key_of(name: str) -> int:
     return _entries[name].key
 
 
-def activated(name: str) -> Backend:
+def activate_backend(name: str) -> Backend:
     """The backend of an accelerator, ready for use; RuntimeError says what it lacks."""
     entry = _entries[name]
     backend = _backend(entry)
@@ -237,22 +237,22 @@ def active() -> list[Backend]:
     return [entry.backend for entry in _entries.values() if entry.is_active and entry.backend is not None]
 
 
-def loaded() -> list[Backend]:
+def loaded_backends() -> list[Backend]:
     """The backends whose packages were imported, in use or not."""
     return [entry.backend for entry in _entries.values() if entry.backend is not None]
 
 
-def known() -> list[Backend]:
+def all_backends() -> list[Backend]:
     """All backends, those in use first."""
     return [_backend(entry) for entry in sorted(_entries.values(), key=lambda entry: not entry.is_active)]
 
 
 def available() -> list[Backend]:
     """The backends that can be used here, those in use first."""
-    return [backend for backend in known() if backend.is_available()]
+    return [backend for backend in all_backends() if backend.is_available()]
 
 
-def preferred() -> str:
+def default_name() -> str:
     """The accelerator that a bare index means: the first in use, else the first known."""
     return next((entry.name for entry in _entries.values() if entry.is_active), next(iter(_entries)))
 
@@ -270,7 +270,7 @@ def name_of_key(key: int) -> str | None:
 
 
 def replacement(keys: int, name: str) -> Callable[..., Any] | None:
-    """What the accelerator of a tensor puts in the place of a composite; None where it does as other devices do."""
+    """What the accelerator of a tensor runs instead of a composite; None where it does as other devices do."""
     backend = of_keys(keys)
     return None if backend is None else backend.composites.get(name)
 

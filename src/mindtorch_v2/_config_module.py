@@ -18,7 +18,7 @@ class ConfigModule(ModuleType):
         `patch(name=value)`.
         """
         changes = dict(arg1) if isinstance(arg1, dict) else {arg1: arg2} if arg1 is not None else {}
-        return _patched(self, {**changes, **kwargs})
+        return _patch_settings(self, {**changes, **kwargs})
 
     def save_config(self) -> bytes:
         """All values, pickled."""
@@ -45,7 +45,7 @@ _OWN = {"sys", "install", "annotations"}
 
 
 @contextlib.contextmanager
-def _patched(module: ConfigModule, changes: dict[str, Any]) -> Iterator[None]:
+def _patch_settings(module: ConfigModule, changes: dict[str, Any]) -> Iterator[None]:
     missing = object()
     before = {name: module.__dict__.get(name, missing) for name in changes}
     module.__dict__.update(changes)

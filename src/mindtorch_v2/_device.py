@@ -46,7 +46,7 @@ class device:
         if isinstance(type, device):
             type, index = type.type, type.index if index is None else index
         elif isinstance(type, int) and not isinstance(type, bool):
-            type, index = _accelerators.preferred(), type
+            type, index = _accelerators.default_name(), type
         elif not isinstance(type, str):
             raise TypeError(
                 f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but "

@@ -117,7 +117,7 @@ def install_as_torch() -> None:
     # The package `torch` of the shim imports this while it is itself being imported.
     if imported is not None and imported is not own and not getattr(imported, "__mindtorch_shim__", False):
         raise RuntimeError(
-            f"torch is already imported, from {getattr(imported, '__file__', 'an unknown place')}. Call "
+            f"torch is already imported, from {getattr(imported, '__file__', 'an unknown path')}. Call "
             f"{OWN}.install_as_torch() before anything imports torch, or start the program with `python -m {OWN}`."
         )
     if not is_open():

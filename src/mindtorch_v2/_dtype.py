@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-# numpy's type numbers from here on belong to types that a library registered: those of ml_dtypes
+# numpy's type ids from here on belong to types that a library registered: those of ml_dtypes
 FIRST_USER_NUM = 256
 
 
@@ -21,7 +21,7 @@ class dtype:
     name            as in `torch.<name>`
     np              numpy's type of the arrays that hold it
     category        0 bool, 1 integer, 2 floating, 3 complex
-    code            PyTorch's ScalarType number, shown in traces as a concrete input
+    code            PyTorch's ScalarType id, written to traces as a concrete input
     cpp_name, word  its names in C++ and in PyTorch's messages: "c10::Half" and "Half"
     wide            the type that kernels compute in, which for 16-bit and shorter floating types is a wider one;
     else None
@@ -178,7 +178,7 @@ ALIASES = {
     "cdouble": complex128,
     "bool": bool_,
 }
-# numpy gives one type number per builtin type, except that "long" and "long long" share a width. Foreign types join
+# numpy gives one type id per builtin type, except that "long" and "long long" share a width. Foreign types join
 # when they are loaded.
 BY_NUM: dict[int, dtype] = {d.np.num: d for d in OF_NUMPY}
 BY_NUM[np.dtype(np.longlong).num] = int64

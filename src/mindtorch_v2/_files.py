@@ -1,7 +1,7 @@
 """Files that appear whole or not at all: the one way in which anything is saved.
 
 What is written goes to a file of its own in the target's directory, with a name that nobody can foresee, which then
-takes the target's place by a rename. So a reader sees the old contents or the new ones, any number of writers may
+replaces the target by a rename. So a reader sees the old contents or the new ones, any number of writers may
 save to one path, and an error leaves what was there before.
 
 The temporary file is locked (flock) while its writer lives. A later write to the same path removes temporary files
@@ -47,7 +47,7 @@ _LOOK_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLO
 
 @contextlib.contextmanager
 def atomic_file(path: Path, *, sync: bool = False, seekable: bool = False) -> Iterator[IO[bytes]]:
-    """Opens `path` for bytes; what was written takes its place when the block ends without an error.
+    """Opens `path` for bytes; what was written replaces it when the block ends without an error.
 
     When anything fails (the block, a full disk, a missing directory) an earlier file at `path` stays as it was, and
     an OSError has the name of `path`. A file that is replaced passes on its permissions, and its owner and group as
@@ -55,19 +55,19 @@ def atomic_file(path: Path, *, sync: bool = False, seekable: bool = False) -> It
     Devices, pipes and the files of /dev and /proc are written to directly; with `seekable` what goes there is
     collected first.
     """
-    shown = os.fspath(path)
+    target = os.fspath(path)
     try:
-        replaced = _existing(shown)
-        if _is_direct(shown, replaced):
-            writing = _directly(shown, seekable)
+        replaced = _existing(target)
+        if _is_direct(target, replaced):
+            writing = _directly(target, seekable)
         else:
-            writing = _replacing(os.path.realpath(os.fsdecode(shown)), replaced, sync)
+            writing = _replacing(os.path.realpath(os.fsdecode(target)), replaced, sync)
         with writing as out:
             yield out
     except OSError as error:
         if error.errno is None:
             raise
-        raise OSError(error.errno, error.strerror, shown) from error
+        raise OSError(error.errno, error.strerror, target) from error
 
 
 def _existing(path: Any) -> os.stat_result | None:
@@ -108,7 +108,7 @@ def _directly(path: Any, seekable: bool) -> Iterator[IO[bytes]]:
 def _replacing(target: str, replaced: os.stat_result | None, sync: bool) -> Iterator[IO[bytes]]:
     folder, name = os.path.split(target)
     _remove_leftovers(folder, name)
-    temporary, handle = _created(folder, name, replaced)
+    temporary, handle = _create_file(folder, name, replaced)
     try:
         with os.fdopen(handle, "wb") as out:
             if replaced is not None:
@@ -135,7 +135,7 @@ def _prefix(name: str) -> str:
     return f".{name[:_KEPT_OF_NAME]}."
 
 
-def _created(folder: str, name: str, replaced: os.stat_result | None) -> tuple[str, int]:
+def _create_file(folder: str, name: str, replaced: os.stat_result | None) -> tuple[str, int]:
     """A new locked file: its path and its handle."""
     while True:
         path = os.path.join(folder, _prefix(name) + secrets.token_hex(16) + _SUFFIX)

@@ -15,7 +15,7 @@ _ATTEMPTS = 10  # of a clean-up that is itself interrupted
 def guarded(clean_up: str) -> Callable[[F], F]:
     """After a failure of the decorated method the object's method `clean_up` is called; the failure is what the
     caller sees. An interrupt may come at any line, also in the clean-up, which is then called again: it must be
-    possible to do it twice. In C no interrupt comes between the two; in the twin one may come before the first line
+    possible to do it twice. In C no interrupt comes between the two; without it one may come before the first line
     of its `try`, when nothing has been done yet.
     """
 

@@ -45,10 +45,10 @@ class Observer(Protocol):
         """An optimizer has updated its parameters; called while `watches_modules`, inside the scope of its step."""
 
     def allocated(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
-        """Memory came to life. `block` is its number, which no other memory of the process has; 0 where it has none."""
+        """Memory was allocated. `block` is its id, unique in the process; 0 where it has none."""
 
     def freed(self, address: int, nbytes: int, device_type: str, device_index: int, block: int = 0) -> None:
-        """Memory is gone."""
+        """Memory was released."""
 
 
 # before the name of a node, in the name of the event of its evaluation

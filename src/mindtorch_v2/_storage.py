@@ -1,6 +1,6 @@
 """What tensors that share memory have in common: a version counter, and while memory is watched a block.
 
-The memory itself has the identity. What numpy allocates while memory is watched carries its number with it
+The memory itself has the identity. What numpy allocates while memory is watched carries its block id with it
 (`allocator.c`). All other memory (from before, another library's, a device's, or where there is no native core) is
 known by the array that owns it, which every view keeps alive: a weak reference to it tells when the memory is gone.
 So however tensors share it, a block begins and ends once.
@@ -36,21 +36,21 @@ else:
 class Block(weakref.ref[np.ndarray]):
     """Memory that is watched: it lives as long as the array that owns it, and is reported when that is gone.
 
-    `number` is no other block's in this process; an address comes again. `noted_in` is the recording that knows of
+    `block_id` is unique in the process, whereas addresses are used again. `noted_in` is the recording that knows of
     it.
     """
 
-    __slots__ = ("number", "key", "address", "nbytes", "device_type", "device_index", "noted_in")
+    __slots__ = ("block_id", "key", "address", "nbytes", "device_type", "device_index", "noted_in")
 
-    number: int
+    block_id: int
     noted_in: int
 
     def __new__(cls, root: np.ndarray, device_type: str, device_index: int) -> Block:
-        return super().__new__(cls, root, _ended)
+        return super().__new__(cls, root, _note_end)
 
     def __init__(self, root: np.ndarray, device_type: str, device_index: int) -> None:
-        super().__init__(root, _ended)  # type: ignore[call-arg]
-        self.number, self.key, self.noted_in = next_block(), id(root), 0
+        super().__init__(root, _note_end)  # type: ignore[call-arg]
+        self.block_id, self.key, self.noted_in = next_block(), id(root), 0
         self.address, self.nbytes = root.__array_interface__["data"][0], root.nbytes
         self.device_type, self.device_index = device_type, device_index
 
@@ -58,14 +58,14 @@ class Block(weakref.ref[np.ndarray]):
 _blocks: dict[int, Block] = {}  # by the identity of the array that owns the memory
 next_block: Callable[[], int] = native.next_block if native is not None else itertools.count(1).__next__
 _recordings = itertools.count(1)
-_recording = 0  # number of the newest recording: what it has not noted is noted when next seen
+_recording = 0  # id of the newest recording: what it has not noted is noted when next seen
 
 
-def _ended(block: Any) -> None:
+def _note_end(block: Any) -> None:
     _blocks.pop(block.key, None)
     observer = _observer.active
     if observer is not None and observer.watches_memory:
-        observer.freed(block.address, block.nbytes, block.device_type, block.device_index, block.number)
+        observer.freed(block.address, block.nbytes, block.device_type, block.device_index, block.block_id)
 
 
 def begin_recording() -> None:
@@ -98,12 +98,12 @@ def is_part(root: np.ndarray) -> bool:
 
 
 def held_block(root: np.ndarray, device_type: str, device_index: int) -> int:
-    """The number of the block of an array that owns its memory; who asks notes the block itself."""
-    number = native.block_of(root, True) if native is not None else 0
-    if not number:
+    """The id of the block of an array that owns its memory; who asks notes the block itself."""
+    block_id = native.block_of(root, True) if native is not None else 0
+    if not block_id:
         block = _block_of(root, device_type, device_index)
-        block.noted_in, number = _recording, block.number
-    return int(number)
+        block.noted_in, block_id = _recording, block.block_id
+    return int(block_id)
 
 
 def known_block(root: np.ndarray) -> int:
@@ -140,7 +140,7 @@ def watch_array(
     block = _block_of(root, device_type, device_index)
     if block.noted_in != _recording:
         block.noted_in = _recording
-        observer.allocated(block.address, block.nbytes, device_type, device_index, block.number)
+        observer.allocated(block.address, block.nbytes, device_type, device_index, block.block_id)
 
 
 def root_array(array: np.ndarray) -> np.ndarray:

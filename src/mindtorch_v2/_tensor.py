@@ -54,7 +54,7 @@ if TYPE_CHECKING or native is None:
     class TensorFields(_OpMethods):
         """What a tensor holds.
 
-        The twin in C keeps these at fixed places, so that calls of operators can do without Python.
+        With the native core they are fields of a C struct, which calls of operators read without Python.
         """
 
         _array: np.ndarray
@@ -91,7 +91,7 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
 
     __array_priority__ = 1000  # numpy leaves mixed operators to the tensor
     _overrides = False  # whether the class's __torch_function__ is asked before operators
-    _dispatches = False  # whether the class's __torch_dispatch__ runs in the place of operators
+    _dispatches = False  # whether the class's __torch_dispatch__ runs instead of operators
     # a class's function of (op, arguments) that runs operators on its instances instead of asking
     _takes_ops: Any = None
 
@@ -192,7 +192,7 @@ class Tensor(TensorFields, metaclass=_TensorMeta):
             return last and bool(np.moveaxis(self._array, 1, -1).flags.c_contiguous)
         return bool(self._array.flags.c_contiguous)
 
-    # --- type and place ---------------------------------------------------------------------------------------------
+    # --- type and device --------------------------------------------------------------------------------------------
     @property
     def device(self) -> Device:
         """The device that holds the data."""
@@ -301,7 +301,7 @@ def wrap(array: Any, dtype: dt.dtype | None = None, key: int = CPU, device: Devi
 
 
 def shallow_alias(t: Tensor) -> Tensor:
-    """A tensor over the same memory and version counter, with no place in any graph."""
+    """A tensor over the same memory and version counter, outside of any graph."""
     if t._storage is None:
         t._storage = Storage()
     out = _new(Tensor)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._python.tensor_str import _contents, _joined, get_printoptions, printoptions, set_printoptions, tensor_repr
+from ._python.tensor_str import (
+    _append_suffixes,
+    _contents,
+    get_printoptions,
+    printoptions,
+    set_printoptions,
+    tensor_repr,
+)
 from ._python.tensor_str import _options as PRINT_OPTS
 
 __all__ = [
@@ -25,7 +32,7 @@ def _tensor_str(self: Any, indent: int) -> str:
 
 def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newline: bool = False) -> str:
     """The elements and what follows them, with the bracket that ends it."""
-    return _joined(tensor_str, suffixes, indent)
+    return _append_suffixes(tensor_str, suffixes, indent)
 
 
 def _str_intern(inp: Any, *, tensor_contents: str | None = None) -> str:

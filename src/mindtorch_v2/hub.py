@@ -57,18 +57,18 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 class _Progress:
     """Shows how much of a file has come, on standard error, if it is a terminal."""
 
-    def __init__(self, total: int | None, shown: bool) -> None:
-        self.total, self.done, self.shown = total, 0, shown and sys.stderr.isatty()
+    def __init__(self, total: int | None, visible: bool) -> None:
+        self.total, self.done, self.is_visible = total, 0, visible and sys.stderr.isatty()
 
     def update(self, count: int) -> None:
         self.done += count
-        if self.shown:
+        if self.is_visible:
             part = f" ({self.done / self.total:.0%})" if self.total else ""
             sys.stderr.write(f"\r{self.done / 2**20:.1f} MiB{part}")
             sys.stderr.flush()
 
     def close(self) -> None:
-        if self.shown:
+        if self.is_visible:
             sys.stderr.write("\n")
 
 

@@ -12,7 +12,7 @@ from ._library.registry import CustomOp
 from ._library.registry import define as _define
 from ._library.registry import find as _find
 from ._library.registry import forget as _forget
-from ._library.registry import place_of as _place_of
+from ._library.registry import kernel_key as _kernel_key
 
 __all__ = [
     "CustomOpDef",
@@ -41,7 +41,7 @@ class CustomOpDef:
 
     def __init__(self, op: CustomOp, function: Callable[..., Any]) -> None:
         self._opoverload, self._init_fn = op, function
-        self._qualname, self._namespace, self._name = op.qualified, op.namespace, op._opname
+        self._qualname, self._namespace, self._name = op.qualified_name, op.namespace, op._opname
         self.__name__ = op._opname
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -88,8 +88,8 @@ def custom_op(
             raise ValueError(f"expected a name of the form 'namespace::name', got {name!r}")
         op = _define(space, word + text)
         op.wants_formula = True
-        for place in _words(device_types):
-            op.kernels[_place_of(place)] = function
+        for device_type in _words(device_types):
+            op.kernels[_kernel_key(device_type)] = function
         return CustomOpDef(op, function)
 
     return make if fn is None else make(fn)
@@ -107,7 +107,7 @@ def wrap_triton(triton_kernel: Callable[..., Any], /) -> Callable[..., Any]:
     return triton_kernel
 
 
-def _resolved(op: Any) -> CustomOp:
+def _find_op(op: Any) -> CustomOp:
     if isinstance(op, CustomOp):
         return op
     if isinstance(op, CustomOpDef):
@@ -139,7 +139,7 @@ def impl(qualname: Any, types: Any = None, func: Callable[..., Any] | None = Non
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for word in _words(types):
-            _resolved(qualname).kernels[_place_of(word)] = function
+            _find_op(qualname).kernels[_kernel_key(word)] = function
         return function
 
     return register if func is None else register(func)
@@ -147,7 +147,7 @@ def impl(qualname: Any, types: Any = None, func: Callable[..., Any] | None = Non
 
 def register_kernel(op: Any, device_types: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
     """The same."""
-    return impl(_resolved(op).qualified, device_types, func)
+    return impl(_find_op(op).qualified_name, device_types, func)
 
 
 def register_fake(
@@ -164,7 +164,7 @@ def register_fake(
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        _resolved(op).fake = function
+        _find_op(op).fake = function
         return function
 
     return register if func is None else register(func)
@@ -177,7 +177,7 @@ def register_autograd(
     op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Any = None
 ) -> None:
     """The formula for gradients: `backward(ctx, *grads)` gives one gradient per argument, None where there is none."""
-    found = _resolved(op)
+    found = _find_op(op)
     if any("!" in p.alias for p in found.schema.params):
         raise RuntimeError(
             f"Cannot register autograd formula for non-functional operator {found} with schema {found._schema}. Please "
@@ -188,7 +188,7 @@ def register_autograd(
 
 def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Any = None) -> None:
     """Inside `autocast` of that device, floating tensors are cast to `cast_inputs` first."""
-    found = _resolved(op)
+    found = _find_op(op)
     inner = dict(found.kernels)
 
     def cast(*args: Any, **kwargs: Any) -> Any:
@@ -202,7 +202,7 @@ def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: An
             )
         return inner.get(device_type, inner.get(""))(*args, **kwargs)  # type: ignore[misc]
 
-    found.kernels[_place_of(device_type)] = cast
+    found.kernels[_kernel_key(device_type)] = cast
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
@@ -244,9 +244,9 @@ class Library:
         """The kernel of an operator for a dispatch key."""
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
-        name = op_name if isinstance(op_name, str) else _resolved(op_name).qualified
+        name = op_name if isinstance(op_name, str) else _find_op(op_name).qualified_name
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
-        _resolved(name if "::" in name else f"{self.ns}::{name}").kernels[_place_of(key)] = fn
+        _find_op(name if "::" in name else f"{self.ns}::{name}").kernels[_kernel_key(key)] = fn
 
     def _decorator(self, name: Any, key: Any) -> Callable[..., Any]:
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -291,7 +291,7 @@ def opcheck(
     found: dict[str, str] = {}
     for word in words:
         try:
-            CHECKS[word](_resolved(op), args, kwargs or {})
+            CHECKS[word](_find_op(op), args, kwargs or {})
             found[word] = "SUCCESS"
         except AssertionError as error:
             if raise_exception:

@@ -85,8 +85,8 @@ def _write(obj: Any, out: Any, folder: str, protocol: int) -> None:
     archive.close()
 
 
-class _Placer:
-    """Decides where the bytes of a storage go: from the location in the file and `map_location`, a device, a dict of
+class _LocationMap:
+    """Decides the device of a storage that is read: by the location in the file and `map_location`, a device, a dict of
     locations, or a function of (storage, location) that returns a storage, or None for what would happen without it.
     """
 
@@ -158,20 +158,20 @@ def load(
             if weights_only
             else "only the standard pickle module is supported"
         )
-    shown = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
-    archive = ArchiveReader(f, str(shown))
+    file_name = os.fspath(f) if isinstance(f, (str, os.PathLike)) else getattr(f, "name", "the file")
+    archive = ArchiveReader(f, str(file_name))
     try:
-        placer = _Placer(map_location)
-        reader = (RestrictedUnpickler if restricted else FullUnpickler)(archive, placer)
+        locations = _LocationMap(map_location)
+        reader = (RestrictedUnpickler if restricted else FullUnpickler)(archive, locations)
         try:
             return reader.load()
         except pickle.UnpicklingError:
             raise
         except _PICKLE_FAULTS as error:
-            if not restricted or error is placer.raised:
+            if not restricted or error is locations.raised:
                 raise
             raise pickle.UnpicklingError(
-                f"{shown} is damaged or not a checkpoint of tensors: {type(error).__name__}: {error}"
+                f"{file_name} is damaged or not a checkpoint of tensors: {type(error).__name__}: {error}"
             ) from None
     finally:
         archive.close()

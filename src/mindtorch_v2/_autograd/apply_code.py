@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._dispatch import modes
-from .._dispatch.loading import shown_as_loading
+from .._dispatch.loading import call_as_loading
 from .._tensor import Parameter, Tensor
 from .node import Node, Packed, unpack
 
@@ -17,7 +17,7 @@ def lazy_apply(derivative: Derivative) -> Any:
     """An `apply` that replaces itself on its class by compiled code."""
 
     def apply(self: Node, g: Any) -> Any:
-        made = shown_as_loading(f"derivative of {derivative.op.event}", compile_apply, derivative)
+        made = call_as_loading(f"derivative of {derivative.op.event}", compile_apply, derivative)
         type(self).apply = made  # type: ignore[method-assign]
         return made(self, g)
 

@@ -126,7 +126,7 @@ class Pass:
         seq = _LEAF_PRIORITY if isinstance(target, Tensor) else -target.seq
         heappush(self.heap, (seq, self.order, target))
 
-    def arrived(self, edge: Any) -> None:
+    def note_arrival(self, edge: Any) -> None:
         """Notes that one awaited gradient (or its absence) is settled."""
         target = edge.node if edge.__class__ is Slot else edge
         waiting = self.waiting
@@ -150,7 +150,7 @@ class Pass:
             else:
                 for edge in target.next:
                     if edge is not None:
-                        self.arrived(edge)
+                        self.note_arrival(edge)
 
     def run_node(self, node: Node, observer: Any) -> None:
         if observer is None:
@@ -198,7 +198,7 @@ class Pass:
         if self.captures and self.capture(node, g):
             for edge in node.next:
                 if edge is not None:
-                    self.arrived(edge)
+                    self.note_arrival(edge)
             return
         if observer is None:
             grads = apply_guarded(node, g)
@@ -223,7 +223,7 @@ class Pass:
             if grad is not None:
                 self.deliver(edge, conform(node, i, edge, grad))
                 del grad
-            self.arrived(edge)
+            self.note_arrival(edge)
 
     def capture(self, node: Node, g: Any) -> bool:
         """Takes wanted gradients of this node's outputs; True if nothing behind the node is wanted."""

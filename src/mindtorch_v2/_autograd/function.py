@@ -68,8 +68,8 @@ class CustomNode(Node):
     def name(self) -> str:
         return type(self).__name__
 
-    def output_of(self, place: int) -> int:
-        return self.saved_outputs[place]
+    def output_of(self, index: int) -> int:
+        return self.saved_outputs[index]
 
     def saved_now(self) -> tuple[Any, ...]:
         values = list(unpack(self))
@@ -197,12 +197,12 @@ def _own_output(t: Tensor, args: tuple[Any, ...], ctx: FunctionCtx) -> Tensor:
 
 
 def _save(node: CustomNode, ctx: FunctionCtx, outputs: list[Any]) -> None:
-    values, numbers = [], []
+    values, outputs = [], []
     for t in ctx.to_save:
         nr = next((i for i, o in enumerate(outputs) if o is t), -1)
         values.append(shallow_alias(t) if nr >= 0 else t)
-        numbers.append(nr)
-    node.saved_outputs = tuple(numbers)
+        outputs.append(nr)
+    node.saved_outputs = tuple(outputs)
     node.saved_names = tuple(f"saved{i}" for i in range(len(values)))
     ctx.to_save = ()
     store(node, values)

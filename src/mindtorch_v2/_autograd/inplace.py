@@ -61,7 +61,7 @@ def forward_inplace(op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _before_write(target: Tensor) -> Tensor:
-    """A copy of what is about to be overwritten, with its place in the graph, so that second derivatives reach it."""
+    """A copy of what is about to be overwritten, with its edge, so that second derivatives reach it."""
     kept = run_below_autograd(aten.clone, (shallow_alias(target),))
     edge = edge_of(target)
     if edge is not None and not isinstance(edge, Tensor):
@@ -79,14 +79,14 @@ def rebase(target: Tensor, node: Node) -> None:
     copy = CopySlices()
     finish_node(copy, (edge_of(base), *node.next[1:]), [base], single=True)
     copy.inner = node
-    copy.place = Place.of(target, base)
+    copy.geometry = ViewGeometry.of(target, base)
     base._edge = copy
     base._keys |= GRAD
     regenerate_view(target, base)
 
 
 @dataclass(frozen=True)
-class Place:
+class ViewGeometry:
     """Where a view lies in its base; strides and offset count elements of the view's type."""
 
     shape: tuple[int, ...]
@@ -98,7 +98,7 @@ class Place:
     base_dtype: dt.dtype
 
     @classmethod
-    def of(cls, view: Tensor, base: Tensor) -> Place:
+    def of(cls, view: Tensor, base: Tensor) -> ViewGeometry:
         offset = (view.data_ptr() - base.data_ptr()) // view._array.itemsize
         return cls(view._array.shape, view.stride(), offset, view.dtype, base._array.shape, base.stride(), base.dtype)
 
@@ -127,7 +127,7 @@ class Place:
 def regenerate_view(view: Tensor, base: Tensor) -> None:
     """Gives a view the history "as_strided of the base", after the base was written."""
     node = AsStridedOfBase()
-    node.place = Place.of(view, base)
+    node.geometry = ViewGeometry.of(view, base)
     finish_node(node, (edge_of(base),), [view], single=True)
     view._edge = node
     view._keys |= GRAD
@@ -139,7 +139,7 @@ class CopySlices(Node):
     """The history of a base of which a view was written: the written part goes through the write's own node."""
 
     inner: Node
-    place: Place
+    geometry: ViewGeometry
 
     def __init__(self) -> None:
         self.hooked = True  # what it saved is its inner node's: the engine's short cut does not know that
@@ -148,8 +148,8 @@ class CopySlices(Node):
         return "torch::autograd::CopySlices"
 
     def apply(self, g: Any) -> Any:
-        whole = aten.copy_(self.place.empty_base(g), g)
-        part = self.place.inside(whole)
+        whole = aten.copy_(self.geometry.empty_base(g), g)
+        part = self.geometry.inside(whole)
         grads = list(self.inner.apply(aten.clone(part)))
         if grads[0] is None:
             aten.zero_(part)
@@ -164,19 +164,21 @@ class CopySlices(Node):
 class AsStridedOfBase(Node):
     """The history of a view after its base was written."""
 
-    place: Place
+    geometry: ViewGeometry
 
     def name(self) -> str:
         return "AsStridedBackward0"
 
     def apply(self, g: Any) -> Any:
-        place = self.place
-        if place.overlaps():
+        geometry = self.geometry
+        if geometry.overlaps():
             from .derivatives.movement import through_storage
 
             return (
-                through_storage(g, place.shape, place.strides, place.offset, place.base_shape, place.base_strides, 0),
+                through_storage(
+                    g, geometry.shape, geometry.strides, geometry.offset, geometry.base_shape, geometry.base_strides, 0
+                ),
             )
-        whole = aten.zero_(place.empty_base(g))
-        aten.copy_(place.inside(whole), g)
+        whole = aten.zero_(geometry.empty_base(g))
+        aten.copy_(geometry.inside(whole), g)
         return (whole,)

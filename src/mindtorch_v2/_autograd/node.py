@@ -29,7 +29,7 @@ _FREED = (
 if TYPE_CHECKING or native is None:
 
     class NodeFields:
-        """What every node holds; the twin in C keeps these at fixed places."""
+        """What every node holds; with the native core they are fields of a C struct."""
 
         next: tuple[Any, ...] = ()  # edges, one per differentiable input
         saved: tuple[Any, ...] | None = ()
@@ -70,9 +70,9 @@ class Node(NodeFields):
     def name(self) -> str:
         return type(self).__name__
 
-    def output_of(self, place: int) -> int:
-        """Which output the saved value at a place is; -1 for an input."""
-        name = self.saved_names[place]
+    def output_of(self, index: int) -> int:
+        """Which output the saved value at an index is; -1 for an input."""
+        name = self.saved_names[index]
         return int(name[6:] or 0) if name in self.derivative.results else -1
 
     @property
@@ -181,7 +181,7 @@ def versions_of(saved: Iterable[Any]) -> tuple[int, ...]:
 
 
 class Packed:
-    """A saved tensor that went through a pack hook. `edge` is its place in the graph, which unpacking restores."""
+    """A saved tensor that went through a pack hook. `edge` is its link to the graph, which unpacking restores."""
 
     __slots__ = ("value", "hook", "edge")
 
@@ -209,7 +209,7 @@ def unpack(node: Node) -> tuple[Any, ...]:
         if kind is Tensor or kind is Parameter:
             storage = v._storage
             if storage is not None and storage.version != (0 if versions is None else versions[i]):
-                raise _changed(node, i, storage.version, 0 if versions is None else versions[i])
+                raise _version_error(node, i, storage.version, 0 if versions is None else versions[i])
         elif kind is Packed:
             return _unpack_packed(node, saved)
         i += 1  # noqa: SIM113 - this runs for every node of every pass
@@ -234,12 +234,12 @@ def _unpack_packed(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _output_again(node: Node, alias: Tensor, name: str) -> Tensor:
-    """A saved output with its place in the graph restored, for second derivatives."""
-    number = int(name[6:] or 0)
-    if not alias.dtype.inexact or number in node.derivative.constant:
+    """A saved output with its edge restored, for second derivatives."""
+    nr = int(name[6:] or 0)
+    if not alias.dtype.inexact or nr in node.derivative.constant:
         return alias
     out = shallow_alias(alias)
-    out._edge = node if node.specs is None else Slot(node, number)
+    out._edge = node if node.specs is None else Slot(node, nr)
     out._keys |= GRAD
     return out
 
@@ -249,12 +249,12 @@ def function_name(node: Node) -> str:
     return node.name().partition("Backward")[0]
 
 
-def _changed(node: Node, place: int, now: int, expected: int) -> RuntimeError:
-    t = node.saved[place] if node.saved else None
+def _version_error(node: Node, index: int, now: int, expected: int) -> RuntimeError:
+    t = node.saved[index] if node.saved else None
     assert isinstance(t, Tensor)
     word = f"torch.{type_word(t.dtype)}Tensor"
     made = ""
-    nr = node.output_of(place)
+    nr = node.output_of(index)
     if t._edge is not None:
         where, nr = node_and_nr(t)
         made = f", which is output {nr} of {function_name(where)},"

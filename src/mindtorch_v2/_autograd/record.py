@@ -100,7 +100,7 @@ def new_node(
 
 
 def finish_node(node: Node, edges: tuple[Any, ...], outputs: list[Tensor], single: bool) -> None:
-    """Gives a node its edges, number, thread and the description of its outputs."""
+    """Gives a node its edges, sequence id, thread and the description of its outputs."""
     node.next = edges
     node.seq = modes.sequence[0]
     modes.sequence[0] += 1
@@ -143,7 +143,7 @@ def save(
     if not gradient.saved:
         return
     values = [
-        _kept(value, node, gradient, args, outputs)
+        _value_to_save(value, node, gradient, args, outputs)
         if replaced is None or value.name not in replaced
         else replaced[value.name]
         for value in gradient.saved
@@ -158,7 +158,9 @@ def save(
     store(node, values)
 
 
-def _kept(value: Saved, node: Node, gradient: GradientPlan, args: tuple[Any, ...], outputs: list[Tensor]) -> Any:
+def _value_to_save(
+    value: Saved, node: Node, gradient: GradientPlan, args: tuple[Any, ...], outputs: list[Tensor]
+) -> Any:
     if value.kind == SavedKind.RESULT:
         return shallow_alias(outputs[value.position])
     if value.kind != SavedKind.ARGUMENT:

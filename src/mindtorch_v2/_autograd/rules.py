@@ -33,7 +33,7 @@ class Derivative:
         constant: Sequence[int] = (),
     ) -> None:
         self.op = op
-        self.constant = frozenset(constant)  # numbers of the outputs that have no gradient
+        self.constant = frozenset(constant)  # indices of the outputs that have no gradient
         self.inputs = tuple(inputs) if joint is not None else tuple(rows)
         self.joint = joint
         self.rows = rows
@@ -71,9 +71,9 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 def _node_class(name: str, derivative: Derivative) -> type[Node]:
     rows = derivative.rows
-    places = {n: i for i, n in enumerate(derivative.saved_names)}
+    positions = {n: i for i, n in enumerate(derivative.saved_names)}
     plan = (
-        [(rows[n], [places[w] for w in derivative.needs_of(n)]) for n in derivative.inputs]
+        [(rows[n], [positions[w] for w in derivative.needs_of(n)]) for n in derivative.inputs]
         if derivative.joint is None
         else []
     )
@@ -84,7 +84,7 @@ def _node_class(name: str, derivative: Derivative) -> type[Node]:
         def apply(self: Node, g: Any) -> Any:
             saved = unpack(self)
             needs = tuple(e is not None for e in self.next)
-            return joint(g, *[needs if w == "needs" else saved[places[w]] for w in wants])
+            return joint(g, *[needs if w == "needs" else saved[positions[w]] for w in wants])
     else:
         apply = lazy_apply(derivative)
     if derivative.list_inputs & set(derivative.inputs):
@@ -135,8 +135,8 @@ def derivative(
     constant: Sequence[int] = (),
     **rows: Callable[..., Any],
 ) -> None:
-    """Declares how an op is differentiated; see docs/adding-an-op.md. The in-place twin shares the rows. `constant`
-    numbers the floating outputs that have no gradient.
+    """Declares how an op is differentiated; see docs/adding-an-op.md. The in-place form shares the rows. `constant`
+    has the indices of the floating outputs without a gradient.
     """
     op, space = table.find(name), sys._getframe(1).f_globals
     before = op.derivative
@@ -144,7 +144,8 @@ def derivative(
         raise ValueError(f"the derivative of {name} is declared twice")
     _declared_in[name] = space
     op.derivative = Derivative(op, node or default_node_name(op), rows, joint, inputs, constant)
-    if op.inplace is not None and op.inplace.derivative is before:  # a twin with rows of its own is declared first
+    # an in-place form with rows of its own is declared first
+    if op.inplace is not None and op.inplace.derivative is before:
         op.inplace.derivative = op.derivative
 
 

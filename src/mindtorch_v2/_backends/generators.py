@@ -36,7 +36,7 @@ class Generator:
     def draw_on_device(self, count: int) -> tuple[int, int]:
         """The seed, and where among its numbers the next `count` begin. A device computes them."""
         if self._device.type == "cpu":
-            raise RuntimeError(f"Expected a '{_accelerators.preferred()}' device type for generator but found 'cpu'")
+            raise RuntimeError(f"Expected a '{_accelerators.default_name()}' device type for generator but found 'cpu'")
         before = self._offset
         self._offset += (count + 3) // 4 * 4
         return self._stream.initial_seed() & 0x7FFFFFFFFFFFFFFF, before

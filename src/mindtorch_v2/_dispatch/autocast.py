@@ -148,7 +148,7 @@ def as_now(function: Any) -> Any:
     return lambda *args, **kwargs: _Again(then).run(function, *args, **kwargs)
 
 
-def paused(function: Any, *args: Any) -> Any:
+def call_without_casts(function: Any, *args: Any) -> Any:
     """Calls a function in which nothing is cast."""
     return function(*args) if modes.state.autocast is None else _Paused().run(function, *args)
 
@@ -212,10 +212,10 @@ def _widest(args: tuple[Any, ...], lower: dt.dtype) -> dt.dtype:
 
 
 def _with_full_result(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    place = next(i for i, p in enumerate(op.schema.params) if p.type == "ScalarType")
-    if args[place] is not None or not _is_eligible(args[0]) or args[0].dtype is dt.float32:
+    position = next(i for i, p in enumerate(op.schema.params) if p.type == "ScalarType")
+    if args[position] is not None or not _is_eligible(args[0]) or args[0].dtype is dt.float32:
         return None
-    return (*args[:place], dt.float32, *args[place + 1 :])
+    return (*args[:position], dt.float32, *args[position + 1 :])
 
 
 def _cast(x: Any, wanted: dt.dtype, now: Setting, lower: dt.dtype) -> Any:

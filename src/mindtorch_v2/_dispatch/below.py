@@ -1,4 +1,4 @@
-"""`__torch_dispatch__`: modes and classes that run in the place of an operator, below autograd.
+"""`__torch_dispatch__`: modes and classes that run instead of an operator, below autograd.
 
 A mode sets the bit SPECIAL; instances of classes carry the key SUBCLASS. Both take the general path, where the
 kernel of an operator that is not made of others is replaced by a call of Python, with gradients off. Autograd has
@@ -20,7 +20,7 @@ from .registry import COMPOSITES
 
 
 class TorchDispatchMode:
-    """A block in which `__torch_dispatch__(func, types, args, kwargs)` of this object runs in the place of every
+    """A block in which `__torch_dispatch__(func, types, args, kwargs)` of this object runs instead of every
     operator.
 
     `func` is a `torch.ops.aten.<name>.<overload>`. While it runs, the mode itself is set aside, so that it may call
@@ -56,7 +56,7 @@ class TorchDispatchMode:
 
 
 class _Below(Switch):
-    """The block in which Python runs in an operator's place."""
+    """The block in which Python runs instead of an operator."""
 
     _special = True
 
@@ -73,7 +73,7 @@ def _instances(values: Any) -> Iterator[Any]:
 
 
 def takes_over(args: tuple[Any, ...]) -> bool:
-    """Whether Python runs in the place of kernels in a call with these arguments."""
+    """Whether Python runs instead of kernels in a call with these arguments."""
     return bool(state.dispatch_modes) or SPACE["_dispatching"] and next(_instances(args), None) is not None
 
 

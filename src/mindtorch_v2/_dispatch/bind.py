@@ -133,13 +133,13 @@ class Signature:
     def body(self) -> list[str]:
         lines = [f"    if {alias} is not None: {word} = {alias}" for word, alias in self.aliases]
         if self.spread is not None:
-            lines += self._gathered(self.names[self.spread], self.params[self.spread].name)
+            lines += self._size_lines(self.names[self.spread], self.params[self.spread].name)
         args = "".join(f"{n}, " for n in self.names)
         if any(a.kind == ArgumentKind.UNSET for a in self.plan.arguments):
             given = "".join(f", {n}={n}" for n in self.names if n != "pin_memory")
             lines.append(f"    if pin_memory and out is None: return _call_pinned(_SELF, requires_grad{given})")
         for p, n in zip(self.params, self.names):
-            lines += self._formed(p, n)
+            lines += self._conversion_lines(p, n)
         if self.takes_out:
             lines.append(f"    if out is not None: return _with_out(_OP, _SELF, ({args}), out)")
         elif self.op.is_factory:
@@ -148,7 +148,7 @@ class Signature:
             return [*lines, f"    return _RUN(({args}))"]
         return [*lines, f"    _made = _RUN(({args}))", "    if requires_grad: _want_grad(_made)", "    return _made"]
 
-    def _gathered(self, n: str, word: str) -> list[str]:
+    def _size_lines(self, n: str, word: str) -> list[str]:
         """Sizes that were given one by one, or as one list."""
         return [
             f"    if {n} is None:",
@@ -157,7 +157,7 @@ class Signature:
             f"_Tensor else _{n}",
         ]
 
-    def _formed(self, p: Param, n: str) -> list[str]:
+    def _conversion_lines(self, p: Param, n: str) -> list[str]:
         lines = []
         if p.name == "dim" and p.default is NO_DEFAULT:
             lines.append(f"    if {n} is _REQUIRED: raise _missing(_OP, 'dim')")
@@ -194,7 +194,7 @@ def _constant(value: Any) -> str:
 
 
 def publish(call: Any, op: Op, form: str) -> None:
-    """Names a function after the place where programs find it, by which it is pickled."""
+    """Gives a function the module and name under which programs find it, by which it is pickled."""
     call.__module__ = "mindtorch_v2"
     if form == "method":
         call.__qualname__ = f"Tensor.{op.base}"

@@ -48,7 +48,7 @@ def _entry(op: Op, form: str) -> Callable[..., Any]:
 def _factory(plan: CallPlan, form: str) -> Runner:
     """Calls without tensors: their device chooses the kernel."""
     op, function, entry = plan.op, plan.function, _entry(plan.op, form)
-    place = next((i for i, p in enumerate(op.schema.params) if p.type == "Device"), -1) if op.is_factory else -1
+    position = next((i for i, p in enumerate(op.schema.params) if p.type == "Device"), -1) if op.is_factory else -1
 
     def run(args: tuple[Any, ...]) -> Any:
         mode = _SPACE["_mode"]
@@ -56,7 +56,7 @@ def _factory(plan: CallPlan, form: str) -> Runner:
             return overrides.override(op, form, args)
         if function is not None and not mode & (OBSERVED | SPECIAL):
             return function(*args)
-        key = CPU if place < 0 or args[place].type == "cpu" else key_of_device(args[place])
+        key = CPU if position < 0 or args[position].type == "cpu" else key_of_device(args[position])
         return (entry if mode & OBSERVED else dispatch_with_keyset)(op, key | mode, args)
 
     return run
@@ -76,7 +76,7 @@ def _composite(plan: CallPlan, form: str) -> Runner:
             try:
                 return function(*args)
             except (AttributeError, TypeError):
-                if (error := _misused(op, args, form)) is not None:
+                if (error := _find_misuse(op, args, form)) is not None:
                     raise error from None
                 raise
         try:
@@ -200,7 +200,7 @@ def _bad_tensor_argument(op: Op, args: tuple[Any, ...], first: int) -> TypeError
     return TypeError(f"{op.base}(): arguments do not fit {op.text}")
 
 
-def _misused(op: Op, args: tuple[Any, ...], form: str) -> TypeError | None:
+def _find_misuse(op: Op, args: tuple[Any, ...], form: str) -> TypeError | None:
     """The error for an argument of a composite op that should have been a tensor, or None if all are."""
     if all(_fits(op, p, x) for p, x in zip(op.schema.params, args) if p.is_tensor):
         return None

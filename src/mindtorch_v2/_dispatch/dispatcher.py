@@ -30,33 +30,33 @@ def dispatch_with_keyset(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     observer = _observer.active
     if observer is None:
         return _run_kernel(op, keyset, args)
-    # Calls that cannot need a node carry no sequence number. The thread's own state is slow to read, so the mode word
+    # Calls that cannot need a node carry no sequence id. The thread's own state is slow to read, so the mode word
     # comes first.
     without = (
         SPACE["_mode"] & NO_GRAD
         and not state.grad
-        or not op.is_numbered
+        or not op.has_sequence_id
         or keyset & INFERENCE
         and _are_inference(op, args)
     )
-    number = -1 if without else sequence[0]
-    place = op.generator_place
-    if place < 0 or args[place] is not None:
-        return modes.call_in_event(observer, op, args, number, _run_kernel, op, keyset, args)
+    sequence_id = -1 if without else sequence[0]
+    position = op.generator_position
+    if position < 0 or args[position] is not None:
+        return modes.call_in_event(observer, op, args, sequence_id, _run_kernel, op, keyset, args)
     return modes.call_in_event(
-        observer, op.unseeded, args[:place] + args[place + 1 :], number, _run_kernel, op, keyset, args
+        observer, op.unseeded, args[:position] + args[position + 1 :], sequence_id, _run_kernel, op, keyset, args
     )
 
 
 def dispatch_below_autograd(op: Op, keyset: int, args: tuple[Any, ...]) -> Any:
     """Runs a factory that a program calls by its public name. PyTorch's Python functions enter those below autograd,
-    so neither the call nor its steps carry a sequence number; called from within other operators they do.
+    so neither the call nor its steps carry a sequence id; called from within other operators they do.
     """
     return modes.call_with_grad(False, dispatch_with_keyset, op, keyset | NO_GRAD, args)
 
 
 def _are_inference(op: Op, args: tuple[Any, ...]) -> bool:
-    """Whether every tensor among the arguments was made in inference mode: such tensors have no place in a graph."""
+    """Whether every tensor among the arguments was made in inference mode: no graph contains such tensors."""
     given = [args[i] for i, p in enumerate(op.schema.params) if p.is_tensor]
     tensors = [t for x in given for t in (x if isinstance(x, (list, tuple)) else (x,)) if hasattr(t, "_keys")]
     return all(t._keys & INFERENCE for t in tensors)

@@ -14,7 +14,7 @@ import threading
 from importlib import import_module, util
 from typing import Any
 
-from .loading import shown_as_loading
+from .loading import call_as_loading
 
 _LAYERS = ("_backends.cpu", "_backends.onednn", "_backends.composite", "_autograd.derivatives")
 _loaded: set[str] = set()
@@ -26,7 +26,7 @@ def load_family(family: str) -> None:
     """Imports a family, once. A family that uses its own operators while it is imported comes back here and goes on."""
     if family in _loaded or (threading.get_ident(), family) in _inside:
         return
-    shown_as_loading(family, _load, family)
+    call_as_loading(family, _load, family)
 
 
 def _load(family: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from .. import _observer
 
 
-def shown_as_loading(what: str, function: Callable[..., Any], *args: Any) -> Any:
+def call_as_loading(what: str, function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function, inside the event `loading: <what>` where somebody observes."""
     observer: Any = _observer.active
     if observer is None or not hasattr(observer, "begin_loading"):

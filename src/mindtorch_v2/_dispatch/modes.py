@@ -17,7 +17,7 @@ from .._keys import NO_GRAD, OBSERVED, OUTPUTS, SPECIAL
 from .._storage import native
 
 SPACE: dict[str, Any] = {"_mode": 0}
-sequence: list[int] = [0]  # the number that the next autograd node gets
+sequence: list[int] = [0]  # the sequence id of the next autograd node
 _lock = threading.RLock()  # a finaliser may change modes while its thread does
 
 
@@ -120,13 +120,13 @@ def call_in_event(
     observer: _observer.Observer,
     op: Any,
     args: tuple[Any, ...],
-    number: int,
+    sequence_id: int,
     function: Callable[..., Any],
     *arguments: Any,
     **keywords: Any,
 ) -> Any:
     """Calls a function inside the event of an operator. `args` are what the observer is told of its arguments."""
-    observer.enter_op(op, args, number)
+    observer.enter_op(op, args, sequence_id)
     try:
         out = function(*arguments, **keywords)
         if observer.watches_outputs:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._ops import table
 from .bind import make_call
-from .loading import shown_as_loading
+from .loading import call_as_loading
 from .overloads import resolver
 from .overrides import overridable
 
@@ -19,15 +19,16 @@ def function_of(name: str, form: str) -> Any:
     if form == "function" and name in _functions:
         return _functions[name]  # the same object wherever a program finds it
     if name in fronts and form != "operator":
-        return fronts[name] if form != "function" else _functions.setdefault(name, _asked(name, fronts[name]))
+        front = fronts[name]
+        return front if form != "function" else _functions.setdefault(name, _make_overridable(name, front))
     overloads = table.OVERLOADS.get(name)
     if not overloads:
         raise AttributeError(f"no operator is called {name!r}")
-    made = shown_as_loading(overloads[0].event, _make, name, overloads, form)
+    made = call_as_loading(overloads[0].event, _make, name, overloads, form)
     return _functions.setdefault(name, made) if form == "function" else made
 
 
-def _asked(name: str, front: Any) -> Any:
+def _make_overridable(name: str, front: Any) -> Any:
     """A hand-written function as programs see it: classes and modes are asked first. Pickles find it in the package."""
     made = overridable(front)
     made.__module__, made.__qualname__ = __name__.partition(".")[0], name
@@ -57,12 +58,12 @@ class Aten:
         found = self._overloads.get(name)
         if found is None:
             op = table.find(name)
-            found = self._overloads[name] = shown_as_loading(op.event, make_call, op, "method")
+            found = self._overloads[name] = call_as_loading(op.event, make_call, op, "method")
         return found
 
 
 class LazyMethod:
-    """Stands in the class for an op until it is first used, then puts the op's function in its own place."""
+    """Stands in the class for an op until it is first used, then replaces itself by the op's function."""
 
     __slots__ = ("name", "attribute", "form")
 

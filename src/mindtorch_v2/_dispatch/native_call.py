@@ -1,7 +1,7 @@
 """Call plans as the native core executes them: `native_call` translates a plan for `_native/core/call_type.c`, and
 nothing else.
 
-The Python function stays behind the native call for what C hands on, and takes its place where there is no native core.
+The Python function stays behind the native call for what C hands on, and is called directly without the native core.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _set_up() -> bool:
 
 
 def _loops() -> dict[str, int]:
-    """The numbers of the loops that compute a few elements in C, by name."""
+    """The ids of the loops that compute a few elements in C, by name."""
     if native is None or not READS_ARRAYS:
         return {}
     core: Any = import_module("numpy._core" if int(np.__version__.partition(".")[0]) >= 2 else "numpy.core")
@@ -101,12 +101,12 @@ def native_call(plan: CallPlan, names: list[str], form: str, function: Any) -> A
     saved = () if plan.gradient is None else plan.gradient.saved
     if native is None or len(plan.arguments) > _MOST or len(saved) > _MOST:
         return function
-    unseeded = op.generator_place >= 0
+    unseeded = op.generator_position >= 0
     return native.Call(
         function=function,
         op=op,
         unseeded=op.unseeded if unseeded else None,
-        generator=op.generator_place,
+        generator=op.generator_position,
         kernel=plan.kernel,
         direct=plan.direct,
         composite=plan.function,
@@ -129,7 +129,7 @@ def native_call(plan: CallPlan, names: list[str], form: str, function: Any) -> A
         steps=None if plan.steps is None else _steps(plan.steps),
         below_autograd=plan.below_autograd,
         enters_below=form == "function" and op.is_factory and op.family in ("creation", "random"),
-        is_numbered=op.is_numbered,
+        is_numbered=op.has_sequence_id,
         gradient=None if plan.gradient is None else _gradient(plan.gradient, op.derivative),
         loop=_LOOPS.get(_LOOP_OF_OP.get(op.name, ""), 0),
     )
@@ -159,13 +159,13 @@ def _gradient(gradient: GradientPlan, derivative: Any) -> tuple[Any, ...]:
         derivative.slot,
         gradient.inputs,
         gradient.takes_lists,
-        tuple(_saved(value, gradient) for value in gradient.saved),
+        tuple(_saved_entry(value, gradient) for value in gradient.saved),
         gradient.only_inexact,
         constant,
     )
 
 
-def _saved(value: Saved, gradient: GradientPlan) -> tuple[Any, ...]:
+def _saved_entry(value: Saved, gradient: GradientPlan) -> tuple[Any, ...]:
     """(what, position, the inputs of which one must have an edge, as bits, how a tensor is asked, what stands for no
     tensor)
     """

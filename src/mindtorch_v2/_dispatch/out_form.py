@@ -81,12 +81,12 @@ _OUT_OVERLOADS |= {
     "normal.float_float": "float_float_out",
 }
 _OPTIONS = ("dtype", "layout", "device", "pin_memory")  # a factory takes these from `out`
-_shown_ops: dict[str, Op] = {}
+_recorded_ops: dict[str, Op] = {}
 
 
-def _shown_op(op: Op, count: int) -> Op:
+def _recorded_op(op: Op, count: int) -> Op:
     """The op that an observer is told of: the overload that takes `count` tensors to write into. It is never called."""
-    made = _shown_ops.get(op.name)
+    made = _recorded_ops.get(op.name)
     if made is None:
         overload = _OUT_OVERLOADS.get(op.name, f"{op.overload}_out" if op.overload else "out")
         arguments = op.text[op.text.index("(") + 1 : op.text.index(") -> ")]
@@ -98,7 +98,7 @@ def _shown_op(op: Op, count: int) -> Op:
         star = "" if "*, " in arguments else "*, "
         outs = ", ".join(f"Tensor(a!) out{i}" for i in range(count)) if count > 1 else "Tensor(a!) out"
         text = f"{op.base}.{overload}({arguments}{', ' if arguments else ''}{star}{outs}) -> Tensor(a!)"
-        made = _shown_ops[op.name] = Op(text, op.family, None, None, (), False, False, False, op.namespace, None)
+        made = _recorded_ops[op.name] = Op(text, op.family, None, None, (), False, False, False, op.namespace, None)
     return made
 
 
@@ -109,9 +109,9 @@ def _told(
     observer = _observer.active
     if observer is None:
         return call(*positional, **keywords)
-    number = modes.sequence[0] if modes.grad_enabled() else -1
+    sequence_id = modes.sequence[0] if modes.grad_enabled() else -1
     return modes.call_in_event(
-        observer, _shown_op(op, len(targets)), (*args, *targets), number, call, *positional, **keywords
+        observer, _recorded_op(op, len(targets)), (*args, *targets), sequence_id, call, *positional, **keywords
     )
 
 
@@ -128,7 +128,7 @@ def call_with_out(op: Op, call: Any, args: tuple[Any, ...], out: Any) -> Any:
     positional = [a for a, p in zip(args, op.schema.params) if not p.keyword_only]
     keywords = {p.name: a for a, p in zip(args, op.schema.params) if p.keyword_only}
     # what is given to write into decides the type
-    result = autocast.paused(_told, op, call, args, positional, keywords, targets)
+    result = autocast.call_without_casts(_told, op, call, args, positional, keywords, targets)
     made = [result] if isinstance(result, Tensor) else list(result)
     check_types(op, made, targets)
     for r, t in zip(made, targets):
@@ -178,14 +178,14 @@ def deliver(name: str, result: Any, out: Any, *inputs: Any) -> Any:
 
 
 def make_into(op: Op, call: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
-    """Calls a factory for the type and the place of `out`, and writes its result there."""
+    """Calls a factory for the type and the device of `out`, and writes its result into it."""
     given = {p.name: a for p, a in zip(op.schema.params, args)}
     check_factory(given["dtype"], out)
     given.update(dtype=out.dtype, device=out.device)
     positional = [given[p.name] for p in op.schema.params if not p.keyword_only]
     keywords = {p.name: given[p.name] for p in op.schema.params if p.keyword_only}
-    shown = tuple(given[p.name] for p in op.schema.params if p.name not in _OPTIONS)
-    made = _told(op, call, shown, positional, keywords, [out])
+    recorded = tuple(given[p.name] for p in op.schema.params if p.name not in _OPTIONS)
+    made = _told(op, call, recorded, positional, keywords, [out])
     if op.base == "arange" and out.numel() not in (0, made.numel()):
         warnings.warn(
             f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "

@@ -38,7 +38,7 @@ def _is(made: dt.dtype, out: dt.dtype) -> bool:
     return made is out
 
 
-def _worded(
+def _make_check(
     text: str, fits: Callable[[dt.dtype, dt.dtype], bool] = _is, error: type[Exception] = RuntimeError
 ) -> Check:
     """A check that fails with this text, in which {made} and {out} are types as in "Float", {made_cpp} and {out_cpp}
@@ -56,7 +56,7 @@ def _worded(
 
 
 def _linalg(name: str, what: str = "result") -> Check:
-    return _worded(
+    return _make_check(
         f"{name}: Expected {what} to be safely castable from {{made}} dtype, but got {what} with dtype {{out}}",
         dt.can_cast,
     )
@@ -73,7 +73,7 @@ def _first(*checks: Check) -> Check:
 
 def _lacks(kernel: str, has: Callable[[dt.dtype], bool]) -> Check:
     """For ops that compute in the type of `out`, whose kernel exists for some types only."""
-    return _worded(f"\"{kernel}\" not implemented for '{{out}}'", lambda made, out: has(out), NotImplementedError)
+    return _make_check(f"\"{kernel}\" not implemented for '{{out}}'", lambda made, out: has(out), NotImplementedError)
 
 
 def _not_bool(out: dt.dtype) -> bool:
@@ -89,35 +89,35 @@ def _floating(out: dt.dtype) -> bool:
 
 
 def _truth(name: str) -> Check:
-    return _worded(
+    return _make_check(
         f"{name} only supports bool tensor for result, got: {{out}}", lambda made, out: out in (dt.bool_, dt.uint8)
     )
 
 
 def _positions(made: dt.dtype, out: dt.dtype) -> Exception | None:
-    return _worded(
+    return _make_check(
         "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
         "whether out_int32 flag is True, but we got output tensor's dtype {out} and out_int32 flag is "
         f"{made is dt.int32}"
     )(made, out)
 
 
-_TENSORDOT = _worded(
+_TENSORDOT = _make_check(
     "tensordot: Expected the output tensor to have dtype {made}, but got an output tensor with dtype {out}"
 )
-_DOT = _worded("result dtype {out} does not match input dtype {made}")
-_SCALAR_TYPE = _worded("expected scalar_type {made} but found {out}")
-_SCALAR_TYPE_2 = _worded("expected scalar type {made} but found {out}")
-_ARGUMENT = _worded("Expected object of scalar type {made} but got scalar type {out} for argument 'out'")
-_REDUCED = _worded(
+_DOT = _make_check("result dtype {out} does not match input dtype {made}")
+_SCALAR_TYPE = _make_check("expected scalar_type {made} but found {out}")
+_SCALAR_TYPE_2 = _make_check("expected scalar type {made} but found {out}")
+_ARGUMENT = _make_check("Expected object of scalar type {made} but got scalar type {out} for argument 'out'")
+_REDUCED = _make_check(
     "Expected the dtype for input and out to match, but got {made} for input's dtype and {out} for out's dtype."
 )
-_QUANTILE = _worded("quantile() out tensor must be same dtype as the input tensor")
-_JOINED = _worded("torch.cat(): input types can't be cast to the desired output type {out}", dt.can_cast, TypeError)
+_QUANTILE = _make_check("quantile() out tensor must be same dtype as the input tensor")
+_JOINED = _make_check("torch.cat(): input types can't be cast to the desired output type {out}", dt.can_cast, TypeError)
 _POWER = _first(_linalg("matrix_power"), _exact)
 _SPREAD = _first(_lacks("std_cpu", _not_complex), _cast)
 _IMPROVE = "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
-_EXTREME = _worded(
+_EXTREME = _make_check(
     "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but got "
     f"false.  {_IMPROVE}",
     dt.can_cast,
@@ -125,31 +125,31 @@ _EXTREME = _worded(
 
 OTHERS: dict[str, Check | tuple[Check, ...]] = {  # by full name or base name; a tuple has one check for each output
     # elementwise
-    "signbit": _worded("signbit does not support non-boolean outputs."),
-    "isposinf": _worded("isposinf does not support non-boolean outputs."),
-    "isneginf": _worded("isneginf does not support non-boolean outputs."),
-    "nan_to_num": _worded("nan_to_num: dtype of out: {out} should be same as input: {made}"),
-    "heaviside": _worded("heaviside is not yet implemented for tensors with different dtypes."),
-    "float_power": _worded(
+    "signbit": _make_check("signbit does not support non-boolean outputs."),
+    "isposinf": _make_check("isposinf does not support non-boolean outputs."),
+    "isneginf": _make_check("isneginf does not support non-boolean outputs."),
+    "nan_to_num": _make_check("nan_to_num: dtype of out: {out} should be same as input: {made}"),
+    "heaviside": _make_check("heaviside is not yet implemented for tensors with different dtypes."),
+    "float_power": _make_check(
         "the output given to float_power has dtype {out} but the operation's result requires dtype {made}"
     ),
-    "ldexp": _worded("ldexp can't be cast to the desired output type {out}", dt.can_cast),
+    "ldexp": _make_check("ldexp can't be cast to the desired output type {out}", dt.can_cast),
     "complex": _ARGUMENT,
     "polar": _ARGUMENT,
-    "where": _worded("Expected out type to be {made} but got {out}"),
+    "where": _make_check("Expected out type to be {made} but got {out}"),
     "log_sigmoid": _SCALAR_TYPE_2,
     # products
     "dot": _DOT,
     "vdot": _DOT,
     "inner": _TENSORDOT,
     "tensordot": _TENSORDOT,
-    "mv": _worded("addmv input tensors must have the same dtype, but got {out}, {made}, and {made}"),
-    "addbmm": _worded("self and mat2 must have the same dtype, but got {out} and {made}"),
-    "linalg_multi_dot": _worded("multi_dot(): expected out tensor to have dtype {made_cpp} but got {out_cpp}"),
-    "linalg_vecdot": _worded("linalg.vecdot: Expected out of dtype{made} but found {out}"),
+    "mv": _make_check("addmv input tensors must have the same dtype, but got {out}, {made}, and {made}"),
+    "addbmm": _make_check("self and mat2 must have the same dtype, but got {out} and {made}"),
+    "linalg_multi_dot": _make_check("multi_dot(): expected out tensor to have dtype {made_cpp} but got {out_cpp}"),
+    "linalg_vecdot": _make_check("linalg.vecdot: Expected out of dtype{made} but found {out}"),
     # matrices
-    "linalg_norm": _worded("linalg.norm expected out tensor dtype {made} but got: {out}"),
-    "linalg_matrix_norm": _worded("linalg.matrix_norm expected out tensor dtype {made} but got: {out}"),
+    "linalg_norm": _make_check("linalg.norm expected out tensor dtype {made} but got: {out}"),
+    "linalg_matrix_norm": _make_check("linalg.matrix_norm expected out tensor dtype {made} but got: {out}"),
     "linalg_solve_triangular": _SCALAR_TYPE_2,
     "linalg_eigvals": _linalg("torch.linalg.eigvals", "eigenvalues"),
     "linalg_eig": (_linalg("torch.linalg.eig", "eigenvalues"), _linalg("torch.linalg.eig", "eigenvectors")),
@@ -187,41 +187,41 @@ OTHERS: dict[str, Check | tuple[Check, ...]] = {  # by full name or base name; a
     "cumprod": _lacks("cumprod_out_cpu", _not_bool),
     "nansum": _lacks("nansum_cpu", _floating),
     "nanmean": _lacks("nansum_cpu", _floating),
-    "mean": _worded("mean.dtype_out(): input types can't be cast to the desired output type {out}", dt.can_cast),
+    "mean": _make_check("mean.dtype_out(): input types can't be cast to the desired output type {out}", dt.can_cast),
     "mean.dim": _cast,
-    "logsumexp": _worded(
+    "logsumexp": _make_check(
         "logsumexp(): Expected floating point type for result tensor, but got: {out}", lambda made, out: out.inexact
     ),
     "quantile": _QUANTILE,
     "nanquantile": _QUANTILE,
     "kthvalue": (
-        _worded("output values must be of same type as input"),
-        _worded("output indices must be of scalar type Long"),
+        _make_check("output values must be of same type as input"),
+        _make_check("output indices must be of scalar type Long"),
     ),
     "mode": (
-        _worded("expected scalar type '{made}' but got '{out}' for values output"),
-        _worded("expected scalar type '{made}' but got '{out}' for indices output"),
+        _make_check("expected scalar type '{made}' but got '{out}' for values output"),
+        _make_check("expected scalar type '{made}' but got '{out}' for indices output"),
     ),
-    "histc": _worded(
+    "histc": _make_check(
         "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {made_cpp} and hist "
         "{out_cpp}"
     ),
     "native_batch_norm": _SCALAR_TYPE_2,
     # elements by position
-    "masked_select": _worded("masked_select(): self and result must have the same scalar type"),
-    "index_select": _worded("index_select(): self and result must have the same scalar type"),
-    "take": _worded(
+    "masked_select": _make_check("masked_select(): self and result must have the same scalar type"),
+    "index_select": _make_check("index_select(): self and result must have the same scalar type"),
+    "take": _make_check(
         "take(): self and out expected to have the same dtype, but got self.dtype = {made} and out.dtype = {out}"
     ),
-    "nonzero": _worded("nonzero: Expected out tensor to have scalar type Long but got scalar type{out}"),
-    "narrow_copy": _worded(f"Expected self.dtype() == output.dtype() to be true, but got false.  {_IMPROVE}"),
+    "nonzero": _make_check("nonzero: Expected out tensor to have scalar type Long but got scalar type{out}"),
+    "narrow_copy": _make_check(f"Expected self.dtype() == output.dtype() to be true, but got false.  {_IMPROVE}"),
     "diag": _first(
-        _worded("diag: result type {made} can't be cast to the desired out= type {out}", dt.can_cast), _exact
+        _make_check("diag: result type {made} can't be cast to the desired out= type {out}", dt.can_cast), _exact
     ),
     "searchsorted": _positions,
     "bucketize": _positions,
     # draws
-    "multinomial": _worded("multinomial expects Long tensor out, got: {out}"),
+    "multinomial": _make_check("multinomial expects Long tensor out, got: {out}"),
     "normal": _lacks("normal_kernel_cpu", lambda out: out.inexact),
     "bernoulli": _lacks("bernoulli_tensor_cpu_self_", _not_complex),
 }
@@ -232,12 +232,12 @@ OTHERS.update(
 )
 for _name in ("fft", "ifft", "rfft", "ihfft"):
     for _suffix in ("", "2", "n"):
-        OTHERS[f"fft_{_name}{_suffix}"] = _worded(
+        OTHERS[f"fft_{_name}{_suffix}"] = _make_check(
             f"{_name}{_suffix} expects a complex output tensor, but got {{out}}", lambda made, out: out.is_complex
         )
 for _name in ("irfft", "hfft"):
     for _suffix in ("", "2", "n"):
-        OTHERS[f"fft_{_name}{_suffix}"] = _worded(
+        OTHERS[f"fft_{_name}{_suffix}"] = _make_check(
             f"{_name}{_suffix} expects a floating point output tensor, but got {{out}}",
             lambda made, out: out.is_floating_point,
         )

@@ -66,7 +66,7 @@ def accepts(op: Op, p: Param, value: Any, lenient: bool = False) -> bool:
 def fits(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], lenient: bool = False) -> bool:
     """Whether the overload takes these arguments."""
     positional = [p for p in op.schema.params if not p.keyword_only]
-    gathered = _gathered(positional, args)
+    gathered = _gather_sizes(positional, args)
     if gathered is None or not all(accepts(op, p, x, lenient) for p, x in zip(positional, gathered)):
         return False
     given = {p.name for p in positional[: len(gathered)]}
@@ -81,7 +81,7 @@ def fits(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], lenient: bool = 
     return all(p.name in given or p.default is not NO_DEFAULT for p in op.schema.params)
 
 
-def _gathered(positional: list[Param], args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+def _gather_sizes(positional: list[Param], args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Arguments by position, sizes that were given one by one as one; None where there are too many."""
     last = len(positional) - 1
     may_spread = (
@@ -157,10 +157,10 @@ def _remembering(choice: _Choice, function: Any) -> tuple[Any, Any]:
         target = known.get(tuple(map(type, args))) if not kwargs else None
         return function(*args, **kwargs) if target is None else target(*args)
 
-    shown = call if native is None else function
-    shown.__name__ = choice.name
-    publish(shown, choice.overloads[0], choice.form)
-    shown.__doc__ = docstring(choice.name, choice.form)
+    published = call if native is None else function
+    published.__name__ = choice.name
+    publish(published, choice.overloads[0], choice.form)
+    published.__doc__ = docstring(choice.name, choice.form)
     if native is None:
         return call, known.__setitem__
     made = native.Overloads(function)

@@ -57,7 +57,7 @@ def become(t: Any, cls: Any) -> Any:
 
 
 def as_subclass(self: Tensor, cls: Any) -> Any:
-    """The same memory and place in the graph, as an instance of the class."""
+    """The same memory and edge, as an instance of the class."""
     from .namespace import aten
 
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
@@ -112,8 +112,8 @@ def _in_order(args: Any) -> list[Any]:
     for t in _instances(args):
         if any(type(t) is type(f) for f in found):
             continue
-        place = next((i for i, f in enumerate(found) if issubclass(type(t), type(f))), len(found))
-        found.insert(place, t)
+        position = next((i for i, f in enumerate(found) if issubclass(type(t), type(f))), len(found))
+        found.insert(position, t)
     return found
 
 
@@ -141,7 +141,7 @@ class Stack(Switch):
 
 
 class TorchFunctionMode:
-    """A block in which `__torch_function__(func, types, args, kwargs)` of this object is called in the place of
+    """A block in which `__torch_function__(func, types, args, kwargs)` of this object is called instead of
     every function of torch.
 
     While it runs, the mode itself is set aside, so that it may call the function.
@@ -264,12 +264,12 @@ def _as_given(op: Op, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str,
 
 
 # --- the default answer
-def converted(value: Any, cls: Any) -> Any:
+def convert_result(value: Any, cls: Any) -> Any:
     """Plain tensors in a result as instances of the class."""
     if isinstance(value, Tensor):
         return value if isinstance(value, cls) else as_subclass(value, cls)
     if isinstance(value, (tuple, list)):
-        parts = [converted(v, cls) for v in value]
+        parts = [convert_result(v, cls) for v in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value
 
@@ -283,7 +283,7 @@ def _torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any
         return NotImplemented
     with DisableTorchFunctionSubclass():
         made = func(*args, **(kwargs or {}))
-        return made if cls is Tensor else converted(made, cls)
+        return made if cls is Tensor else convert_result(made, cls)
 
 
 def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:

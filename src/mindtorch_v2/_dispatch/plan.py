@@ -63,7 +63,7 @@ class SavedKind(IntEnum):
     """What a node keeps."""
 
     ARGUMENT = 0
-    RESULT = 1  # an output, without its place in the graph
+    RESULT = 1  # an output, without its edge
     SHAPE = 2  # facts about an argument, so that the tensor need not be kept
     DTYPE = 3
     FACT = 4
@@ -86,8 +86,8 @@ class Saved:
 
     name: str
     kind: SavedKind
-    position: int  # of the argument, or the number of the output
-    users: tuple[int, ...]  # numbers of the inputs that need it; a tensor that none of those present needs is not kept
+    position: int  # of the argument, or the index of the output
+    users: tuple[int, ...]  # indices of the inputs that need it; a tensor that none of those present needs is not kept
     is_tensor: bool
     fact: Callable[[Any], Any] | None = None  # how a tensor is asked
     absent: Any = None  # what stands for the fact where the argument is no tensor
@@ -103,7 +103,7 @@ class GradientPlan:
     takes_lists: bool  # whether one of them is a list
     saved: tuple[Saved, ...]
     only_inexact: bool  # whether the result may have a type without gradients, and is a constant then
-    constant: frozenset[int]  # numbers of the outputs that have no gradient
+    constant: frozenset[int]  # indices of the outputs that have no gradient
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def spread_position(op: Op) -> int | None:
 
 
 def inplace_kernel(op: Op) -> Callable[..., Any] | None:
-    """A function that writes an in-place twin's result into its first array, or None."""
+    """A function that writes an in-place op's result into its first array, or None."""
     source = op.inplace_of
     if source is None or source.name in COMPOSITES or (op.rule is not None and op.rule.out == "bool"):
         return None
@@ -323,33 +323,33 @@ class _Maker:
         d = self.op.derivative
         if d is None:
             return None
-        places = {p.name: i for i, p in enumerate(self.params)}
+        positions = {p.name: i for i, p in enumerate(self.params)}
         return GradientPlan(
             d.node_class,
-            tuple(places[n] for n in d.inputs),
+            tuple(positions[n] for n in d.inputs),
             bool(d.list_inputs & set(d.inputs)),
-            tuple(self._saved(name, places) for name in d.saved_names),
+            tuple(self._plan_saved(name, positions) for name in d.saved_names),
             any(p.type == "ScalarType" for p in self.params),
             d.constant,
         )
 
-    def _saved(self, name: str, places: dict[str, int]) -> Saved:
+    def _plan_saved(self, name: str, positions: dict[str, int]) -> Saved:
         d = self.op.derivative
         if name in d.results:
             return Saved(name, SavedKind.RESULT, d.results[name], (), True)
         if name in d.facts:
             word, _, what = name.rpartition("_")
             absent = None if what in ("dtype", "device") else ()
-            if self.params[places[word]].is_list:
-                return Saved(name, SavedKind.FACT, places[word], (), False, _of_each(_FACTS[what]), absent)
+            if self.params[positions[word]].is_list:
+                return Saved(name, SavedKind.FACT, positions[word], (), False, _of_each(_FACTS[what]), absent)
             kind = {"shape": SavedKind.SHAPE, "dtype": SavedKind.DTYPE}.get(what, SavedKind.FACT)
-            return Saved(name, kind, places[word], (), False, _FACTS[what], absent)
+            return Saved(name, kind, positions[word], (), False, _FACTS[what], absent)
         users = tuple(i for i, n in enumerate(d.inputs) if name in d.needs_of(n))
-        return Saved(name, SavedKind.ARGUMENT, places[name], users, self.params[places[name]].is_tensor)
+        return Saved(name, SavedKind.ARGUMENT, positions[name], users, self.params[positions[name]].is_tensor)
 
 
 def _inplace_function(op: Op) -> Callable[..., Any] | None:
-    """The in-place twin of a composite: what the composite makes is copied."""
+    """The in-place form of a composite: what the composite makes is copied."""
     if op.inplace_of is None or op.inplace_of.name not in COMPOSITES:
         return None
     composite = COMPOSITES[op.inplace_of.name]

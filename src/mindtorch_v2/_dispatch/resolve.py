@@ -11,7 +11,7 @@ from .._ops.table import Op
 from .._tensor import DEVICE_OF_KEY, Tensor
 from . import modes
 from .families import load_family
-from .loading import shown_as_loading
+from .loading import call_as_loading
 from .on_arrays import on_arrays
 from .outputs import flat_tensors
 from .plan import plan_of
@@ -32,7 +32,7 @@ def box(op: Op, key: int) -> Boxed:
 
 def backend_kernel(op: Op, key: int, args: tuple[Any, ...]) -> Boxed:
     """The boxed kernel of `op` for the device bits `key`; remembered for the next call."""
-    boxed: Boxed = shown_as_loading(op.event, _find_kernel, op, key, args)
+    boxed: Boxed = call_as_loading(op.event, _find_kernel, op, key, args)
     return boxed
 
 
@@ -121,7 +121,7 @@ def key_of_device(device: _device.device) -> int:
         return META
     key = _accelerators.key_of(device.type)
     if key not in device_boxers:
-        backend = _accelerators.activated(device.type)
+        backend = _accelerators.activate_backend(device.type)
         DEVICE_OF_KEY[key] = _device.device(device.type, 0)
         device_boxers[key] = backend.box
     return key

@@ -15,7 +15,7 @@ class Unnamed(tuple):  # type: ignore[type-arg]
         return tuple(values)
 
 
-def named(op: Any) -> Any:
+def tuple_type(op: Any) -> Any:
     """The tuple type of an op's outputs: `torch.return_types.max` with fields `values` and `indices`."""
     names = op.schema.return_names
     if not all(names) or op.base.startswith("_") or op.base.startswith("native_"):
@@ -39,4 +39,4 @@ def return_type(op: Any) -> Any:
     """The tuple type of several outputs (named as in torch.return_types), or None for a list."""
     if op.schema.returns_list or len(op.schema.returns) == 1:
         return None
-    return named(op)
+    return tuple_type(op)

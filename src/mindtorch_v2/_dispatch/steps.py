@@ -83,11 +83,11 @@ def _run_inside(steps: Steps, kernel: Callable[..., Any], args: tuple[Any, ...],
         return kernel(*args)
     constants = steps.constants if wanted in (-1, have) else steps.fewer
     return modes.call_in_event(
-        observer, steps.op, (args[0], *constants), -1, _claimed, kernel, args, observer, allocates
+        observer, steps.op, (args[0], *constants), -1, _run_and_claim, kernel, args, observer, allocates
     )
 
 
-def _claimed(kernel: Callable[..., Any], args: tuple[Any, ...], observer: Any, allocates: bool) -> Any:
+def _run_and_claim(kernel: Callable[..., Any], args: tuple[Any, ...], observer: Any, allocates: bool) -> Any:
     """Runs the kernel; memory that it allocates belongs to the step."""
     out = kernel(*args)
     if allocates and observer.watches_memory:

@@ -137,7 +137,7 @@ class Widened:
             or (call.asked is not None and call.asked.wide is None)
         ):
             return result
-        return self._by_rule(result, args) if call.is_mixed else self._rounded(result, call.kind)
+        return self._by_rule(result, args) if call.is_mixed else self._narrow_outputs(result, call.kind)
 
     def _run(self, wide: list[Any], kind: dt.dtype) -> Any:
         if kind in dt.FLOAT8 or self.name in _REFUSES:
@@ -147,18 +147,20 @@ class Widened:
         try:
             # of the quotient as it is stored, as in PyTorch
             if self.name == "div.Tensor_mode" and wide[2] == "trunc":
-                return np.trunc(narrowed(np.asarray(self.kernel(wide[0], wide[1], None)), kind).astype(_FLOAT32))
+                return np.trunc(narrow_result(np.asarray(self.kernel(wide[0], wide[1], None)), kind).astype(_FLOAT32))
             return self.kernel(*wide)
         except (NotImplementedError, RuntimeError) as error:
             assert kind.wide is not None
             text = re.sub(rf"\b{kind.wide.word}\b", kind.word, str(error))
             raise type(error)(text).with_traceback(error.__traceback__) from None
 
-    def _rounded(self, result: Any, kind: dt.dtype) -> Any:
+    def _narrow_outputs(self, result: Any, kind: dt.dtype) -> Any:
         kept = _WIDE_OUTPUTS.get(self.name, ())
         if result.__class__ is tuple or result.__class__ is list:
-            return result.__class__([r if r is None or i in kept else narrowed(r, kind) for i, r in enumerate(result)])
-        return narrowed(result, kind)
+            return result.__class__(
+                [r if r is None or i in kept else narrow_result(r, kind) for i, r in enumerate(result)]
+            )
+        return narrow_result(result, kind)
 
     def _write_back(self, args: Sequence[Any], copies: list[tuple[np.ndarray, np.ndarray]]) -> None:
         targets = [id(a) for i in self.written for a in (args[i] if isinstance(args[i], (list, tuple)) else (args[i],))]
@@ -187,7 +189,7 @@ def _as(array: Any, kind: dt.dtype) -> Any:
     return array if array.dtype == kind.np or not kind.inexact else array.astype(kind.np)
 
 
-def narrowed(array: Any, kind: dt.dtype) -> Any:
+def narrow_result(array: Any, kind: dt.dtype) -> Any:
     """A result that was computed in a wider type, in the narrow type or its complex or real counterpart; others as
     they are.
     """

@@ -22,7 +22,7 @@ def run(op: CustomOp, values: tuple[Any, ...]) -> Any:
         and any(t.requires_grad for t in op.tensors(values))
         and (op.backward is not None or op.wants_formula)
     ):
-        return _differentiated(op, values)
+        return _call_with_graph(op, values)
     return _kernel(op, values)
 
 
@@ -45,8 +45,8 @@ def _kernel(op: CustomOp, values: tuple[Any, ...]) -> Any:
     function = op.kernels.get(kind) or op.kernels.get("")
     if function is None:
         raise NotImplementedError(
-            f"Could not run '{op.qualified}' with arguments from the '{kind.upper()}' backend: no kernel is "
-            f"registered for it. '{op.qualified}' is only available for these backends: {sorted(op.kernels)}."
+            f"Could not run '{op.qualified_name}' with arguments from the '{kind.upper()}' backend: no kernel is "
+            f"registered for it. '{op.qualified_name}' is only available for these backends: {sorted(op.kernels)}."
         )
     written = [v for p, v in zip(op.schema.params, values) if "!" in p.alias and isinstance(v, Tensor)]
     made = function(*args, **kwargs)
@@ -63,7 +63,7 @@ def _check_fresh(op: CustomOp, made: Any, tensors: list[Tensor], written: list[T
     for t in made if isinstance(made, (tuple, list)) else (made,):
         if isinstance(t, Tensor) and any(t is s for s in tensors):
             raise RuntimeError(
-                f"{op.qualified} (with implementation in Python): The output of this custom operator (1) must not "
+                f"{op.qualified_name} (with implementation in Python): The output of this custom operator (1) must not "
                 "also be "
                 "an input to this custom operator and (2) may not alias any inputs to this custom operator or other "
                 "returns. The most common way to trigger this error is if we have y = custom_op(x) and y and x are "
@@ -73,7 +73,7 @@ def _check_fresh(op: CustomOp, made: Any, tensors: list[Tensor], written: list[T
             )
 
 
-def _differentiated(op: CustomOp, values: tuple[Any, ...]) -> Any:
+def _call_with_graph(op: CustomOp, values: tuple[Any, ...]) -> Any:
     """The call as a function of autograd. Lists are given to it item by item, since it knows tensors only."""
     flat: list[Any] = []
     shape: list[int] = []  # -1 for a single value, else the length of a list of tensors
@@ -84,17 +84,17 @@ def _differentiated(op: CustomOp, values: tuple[Any, ...]) -> Any:
     return _function_of(op, tuple(shape)).apply(*flat)
 
 
-def _folded(flat: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    values, place = [], 0
+def _unflatten(flat: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    values, start = [], 0
     for n in shape:
-        values.append(flat[place] if n < 0 else list(flat[place : place + n]))
-        place += 1 if n < 0 else n
+        values.append(flat[start] if n < 0 else list(flat[start : start + n]))
+        start += 1 if n < 0 else n
     return tuple(values)
 
 
 def _function_of(op: CustomOp, shape: tuple[int, ...]) -> Any:
     def forward(ctx: Any, *flat: Any) -> Any:
-        values = _folded(flat, shape)
+        values = _unflatten(flat, shape)
         made = call_with_grad(False, _kernel, op, values)
         if op.setup_context is not None:
             args, kwargs = op.as_call(values)

@@ -30,7 +30,7 @@ def check_fake(op: CustomOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
     fake = _flat(op(*[to_meta(a) for a in args], **{k: to_meta(v) for k, v in kwargs.items()}))
     if len(real) != len(fake) or any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(real, fake)):
         raise AssertionError(
-            f"{op.qualified}: the fake gives {[(tuple(t.shape), t.dtype) for t in fake]}, the operator "
+            f"{op.qualified_name}: the fake gives {[(tuple(t.shape), t.dtype) for t in fake]}, the operator "
             f"{[(tuple(t.shape), t.dtype) for t in real]}"
         )
 

@@ -53,7 +53,7 @@ def _default(value: Any) -> str:
     return str(value)
 
 
-def _returns(annotation: Any, shown: str) -> str:
+def _returns(annotation: Any, signature: str) -> str:
     if annotation is None or annotation is type(None):
         return "()"
     if typing.get_origin(annotation) is tuple:
@@ -63,7 +63,7 @@ def _returns(annotation: Any, shown: str) -> str:
     found = _word(annotation)
     if found is None or found.endswith("?"):
         raise ValueError(
-            f"infer_schema(func): Return has unsupported type {annotation}. Got func with signature {shown})"
+            f"infer_schema(func): Return has unsupported type {annotation}. Got func with signature {signature})"
         )
     return found
 

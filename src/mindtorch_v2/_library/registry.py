@@ -26,12 +26,12 @@ _DEVICES = {
 }
 
 
-def place_of(key: str) -> str:
-    """Where a kernel for a dispatch key, or a device's type, runs."""
+def kernel_key(key: str) -> str:
+    """The device type under which a kernel for a dispatch key, or for a device type, is registered; "" for all."""
     if key in _DEVICES:
         return _DEVICES[key]
     if key == "PrivateUse1":  # the accelerator that is no device of PyTorch's own
-        return _accelerators.preferred()
+        return _accelerators.default_name()
     if key.isupper() and key.lower() in _accelerators.names():
         return key.lower()
     if key in ("default", ""):
@@ -70,14 +70,14 @@ class CustomOp:
         self.__name__ = f"{name}.{self._overloadname}"
 
     @property
-    def qualified(self) -> str:
+    def qualified_name(self) -> str:
         """`mylib::mine`, with the overload where it has a name."""
         return f"{self.namespace}::{self._opname}" + (
             "" if self._overloadname == "default" else f".{self._overloadname}"
         )
 
     def name(self) -> str:
-        return self.qualified
+        return self.qualified_name
 
     @property
     def overloadpacket(self) -> Packet:
@@ -96,7 +96,7 @@ class CustomOp:
         positional = [p for p in self.schema.params if not p.keyword_only]
         if len(args) > len(positional):
             raise TypeError(
-                f"{self.qualified}() expected at most {len(positional)} argument(s) but received {len(args)} "
+                f"{self.qualified_name}() expected at most {len(positional)} argument(s) but received {len(args)} "
                 "argument(s). "
                 f"Declaration: {self._schema}"
             )
@@ -104,13 +104,13 @@ class CustomOp:
         for word, value in kwargs.items():
             if word in given or all(p.name != word for p in self.schema.params):
                 raise TypeError(
-                    f"{self.qualified}() got an unexpected keyword argument '{word}'. Declaration: {self._schema}"
+                    f"{self.qualified_name}() got an unexpected keyword argument '{word}'. Declaration: {self._schema}"
                 )
             given[word] = value
         missing = [p.name for p in self.schema.params if p.name not in given and p.default is NO_DEFAULT]
         if missing:
             raise TypeError(
-                f"{self.qualified}() is missing value for argument '{missing[0]}'. Declaration: {self._schema}"
+                f"{self.qualified_name}() is missing value for argument '{missing[0]}'. Declaration: {self._schema}"
             )
         return tuple(given.get(p.name, p.default) for p in self.schema.params)
 
@@ -122,7 +122,7 @@ class CustomOp:
             return self._run(values)
         from .._dispatch.modes import call_in_scope
 
-        return call_in_scope(_observer.active, self.qualified, self._run, values)
+        return call_in_scope(_observer.active, self.qualified_name, self._run, values)
 
     def _run(self, values: tuple[Any, ...]) -> Any:
         from .calls import run
@@ -211,18 +211,18 @@ def namespace(name: str) -> Namespace:
 def define(space: str, declaration: str) -> CustomOp:
     """Adds an operator; RuntimeError if it exists."""
     made = CustomOp(space, declaration)
-    if made.qualified in OPERATORS:
+    if made.qualified_name in OPERATORS:
         raise RuntimeError(
             f"Tried to register an operator ({made._schema}) with the same name and overload name multiple times. Each "
             "overload's schema should only be registered with a single call to def()."
         )
-    OPERATORS[made.qualified] = made
+    OPERATORS[made.qualified_name] = made
     return made
 
 
 def forget(op: CustomOp) -> None:
     """Takes an operator away again."""
-    OPERATORS.pop(op.qualified, None)
+    OPERATORS.pop(op.qualified_name, None)
     namespace(op.namespace).__dict__.pop(op._opname, None)
 
 

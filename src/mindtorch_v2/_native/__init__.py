@@ -13,8 +13,8 @@ The C files lie in a folder per part; they include each other's headers as "core
 
     core/       the fields of tensors and nodes, calls of operators (binding, kernel, result, gradient, steps), the
     loop of a
-                backward pass, modes; each with a twin in Python (`_core`)
-    recorder/   events, shapes, memory, stacks, tracing, with a twin in Python (`_core` as well)
+                backward pass, modes; each with a fallback in Python (`_core`)
+    recorder/   events, shapes, memory, stacks, tracing, with a fallback in Python (`_core` as well)
     kernels/    one file a family, their module (module.c), numpy arrays through the buffer protocol (arrays.c), the
     threads that
                 share long loops (threads.c); each_type.h compiles the .inc files for float and double, and again for

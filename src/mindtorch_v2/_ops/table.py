@@ -53,8 +53,8 @@ class Op:
         self.out = out
         self.namespace = namespace  # where `torch.<namespace>.<base>` shows it ("" is torch itself)
         self.no_grad = no_grad  # why the op has no derivative, or None
-        self.inplace_of: Op | None = None  # set on the in-place twin
-        self.inplace: Op | None = None  # the in-place twin, if there is one
+        self.inplace_of: Op | None = None  # set on the in-place form
+        self.inplace: Op | None = None  # the in-place form, if there is one
         self.backends: dict[int, Any] = {}  # device key -> boxed kernel; filled by the dispatcher
         self.derivative: Any = None  # how it is differentiated; set when its family is loaded
         self.is_composite = False  # made of other ops; set when its family is loaded
@@ -74,8 +74,8 @@ class Op:
         return bool(self.schema.params) and self.schema.params[0].alias.endswith("!")
 
     @cached_property
-    def is_numbered(self) -> bool:
-        """Whether a call can carry a sequence number: the number belongs to the node that a tensor argument would
+    def has_sequence_id(self) -> bool:
+        """Whether a call can carry a sequence id: that of the node that a tensor argument would
         need.
         """
         return bool(self.schema.tensor_params)
@@ -84,9 +84,9 @@ class Op:
     def is_opaque(self) -> bool:
         """Whether the steps of a composite run below autograd although it has no derivative: factories that take a
         tensor, and the tests in `_OPAQUE`. PyTorch gives them one autograd kernel each, so their steps carry no
-        sequence number.
+        sequence id.
         """
-        return self.is_numbered and (
+        return self.has_sequence_id and (
             self.base in _OPAQUE or (self.family in ("creation", "random") and self.is_factory)
         )
 
@@ -110,8 +110,8 @@ class Op:
         )
 
     @cached_property
-    def generator_place(self) -> int:
-        """Where the generator stands among the arguments, if there is an overload without it; else -1."""
+    def generator_position(self) -> int:
+        """The position of the generator among the arguments, if there is an overload without it; else -1."""
         return (
             next((i for i, p in enumerate(self.schema.params) if p.type == "Generator"), -1)
             if "generator" in self.overload
@@ -147,7 +147,7 @@ def op(
     numbers    tensor arguments that take Python numbers as well ("other").
     inplace    also declare `<base>_`, which writes its result into self.
     out        the function takes `out=`; "cast" and "same" say of which type where the rule does not: see
-    _dispatch/out_types.py. namespace  "linalg", "nn" ...: not shown in `torch` itself but there.
+    _dispatch/out_types.py. namespace  "linalg", "nn" ...: not in `torch` itself but there.
     no_grad    the reason why the op has no derivative.
     """
     family = sys._getframe(1).f_globals["__name__"].rpartition(".")[2]
@@ -155,13 +155,13 @@ def op(
     _add(made)
     if inplace:
         base, overload, rest = made.base, made.overload, text[text.index("(") : text.index(" -> ")]
-        twin_text = (
+        inplace_text = (
             f"{base}_{'.' if overload else ''}{overload}{rest.replace('Tensor self', 'Tensor(a!) self', 1)} "
             "-> Tensor(a!)"
         )
-        twin = Op(twin_text, family, rule, meta, numbers, function, method, False, namespace, no_grad)
-        twin.inplace_of, made.inplace = made, twin
-        _add(twin)
+        inplace_op = Op(inplace_text, family, rule, meta, numbers, function, method, False, namespace, no_grad)
+        inplace_op.inplace_of, made.inplace = made, inplace_op
+        _add(inplace_op)
     return made
 
 

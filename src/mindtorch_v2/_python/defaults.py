@@ -41,9 +41,9 @@ def set_default_tensor_type(t: Any) -> None:
     if isinstance(t, str):
         from importlib import import_module
 
-        place, _, word = t.removeprefix("torch.").rpartition(".")
+        path, _, word = t.removeprefix("torch.").rpartition(".")
         package = OWN
-        module = import_module(f"{package}.{place}" if place else package)
+        module = import_module(f"{package}.{path}" if path else package)
         t = getattr(module, word)
     if getattr(t, "is_cuda", False):
         raise TypeError(f"type torch.cuda.{t.__name__} not available. Torch not compiled with CUDA enabled.")

@@ -16,10 +16,10 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     They do; the setting is kept for `are_deterministic_algorithms_enabled`.
     """
     global _enabled, _warn_only
-    for name, value, place in (("mode", mode, 1), ("warn_only", warn_only, 2)):
+    for name, value, position in (("mode", mode, 1), ("warn_only", warn_only, 2)):
         if not isinstance(value, bool):
             raise TypeError(
-                f"_set_deterministic_algorithms(): argument '{name}' (position {place}) must be bool, not "
+                f"_set_deterministic_algorithms(): argument '{name}' (position {position}) must be bool, not "
                 f"{type(value).__name__}"
             )
     _enabled, _warn_only = mode, warn_only

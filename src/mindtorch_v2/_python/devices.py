@@ -15,7 +15,7 @@ from .tensor_methods import UntypedStorage
 _ROOT = __name__.partition(".")[0]
 
 
-def place(name: str, device: Any) -> _device.device:
+def resolve_device(name: str, device: Any) -> _device.device:
     """The device that `x.name(device)` means: an index, a device, or the calling thread's."""
     return (
         _device.device(name, device)
@@ -26,7 +26,7 @@ def place(name: str, device: Any) -> _device.device:
 
 def _mover(name: str) -> Any:
     def move(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-        moved: Tensor = self.to(place(name, device), non_blocking=non_blocking, memory_format=memory_format)
+        moved: Tensor = self.to(resolve_device(name, device), non_blocking=non_blocking, memory_format=memory_format)
         return moved
 
     move.__name__, move.__qualname__, move.__doc__ = (
@@ -39,7 +39,7 @@ def _mover(name: str) -> Any:
 
 def _storage_mover(name: str) -> Any:
     def move(self: UntypedStorage, device: Any = None) -> UntypedStorage:
-        return self.to(place(name, device))
+        return self.to(resolve_device(name, device))
 
     move.__name__, move.__qualname__, move.__doc__ = name, f"UntypedStorage.{name}", f"The bytes on a device '{name}'."
     return move
@@ -49,7 +49,7 @@ def module_mover(name: str) -> Any:
     """The method `Module.name`."""
 
     def move(self: Any, device: int | str | None = None) -> Any:
-        where = place(name, device)
+        where = resolve_device(name, device)
         return self._apply(lambda t: t.to(where))
 
     move.__name__, move.__qualname__, move.__doc__ = name, f"Module.{name}", f"Moves everything to a device '{name}'."

@@ -48,7 +48,7 @@ def _from_capsule(capsule: Any) -> np.ndarray:
     return array if array.flags.writeable else np.asarray(_Writable(array))
 
 
-def _unpacked(capsule: Any) -> Tensor:
+def _tensor_of_capsule(capsule: Any) -> Tensor:
     kind = dlpack_types.as_integers(capsule)
     array = _from_capsule(capsule)
     return from_numpy(array) if kind is None else taken(wrap(array.view(kind.np), kind))
@@ -66,12 +66,12 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
                 "you "
                 "might have already constructed a tensor from it once."
             )
-        made = _unpacked(ext_tensor)
+        made = _tensor_of_capsule(ext_tensor)
     else:
         try:
             made = from_numpy(np.from_dlpack(ext_tensor))
         except (BufferError, RuntimeError):  # a type that numpy lacks, or a device that it does not reach
-            made = _unpacked(ext_tensor.__dlpack__())
+            made = _tensor_of_capsule(ext_tensor.__dlpack__())
     where = None if device is None else _device.resolve(device)
     if where is not None and where.type != "cpu":
         if copy is False:

@@ -14,7 +14,7 @@ from .._tensor import Tensor
 def manual_seed(seed: Any) -> Generator:
     """Seeds the default generator, and those of the devices that are in use; returns the default one."""
     default_generator._stream.manual_seed(seed)
-    for backend in _accelerators.loaded():
+    for backend in _accelerators.loaded_backends():
         backend.manual_seed_all(seed)
     return default_generator
 

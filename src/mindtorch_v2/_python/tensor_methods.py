@@ -460,7 +460,7 @@ def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
     return _rebuild_as, (type(self), {k: v for k, v in self.__dict__.items() if k not in _FIELDS}, *parts)
 
 
-# --- places and storages
+# --- devices and storages
 @method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """A copy in host memory that an accelerator can reach directly; the tensor itself if it lies there already."""
@@ -468,10 +468,10 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
         raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
     if not _accelerators.available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
-    return self if self.is_pinned() else _pinned(self, None if device is None else _device.device(device).type)
+    return self if self.is_pinned() else _pinned_copy(self, None if device is None else _device.device(device).type)
 
 
-def _pinned(t: Tensor, name: str | None = None) -> Tensor:
+def _pinned_copy(t: Tensor, name: str | None = None) -> Tensor:
     """A copy in pinned memory of the named accelerator, or of the first that has some."""
     for backend in _accelerators.available():
         if name in (None, backend.name) and (array := backend.pinned_like(t._array)) is not None:
@@ -494,7 +494,7 @@ def pinned_result(made: Tensor) -> Tensor:
             "on this "
             "system."
         )
-    return _pinned(made)
+    return _pinned_copy(made)
 
 
 @method
@@ -502,7 +502,7 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether the tensor lies in host memory that an accelerator reaches directly."""
     if not self._keys & CPU:
         return False
-    backends, owner = _accelerators.loaded(), self._array.base
+    backends, owner = _accelerators.loaded_backends(), self._array.base
     while owner is not None and not any(backend.is_pinned(owner) for backend in backends):
         owner = getattr(owner, "base", None)
     return owner is not None
@@ -537,8 +537,8 @@ def share_memory_(self: Tensor) -> Tensor:
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The legacy type name, or a copy in another type."""
     if dtype is None:
-        place = f"{self.device.type}." if self._keys & ACCELERATORS else ""
-        return f"torch.{place}{type_word(self.dtype)}Tensor"
+        prefix = f"{self.device.type}." if self._keys & ACCELERATORS else ""
+        return f"torch.{prefix}{type_word(self.dtype)}Tensor"
     if isinstance(dtype, TypedConstructor):
         dtype = dtype.dtype
     elif isinstance(dtype, str):

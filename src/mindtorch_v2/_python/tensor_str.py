@@ -1,7 +1,7 @@
-"""How tensors are shown: `repr(t)` gives the very text that PyTorch gives.
+"""How tensors are printed: `repr(t)` gives the very text that PyTorch gives.
 
-A tensor is shown in one format per tensor: integers, fixed point, whole numbers with a point, or exponents. The
-format and the column width depend on all elements shown; large tensors are shown by their edges.
+A tensor is printed in one format: integers, fixed point, whole numbers with a point, or exponents. The
+format and the column width depend on all elements that are printed; of large tensors only the edges are.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Sets digits after the point, the number of elements from which only edges are shown, how many elements an edge
+    """Sets digits after the point, the number of elements from which only edges are printed, how many elements an edge
     has, the width of lines, one of the profiles "default", "short" and "full", and whether exponents are used (None:
     as needed).
     """
@@ -106,13 +106,13 @@ class _Format:
         low, high = float(size.min()), float(size.max())
         needed = high / low > 1000 or high > 1e8 or (not self.whole and low < 1e-4)
         self.exponents = needed if _options.sci_mode is None else _options.sci_mode
-        shown = finite.tolist()
+        values = finite.tolist()
         if self.exponents:
-            self.width = max(len(f"{v:.{_options.precision}e}") for v in shown)
+            self.width = max(len(f"{v:.{_options.precision}e}") for v in values)
         elif self.whole:
-            self.width = max(len(f"{v:.0f}") + 1 for v in shown)
+            self.width = max(len(f"{v:.0f}") + 1 for v in values)
         else:
-            self.width = max(len(f"{v:.{_options.precision}f}") for v in shown)
+            self.width = max(len(f"{v:.{_options.precision}f}") for v in values)
 
     def text(self, value: Any) -> str:
         """One number, right-aligned in its column."""
@@ -207,7 +207,7 @@ def _suffixes(t: Tensor) -> list[str]:
     return found
 
 
-def _joined(text: str, suffixes: list[str], indent: int) -> str:
+def _append_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     """Appends the suffixes, each on a new line where the last line would grow too long."""
     last = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
@@ -226,7 +226,7 @@ def tensor_repr(t: Tensor, contents: str | None = None) -> str:
     prefix = "tensor(" if kind is Tensor or kind is Parameter else f"{kind.__name__}("
     if contents is None:
         contents = "..." if t.is_meta else _contents(t._array if t.is_cpu else t.detach().cpu()._array, len(prefix))
-    text = _joined(prefix + contents, _suffixes(t), len(prefix))
+    text = _append_suffixes(prefix + contents, _suffixes(t), len(prefix))
     if not isinstance(t, Parameter):
         return text
     return f"Parameter containing:\n{text if kind is Parameter else f'Parameter({text})'}"

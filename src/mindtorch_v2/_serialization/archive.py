@@ -43,20 +43,20 @@ class ArchiveWriter:
 class ArchiveReader:
     """Reads records; RuntimeError for a file that is no checkpoint or is damaged."""
 
-    def __init__(self, file: Any, shown: str) -> None:
-        self.shown = shown
+    def __init__(self, file: Any, name: str) -> None:
+        self.name = name
         try:
             self.zip = zipfile.ZipFile(file)
         except _FAULTS as error:
             raise RuntimeError(
-                f"{shown} is not a PyTorch checkpoint: it is no zip archive, or it is damaged ({error}). Files of the "
+                f"{name} is not a PyTorch checkpoint: it is no zip archive, or it is damaged ({error}). Files of the "
                 "format before PyTorch 1.6 are not read; load them with PyTorch and save them again."
             ) from None
         self._check_sizes()
         found = [n for n in self.zip.namelist() if n.endswith("/data.pkl")]
         if len(found) != 1:
             raise RuntimeError(
-                f"{shown} is not a PyTorch checkpoint: it holds no data.pkl"
+                f"{name} is not a PyTorch checkpoint: it holds no data.pkl"
                 + (
                     "; it looks like a TorchScript archive"
                     if any("constants.pkl" in n for n in self.zip.namelist())
@@ -70,14 +70,14 @@ class ArchiveReader:
         assert self.zip.fp is not None
         length = self.zip.fp.seek(0, os.SEEK_END)
         if sum(info.compress_size for info in self.zip.infolist()) > length:
-            raise RuntimeError(f"{self.shown} is damaged: its records are larger than the file")
+            raise RuntimeError(f"{self.name} is damaged: its records are larger than the file")
         for info in self.zip.infolist():
             stored = info.compress_type == zipfile.ZIP_STORED
             if stored and info.file_size != info.compress_size:
-                raise RuntimeError(f"{self.shown} is damaged: the sizes of the record {info.filename!r} differ")
+                raise RuntimeError(f"{self.name} is damaged: the sizes of the record {info.filename!r} differ")
             if not stored and info.file_size > max(_HARMLESS, _MAX_RATIO * info.compress_size):
                 raise RuntimeError(
-                    f"{self.shown}: the record {info.filename!r} would grow from {info.compress_size} bytes to "
+                    f"{self.name}: the record {info.filename!r} would grow from {info.compress_size} bytes to "
                     f"{info.file_size}, more "
                     f"than {_MAX_RATIO} times, and is not read. Checkpoints are written uncompressed; if this one is "
                     "to be trusted, "
@@ -91,21 +91,21 @@ class ArchiveReader:
         try:
             return self.zip.read(f"{self.folder}/{name}")
         except KeyError:
-            raise RuntimeError(f"{self.shown} is damaged: the record {name!r} is missing") from None
+            raise RuntimeError(f"{self.name} is damaged: the record {name!r} is missing") from None
         except (*_FAULTS, OSError, RuntimeError) as error:
-            raise RuntimeError(f"{self.shown} is damaged: the record {name!r} cannot be read ({error})") from None
+            raise RuntimeError(f"{self.name} is damaged: the record {name!r} cannot be read ({error})") from None
 
     def size(self, name: str) -> int:
         info = self.zip.NameToInfo.get(f"{self.folder}/{name}")
         if info is None:
-            raise RuntimeError(f"{self.shown} is damaged: the record {name!r} is missing")
+            raise RuntimeError(f"{self.name} is damaged: the record {name!r} is missing")
         return info.file_size
 
     @cached_property
     def byteorder(self) -> str:
         found = self.read("byteorder") if self.has("byteorder") else sys.byteorder.encode()
         if found not in (b"little", b"big"):
-            raise RuntimeError(f"{self.shown} is damaged: unknown byte order {found[:20]!r}")
+            raise RuntimeError(f"{self.name} is damaged: unknown byte order {found[:20]!r}")
         return found.decode()
 
     def close(self) -> None:

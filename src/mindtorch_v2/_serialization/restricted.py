@@ -1,7 +1,7 @@
 """A pickle reader that builds plain values and calls only what it was told is safe.
 
 Python's own reader in C is not used for files that are not trusted: it calls whatever a name leads to, sets
-attributes of any object, and allocates what a file merely announces (a memo of four thousand million places, a
+attributes of any object, and allocates what a file merely announces (a memo of four thousand million entries, a
 bytearray of any length).
 """
 
@@ -22,7 +22,7 @@ _MAX_KEY_PARTS = 10_000
 _MAX_KEY_DEPTH = 100
 
 
-def shown(value: Any) -> str:
+def short_text(value: Any) -> str:
     """A short text for a value of any size and depth."""
     made = reprlib.repr(value)
     return made if len(made) <= 200 else made[:197] + "..."
@@ -35,7 +35,7 @@ def refuse(problem: str) -> NoReturn:
 def bytes_like(*args: Any) -> bytearray:
     """`bytearray` of contents, not of a length."""
     if args and not isinstance(args[0], (bytes, bytearray, str)):
-        refuse(f"a bytearray of {shown(args[0])}")
+        refuse(f"a bytearray of {short_text(args[0])}")
     return bytearray(*args)
 
 
@@ -75,20 +75,20 @@ class RestrictedMachine(_PythonUnpickler):
         self._builds = builds
         self._given: dict[int, Any] = {}  # what `find_class` gave, by identity
 
-    def named(self, value: Any) -> Any:
+    def remember_global(self, value: Any) -> Any:
         """To be called on what `find_class` returns."""
         self._given[id(value)] = value
         return value
 
     def _check_callable(self, function: Any, args: Any) -> None:
         if id(function) not in self._given or not callable(function):
-            refuse(f"Trying to call reduce for unrecognized function {shown(function)}")
+            refuse(f"Trying to call reduce for unrecognized function {short_text(function)}")
         if not isinstance(args, tuple):
-            refuse(f"arguments are {shown(args)}")
+            refuse(f"arguments are {short_text(args)}")
         _check_keys(function, args)
 
-    def place(self) -> str:
-        """The key in the checkpoint under which the object that is being read will stand, as far as can be seen."""
+    def key(self) -> str:
+        """The key in the checkpoint of the object that is being read, as far as it is known; else ""."""
         for level in reversed(self.metastack):
             for item in reversed(level):
                 if isinstance(item, str):
@@ -116,7 +116,7 @@ class RestrictedMachine(_PythonUnpickler):
     def _new(self, cls: Any, args: Any, keywords: dict[str, Any]) -> None:
         self._check_callable(cls, args)
         if not isinstance(cls, type) or not (cls in _SETS or cls in _MAPPINGS or self._builds(cls)):
-            refuse(f"Trying to call __new__ on unsafe class {shown(cls)}")
+            refuse(f"Trying to call __new__ on unsafe class {short_text(cls)}")
         self.append(cls.__new__(cls, *args, **keywords))
 
     def load_build(self) -> None:
@@ -177,7 +177,7 @@ class RestrictedMachine(_PythonUnpickler):
         size = int.from_bytes(self.read(8), "little")
         self.append(bytearray(self.read(size)))  # the reader has no more than the file
 
-    def _unknown(self) -> None:
+    def _refuse_operand(self) -> None:
         refuse("Unsupported operand: old-style instances, extension codes and buffers outside the file are not read")
 
     dispatch = dict(_PythonUnpickler.dispatch)
@@ -208,7 +208,7 @@ class RestrictedMachine(_PythonUnpickler):
                         pickle.READONLY_BUFFER,
                     )
                 ),
-                _unknown,
+                _refuse_operand,
             ),
         }
     )

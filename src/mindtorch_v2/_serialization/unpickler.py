@@ -18,7 +18,7 @@ from .._storage import taken
 from .._tensor import Parameter, Tensor, wrap
 from .archive import ArchiveReader
 from .names import FOREIGN_TYPES, STORAGE_DTYPES, StorageType, foreign_module, own_module
-from .restricted import RestrictedMachine, bytes_like, shown
+from .restricted import RestrictedMachine, bytes_like, short_text
 
 _MAX_DIMENSIONS = 64  # of numpy
 _WIDEST = 16  # bytes of the widest type: a storage that is seen in several types may have so many left over
@@ -41,7 +41,7 @@ class LoadedStorage:
         self.array, self.dtype, self.location = array, dtype, location
         self._key, self._on_device = key, on_device
 
-    def placed(self) -> Tensor:
+    def on_device(self) -> Tensor:
         """All elements as a tensor on the device that the storage belongs to."""
         found = self._on_device.get((self._key, self.location))
         if found is None:
@@ -63,12 +63,14 @@ def rebuild_tensor(
     if not isinstance(storage, LoadedStorage):
         raise pickle.UnpicklingError("a tensor refers to something that is no storage")
     if not isinstance(size, tuple) or not isinstance(stride, tuple) or len(size) > _MAX_DIMENSIONS:
-        raise pickle.UnpicklingError(f"a tensor has the impossible geometry size={shown(size)}, stride={shown(stride)}")
+        raise pickle.UnpicklingError(
+            f"a tensor has the impossible geometry size={short_text(size)}, stride={short_text(stride)}"
+        )
     numbers = (storage_offset, *size, *stride)
     if len(size) != len(stride) or not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers):
         raise pickle.UnpicklingError(
-            f"a tensor has the impossible geometry size={shown(size)}, stride={shown(stride)}, "
-            f"offset={shown(storage_offset)}"
+            f"a tensor has the impossible geometry size={short_text(size)}, stride={short_text(stride)}, "
+            f"offset={short_text(storage_offset)}"
         )
     flat = storage.array
     last = storage_offset + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else storage_offset - 1
@@ -93,7 +95,7 @@ def _on_device(storage: LoadedStorage, offset: int, size: Any, strides: Any, hos
     """A tensor over the device's copy of a storage; devices without memory (meta) get a tensor of their own."""
     if storage.location.type == "meta" or not host.numel():
         return host.to(storage.location)
-    whole = storage.placed()
+    whole = storage.on_device()
     array = np.ndarray(tuple(size), storage.dtype.np, whole._array, offset, strides)
     return wrap(array, storage.dtype, whole._keys & DEVICES, whole.device)
 
@@ -125,7 +127,7 @@ def rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any = None)
     return Parameter(data, bool(requires_grad))
 
 
-def _allowed() -> dict[str, Any]:
+def _allowed_globals() -> dict[str, Any]:
     known: dict[str, Any] = {
         "collections.OrderedDict": OrderedDict,
         "collections.Counter": Counter,
@@ -157,13 +159,13 @@ def _allowed() -> dict[str, Any]:
     return known
 
 
-ALLOWED = _allowed()
+ALLOWED = _allowed_globals()
 
 
-def foreign_type(name: str, file: str, place: str) -> NotImplementedError:
-    """The error for one of PyTorch's types that do not exist here; `place` is where in the checkpoint it was met."""
+def foreign_type(name: str, file: str, key: str) -> NotImplementedError:
+    """The error for one of PyTorch's types that do not exist here; `key` is its entry in the checkpoint, or ""."""
     return NotImplementedError(
-        f"{file}: {shown(place) if place else 'a value'} has the type torch.{FOREIGN_TYPES[name]}, which does not "
+        f"{file}: {short_text(key) if key else 'a value'} has the type torch.{FOREIGN_TYPES[name]}, which does not "
         "exist here (those that "
         f"do: {', '.join(sorted(d.name for d in dt.ALL))}). Convert the checkpoint with PyTorch first, for instance "
         "its tensors by "
@@ -174,10 +176,10 @@ def foreign_type(name: str, file: str, place: str) -> NotImplementedError:
 class _Storages:
     """The storages of an archive, each read once and never beyond what its first reference needs."""
 
-    def __init__(self, archive: ArchiveReader, place: Any) -> None:
-        self._archive, self._place = archive, place
+    def __init__(self, archive: ArchiveReader, map_location: Any) -> None:
+        self._archive, self._map_location = archive, map_location
         self._storages: dict[str, np.ndarray] = {}
-        self._places: dict[str, Any] = {}  # key -> the device of the storage
+        self._devices: dict[str, Any] = {}  # key -> the device of the storage
         self._on_device: dict[Any, Tensor] = {}
 
     def load(self, saved_id: Any) -> LoadedStorage:
@@ -187,21 +189,21 @@ class _Storages:
             or saved_id[0] != "storage"
             or not isinstance(saved_id[1], StorageType)
         ):
-            raise pickle.UnpicklingError(f"unknown reference {shown(saved_id)} in the checkpoint")
+            raise pickle.UnpicklingError(f"unknown reference {short_text(saved_id)} in the checkpoint")
         _, kind, key, location, numel = saved_id
         if not isinstance(key, str) or not isinstance(numel, int) or numel < 0:
-            raise pickle.UnpicklingError(f"unknown reference {shown(saved_id)} in the checkpoint")
+            raise pickle.UnpicklingError(f"unknown reference {short_text(saved_id)} in the checkpoint")
         itemsize = kind.dtype.itemsize
         needed = numel * itemsize
         raw = self._storages.get(key)
         size = self._archive.size(f"data/{key}") if raw is None else raw.size
         if not needed <= size < needed + (_WIDEST if raw is None else size + 1):
             raise RuntimeError(
-                f"{self._archive.shown} is damaged: storage {shown(key)} holds {size} bytes, {needed} are needed"
+                f"{self._archive.name} is damaged: storage {short_text(key)} holds {size} bytes, {needed} are needed"
             )
         if raw is None:
             raw = np.frombuffer(bytearray(self._archive.read(f"data/{key}")), np.uint8)
-            self._places[key], raw = self._place(location, raw)
+            self._devices[key], raw = self._map_location(location, raw)
             self._storages[key] = raw
         array = raw[:needed].view(kind.dtype.np)
         if self._archive.byteorder == "big" and itemsize > 1:
@@ -210,7 +212,7 @@ class _Storages:
                 if kind.dtype in dt.OF_NUMPY
                 else array.view(f"u{itemsize}").byteswap().view(kind.dtype.np)
             )
-        return LoadedStorage(array, kind.dtype, self._places[key], key, self._on_device)
+        return LoadedStorage(array, kind.dtype, self._devices[key], key, self._on_device)
 
 
 def _is_allowed(kind: Any) -> bool:
@@ -220,18 +222,18 @@ def _is_allowed(kind: Any) -> bool:
 class RestrictedUnpickler(RestrictedMachine):
     """Builds containers, numbers and tensors only."""
 
-    def __init__(self, archive: ArchiveReader, place: Any) -> None:
+    def __init__(self, archive: ArchiveReader, map_location: Any) -> None:
         super().__init__(archive.read("data.pkl"), _is_allowed)
         self._archive = archive
-        self.persistent_load: Callable[[Any], Any] = _Storages(archive, place).load
+        self.persistent_load: Callable[[Any], Any] = _Storages(archive, map_location).load
 
     def find_class(self, module: str, name: str) -> Any:
-        return self.named(self._found(module, name))
+        return self.remember_global(self._found(module, name))
 
     def _found(self, module: str, name: str) -> Any:
         full = f"{module}.{name}"
         if full in FOREIGN_TYPES:
-            raise foreign_type(full, self._archive.shown, self.place())
+            raise foreign_type(full, self._archive.name, self.key())
         for candidate in (full, f"{foreign_module(module)}.{name}"):
             if candidate in ALLOWED:
                 return ALLOWED[candidate]
@@ -251,10 +253,10 @@ class RestrictedUnpickler(RestrictedMachine):
 class FullUnpickler(pickle.Unpickler):
     """Imports whatever the file names, PyTorch's modules as this package's. It can run arbitrary code."""
 
-    def __init__(self, archive: ArchiveReader, place: Any) -> None:
+    def __init__(self, archive: ArchiveReader, map_location: Any) -> None:
         super().__init__(io.BytesIO(archive.read("data.pkl")), encoding="utf-8")
         self._archive = archive
-        self._storages = _Storages(archive, place)
+        self._storages = _Storages(archive, map_location)
 
     def persistent_load(self, saved_id: Any) -> Any:
         return self._storages.load(saved_id)
@@ -262,7 +264,7 @@ class FullUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         full = f"{foreign_module(module)}.{name}"
         if full in FOREIGN_TYPES:
-            raise foreign_type(full, self._archive.shown, "")
+            raise foreign_type(full, self._archive.name, "")
         if full in ALLOWED and name != "bytearray":
             return ALLOWED[full]
         return super().find_class(own_module(module), name)

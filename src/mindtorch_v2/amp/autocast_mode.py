@@ -46,7 +46,7 @@ class autocast(modes.Switch):
         if not is_autocast_available(device_type):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self.device = device_type
-        self.custom_backend_name = _accelerators.preferred()
+        self.custom_backend_name = _accelerators.default_name()
         self._cache_enabled = casting.setting().keeps_casts if cache_enabled is None else cache_enabled
         self._enabled = enabled and self._is_usable()
 

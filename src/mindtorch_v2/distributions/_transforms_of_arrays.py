@@ -157,14 +157,14 @@ class _Pieces(Transform):
     def _parts(self, x: Any) -> list[Any]:
         raise NotImplementedError
 
-    def _joined(self, parts: list[Any]) -> Any:
+    def _join(self, parts: list[Any]) -> Any:
         raise NotImplementedError
 
     def _call(self, x: Any) -> Any:
-        return self._joined([t(part) for t, part in zip(self.transforms, self._parts(x))])
+        return self._join([t(part) for t, part in zip(self.transforms, self._parts(x))])
 
     def _inverse(self, y: Any) -> Any:
-        return self._joined([t.inv(part) for t, part in zip(self.transforms, self._parts(y))])
+        return self._join([t.inv(part) for t, part in zip(self.transforms, self._parts(y))])
 
 
 class CatTransform(_Pieces):
@@ -195,7 +195,7 @@ class CatTransform(_Pieces):
         assert x.size(self.dim) == self.length
         return list(torch.split(x, self.lengths, self.dim))
 
-    def _joined(self, parts: list[Any]) -> Any:
+    def _join(self, parts: list[Any]) -> Any:
         return torch.cat(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -235,7 +235,7 @@ class StackTransform(_Pieces):
         assert x.size(self.dim) == len(self.transforms)
         return [x.select(self.dim, i) for i in range(x.size(self.dim))]
 
-    def _joined(self, parts: list[Any]) -> Any:
+    def _join(self, parts: list[Any]) -> Any:
         return torch.stack(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:

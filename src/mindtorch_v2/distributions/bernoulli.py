@@ -40,7 +40,7 @@ class Bernoulli(ExponentialFamily):
         super().__init__(one_parameter(self, probs, logits), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._expanded(Bernoulli, batch_shape, _instance, "probs", "logits")
+        new = self._expand_parameters(Bernoulli, batch_shape, _instance, "probs", "logits")
         new._param = new.__dict__["probs" if "probs" in new.__dict__ else "logits"]
         return new
 

@@ -44,7 +44,7 @@ class Binomial(Distribution):
         super().__init__(self._param.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._expanded(Binomial, batch_shape, _instance, "total_count", "probs", "logits")
+        new = self._expand_parameters(Binomial, batch_shape, _instance, "total_count", "probs", "logits")
         new._param = new.__dict__["probs" if "probs" in new.__dict__ else "logits"]
         return new
 

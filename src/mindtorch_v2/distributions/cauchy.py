@@ -29,7 +29,7 @@ class Cauchy(Distribution):
         super().__init__(shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._expanded(Cauchy, batch_shape, _instance, "loc", "scale")
+        return self._expand_parameters(Cauchy, batch_shape, _instance, "loc", "scale")
 
     @property
     def mean(self) -> Any:

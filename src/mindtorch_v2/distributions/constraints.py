@@ -50,14 +50,14 @@ class Constraint:
 
     is_discrete: Any = False
     event_dim: Any = 0
-    _shown: tuple[str, ...] = ()  # attributes in the text of the constraint
+    _printed_names: tuple[str, ...] = ()  # attributes in the text of the constraint
 
     def check(self, value: Any) -> Tensor:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={getattr(self, name)}" for name in self._shown)
-        return f"{type(self).__name__.lstrip('_')}({shown})"
+        values = ", ".join(f"{name}={getattr(self, name)}" for name in self._printed_names)
+        return f"{type(self).__name__.lstrip('_')}({values})"
 
 
 class _Dependent(Constraint):
@@ -190,7 +190,7 @@ class _OneHot(Constraint):
 
 class _IntegerInterval(Constraint):
     is_discrete = True
-    _shown = ("lower_bound", "upper_bound")
+    _printed_names = ("lower_bound", "upper_bound")
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
@@ -202,7 +202,7 @@ class _IntegerInterval(Constraint):
 
 class _IntegerLessThan(Constraint):
     is_discrete = True
-    _shown = ("upper_bound",)
+    _printed_names = ("upper_bound",)
 
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
@@ -214,7 +214,7 @@ class _IntegerLessThan(Constraint):
 
 class _IntegerGreaterThan(Constraint):
     is_discrete = True
-    _shown = ("lower_bound",)
+    _printed_names = ("lower_bound",)
 
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -230,7 +230,7 @@ class _Real(Constraint):
 
 
 class _GreaterThan(Constraint):
-    _shown = ("lower_bound",)
+    _printed_names = ("lower_bound",)
 
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -241,7 +241,7 @@ class _GreaterThan(Constraint):
 
 
 class _GreaterThanEq(Constraint):
-    _shown = ("lower_bound",)
+    _printed_names = ("lower_bound",)
 
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -252,7 +252,7 @@ class _GreaterThanEq(Constraint):
 
 
 class _LessThan(Constraint):
-    _shown = ("upper_bound",)
+    _printed_names = ("upper_bound",)
 
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
@@ -263,7 +263,7 @@ class _LessThan(Constraint):
 
 
 class _Interval(Constraint):
-    _shown = ("lower_bound", "upper_bound")
+    _printed_names = ("lower_bound", "upper_bound")
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound, self.upper_bound = lower_bound, upper_bound

@@ -54,7 +54,7 @@ class ContinuousBernoulli(ExponentialFamily):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(ContinuousBernoulli, _instance)
         new._lims = self._lims
-        new = self._expanded(ContinuousBernoulli, batch_shape, new, "probs", "logits")
+        new = self._expand_parameters(ContinuousBernoulli, batch_shape, new, "probs", "logits")
         new._param = new.__dict__["probs" if "probs" in new.__dict__ else "logits"]
         return new
 

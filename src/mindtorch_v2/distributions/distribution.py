@@ -180,7 +180,7 @@ class Distribution:
             )
         return self.__new__(type(self)) if _instance is None else _instance
 
-    def _expanded(self, cls: type, batch_shape: Any, _instance: Any, *names: str) -> Any:
+    def _expand_parameters(self, cls: type, batch_shape: Any, _instance: Any, *names: str) -> Any:
         """`expand` of a distribution of numbers: the named parameters take the batch's shape, what was not computed
         stays so.
         """
@@ -195,8 +195,8 @@ class Distribution:
 
     def __repr__(self) -> str:
         names = [name for name in self.arg_constraints if name in self.__dict__]
-        shown = ", ".join(
+        values = ", ".join(
             f"{name}: {self.__dict__[name] if self.__dict__[name].numel() == 1 else self.__dict__[name].size()}"
             for name in names
         )
-        return f"{type(self).__name__}({shown})"
+        return f"{type(self).__name__}({values})"

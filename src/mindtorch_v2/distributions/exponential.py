@@ -44,7 +44,7 @@ class Exponential(ExponentialFamily):
         return self.rate.pow(-2)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._expanded(Exponential, batch_shape, _instance, "rate")
+        return self._expand_parameters(Exponential, batch_shape, _instance, "rate")
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         return self.rate.new_empty(self._extended_shape(sample_shape)).exponential_() / self.rate

@@ -31,7 +31,7 @@ class FisherSnedecor(Distribution):
         super().__init__(shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._expanded(FisherSnedecor, batch_shape, _instance, "df1", "df2")
+        new = self._expand_parameters(FisherSnedecor, batch_shape, _instance, "df1", "df2")
         new._gamma1 = self._gamma1.expand(Size(batch_shape))
         new._gamma2 = self._gamma2.expand(Size(batch_shape))
         return new

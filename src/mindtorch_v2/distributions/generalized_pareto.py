@@ -30,7 +30,7 @@ class GeneralizedPareto(Distribution):
         super().__init__(Size(()) if numbers else self.loc.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._expanded(GeneralizedPareto, batch_shape, _instance, "loc", "scale", "concentration")
+        return self._expand_parameters(GeneralizedPareto, batch_shape, _instance, "loc", "scale", "concentration")
 
     def _is_exponential(self) -> Any:
         return torch.isclose(self.concentration, torch.zeros_like(self.concentration))

@@ -32,7 +32,7 @@ class Geometric(Distribution):
                 )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._expanded(Geometric, batch_shape, _instance, "probs", "logits")
+        return self._expand_parameters(Geometric, batch_shape, _instance, "probs", "logits")
 
     @property
     def mean(self) -> Any:

@@ -38,7 +38,7 @@ class Poisson(ExponentialFamily):
         return self.rate
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._expanded(Poisson, batch_shape, _instance, "rate")
+        return self._expand_parameters(Poisson, batch_shape, _instance, "rate")
 
     def sample(self, sample_shape: Any = ()) -> Any:
         with torch.no_grad():

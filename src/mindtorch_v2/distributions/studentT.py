@@ -48,7 +48,7 @@ class StudentT(Distribution):
         return m
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._expanded(StudentT, batch_shape, _instance, "df", "loc", "scale")
+        new = self._expand_parameters(StudentT, batch_shape, _instance, "df", "loc", "scale")
         new._chi2 = self._chi2.expand(Size(batch_shape))
         return new
 

@@ -105,7 +105,7 @@ class TransformedDistribution(Distribution):
             y = x
         return total + _sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 
-    def _monotonized(self, value: Any) -> Any:
+    def _flip_if_decreasing(self, value: Any) -> Any:
         """A cumulative probability, turned round where the transforms fall."""
         sign: Any = 1
         for transform in self.transforms:
@@ -119,10 +119,10 @@ class TransformedDistribution(Distribution):
             value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
-        return self._monotonized(self.base_dist.cdf(value))
+        return self._flip_if_decreasing(self.base_dist.cdf(value))
 
     def icdf(self, value: Any) -> Any:
-        value = self.base_dist.icdf(self._monotonized(value))
+        value = self.base_dist.icdf(self._flip_if_decreasing(value))
         for transform in self.transforms:
             value = transform(value)
         return value

@@ -114,7 +114,7 @@ class Adam(Optimizer):
             if any(p.dtype.is_complex for p in params):
                 params, grads, states = as_real(*params), as_real(*grads), [real_state(s) for s in states]
             if group["fused"]:
-                self._fused(group, params, grads, states)
+                self._fused_step(group, params, grads, states)
             elif group["foreach"]:
                 self._foreach(group, params, grads, states)
             elif group["differentiable"]:
@@ -201,7 +201,7 @@ class Adam(Optimizer):
         aten._foreach_add_(roots, group["eps"])
         aten._foreach_addcdiv_(params, means, roots, [-lr / (1 - beta1**n) for n in counts])
 
-    def _fused(
+    def _fused_step(
         self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
     ) -> None:
         steps, means, squares = ([s[k] for s in states] for k in ("step", "exp_avg", "exp_avg_sq"))

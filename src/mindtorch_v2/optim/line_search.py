@@ -28,7 +28,7 @@ def cubic_minimum(x1: Any, f1: float, g1: Any, x2: Any, f2: float, g2: Any, low:
 
 
 class _Point:
-    """A place along the line: position, loss, gradient, slope."""
+    """A point on the line: position, loss, gradient, slope."""
 
     __slots__ = ("t", "f", "g", "slope")
 

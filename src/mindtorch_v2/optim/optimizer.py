@@ -270,18 +270,18 @@ class Optimizer:
 
     # --- state dicts --------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
-        """The state and the groups, with parameters replaced by their numbers."""
+        """The state and the groups, with parameters replaced by their indices."""
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):  # type: ignore[attr-defined]
             hook(self)
-        numbers: dict[int, int] = {}
+        indices: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
             packed = {k: v for k, v in group.items() if k != "params"}
             for p in group["params"]:
-                numbers.setdefault(id(p), len(numbers))
-            packed["params"] = [numbers[id(p)] for p in group["params"]]
+                indices.setdefault(id(p), len(indices))
+            packed["params"] = [indices[id(p)] for p in group["params"]]
             groups.append(packed)
-        state = {(numbers[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()}
+        state = {(indices[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()}
         made: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in list(self._optimizer_state_dict_post_hooks.values()):  # type: ignore[attr-defined]
             replaced = hook(self, made)
@@ -301,7 +301,7 @@ class Optimizer:
             raise ValueError(
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
             )
-        by_number = dict(
+        by_index = dict(
             zip(
                 chain.from_iterable(g["params"] for g in saved),
                 chain.from_iterable(g["params"] for g in self.param_groups),
@@ -309,8 +309,8 @@ class Optimizer:
         )
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
-            if key in by_number:
-                state[by_number[key]] = _fit(by_number[key], value)
+            if key in by_index:
+                state[by_index[key]] = _fit(by_index[key], value)
             else:
                 state[key] = value
         for group, new in zip(self.param_groups, saved):
@@ -332,7 +332,7 @@ def _reset(grad: Tensor) -> None:
 
 
 def _fit(param: Tensor, value: Any, key: str | None = None) -> Any:
-    """A copy of loaded state in the type and place of its parameter; step counters keep their own type."""
+    """A copy of loaded state in the type and on the device of its parameter; step counters keep their own type."""
     if isinstance(value, Tensor):
         if key == "step":
             return value.clone()
@@ -379,7 +379,7 @@ def _capturable() -> list[str]:
     return list(_accelerators.names())
 
 
-def _fused() -> list[str]:
+def _fused_devices() -> list[str]:
     """The devices that have fused optimizers."""
     return [
         "cpu",
@@ -432,10 +432,10 @@ def check_flags(group: dict[str, Any], params: list[Tensor], also: str = "") -> 
                 )
     if group.get("fused"):
         for p in params:
-            if p.device.type not in _fused() or not p.is_floating_point():
+            if p.device.type not in _fused_devices() or not p.is_floating_point():
                 raise RuntimeError(
                     "`fused=True` requires all the params to be floating point Tensors of supported devices: "
-                    f"{_fused()} "
+                    f"{_fused_devices()} "
                     f"but {p.dtype} and {p.device.type}"
                 )
 

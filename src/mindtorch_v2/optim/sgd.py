@@ -61,7 +61,7 @@ class SGD(Optimizer):
             if not params:
                 continue
             if group["fused"]:
-                self._fused(group, params, grads)
+                self._fused_step(group, params, grads)
             elif group["foreach"]:
                 self._foreach(group, params, grads)
             else:
@@ -120,7 +120,7 @@ class SGD(Optimizer):
             grads = aten._foreach_add(grads, buffers, alpha=momentum) if group["nesterov"] else buffers  # type: ignore[assignment]
         aten._foreach_add_(params, grads, alpha=-lr)
 
-    def _fused(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]) -> None:
+    def _fused_step(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]) -> None:
         momentum = group["momentum"]
         first = False
         buffers: list[Tensor] = []

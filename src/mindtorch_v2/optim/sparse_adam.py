@@ -55,11 +55,11 @@ def _update(p: Tensor, grad: Any, state: dict[str, Any], group: dict[str, Any]) 
     if g._nnz() == 0:
         return
     beta1, beta2 = group["betas"]
-    places, values, n = g.indices().unbind(0), g.values(), state["step"]
-    first, second = state["exp_avg"][places], state["exp_avg_sq"][places]
+    indices, values, n = g.indices().unbind(0), g.values(), state["step"]
+    first, second = state["exp_avg"][indices], state["exp_avg_sq"][indices]
     first = first + (values - first) * (1 - beta1)
     second = second + (values * values - second) * (1 - beta2)
-    aten.index_put_(state["exp_avg"], list(places), first)
-    aten.index_put_(state["exp_avg_sq"], list(places), second)
+    aten.index_put_(state["exp_avg"], list(indices), first)
+    aten.index_put_(state["exp_avg_sq"], list(indices), second)
     rate = float(group["lr"]) * math.sqrt(1 - beta2**n) / (1 - beta1**n)
-    aten.index_put_(p, list(places), -rate * first / (second.sqrt() + group["eps"]), True)
+    aten.index_put_(p, list(indices), -rate * first / (second.sqrt() + group["eps"]), True)

@@ -22,7 +22,7 @@ def get_env_info() -> dict[str, str]:
     from .. import __config__, _accelerators, cuda
     from .._version import __version__
 
-    found = {f"{backend.name.upper()} available": backend.why_unavailable() for backend in _accelerators.known()}
+    found = {f"{backend.name.upper()} available": backend.why_unavailable() for backend in _accelerators.all_backends()}
     return {
         "PyTorch version": f"2.13.0 (mindtorch_v2 {__version__})",
         "CUDA available": str(cuda.is_available()),

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
-from ..._dispatch.return_types import named
+from ..._dispatch.return_types import tuple_type
 from ..._ops.table import find
 from ..._shape import normalize_dim
 from ..cpu.decompositions import raise_failure
@@ -20,7 +20,7 @@ from .linalg import check_square
 
 def _outputs(name: str, *values: Any) -> Any:
     """The named tuple that the op returns."""
-    return named(find(name))(*values)
+    return tuple_type(find(name))(*values)
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------

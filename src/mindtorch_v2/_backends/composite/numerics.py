@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._dispatch import aten
 from ..._dispatch.registry import composite
-from ..._dispatch.return_types import named
+from ..._dispatch.return_types import tuple_type
 from ..._ops.table import find
 from ..._shape import normalize_dim
 
@@ -178,7 +178,7 @@ def ormqr(self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> A
 def ldl_factor(self: Any, hermitian: bool) -> Any:
     packed, pivots, info = aten.linalg_ldl_factor_ex(self, hermitian=hermitian, check_errors=False)
     aten._linalg_check_errors(info, "torch.linalg.ldl_factor_ex", is_matrix=self.dim() == 2)
-    return named(find("linalg_ldl_factor"))(packed, pivots)
+    return tuple_type(find("linalg_ldl_factor"))(packed, pivots)
 
 
 @composite("lu_solve")

@@ -117,7 +117,7 @@ class NPUBackend(Backend):
 
 def activate() -> None:
     """Makes NPUs usable; RuntimeError says what is missing."""
-    _accelerators.activated("npu")
+    _accelerators.activate_backend("npu")
 
 
 def explain_missing() -> str:

@@ -21,7 +21,7 @@ def _launch() -> re.Pattern[str]:
         "cuda",
         "cu",
         "hip",
-        *(prefix for backend in _accelerators.known() for prefix in backend.runtime_prefixes),
+        *(prefix for backend in _accelerators.all_backends() for prefix in backend.runtime_prefixes),
     ]
     return re.compile(rf"({'|'.join(prefixes)})\w*(Launch|Memcpy|Memset)\w*", re.IGNORECASE)
 

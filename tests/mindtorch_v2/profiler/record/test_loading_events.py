@@ -13,7 +13,7 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import profiler
-from mindtorch_v2._dispatch.loading import shown_as_loading
+from mindtorch_v2._dispatch.loading import call_as_loading
 from mindtorch_v2.profiler import profile, record_function
 from mindtorch_v2.profiler.analysis.tree import EventTree
 from mindtorch_v2.profiler.record.kinds import Kind
@@ -33,7 +33,7 @@ def _profiled():
     x = torch.ones(2)
     with profile() as prof, record_function("scope"):
         x + x
-        shown_as_loading("things", shown_as_loading, "more things", lambda: None)
+        call_as_loading("things", call_as_loading, "more things", lambda: None)
         x + x
     return prof
 
@@ -117,9 +117,9 @@ def test_a_cold_start():
 
 
 def test_nothing_is_shown_where_nobody_observes():
-    assert shown_as_loading("things", lambda a, b: a + b, 1, 2) == 3
+    assert call_as_loading("things", lambda a, b: a + b, 1, 2) == 3
     with profile() as prof, pytest.raises(ValueError, match="gone"):
-        shown_as_loading("things", _fail)
+        call_as_loading("things", _fail)
     store = store_of(prof)
     assert store.kind.tolist() == [Kind.LOADING] and (store.flags == 0).all()
 
