@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -41,6 +43,39 @@ def mpi() -> Any:
             f"torch.distributed runs on MPI, which cannot be loaded ({error}). {HOW_TO_INSTALL}"
         ) from error
     return MPI
+
+
+def initialise_unlocked() -> Any:
+    """The module `mpi4py.MPI`, initialised while other threads of this process go on: one of them may serve the
+    store that the other processes still read. mpi4py itself would hold Python's lock meanwhile. MPI is not finalised
+    when the process ends: that waits for all processes, so that one that failed would never end."""
+    import ctypes
+
+    import mpi4py
+
+    mpi4py.rc.initialize = mpi4py.rc.finalize = False
+    module = mpi()
+    library = ctypes.CDLL(module.__file__)  # finds MPI's functions in the library that the module is linked with
+    provided = ctypes.c_int()
+    code = library.MPI_Init_thread(None, None, int(module.THREAD_MULTIPLE), ctypes.byref(provided))
+    if code:
+        raise RuntimeError(f"MPI could not be initialised (error {code})")
+    module.COMM_WORLD.Set_errhandler(module.ERRORS_RETURN)  # errors become exceptions, as mpi4py does it
+    return module
+
+
+def forget_shared_memory(comm: Any) -> None:
+    """Takes MPICH's shared memory out of /dev/shm once all processes hold it: nothing is left behind by a job that is
+    killed. The memory itself lives as long as a process of the job. Every process of `comm` calls it."""
+    comm.Barrier()
+    try:
+        with open("/proc/self/maps", encoding="ascii", errors="replace") as file:
+            names = set(re.findall(r" (/dev/shm/mpich_shm_\w+)$", file.read(), re.MULTILINE))
+    except OSError:
+        return
+    for name in names:
+        with contextlib.suppress(OSError):  # another process of this machine was quicker
+            os.unlink(name)
 
 
 def place_from_environment() -> Place | None:

@@ -19,6 +19,7 @@ from zlib import crc32
 _SLOT, _HISTORY = 384, 32  # bytes of a note; notes that are kept of communications of all processes
 _HEAD = struct.Struct("<qIii")  # number of the communication, checksum of what it is, 1 if done, length of the text
 _SIZE = _SLOT * (1 + _HISTORY)
+_PID = "process-"  # of the names of files that hold a rank's process number
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -56,6 +57,10 @@ def open_board(rank: int) -> None:
         file.truncate(_SIZE)
         _board = mmap.mmap(file.fileno(), _SIZE)
     _own_rank, _common = rank, 0
+    draft = os.path.join(directory, f"draft-{rank}")
+    with open(draft, "w", encoding="ascii") as file:
+        file.write(str(os.getpid()))
+    os.replace(draft, os.path.join(directory, f"{_PID}{rank}"))
 
 
 def begin(description: str, same_for_all: str, of_all: bool) -> Entry:
@@ -98,6 +103,27 @@ def _boards() -> dict[int, mmap.mmap]:
 def _note(board: mmap.mmap, at: int) -> tuple[int, int, bool, str]:
     number, signature, done, length = _HEAD.unpack_from(board, at)
     return number, signature, bool(done), board[at + _HEAD.size : at + _HEAD.size + length].decode(errors="replace")
+
+
+def ended() -> list[int]:
+    """The ranks of this machine whose processes have ended."""
+    found = []
+    for name in os.listdir(_directory()) if _board is not None and os.path.isdir(_directory()) else ():
+        if name.startswith(_PID) and int(name[len(_PID) :]) != _own_rank:
+            with open(os.path.join(_directory(), name), encoding="ascii") as file:
+                pid = file.read()
+            if not _runs(pid):
+                found.append(int(name[len(_PID) :]))
+    return sorted(found)
+
+
+def _runs(pid: str) -> bool:
+    """Whether a process is there and does something: one that ended and that nobody has waited for is there too."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return not os.path.isdir("/proc/self")  # without /proc nothing is known
 
 
 def difference(entry: Entry) -> str:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from . import _status
-from ._mpi import HOW_TO_INSTALL, is_installed, mpi
+from ._mpi import HOW_TO_INSTALL, forget_shared_memory, is_installed, mpi
 
 default_pg_timeout = timedelta(minutes=30)
 
@@ -145,10 +145,11 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Forms the group of all processes that the launcher started. Each calls it once.
+    """Forms the group of all processes of the job. Each calls it once.
 
-    Ranks are MPI's; a rank or size given here or in RANK and WORLD_SIZE must agree with them. `store`, `init_method`
-    and `pg_options` are accepted and not needed: MPI knows where the processes are.
+    Processes that a launcher started know each other; a rank or size given here or in RANK and WORLD_SIZE must agree
+    with theirs. Others (`torch.multiprocessing.spawn`) need a rank, a size and a place to meet: MASTER_ADDR and
+    MASTER_PORT (`env://`), `tcp://host:port`, `file:///path`, or a `store`. `pg_options` is accepted and not needed.
     """
     if GroupMember.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
@@ -159,9 +160,14 @@ def init_process_group(
     engine = _engine_of(backend)
     if not is_installed():
         raise RuntimeError(f"torch.distributed runs on MPI, and mpi4py is not installed. {HOW_TO_INSTALL}")
+    from . import _rendezvous
+    from ._profile import open_clock
+
+    asked = _rendezvous.place_of(init_method, *_expected(rank, world_size, init_method, store))
+    if _rendezvous.is_needed(asked[1]):
+        _rendezvous.meet(init_method, store, *asked, timeout or default_pg_timeout)
     world = mpi().COMM_WORLD
     place = (world.Get_rank(), world.Get_size())
-    asked = _expected(rank, world_size, init_method, store)
     if any(want not in (-1, have) for want, have in zip(asked, place)):
         raise RuntimeError(
             f"init_process_group: rank {asked[0]} of {asked[1]} was asked for, but this process is rank {place[0]} "
@@ -172,8 +178,7 @@ def init_process_group(
         )
     _status.open_board(place[0])
     GroupMember.WORLD = _add(world.Dup(), list(range(place[1])), engine, timeout or default_pg_timeout)
-    from ._profile import open_clock
-
+    forget_shared_memory(GroupMember.WORLD.comm)
     open_clock(GroupMember.WORLD.comm)
 
 

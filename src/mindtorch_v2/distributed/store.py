@@ -153,18 +153,31 @@ class PrefixStore(Store):
         super().__init__()
         self._prefix, self.underlying_store = prefix + "/", store
 
-    def _update(self, change: Callable[[dict[str, bytes]], Any], writes: bool = True) -> Any:
-        prefix = self._prefix
+    def set(self, key: str, value: Any) -> None:
+        self.underlying_store.set(self._prefix + key, value)
 
-        def inside(values: dict[str, bytes]) -> Any:
-            own = {key[len(prefix) :]: value for key, value in values.items() if key.startswith(prefix)}
-            result = change(own)
-            for key in [key for key in values if key.startswith(prefix)]:
-                del values[key]
-            values.update({prefix + key: value for key, value in own.items()})
-            return result
+    def get(self, key: str) -> bytes:
+        self.wait([key])
+        return self.underlying_store.get(self._prefix + key)
 
-        return self.underlying_store._update(inside, writes)
+    def add(self, key: str, amount: int) -> int:
+        return self.underlying_store.add(self._prefix + key, amount)
+
+    def append(self, key: str, value: Any) -> None:
+        self.underlying_store.append(self._prefix + key, value)
+
+    def compare_set(self, key: str, expected_value: Any, desired_value: Any) -> bytes:
+        return self.underlying_store.compare_set(self._prefix + key, expected_value, desired_value)
+
+    def delete_key(self, key: str) -> bool:
+        return self.underlying_store.delete_key(self._prefix + key)
+
+    def check(self, keys: list[str]) -> bool:
+        return self.underlying_store.check([self._prefix + key for key in keys])
+
+    def num_keys(self) -> int:
+        """How many keys the store below holds, of whatever prefix."""
+        return self.underlying_store.num_keys()
 
 
 # Values on disk and on the wire: length and bytes of keys and values in turn. Nothing is unpickled.

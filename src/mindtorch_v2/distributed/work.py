@@ -13,6 +13,7 @@ from . import _events, _status
 
 _SPINS = 200  # how often completion is asked for before the thread sleeps
 _SHORTEST, _LONGEST = 2e-5, 1e-3
+_LOOK, _GRACE = 0.5, 2.0  # seconds: how often a waiting process looks whether the others live, and what it grants them
 
 
 class DistError(RuntimeError):
@@ -97,8 +98,20 @@ class Work:
             if self._advance():
                 return True
             os.sched_yield()
+        look, gone = time.monotonic() + _LOOK, 0.0
         while not self._advance():
-            if time.monotonic() > end:
+            now = time.monotonic()
+            if now > look:
+                look = now + _LOOK
+                lost = _status.ended()
+                gone = (gone or now) if lost else 0.0
+                if lost and now > gone + _GRACE:  # what it sent before it ended would have arrived
+                    names = ", ".join(map(str, lost))
+                    raise DistBackendError(
+                        f"{self._entry.text} cannot finish: the process of rank {names} has ended."
+                        f"{_status.others(self._entry)}"
+                    )
+            if now > end:
                 raise DistBackendError(
                     f"{self._entry.text} did not finish within {limit:g} s.{_status.others(self._entry)}"
                 )

@@ -49,7 +49,7 @@ def test_values(stores: tuple[Store, Store]) -> None:
     assert one.compare_set("k", "first and more", "second") == b"second" == other.get("k")
     assert other.compare_set("new", "", "made") == b"made"
     assert one.check(["k", "n"]) and not one.check(["k", "missing"])
-    assert one.num_keys() == 3
+    assert one.num_keys() == (4 if isinstance(one, PrefixStore) else 3)  # PyTorch counts all keys below a prefix
     assert other.delete_key("k") and not other.delete_key("k") and not one.check(["k"])
     one.multi_set(["p", "q"], ["1", "2"])
     assert other.multi_get(["q", "p"]) == [b"2", b"1"]
