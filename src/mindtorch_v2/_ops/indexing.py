@@ -83,6 +83,11 @@ def _triangle(lower: bool) -> MetaRule:
 
 # Advanced indexing
 op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", meta=_index_spec, function=False, method=False)
+op("_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", method=False)
+op(
+    "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
+    method=False,
+)
 op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", inplace=True)
 op(
     "_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) "

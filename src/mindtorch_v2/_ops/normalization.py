@@ -191,6 +191,25 @@ op(
     method=False,
     out=True,
 )
+op(
+    "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
+    "running_var, bool training, "
+    "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    method=False,
+)
+op(
+    "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
+    "float eps) "
+    "-> (Tensor, Tensor, Tensor)",
+    method=False,
+)
+op(
+    "_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
+    "running_var, float momentum, "
+    "float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+    function=False,
+    method=False,
+)
 _backward(
     "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? "
     "running_var, "

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _dtype as dt
 from .movement_shapes import format_of
-from .pooling_shapes import adaptive_output, pool_windows
+from .pooling_shapes import adaptive_output, fractional_output, pool_windows
 from .rules import MetaRule, Spec
 from .table import op
 
@@ -52,6 +52,14 @@ def _adaptive_rule(name: str, rank: int) -> MetaRule:
     return rule
 
 
+def _fractional_rule(rank: int) -> MetaRule:
+    def rule(self: Any, kernel_size: Ints, output_size: Ints, random_samples: Any) -> tuple[Spec, Spec]:
+        shape = fractional_output(f"fractional_max_pool{rank}d", rank, self.shape, kernel_size, output_size)
+        return Spec(shape, self.dtype), Spec(shape, dt.int64)
+
+    return rule
+
+
 def _unpool_rule(rank: int) -> MetaRule:
     def rule(self: Any, indices: Any, output_size: Ints, *rest: Any) -> Spec:
         return _spec_in_order_of((*self.shape[:-rank], *output_size), self.dtype, self, rank)
@@ -85,6 +93,19 @@ _nn(
     "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
     meta=_unpool_rule(3),
 )
+
+# --- maximum of windows at random distances
+for _n in (2, 3):
+    _nn(
+        f"fractional_max_pool{_n}d(Tensor self, int[{_n}] kernel_size, int[{_n}] output_size, Tensor random_samples) "
+        f"-> (Tensor, Tensor)",
+        meta=_fractional_rule(_n),
+    )
+    _backward(
+        f"fractional_max_pool{_n}d_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] "
+        f"output_size, "
+        "Tensor indices) -> Tensor"
+    )
 
 # --- mean
 op(

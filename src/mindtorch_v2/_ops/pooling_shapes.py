@@ -123,3 +123,27 @@ def adaptive_output(name: str, rank: int, shape: Ints, output_size: Ints) -> tup
 def adaptive_bounds(size: int, out: int) -> list[tuple[int, int]]:
     """Where each adaptive window starts and ends."""
     return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
+
+
+def fractional_output(name: str, rank: int, shape: Ints, kernel_size: Ints, output_size: Ints) -> tuple[int, ...]:
+    """The shape of a fractional pooling's output; RuntimeError with PyTorch's words for sizes that do not fit."""
+    for word, values in (("kernel_size", kernel_size), ("output_size", output_size)):
+        if len(values) not in (1, rank):
+            raise RuntimeError(f"{name}: {word} must either be a single Int or tuple of Ints")
+    if len(shape) not in (rank + 1, rank + 2):
+        raise RuntimeError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got: {list(shape)}")
+    for i in range(len(shape) - rank - 1, len(shape)):
+        if shape[i] == 0:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but got{list(shape)} with "
+                f"dimension {i} being empty."
+            )
+    out = tuple(output_size) * (1 if len(output_size) == rank else rank)
+    kernel = tuple(kernel_size) * (1 if len(kernel_size) == rank else rank)
+    where = name if rank == 2 else f"{name}_out"
+    for word, n, k, o in zip(("time", "height", "width")[-rank:], shape[-rank:], kernel, out):
+        if o + k - 1 > n:
+            raise RuntimeError(f"{where}(): pool {word} {k} too large relative to input {word} {n}")
+    if min(out) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(out)}: {[*shape[:-rank], *out]}")
+    return (*shape[:-rank], *out)

@@ -101,12 +101,28 @@ def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 _where.__qualname__, _where.__module__ = "Tensor.where", "mindtorch_v2"
 
 
+def _polygamma(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of the digamma function of every element: `torch.polygamma(n, self)`."""
+    return aten.polygamma(n, self)
+
+
+def _polygamma_(self: Tensor, n: int) -> Tensor:
+    """`polygamma` in place."""
+    return aten.copy_(self, aten.polygamma(n, aten.clone(self)))  # its derivative needs what is overwritten
+
+
+for _method in (_polygamma, _polygamma_):
+    _method.__name__ = _method.__name__[1:]
+    _method.__qualname__, _method.__module__ = f"Tensor.{_method.__name__}", "mindtorch_v2"
+
+
 # Python functions rather than ops: index expressions, and operators whose left operand is a number.
 _METHODS: dict[str, Any] = {
     "__getitem__": indexing.getitem,
     "__setitem__": indexing.setitem,
     "__invert__": _invert,
     "__rtruediv__": lambda self, other: aten.mul(aten.reciprocal(self), other),
+    "__rdiv__": lambda self, other: aten.mul(aten.reciprocal(self), other),
     "__rpow__": lambda self, other: aten.pow(other, self),
     "__rfloordiv__": lambda self, other: aten.floor_divide(other, self),
     "__rmod__": lambda self, other: aten.remainder(other, self),
@@ -117,6 +133,8 @@ _METHODS: dict[str, Any] = {
     "__ror__": lambda self, other: aten.bitwise_or(other, self),
     "__rxor__": lambda self, other: aten.bitwise_xor(other, self),
     "where": _where,
+    "polygamma": _polygamma,
+    "polygamma_": _polygamma_,
 }
 
 

@@ -111,11 +111,11 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     for n in sizes:
         if n < 0:
             raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
-    out, step = [], 1
+    out, step, places = [], 1, indices.to(dt.int64)
     for n in reversed(sizes):
-        out.append(public.remainder(public.floor_divide(indices, step), n))
+        out.append(public.remainder(public.floor_divide(places, step), n))
         step *= n
-    return tuple(reversed(out))
+    return public.stack(out[::-1], -1).unbind(-1) if out else ()
 
 
 def histogramdd(

@@ -71,6 +71,7 @@ from .modules.instancenorm import InstanceNorm3d as InstanceNorm3d
 from .modules.linear import Bilinear as Bilinear
 from .modules.linear import Identity as Identity
 from .modules.linear import Linear as Linear
+from .modules.linear_cross_entropy_options import LinearCrossEntropyOptions as LinearCrossEntropyOptions
 from .modules.loss import BCELoss as BCELoss
 from .modules.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from .modules.loss import CTCLoss as CTCLoss
@@ -81,6 +82,7 @@ from .modules.loss import HingeEmbeddingLoss as HingeEmbeddingLoss
 from .modules.loss import HuberLoss as HuberLoss
 from .modules.loss import KLDivLoss as KLDivLoss
 from .modules.loss import L1Loss as L1Loss
+from .modules.loss import LinearCrossEntropyLoss as LinearCrossEntropyLoss
 from .modules.loss import MSELoss as MSELoss
 from .modules.loss import MarginRankingLoss as MarginRankingLoss
 from .modules.loss import MultiLabelMarginLoss as MultiLabelMarginLoss
@@ -126,6 +128,8 @@ from .modules.pooling import AdaptiveMaxPool3d as AdaptiveMaxPool3d
 from .modules.pooling import AvgPool1d as AvgPool1d
 from .modules.pooling import AvgPool2d as AvgPool2d
 from .modules.pooling import AvgPool3d as AvgPool3d
+from .modules.pooling import FractionalMaxPool2d as FractionalMaxPool2d
+from .modules.pooling import FractionalMaxPool3d as FractionalMaxPool3d
 from .modules.pooling import LPPool1d as LPPool1d
 from .modules.pooling import LPPool2d as LPPool2d
 from .modules.pooling import LPPool3d as LPPool3d

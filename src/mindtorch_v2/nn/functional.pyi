@@ -56,6 +56,7 @@ from ._functional.loss import hinge_embedding_loss as hinge_embedding_loss
 from ._functional.loss import huber_loss as huber_loss
 from ._functional.loss import kl_div as kl_div
 from ._functional.loss import l1_loss as l1_loss
+from ._functional.loss import linear_cross_entropy as linear_cross_entropy
 from ._functional.loss import margin_ranking_loss as margin_ranking_loss
 from ._functional.loss import mse_loss as mse_loss
 from ._functional.loss import multi_margin_loss as multi_margin_loss
@@ -81,6 +82,10 @@ from ._functional.pooling import adaptive_avg_pool3d as adaptive_avg_pool3d
 from ._functional.pooling import adaptive_max_pool1d as adaptive_max_pool1d
 from ._functional.pooling import adaptive_max_pool2d as adaptive_max_pool2d
 from ._functional.pooling import adaptive_max_pool3d as adaptive_max_pool3d
+from ._functional.pooling import fractional_max_pool2d as fractional_max_pool2d
+from ._functional.pooling import fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices
+from ._functional.pooling import fractional_max_pool3d as fractional_max_pool3d
+from ._functional.pooling import fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices
 from ._functional.pooling import lp_pool1d as lp_pool1d
 from ._functional.pooling import lp_pool2d as lp_pool2d
 from ._functional.pooling import lp_pool3d as lp_pool3d

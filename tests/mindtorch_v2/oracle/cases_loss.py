@@ -320,3 +320,39 @@ for name, call in (
         x=X,
         t=LABELS,
     )
+
+_LINEAR = {"x": In((4, 5)), "w": In((6, 5)), "t": In((4,), "int64", 0, 5)}
+CASES += [
+    Case("linear_cross_entropy", "F.linear_cross_entropy(x, w, t)", **_LINEAR),
+    Case("linear_cross_entropy_sum", "F.linear_cross_entropy(x, w, t, reduction='sum', ignore_index=2)", **_LINEAR),
+    Case(
+        "linear_cross_entropy_bias",
+        "F.linear_cross_entropy(x, w, t, linear_bias=b, label_smoothing=0.1)",
+        b=In((6,)),
+        **_LINEAR,
+    ),
+    Case("linear_cross_entropy_single", "F.linear_cross_entropy(x[0], w, t[0])", **_LINEAR),
+    Case(
+        "linear_cross_entropy_many",
+        "F.linear_cross_entropy(x, w, t, reduction='none')",
+        x=In((4, 5)),
+        w=In((6, 2, 5)),
+        t=In((4, 2), "int64", 0, 5),
+    ),
+    Case(
+        "linear_cross_entropy_probabilities",
+        "F.linear_cross_entropy(x, w, p.softmax(1)) * 1",
+        x=In((4, 5)),
+        w=In((6, 5)),
+        p=In((4, 6)),
+    ),
+    Case(
+        "linear_cross_entropy_layer",
+        "torch.nn.LinearCrossEntropyLoss(5, 6, bias=True)(x, t)",
+        x=In((4, 5)),
+        t=In((4,), "int64", 0, 5),
+    ),
+]
+fails("linear_cross_entropy_rank", "F.linear_cross_entropy(x[None], w, t)", **_LINEAR)
+fails("linear_cross_entropy_width", "F.linear_cross_entropy(x, w[:, :4], t)", **_LINEAR)
+fails("linear_cross_entropy_bias_size", "F.linear_cross_entropy(x, w, t, linear_bias=x[0])", **_LINEAR)

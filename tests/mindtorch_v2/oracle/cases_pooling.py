@@ -219,4 +219,35 @@ def _errors() -> list[Case]:
     return [Case(f"error_{word}", code, grad=False, x=given) for word, (code, given) in table.items()]
 
 
-CASES = [*_fixed(), *_adaptive(), *_types_and_layouts(), *_second_order(), *_errors()]
+def _fractional() -> list[Case]:
+    images, volumes = In((2, 3, 7, 8)), In((2, 2, 5, 6, 5))
+    cases = [
+        Case("fractional_2d", "F.fractional_max_pool2d(x, 2, output_size=(3, 4))", x=images),
+        Case(
+            "fractional_2d_indices",
+            "F.fractional_max_pool2d(x, (2, 3), output_ratio=(0.5, 0.5), return_indices=True)",
+            x=images,
+        ),
+        Case("fractional_2d_single", "F.fractional_max_pool2d(x, 2, output_size=3)", x=In((3, 7, 8))),
+        Case("fractional_2d_nan", "F.fractional_max_pool2d(x * float('nan'), 2, 3, return_indices=True)", x=images),
+        Case("fractional_3d", "F.fractional_max_pool3d(x, 2, output_size=(3, 4, 2), return_indices=True)", x=volumes),
+        Case("fractional_3d_layer", "torch.nn.FractionalMaxPool3d(2, output_ratio=(0.5, 0.6, 0.7))(x)", x=volumes),
+        Case(
+            "fractional_samples",
+            "F.fractional_max_pool2d(x, 2, 3, _random_samples=s)",
+            x=images,
+            s=In((2, 3, 2), low=0.0, high=0.99, grad=False),
+        ),
+    ]
+    table = {
+        "fractional_size": "F.fractional_max_pool2d(x, 2)",
+        "fractional_kernel": "F.fractional_max_pool2d(x, 6, 4)",
+        "fractional_numbers": "F.fractional_max_pool2d(x, (2, 2, 2), 3)",
+        "fractional_ratio": "torch.nn.FractionalMaxPool2d(2, output_ratio=1.5)",
+        "fractional_both": "torch.nn.FractionalMaxPool2d(2, output_size=2, output_ratio=0.5)",
+        "fractional_samples_size": "F.fractional_max_pool2d(x, 2, 3, _random_samples=torch.zeros(2, 3, 3))",
+    }
+    return cases + [Case(f"error_{word}", code, grad=False, x=images) for word, code in table.items()]
+
+
+CASES = [*_fractional(), *_fixed(), *_adaptive(), *_types_and_layouts(), *_second_order(), *_errors()]

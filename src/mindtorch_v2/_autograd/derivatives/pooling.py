@@ -116,7 +116,24 @@ def _declare_adaptive(rank: int) -> None:
     )
 
 
+def _declare_fractional(rank: int) -> None:
+    name = f"fractional_max_pool{rank}d"
+    backward = f"{name}_backward"
+
+    def to_input(g: Sequence[Any], self: Any, kernel_size: Ints, output_size: Ints, result1: Any) -> Any:
+        return getattr(aten, backward)(g[0], self, kernel_size, output_size, result1)
+
+    derivative(name, node=f"FractionalMaxPool{rank}DBackward0", self=to_input)
+    derivative(
+        backward,
+        node=f"FractionalMaxPool{rank}DBackwardBackward0",
+        grad_output=lambda g, indices: _picked(g, indices, rank),
+        self=lambda g, self: aten.zeros_like(self),
+    )
+
+
 for _rank in (2, 3):
+    _declare_fractional(_rank)
     _declare_max(_rank)
     _declare_avg(_rank)
     _declare_adaptive(_rank)

@@ -205,8 +205,7 @@ def allclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -
 
 # --- choices
 def _number_like(number: Any, tensor: Any, common: dt.dtype) -> Any:
-    kind = common if isinstance(number, complex) else None  # the default type would not hold it
-    return aten.to(aten.scalar_tensor(number, dtype=kind, device=tensor.device), common)
+    return aten.to(aten.scalar_tensor(number, dtype=common, device=tensor.device), common)
 
 
 @stepwise("where.ScalarOther")

@@ -277,3 +277,28 @@ def embedding_bag_backward(
         per_sample_weights,
         padding_idx,
     )
+
+
+# --- positions that may lie outside where a mask says so
+def _inside(self: Any, indices: Sequence[Any]) -> list[Any]:
+    """The indices, moved into the tensor where they are outside of it."""
+    return [None if index is None else aten.clamp(index, 0, size - 1) for index, size in zip(indices, self.shape)]
+
+
+@composite("_unsafe_masked_index")
+def _unsafe_masked_index(self: Any, mask: Any, indices: Sequence[Any], fill: Any) -> Any:
+    if not self.numel():
+        return aten.full(
+            broadcast_shapes(tuple(mask.shape), *[tuple(i.shape) for i in indices if i is not None]),
+            fill,
+            dtype=self.dtype,
+            device=self.device,
+        )
+    return aten.masked_fill(aten.overload("index.Tensor")(self, _inside(self, indices)), aten.logical_not(mask), fill)
+
+
+@composite("_unsafe_masked_index_put_accumulate")
+def _unsafe_masked_index_put_accumulate(self: Any, mask: Any, indices: Sequence[Any], values: Any) -> Any:
+    if not self.numel():
+        return aten.clone(self)
+    return aten.index_put(self, _inside(self, indices), aten.masked_fill(values, aten.logical_not(mask), 0), True)

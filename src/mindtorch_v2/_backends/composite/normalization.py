@@ -60,6 +60,29 @@ def _batch_norm_impl_index(
     return out, mean, invstd, reserve, 0
 
 
+@composite("_native_batch_norm_legit")
+def _native_batch_norm_legit(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
+) -> tuple[Any, ...]:
+    return aten.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+@composite("_native_batch_norm_legit.no_stats")
+def _native_batch_norm_without(
+    input: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
+) -> tuple[Any, ...]:
+    return aten.native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
+
+
+@composite("_batch_norm_with_update")
+def _batch_norm_with_update(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float, eps: float
+) -> tuple[Any, ...]:
+    """The last result is workspace, of which nothing is needed."""
+    made = aten.native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return (*made, aten.empty((0,), dtype=dt.uint8, device=input.device))
+
+
 def _nothing_normalized(input: Any, weight: Any, bias: Any) -> Any:
     """A copy of an input without elements, which the parameters take part in."""
     out = aten.clone(input)

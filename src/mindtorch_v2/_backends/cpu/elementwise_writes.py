@@ -28,7 +28,7 @@ def check_target_shape(target: np.ndarray, *others: np.ndarray) -> None:
 def copy_(self: np.ndarray, src: np.ndarray, non_blocking: bool) -> None:
     if self.shape != src.shape:
         check_target_shape(self, src)
-    if src.dtype.kind == "c" and self.dtype.kind not in "cb":
+    if src.dtype.kind == "c" and self.dtype.kind not in "cb" and not dt.BY_NUM[self.dtype.num].is_complex:
         src = src.real
     np.copyto(self, src if self.dtype.num < dt.FIRST_USER_NUM else in_range(src, self.dtype), casting="unsafe")
 

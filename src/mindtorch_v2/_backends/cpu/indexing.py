@@ -209,7 +209,7 @@ def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
     target, source, axis = _check_slices("index_add_", self, dim, index, source)
     check_range(index, axis, target.shape[axis])
     if alpha != 1:
-        source = source * source.dtype.type(alpha)
+        source = source * as_element(source, alpha)
     _accumulate(target, [_KEPT] * axis + [index.reshape(-1)], source)
 
 

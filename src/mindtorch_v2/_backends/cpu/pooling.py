@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._dispatch.registry import kernel
 from ..._ops.pooling_shapes import adaptive_output, pool_windows
+from . import fractional_pooling  # noqa: F401  - registers fractional_max_pool2d and 3d
 from .memory_format import laid_out_like
 from .pool_arrays import (
     adaptive_avg_pool,

@@ -124,6 +124,58 @@ def cross_entropy(
     )
 
 
+def _linear_logits(input: Tensor, linear_weight: Tensor, linear_bias: Tensor | None) -> Tensor:
+    """(C) or (N, C, d1, ...) logits of (in) or (N, in) inputs and weights (C, d1, ..., in); RuntimeError for shapes
+    that do not fit."""
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
+    if linear_weight.dim() < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
+    features, outputs = linear_weight.shape[-1], tuple(linear_weight.shape[:-1])
+    if input.shape[-1] != features:
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.shape[-1]} and {features}, respectively"
+        )
+    if input.dim() == 1 and len(outputs) > 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
+            f"(N, {features}), got unbatched input with shape {tuple(input.shape)}"
+        )
+    if linear_bias is not None and tuple(linear_bias.shape) != outputs:
+        raise RuntimeError(f"expected linear_bias shape {outputs}, got {tuple(linear_bias.shape)}")
+    bias = linear_bias if linear_bias is None or len(outputs) == 1 else linear_bias.reshape(-1)
+    made = aten.linear(input, linear_weight if len(outputs) == 1 else linear_weight.reshape(-1, features), bias)
+    return made if len(outputs) == 1 else made.reshape(*input.shape[:-1], *outputs)
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
+    """cross_entropy of linear(input, linear_weight, linear_bias).
+
+    Shapes: input (in) or (N, in), linear_weight (C, in) or (C, d1, ..., in), target (), (N) or (N, d1, ...) of class
+    numbers, or probabilities (C) or (N, C, d1, ...). `options` says how PyTorch works through the batch in pieces; the
+    loss is the same without it, and here the batch is always taken as a whole.
+    """
+    mode = number(reduction, None, None)
+    if target.is_floating_point() and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    logits = _linear_logits(input, linear_weight, linear_bias)
+    return aten.cross_entropy_loss(
+        logits, target, weight, mode, -100 if ignore_index is None else ignore_index, label_smoothing
+    )
+
+
 def nll_loss(
     input: Tensor,
     target: Tensor,

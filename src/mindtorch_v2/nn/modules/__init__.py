@@ -15,6 +15,7 @@ from . import (
     fold,
     instancenorm,
     linear,
+    linear_cross_entropy_options,
     loss,
     normalization,
     padding,
@@ -39,6 +40,7 @@ from .flatten import *
 from .fold import *
 from .instancenorm import *
 from .linear import *
+from .linear_cross_entropy_options import *
 from .loss import *
 from .module import Module
 from .normalization import *
@@ -65,6 +67,7 @@ _FILES = (
     fold,
     instancenorm,
     linear,
+    linear_cross_entropy_options,
     loss,
     normalization,
     padding,

@@ -64,6 +64,7 @@ from .instancenorm import InstanceNorm3d as InstanceNorm3d
 from .linear import Bilinear as Bilinear
 from .linear import Identity as Identity
 from .linear import Linear as Linear
+from .linear_cross_entropy_options import LinearCrossEntropyOptions as LinearCrossEntropyOptions
 from .loss import BCELoss as BCELoss
 from .loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from .loss import CTCLoss as CTCLoss
@@ -74,6 +75,7 @@ from .loss import HingeEmbeddingLoss as HingeEmbeddingLoss
 from .loss import HuberLoss as HuberLoss
 from .loss import KLDivLoss as KLDivLoss
 from .loss import L1Loss as L1Loss
+from .loss import LinearCrossEntropyLoss as LinearCrossEntropyLoss
 from .loss import MSELoss as MSELoss
 from .loss import MarginRankingLoss as MarginRankingLoss
 from .loss import MultiLabelMarginLoss as MultiLabelMarginLoss
@@ -119,6 +121,8 @@ from .pooling import AdaptiveMaxPool3d as AdaptiveMaxPool3d
 from .pooling import AvgPool1d as AvgPool1d
 from .pooling import AvgPool2d as AvgPool2d
 from .pooling import AvgPool3d as AvgPool3d
+from .pooling import FractionalMaxPool2d as FractionalMaxPool2d
+from .pooling import FractionalMaxPool3d as FractionalMaxPool3d
 from .pooling import LPPool1d as LPPool1d
 from .pooling import LPPool2d as LPPool2d
 from .pooling import LPPool3d as LPPool3d
