@@ -11,7 +11,7 @@ import sys
 import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "mindtorch_v2"))
+sys.path.append(str(ROOT / "tests" / "mindtorch_v2"))
 
 import torch  # noqa: E402
 
