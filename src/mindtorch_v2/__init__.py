@@ -5,6 +5,7 @@ from __future__ import annotations
 import math as _math
 from functools import cache as _cache
 from importlib import import_module as _import_module
+from os import environ as _environ
 from os import scandir as _scandir
 from os.path import exists as _exists
 from typing import Any
@@ -140,3 +141,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_public_names(), *_submodules(), *_LAZY})
+
+
+if _environ.get("MINDPROF"):  # a flight recorder, or control from outside, for a program that knows nothing of them
+    _import_module(f"{__name__}.profiler.capture.startup").begin(_environ["MINDPROF"])

@@ -82,7 +82,7 @@ def test_gradients_are_switched_off_only_where_that_is_certain_to_be_undone():
 
 # The profiler's rooms: each imports itself and what stands before it. Modules that carry PyTorch's names belong to the
 # room named here.
-ROOMS = ["record", "store", "load", "analysis", "ranks", "export", "report", "results", "profiler", "cli"]
+ROOMS = ["record", "store", "load", "analysis", "ranks", "export", "report", "results", "capture", "profiler", "cli"]
 ROOM_OF_MODULE = {
     "itt": "record",
     "record_function": "record",

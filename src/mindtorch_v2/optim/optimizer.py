@@ -20,6 +20,7 @@ from .._tensor import Tensor
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 Closure = Callable[[], Any]
+on_step: Callable[[Any], Any] | None = None  # told when an optimizer has stepped, after all hooks: a flight recorder
 _global_pre_hooks: OrderedDict[int, Any] = OrderedDict()
 _global_post_hooks: OrderedDict[int, Any] = OrderedDict()
 
@@ -77,6 +78,8 @@ def _with_scope_and_hooks(step: Any) -> Any:
         if _global_post_hooks or self._optimizer_step_post_hooks:
             for hook in chain(list(self._optimizer_step_post_hooks.values()), list(_global_post_hooks.values())):
                 hook(self, args, kwargs)
+        if on_step is not None:
+            on_step(self)
         return out
 
     wrapper.hooked = True  # type: ignore[attr-defined]

@@ -685,7 +685,8 @@ PyMODINIT_FUNC PyInit__core(void)
 {
     if (intern_names() < 0 || storage_setup() < 0 || tensor_setup() < 0 || engine_setup() < 0 || modes_setup() < 0
         || PyType_Ready(&Call_Type) < 0 || PyType_Ready(&Overloads_Type) < 0 || PyType_Ready(&Quiet_Type) < 0
-        || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0 || PyType_Ready(&Core_Type) < 0)
+        || buffer_setup() < 0 || PyType_Ready(&Stacks_Type) < 0 || PyType_Ready(&Core_Type) < 0
+        || PyType_Ready(&StepClock_Type) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (!module || PyModule_AddFunctions(module, monitoring_functions) < 0
@@ -700,6 +701,7 @@ PyMODINIT_FUNC PyInit__core(void)
         {"Core", &Core_Type},
         {"Buffer", &Buffer_Type},
         {"Stacks", &Stacks_Type},
+        {"StepClock", &StepClock_Type},
         {"Storage", &Storage_Type},
         {"TensorFields", &TensorFields_Type},
         {"NodeFields", &NodeFields_Type},

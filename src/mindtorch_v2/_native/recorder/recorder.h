@@ -202,7 +202,7 @@ struct Core {
     Stacks *stacks;
 };
 
-extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Chunk_Type, Lane_Type;
+extern PyTypeObject Core_Type, Buffer_Type, Stacks_Type, Chunk_Type, Lane_Type, StepClock_Type;
 extern struct Names {
     PyObject *of_op, *of_values, *inputs, *number, *labels, *find_buffer, *tell_op, *tell_leave, *op_label;
 } names;

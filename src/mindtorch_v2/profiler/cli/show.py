@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections import Counter
 from typing import Any
@@ -29,6 +30,7 @@ from . import ranks
 from .source import open_profile
 from .terminal import Terminal, percent, size, time
 
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
 EXAMPLE = (
     "mindprof show profile.mindprof",
     "mindprof show trace.json.gz --json | jq .verdict",
@@ -38,7 +40,7 @@ EXAMPLE = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", help="a saved profile, a trace, torch_npu's output folder, or a folder with one for each rank"
+        "file", help="a profile, a trace, torch_npu's folder, a flight recorder's segments, a folder of all ranks"
     )
     parser.add_argument("-n", "--rows", type=int, default=10, metavar="N", help="rows of each table (10)")
     parser.add_argument("--json", action="store_true", help="everything as one JSON object")
@@ -104,7 +106,17 @@ def summary(store: EventStore, rows: int = 10) -> dict[str, Any]:
         ],
         "devices": [_device(use) for use in uses],
         "advice": [advice_data(finding) for finding in advice(facts)],
+        "flight": _flight(store),
     }
+
+
+def _flight(store: EventStore) -> dict[str, Any]:
+    """What a flight recorder noted when it wrote the profile: why, and where each thread was."""
+    try:
+        noted = json.loads(store.metadata.user.get("flight", "{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
 
 
 def _operator(o: Operator) -> dict[str, Any]:
@@ -188,6 +200,8 @@ def print_summary(answer: dict[str, Any], name: str, out: Terminal) -> None:
     steps = answer["steps"]
     out.line(out.style(printable(name), "bold") + f": {answer['events']:,} events, {time(answer['window_ns'])}")
     out.line(out.style(answer["verdict"]["sentence"], "bold", "green"))
+    if answer["flight"]:
+        _print_flight(answer["flight"], out)
     if answer["dropped_events"]:
         out.line(out.style(f"{answer['dropped_events']:,} events were dropped.", "red"))
     whole = max(sum(answer["phases_ns"].values()), 1)
@@ -202,6 +216,19 @@ def print_summary(answer: dict[str, Any], name: str, out: Terminal) -> None:
         _print_steps(steps, out)
     _print_operators(answer["operators"], answer["devices"], out)
     _print_rest(answer, whole, out)
+
+
+def _print_flight(noted: dict[str, Any], out: Terminal) -> None:
+    """Why a flight recorder wrote this, and where each thread was."""
+    lines = str(noted.get("text", "")).splitlines()
+    share = noted.get("recorded_share", 1)
+    covers = f"the last {noted.get('covered_seconds', '?')} s"
+    covers += f", of which {percent(share)} were recorded" if isinstance(share, float) and share < 1 else ""
+    out.line(f"Flight recorder: {printable(lines[0] if lines else str(noted.get('reason', '')))}; {covers}.")
+    for thread in noted.get("threads", ())[:8]:
+        stack = thread.get("stack", ())
+        inner = next((line for line in stack if _PACKAGE not in line), stack[0] if stack else "")
+        out.line(f"  {printable(str(thread.get('name')))}: {printable(str(inner))}")
 
 
 def _print_steps(steps: dict[str, Any], out: Terminal) -> None:

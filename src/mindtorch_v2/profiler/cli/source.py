@@ -9,6 +9,7 @@ from ..load.repair import Repaired, find_trace, load_repaired
 from ..store import storefile
 from ..store.event_store import EventStore
 from ..store.files import ProfileFileError
+from ..store.segment_folder import is_segment_folder, load_segments
 from .terminal import warn
 
 
@@ -26,6 +27,8 @@ def open_profile(path: str, quiet: bool = False) -> EventStore:
 
 def read_profile(path: str) -> Repaired:
     """The store of a file or folder, and what had to be repaired to read it."""
+    if is_segment_folder(path):
+        return Repaired(*load_segments(path))
     file = find_trace(path) if os.path.isdir(path) else path
     with open(file, "rb") as opened:
         start = opened.read(len(storefile.MAGIC))

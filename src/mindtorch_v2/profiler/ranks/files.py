@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from ..store.files import ProfileFileError
+from ..store.segment_folder import is_segment_folder
 
 _ENDINGS = (".json", ".json.gz", ".mindprof", ".mtprof")
 _NO_PROFILES = ("memory_timeline", "execution_trace", "profiler_info", "profiler_metadata")
@@ -31,7 +32,7 @@ def rank_files(folder: str | os.PathLike[str]) -> list[str]:
 
 def is_job(folder: str | os.PathLike[str]) -> bool:
     """Whether a folder holds the files of several ranks."""
-    if not os.path.isdir(folder):
+    if not os.path.isdir(folder) or is_segment_folder(folder):
         return False
     try:
         return len(rank_files(folder)) > 1

@@ -56,6 +56,9 @@ class Labels:
             found = self._numbers[name, kind] = -len(self._labels)
         return found
 
+    def __len__(self) -> int:
+        return len(self._labels)
+
     def label(self, number: int) -> Label:
         return _op_labels[number] if number >= 0 else self._labels[-1 - number]
 
@@ -158,6 +161,9 @@ class InputTable:
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
         self._descriptions: list[InputDescription] = []
+
+    def __len__(self) -> int:
+        return len(self._descriptions)
 
     def __getitem__(self, number: int) -> InputDescription:
         return self._descriptions[number]

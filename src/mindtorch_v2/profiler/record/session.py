@@ -47,6 +47,8 @@ class Session:
     counts.
     """
 
+    is_background = False  # whether it records without the program having asked for a profile
+
     def __init__(self, options: Options, warming: bool = False, devices: Sequence[str] = ()) -> None:
         self.options = options
         self.devices = tuple(devices)  # whose launches are watched
@@ -262,7 +264,7 @@ class Session:
 
 def any_running() -> bool:
     """Whether any thread is being recorded."""
-    return any(not session.warming for session in _sessions)
+    return any(not session.warming and not session.is_background for session in _sessions)
 
 
 def is_recording() -> bool:

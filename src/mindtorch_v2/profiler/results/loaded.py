@@ -11,19 +11,22 @@ from ..load.reader import load_trace
 from ..store import storefile
 from ..store.event_store import EventStore
 from ..store.files import ProfileFileError
+from ..store.segment_folder import is_segment_folder, load_segments
 from .results import Results
 
 Path = str | os.PathLike[str]
 
 
 def load(path: Path) -> LoadedProfile:
-    """A profile from a file that `prof.save` wrote, or from a trace (".json", ".json.gz") that this profiler or
-    PyTorch wrote.
+    """A profile from a file that `prof.save` wrote, from a trace (".json", ".json.gz") that this profiler or PyTorch
+    wrote, or from the folder of segments that a flight recorder left.
 
     The events, tables and exports are those of a profile that has just been recorded; what ran on a GPU is
     attributed to the operators that launched it. OSError where there is no such file, ProfileFileError (a
     ValueError) where it is damaged, incomplete or something else.
     """
+    if is_segment_folder(path):
+        return LoadedProfile(load_segments(path)[0], path)
     with open(path, "rb") as file:
         start = file.read(len(storefile.MAGIC))
     if not start:

@@ -183,11 +183,18 @@ class EventStore(Table):
         """The same events with other memory records."""
         return self._replaced(self.columns, memory=memory)
 
-    def _replaced(self, columns: Mapping[str, Any], *, metadata: Metadata | None = None, **tables: Table) -> EventStore:
+    def _replaced(
+        self,
+        columns: Mapping[str, Any],
+        *,
+        metadata: Metadata | None = None,
+        strings: Sequence[str] | None = None,
+        **tables: Table,
+    ) -> EventStore:
         """The same with other columns, and other tables where they are given by name."""
         return EventStore(
             columns,
-            strings=self.strings,
+            strings=self.strings if strings is None else strings,
             inputs=self.inputs,
             threads=self.threads,
             modules=self.modules,

@@ -49,9 +49,10 @@ _TABLES: dict[str, tuple[Field, ...]] = {
 # ----------------------------------------------------------------------------------------------------------
 
 
-def save(store: EventStore, path: str | os.PathLike[str]) -> None:
-    """Write a store to a file, which appears when it is complete."""
-    with atomic_file(path, sync=True, seekable=True) as out:
+def save(store: EventStore, path: str | os.PathLike[str], sync: bool = True) -> None:
+    """Write a store to a file, which appears when it is complete; with `sync` also where the machine fails right
+    after."""
+    with atomic_file(path, sync=sync, seekable=True) as out:
         out.write(bytes(_HEADER_SIZE))
         directory = [_written(out, *section) for section in _sections(store)]
         text = json.dumps({"sections": directory}, separators=(",", ":")).encode()

@@ -1,0 +1,1 @@
+"""Tests of recording that nobody has to start in time."""
