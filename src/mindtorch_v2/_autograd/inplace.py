@@ -46,7 +46,9 @@ def forward_inplace(op: Op, kernel: Any, args: tuple[Any, ...]) -> Any:
     replaced |= {
         value.name: _before_write(target)
         for value in gradient.saved
-        if value.kind == SavedKind.ARGUMENT and value.position == 0
+        if value.kind == SavedKind.ARGUMENT
+        and value.position == 0
+        and (not value.users or any(edges[i] is not None for i in value.users))
     }
     if op.is_composite:
         run_below_autograd(kernel, args)

@@ -66,8 +66,10 @@ static int choose_kernel(Call *call, Arguments *arguments)
     arguments->sequence_nr = no_grad || !call->is_numbered ? -1 : 0;
     arguments->grad = arguments->keys & KEY_GRAD && !no_grad && call->gradient.node;
     arguments->boxed = NULL;
-    if (arguments->keys & ~(KEY_DEVICES | KEY_GRAD) || (arguments->grad && call->writes))
+    if (arguments->keys & ~(KEY_DEVICES | KEY_GRAD))
         return FALLBACK;
+    if (arguments->grad && call->writes)
+        return writes_history(call, arguments) && takes_arrays(call, arguments, device) ? DONE : FALLBACK;
     return takes_arrays(call, arguments, device) ? DONE : find_boxed(call, arguments, device);
 }
 
@@ -191,7 +193,8 @@ static PyObject *settled(const Call *call, const Arguments *arguments, PyObject 
 
 static PyObject *run_on_arrays(const Call *call, Arguments *arguments)
 {
-    if ((call->writes && check_target(arguments->bound[0]) < 0) || hold_arrays(call, arguments) < 0)
+    if ((call->writes && check_target(arguments->bound[0]) < 0)
+        || (call->writes && arguments->grad && prepare_write(call, arguments) < 0) || hold_arrays(call, arguments) < 0)
         return NULL;
     bool shows_steps = arguments->observed && call->steps.kind != STEPS_NONE;
     PyObject *made = shows_steps ? steps_run(call, arguments) : run_kernel(call, arguments);
@@ -301,6 +304,7 @@ PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObj
     Call *call = (Call *)self;
     Arguments arguments;
     arguments.owned_count = 0;
+    arguments.edges = arguments.before = NULL;
     int found = bind_arguments(call, &arguments, args, PyVectorcall_NARGS(flags), keywords);
     if (found == DONE)
         found = read_arguments(call, &arguments);
@@ -311,6 +315,8 @@ PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flags, PyObj
         made = arguments.observed ? run_observed(call, &arguments) : run(call, &arguments);
     for (int i = 0; i < arguments.owned_count; i++)
         Py_DECREF(arguments.owned[i]);
+    Py_XDECREF(arguments.edges);
+    Py_XDECREF(arguments.before);
     if (found == DONE && !made && arguments.boxed && arguments.boxed == call->composite
         && (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_TypeError))) {
         PyErr_Clear(); /* perhaps an argument that is no tensor: the Python function tells */

@@ -114,6 +114,9 @@ typedef struct {
     PyObject *boxed;     /* tensors in, tensors out: runs instead of the kernel on arrays; borrowed, or NULL */
     int64_t sequence_nr; /* -1: the event carries none */
     Core *core;          /* who is told: held, as a profile may end inside the call */
+    PyObject *edges;     /* of a write with history, taken before it: owned, or NULL */
+    unsigned present;    /* which inputs have one of them, as bits */
+    PyObject *before;    /* what is about to be overwritten, where its derivative needs it: owned, or NULL */
 } Arguments;
 
 /* Whether something was done, goes to the Python function, or failed with an error set. */
@@ -152,6 +155,10 @@ int watch_results(PyObject *made);
 
 /* call_grad.c: ties a result, or a tuple or list of them, to a new node; -1 with an error set. */
 int record_gradient(const Call *call, const Arguments *arguments, PyObject *made);
+/* An in-place write of a tensor that has, or gets, a history: whether C does it, what must be noted before, and after it. */
+bool writes_history(const Call *call, const Arguments *arguments);
+int prepare_write(const Call *call, Arguments *arguments);
+int record_write(const Call *call, const Arguments *arguments);
 
 /* call_steps.c */
 bool steps_fit(const Call *call,

@@ -115,6 +115,8 @@ static PyObject *saved_value(const SavedValue *value, const Arguments *arguments
     PyObject *given = arguments->bound[value->position];
     if (value->what != SAVED_ARGUMENT)
         return saved_fact(value, given);
+    if (value->position == 0 && arguments->before)
+        given = arguments->before;
     return held(value->users && !(value->users & present) && is_tensor(given) ? Py_None : given);
 }
 
@@ -270,13 +272,10 @@ static bool is_recordable(PyObject *made)
     return true;
 }
 
-int record_gradient(const Call *call, const Arguments *arguments, PyObject *made)
+/* The node of a result with these edges (stolen), tied to it. */
+static int record_node(const Call *call, const Arguments *arguments, PyObject *made, PyObject *edges, unsigned present)
 {
     const Gradient *gradient = &call->gradient;
-    if (!is_recordable(made) || is_constant(gradient, made))
-        return 0;
-    unsigned present;
-    PyObject *edges = edges_of(call, arguments, &present);
     Node *node = edges && present ? node_of(gradient->node) : NULL;
     if (!node) {
         bool failed = !edges || present;
@@ -295,4 +294,68 @@ int record_gradient(const Call *call, const Arguments *arguments, PyObject *made
         failed = attach_several(call, node, made) < 0;
     Py_DECREF(node);
     return failed ? -1 : 0;
+}
+
+int record_gradient(const Call *call, const Arguments *arguments, PyObject *made)
+{
+    if (!is_recordable(made) || is_constant(&call->gradient, made))
+        return 0;
+    unsigned present;
+    PyObject *edges = edges_of(call, arguments, &present);
+    return record_node(call, arguments, made, edges, present);
+}
+
+/* --- writes --------------------------------------------------------------------------------------------------------------- */
+/* Whether what is overwritten is needed for the gradients of these inputs. */
+static bool needs_before(const SavedValue *value, unsigned present)
+{
+    return value->what == SAVED_ARGUMENT && value->position == 0 && (!value->users || value->users & present);
+}
+
+/* Views rewrite the history of their base, leaves that require a gradient must not be written: Python does, or says so. */
+bool writes_history(const Call *call, const Arguments *arguments)
+{
+    const Tensor *target = (const Tensor *)arguments->bound[0];
+    if (call->makes != MAKES_WRITTEN || call->composite || !is_tensor(arguments->bound[0]) || target->base != Py_None
+        || (target->edge == Py_None && PyLong_AsLong(target->keys) & KEY_GRAD) || !is_inexact(target->dtype)
+        || call->gradient.takes_lists)
+        return false;
+    for (int i = 1; i < call->count; i++)
+        if (arguments->bound[i] == arguments->bound[0])
+            return false;
+    for (int i = 0; i < call->gradient.saved_count; i++) {
+        const SavedValue *value = &call->gradient.saved[i];
+        if (value->what == SAVED_FACT || (arguments->observed && needs_before(value, ~0u))) /* copying is an event */
+            return false;
+    }
+    return true;
+}
+
+/* A copy of the target with its place in the graph, so that second derivatives reach it. */
+static PyObject *copy_target(Tensor *target)
+{
+    PyObject *array = PyObject_CallMethod(target->array, "copy", "s", "K");
+    Tensor *kept =
+        array ? tensor_of(array, key_number(PyLong_AsLong(target->keys) & KEY_DEVICES), target->dtype) : NULL;
+    Py_XDECREF(array);
+    if (kept && target->edge != Py_None && attach(kept, held(target->edge)) < 0)
+        Py_CLEAR(kept);
+    return (PyObject *)kept;
+}
+
+int prepare_write(const Call *call, Arguments *arguments)
+{
+    arguments->edges = edges_of(call, arguments, &arguments->present);
+    if (!arguments->edges)
+        return -1;
+    for (int i = 0; i < call->gradient.saved_count && !arguments->before && arguments->present; i++)
+        if (needs_before(&call->gradient.saved[i], arguments->present)
+            && !(arguments->before = copy_target((Tensor *)arguments->bound[0])))
+            return -1;
+    return 0;
+}
+
+int record_write(const Call *call, const Arguments *arguments)
+{
+    return record_node(call, arguments, arguments->bound[0], held(arguments->edges), arguments->present);
 }

@@ -164,7 +164,10 @@ PyObject *make_result(const Call *call, const Arguments *arguments, PyObject *ma
 {
     if (call->makes == MAKES_WRITTEN) {
         Py_DECREF(made);
-        return finish_writing(arguments->bound[0]);
+        made = finish_writing(arguments->bound[0]);
+        if (made && arguments->edges && record_write(call, arguments) < 0)
+            Py_CLEAR(made);
+        return made;
     }
     if (call->makes == MAKES_VALUE && is_python_number(made))
         return made;
