@@ -138,6 +138,9 @@ OTHERS: dict[str, Check | tuple[Check, ...]] = {  # by full name or base name; a
     "polar": _ARGUMENT,
     "where": _make_check("Expected out type to be {made} but got {out}"),
     "log_sigmoid": _SCALAR_TYPE_2,
+    # with numbers as bounds they keep the type, with tensors they compute in a common one
+    **dict.fromkeys(("clamp", "clamp_min", "clamp_max", "clip"), _same),
+    **dict.fromkeys(("clamp.Tensor", "clamp_min.Tensor", "clamp_max.Tensor", "clip.Tensor"), _cast),
     # products
     "dot": _DOT,
     "vdot": _DOT,
@@ -150,6 +153,7 @@ OTHERS: dict[str, Check | tuple[Check, ...]] = {  # by full name or base name; a
     # matrices
     "linalg_norm": _make_check("linalg.norm expected out tensor dtype {made} but got: {out}"),
     "linalg_matrix_norm": _make_check("linalg.matrix_norm expected out tensor dtype {made} but got: {out}"),
+    "nuclear_norm": _make_check("linalg.matrix_norm expected out tensor dtype {made} but got: {out}"),
     "linalg_solve_triangular": _SCALAR_TYPE_2,
     "linalg_eigvals": _linalg("torch.linalg.eigvals", "eigenvalues"),
     "linalg_eig": (_linalg("torch.linalg.eig", "eigenvalues"), _linalg("torch.linalg.eig", "eigenvectors")),

@@ -174,8 +174,14 @@ op(
     out=True,
     no_grad=POSITIONS,
 )
-op(f"isin.Tensor_Scalar(Tensor elements, Scalar test_element, {_ISIN}", method=False, no_grad=POSITIONS)
-op(f"isin.Scalar_Tensor(Scalar element, Tensor test_elements, {_ISIN}", meta=_truth_of, method=False, no_grad=POSITIONS)
+op(f"isin.Tensor_Scalar(Tensor elements, Scalar test_element, {_ISIN}", method=False, out=True, no_grad=POSITIONS)
+op(
+    f"isin.Scalar_Tensor(Scalar element, Tensor test_elements, {_ISIN}",
+    meta=_truth_of,
+    method=False,
+    out=True,
+    no_grad=POSITIONS,
+)
 op("one_hot(Tensor self, int num_classes=-1) -> Tensor", method=False, namespace="nn", no_grad=POSITIONS)
 _TABLE = (
     "int row, int col, int offset=0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "

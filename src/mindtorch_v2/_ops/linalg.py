@@ -206,9 +206,9 @@ for _text in (
     "linalg_cond.p_str(Tensor self, str p) -> Tensor",
 ):
     op(_text, namespace="linalg", method=False, out=True)
-op("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", method=False)
-op("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", method=False)
-op("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", method=False)
+op("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", method=False, out=True)
+op("nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", method=False, out=True)
+op("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", method=False, out=True)
 
 
 # --- decompositions and solvers -------------------------------------------------------------------------------------
