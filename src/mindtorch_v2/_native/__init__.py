@@ -82,11 +82,17 @@ _kernels: Any = None
 _missing = ""  # why there is no native part
 
 
+class StaleBuildError(ImportError):
+    """A native module was built of other C files than those beside it."""
+
+
 def _fresh_module(name: str) -> Any:
     """A native module that was built of the C files beside it, if there are any. ImportError where there is none."""
     module = import_module(f"{__name__}.{name}")
     if is_stale(module.__file__ or "", getattr(module, "SOURCES", None)):
-        raise ImportError(f"{name} was built from other C files than those in {FOLDER}; rebuild it: pip install -e .")
+        raise StaleBuildError(
+            f"{name} was built from other C files than those in {FOLDER}; rebuild it: pip install -e ."
+        )
     return module
 
 
@@ -118,8 +124,10 @@ def native_module(name: str) -> Any:
         return None
     try:
         return _fresh_module(name)
-    except ImportError as error:
+    except StaleBuildError as error:
         _warn(str(error), f"its native part {name}")
+        return None
+    except ImportError:
         return None
 
 

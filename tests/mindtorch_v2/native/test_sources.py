@@ -70,7 +70,7 @@ def test_contents_do_not_run_into_each_other(checkout: pathlib.Path) -> None:
 
 
 @needs_native
-@pytest.mark.parametrize("name", ["_kernels", "_core", "_npu_launch", "_trace_reader", "_trace_writer"])
+@pytest.mark.parametrize("name", sorted(path.name.partition(".")[0] for path in (PACKAGE / "_native").glob("_*.so")))
 def test_every_module_says_what_it_is_built_of(name: str) -> None:
     names = native_module(name).SOURCES.split("\n")[1:]
     assert any(path.endswith(".c") for path in names) and "common/sources.h" in names

@@ -1,5 +1,6 @@
 /* The module `_onednn`: `Kernel` objects that try oneDNN and hand what it declines to the kernel behind them. */
 #include "onednn.h"
+#include "common/sources.h"
 
 #include <structmember.h>
 
@@ -210,7 +211,7 @@ static int module_exec(PyObject *module)
         PyErr_SetString(PyExc_ImportError, "the native part of mindtorch_v2 works in the main interpreter only");
         return -1;
     }
-    if (arrays_setup() < 0 || add_names(module) < 0)
+    if (arrays_setup() < 0 || add_names(module) < 0 || add_sources(module) < 0)
         return -1;
     PyObject *type = PyType_FromSpec(&kernel_spec);
     int failed = type == NULL || PyModule_AddObjectRef(module, "Kernel", type) < 0;
