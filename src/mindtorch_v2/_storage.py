@@ -107,10 +107,10 @@ def held_block(root: np.ndarray, device_type: str, device_index: int) -> int:
 
 
 def known_block(root: np.ndarray) -> int:
-    """The number of the block of an array that owns its memory; 0 where nobody gave it one."""
+    """The id of the block of an array that owns its memory; 0 where nobody gave it one."""
     found = _blocks.get(id(root))
     if found is not None:
-        return found.number
+        return found.block_id
     return int(native.block_of(root, False)) if native is not None else 0
 
 

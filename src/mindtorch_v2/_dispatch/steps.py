@@ -98,7 +98,7 @@ def _run_and_claim(kernel: Callable[..., Any], args: tuple[Any, ...], observer: 
 def _run_in_node(
     steps: Steps, kernel: Callable[..., Any], args: tuple[Any, ...], observer: Any, allocates: bool
 ) -> Any:
-    observer.enter_node(steps.name, -1, 0, (), False)
+    observer.enter_node(steps.name, -1, 0, args[:1], False)
     try:
         return kernel(*args)
     finally:

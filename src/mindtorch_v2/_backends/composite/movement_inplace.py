@@ -54,13 +54,13 @@ def t_(self: Any) -> Any:
 
 
 @contextlib.contextmanager
-def inner_event(name: str) -> Iterator[None]:
+def inner_event(name: str, tensor: Any) -> Iterator[None]:
     """The event without `aten::` that PyTorch's autograd layer makes inside `detach` and `detach_`."""
     observer = _observer.active
     if observer is None:
         yield
         return
-    observer.enter_node(name, -1, 0, (), False)
+    observer.enter_node(name, -1, 0, (tensor,), False)
     try:
         yield
     finally:
@@ -76,7 +76,7 @@ def detach_(self: Any) -> Any:
             "detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer."
             "zero_grad() function in torch/optim/optimizer.py as a solution."
         )
-    with inner_event("detach_"):
+    with inner_event("detach_", self):
         self._edge = None
         self._keys &= ~GRAD
     return self

@@ -16,6 +16,14 @@ static void drop_old(Buffer *buffer)
     }
 }
 
+static bool is_empty(const ArrayFields *owner)
+{
+    for (int i = 0; i < owner->nd; i++)
+        if (!owner->dimensions[i])
+            return true;
+    return false;
+}
+
 static void add(Buffer *buffer, int32_t row, Tensor *tensor, int32_t argument)
 {
     Table *table = &buffer->references;
@@ -30,7 +38,7 @@ static void add(Buffer *buffer, int32_t row, Tensor *tensor, int32_t argument)
     long device = PyLong_AsLong(tensor->keys) & KEY_DEVICES;
     *made = (Reference){.tensor = tensor_number(tensor),
                         .block = allocator_number(owner),
-                        .address = device & KEY_META ? 0 : (int64_t)(uintptr_t)owner->data,
+                        .address = device & KEY_META || is_empty(owner) ? 0 : (int64_t)(uintptr_t)owner->data,
                         .row = row,
                         .place = (int32_t)(device << ARGUMENT_BITS) | argument};
 }

@@ -7,12 +7,13 @@ that:
 | category | a block that |
 |---|---|
 | SCRATCH | was allocated and given back inside one and the same operator |
-| PARAMETER, OPTIMIZER_STATE, GRADIENT, BUFFER | was held as such when the recording began or ended |
+| PARAMETER, OPTIMIZER_STATE, GRADIENT, BUFFER | was held as such when the recording began or ended, or was owned as
+such by a module that was called or an optimizer that stepped |
 | OPTIMIZER_STATE | was allocated during `Optimizer.step` and outlived it |
 | GRADIENT | was allocated in a backward pass and outlived that pass |
 | AUTOGRAD_DETAIL | was handed from one backward function to another |
-| INPUT | came from a data loader, or from a creation operator outside all modules, and lived until a backward pass;
-or was there before |
+| INPUT | came from a data loader, or from a creation operator outside all modules, and lived until a backward pass
+or was given to a module; or was there before |
 | ACTIVATION | was allocated by any other forward operator and lived until a backward pass; or was there before, as
 part of a graph |
 | TEMPORARY | went earlier than that |
@@ -27,14 +28,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..record.kinds import WORKING_KINDS, Category, Kind
-from ..store.event_store import EventStore, HeldTable, MemoryTable
+from ..record.kinds import WORKING_KINDS, Category, Kind, Role
+from ..store.event_store import EventStore, HeldTable, MemoryTable, OwnedTable
 from ..store.lifetimes import FOREVER as _FOREVER
 from ..store.lifetimes import Lifetimes, block_lifetimes
 from .tree import EventTree
 
 __all__ = ["Action", "Blocks", "Category", "Change", "changes", "find_blocks", "running_totals"]
 
+_ROLES = {Role.GRADIENT: Category.GRADIENT, Role.STATE: Category.OPTIMIZER_STATE, Role.PARAMETER: Category.PARAMETER}
 _HELD_AS = (Category.PARAMETER, Category.OPTIMIZER_STATE, Category.GRADIENT, Category.BUFFER)
 _CREATORS = frozenset(
     f"aten::{name}"
@@ -140,10 +142,10 @@ def _all_records(store: EventStore) -> MemoryTable:
 
 
 def _categories(store: EventStore, blocks: Blocks, thread: np.ndarray) -> np.ndarray:
-    held = _held_as(store.held, blocks.block)
+    held, owned = _held_as(store.held, blocks.block), _owned_as(store.owned, blocks.block)
     return np.select(
-        [_is_scratch(store, blocks), np.isin(held, _HELD_AS), blocks.existed & (held >= 0)],
-        [np.full(len(held), Category.SCRATCH), held, held],
+        [_is_scratch(store, blocks), np.isin(held, _HELD_AS), owned >= 0, blocks.existed & (held >= 0)],
+        [np.full(len(held), Category.SCRATCH), held, owned, held],
         _by_events(store, blocks, thread),
     ).astype(np.int8)
 
@@ -159,6 +161,21 @@ def _held_as(held: HeldTable, block: np.ndarray) -> np.ndarray:
         if len(order):
             found = np.where((numbers[place] == block) & (block > 0), held.category[order[place]], found)
     return found
+
+
+def _owned_as(owned: OwnedTable, block: np.ndarray) -> np.ndarray:
+    """What each block was to the module or optimizer that owned it when it was looked at, else -1."""
+    found = np.full(len(block), -1, np.int64)
+    for role, category in _ROLES.items():
+        mine = owned.block[(owned.role == role) & (owned.block > 0)]
+        found = np.where(np.isin(block, mine), category, found) if len(mine) else found
+    return found
+
+
+def _is_given_to_module(store: EventStore, block: np.ndarray) -> np.ndarray:
+    """Whether anything that runs inside a module's call was given each block."""
+    inside = _outermost(store, store.kind == Kind.MODULE)[store.references.row] >= 0
+    return np.isin(block, store.references.block[inside]) & (block > 0)
 
 
 def _is_scratch(store: EventStore, blocks: Blocks) -> np.ndarray:
@@ -183,7 +200,8 @@ def _by_events(store: EventStore, blocks: Blocks, thread: np.ndarray) -> np.ndar
     next_pass = np.append(passes[0], _FOREVER)[np.searchsorted(passes[0], born, "left")]
     pass_end = np.append(0, passes[1])[np.searchsorted(passes[0], born, "right")]
     creates = np.append(named(_CREATORS.__contains__), False)
-    made_as_input = (loader >= 0) | (creates[operator[row]] & (np.append(store.module, -1)[row] < 0))
+    in_module = (_outermost(store, store.kind == Kind.MODULE)[row] >= 0) | (np.append(store.module, -1)[row] >= 0)
+    made_as_input = (loader >= 0) | (creates[operator[row]] & ~in_module)
     until_backward = died > next_pass
     return np.select(
         [
@@ -191,6 +209,7 @@ def _by_events(store: EventStore, blocks: Blocks, thread: np.ndarray) -> np.ndar
             node[row] >= 0,
             (loader >= 0) & (died > loader),
             until_backward & (next_pass < _FOREVER),
+            made_as_input & _is_given_to_module(store, blocks.block),
             died < _FOREVER,
         ],
         [
@@ -202,6 +221,7 @@ def _by_events(store: EventStore, blocks: Blocks, thread: np.ndarray) -> np.ndar
             ),
             Category.INPUT,
             np.where(made_as_input, Category.INPUT, Category.ACTIVATION),
+            Category.INPUT,
             Category.TEMPORARY,
         ],
         Category.UNKNOWN,

@@ -44,7 +44,7 @@ def memory_of(tensor: Tensor) -> tuple[int, int]:
     if tensor._keys & META:
         return 0, 0
     root = root_array(tensor._array)
-    return known_block(root), root.__array_interface__["data"][0]
+    return known_block(root), root.__array_interface__["data"][0] if root.size else 0
 
 
 def joined_references(parts: list[Any]) -> np.ndarray:

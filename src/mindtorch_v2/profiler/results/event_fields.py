@@ -78,6 +78,7 @@ class _ExtraFields_TorchOp:
     scope: RecordScope
     sequence_number: int
     allow_tf32_cublas: bool = False
+    overload_name: str = ""
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,8 @@ class Tree:
             return _ExtraFields_Kineto(node.name)
         store, row = self.store, node._row
         scope = _SCOPES.get(Kind(int(store.kind[row])), RecordScope.FUNCTION)
-        return _ExtraFields_TorchOp(node.name, self._tensors.inputs(row), scope, int(store.sequence_nr[row]))
+        inputs, number = self._tensors.inputs(row), int(store.sequence_nr[row])
+        return _ExtraFields_TorchOp(node.name, inputs, scope, number, overload_name=node.overload_name)
 
     def _frame(self, node: _ProfilerEvent) -> _PyFrameState:
         """The place that a Python call's name tells; a module's is where modules are called."""

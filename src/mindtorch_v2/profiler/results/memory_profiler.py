@@ -7,22 +7,27 @@ They are views of a store. What a block is for is found by `analysis.memory`; wh
 from __future__ import annotations
 
 import enum
+import itertools
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from ... import _accelerators
 from ..._device import device as Device
-from ..analysis.memory import Blocks, find_blocks, in_pytorchs_terms
+from ..analysis.memory import find_blocks, in_pytorchs_terms
 from ..analysis.tree import EventTree
 from ..export import memory_timeline
 from ..export.atomic import atomic_writer
 from ..record import kinds
 from ..record.enums import DeviceType
 from ..store.event_store import EventStore
+from ..store.identities import MISSING, Identities
 from ..store.lifetimes import FOREVER
+from .data_flow import DataFlowGraph, OpTree
+from .event_tree import Tree
+from .memory_keys import Key, TensorAndID, TensorKey, _Storage
 
 __all__ = ["Action", "Category", "CategoryDict", "Key", "MemoryProfile", "MemoryProfileTimeline", "TensorKey"]
 
@@ -65,41 +70,15 @@ class Action(enum.Enum):
 _ACTION_TO_INDEX = {action: action.value for action in Action}
 
 
-@dataclass(frozen=True)
-class Key:
-    """Something on a device."""
-
-    device: Any
+TimelineEntry = tuple[int, Action, TensorAndID, int]
 
 
-@dataclass(frozen=True)
-class _Storage:
-    """A block: where it lies, and its number, which no other of the process has."""
-
-    ptr: int
-    allocation_id: int
-
-    def __repr__(self) -> str:
-        return f"{hex(self.ptr):>18} ({self.allocation_id})"
-
-
-@dataclass(frozen=True)
-class TensorKey(Key):
-    """The memory of a tensor."""
-
-    id: int
-    storage: _Storage
-
-    def __lt__(self, other: TensorKey) -> bool:
-        return self._as_sortable < other._as_sortable
-
-    @property
-    def _as_sortable(self) -> tuple[int, int, str, int]:
-        index = self.device.index
-        return self.id, self.storage.allocation_id, self.device.type, -1 if index is None else index
-
-
-TimelineEntry = tuple[int, Action, tuple[Key, int], int]
+class _Block(NamedTuple):
+    key: TensorKey
+    born_ns: int  # since 1970; -1 for what was there before
+    died_ns: int | None
+    nbytes: int
+    category: Category | None
 
 
 class CategoryDict:
@@ -134,53 +113,95 @@ class MemoryProfile:
             raise TypeError(f"expected the results of a profile, got {type(result).__name__}")
         self._tree = EventTree.of(store)
         self._categories = CategoryDict()
-        self.timeline: tuple[TimelineEntry, ...] = tuple(
-            sorted(self._entries(), key=lambda entry: (entry[0], entry[1].value))
-        )
+        self._blocks = tuple(self._find_blocks())
+        for block in self._blocks:
+            self._categories.set_by_key(block.key, block.category)
 
     @property
     def categories(self) -> CategoryDict:
         return self._categories
 
-    def _entries(self) -> Iterator[TimelineEntry]:
+    @cached_property
+    def _op_tree(self) -> OpTree:
+        return OpTree(Tree(self._tree.store).roots)
+
+    @cached_property
+    def _data_flow_graph(self) -> DataFlowGraph:
+        return DataFlowGraph(self._op_tree)
+
+    @cached_property
+    def timeline(self) -> tuple[TimelineEntry, ...]:
+        """(nanoseconds since 1970, what happened, (memory, its version), bytes), in the order of time; -1 for what was
+        there before."""
+        sizes = {block.key: block.nbytes for block in self._blocks}
+        entries: list[TimelineEntry] = []
+        last = dict.fromkeys(sizes, 0)
+        for node in self._data_flow_graph.flow_nodes:
+            for key, edge in node._edges.items():
+                if edge.mutated and edge.input_version is not None and key in sizes:
+                    entries.append((node.start_time, Action.INCREMENT_VERSION, (key, edge.input_version), sizes[key]))
+                    last[key] = edge.input_version + 1
+        for block in self._blocks:
+            born = Action.CREATE if block.born_ns >= 0 else Action.PREEXISTING
+            entries.append((block.born_ns, born, (block.key, 0), block.nbytes))
+            if block.died_ns is not None:
+                entries.append((block.died_ns, Action.DESTROY, (block.key, last[block.key]), block.nbytes))
+        return tuple(sorted(entries, key=lambda entry: (entry[0], entry[1].value)))
+
+    def _category_snapshot(self) -> dict[TensorAndID, Category | None]:
+        """The category of every version of all memory that has one."""
+        found: dict[TensorAndID, Category | None] = {}
+        for _, _, key_and_version, _ in self.timeline:
+            found[key_and_version] = self._categories.get(*key_and_version)
+        return found
+
+    def _find_blocks(self) -> Iterator[_Block]:
         store = self._tree.store
         pairs = {
             (int(t), int(i))
             for table in (store.memory, store.scratch, store.held)
             for t, i in zip(table.device_type.tolist(), table.device_index.tolist())
         }
+        numbers = _Numbers(store)
+        offset = store.metadata.epoch_offset_ns
         for kind, index in sorted(pairs):
             name = DeviceType(kind).name.lower()
-            device = (
-                Device(name, index)
-                if index >= 0 and (name in _accelerators.names() or name == "cuda")
-                else Device("cpu")
-            )
-            yield from self._entries_of(find_blocks(self._tree, kind, index), device)
+            is_indexed = index >= 0 and (name in _accelerators.names() or name == "cuda")
+            device = Device(name, index) if is_indexed else Device("cpu")
+            blocks = find_blocks(self._tree, kind, index)
+            names = ("born_ns", "died_ns", "nbytes", "category", "existed", "block", "address")
+            for born, died, nbytes, category, existed, block, address in zip(
+                *(getattr(blocks, n).tolist() for n in names)
+            ):
+                whole, number = numbers.of_block(block)
+                yield _Block(
+                    TensorKey(device, whole, _Storage(address, number)),
+                    -1 if existed else born + offset,
+                    None if died >= FOREVER else died + offset,
+                    nbytes,
+                    _INDEX_TO_CATEGORY[in_pytorchs_terms(category)],
+                )
 
-    def _entries_of(self, blocks: Blocks, device: Any) -> Iterator[TimelineEntry]:
-        offset = self._tree.store.metadata.epoch_offset_ns
-        columns = (
-            blocks.born_ns,
-            blocks.died_ns,
-            blocks.nbytes,
-            blocks.category,
-            blocks.existed,
-            blocks.block,
-            blocks.address,
-        )
-        for place, (born, died, nbytes, category, existed, block, address) in enumerate(
-            zip(*(c.tolist() for c in columns))
+
+class _Numbers:
+    """The ids of blocks and of their tensors, as the event tree has them; negative ones for what it does not show."""
+
+    def __init__(self, store: EventStore) -> None:
+        known = Identities(store)
+        self._known: dict[int, tuple[int, int]] = {}
+        for table, ids, allocations in (
+            (store.memory, known.memory_ids, known.memory_allocations),
+            (store.references, known.reference_ids, known.reference_allocations),
+            (store.owned, known.owned_ids, known.owned_allocations),
         ):
-            key = TensorKey(device, block or place, _Storage(address, block or place))
-            self._categories.set_by_key(key, _INDEX_TO_CATEGORY[in_pytorchs_terms(category)])
-            yield (
-                (-1, Action.PREEXISTING, (key, 0), nbytes)
-                if existed
-                else (born + offset, Action.CREATE, (key, 0), nbytes)
-            )
-            if died < FOREVER:
-                yield died + offset, Action.DESTROY, (key, 0), nbytes
+            for block, whole, number in zip(table.block.tolist(), ids.tolist(), allocations.tolist()):
+                if block > 0:
+                    self._known[block] = (whole, number)
+        self._further = itertools.count(-2, -1)
+
+    def of_block(self, block: int) -> tuple[int, int]:
+        whole, number = self._known.get(block, (MISSING, MISSING))
+        return next(self._further) if whole < 0 else whole, next(self._further) if number < 0 else number
 
 
 class MemoryProfileTimeline:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .event_store import EventStore
+from ..record.enums import DeviceType
+from .event_store import EventStore, Table
 from .lifetimes import record_keys
 
 _BY_ADDRESS = -(1 << 60)  # keys of memory that is known by its address only lie below
@@ -29,7 +30,10 @@ class Identities:
         time = np.concatenate([store.memory.time_ns, store.start_ns[store.references.row], store.owned.time_ns])
         tensor = np.concatenate([np.zeros(len(store.memory), np.int64), store.references.tensor, store.owned.tensor])
         order = np.argsort(time, kind="stable")
-        allocations = _numbered(block, block != 0, order, 1)
+        # what has no elements has no memory; PyTorch counts that as one block more
+        empty = np.concatenate([np.zeros(len(store.memory), bool), *map(_is_empty, (store.references, store.owned))])
+        allocations = _numbered(np.where(empty, _BY_ADDRESS, block), empty | (block != 0), order, 1)
+        allocations[empty] = MISSING
         whole = _joined(tensor, block)
         known = np.isin(whole, whole[len(store.memory) :][block[len(store.memory) :] != 0]) & (block != 0)
         shapes_and_memory = len(store.references) > 0
@@ -38,10 +42,14 @@ class Identities:
         self.memory_allocations, self.reference_allocations, self.owned_allocations = np.split(allocations, lengths)
 
 
-def _keys(table: object) -> np.ndarray:
+def _keys(table: Table) -> np.ndarray:
     """Per row: the number of its block; where there is none one made of the address; 0 without memory."""
     block, address = (getattr(table, name).astype(np.int64) for name in ("block", "address"))
     return np.where(block > 0, block, np.where(address > 0, _BY_ADDRESS - address, 0))
+
+
+def _is_empty(table: Table) -> np.ndarray:
+    return (table.block <= 0) & (table.address == 0) & (table.tensor > 0) & (table.device_type != DeviceType.Meta)
 
 
 def _numbered(keys: np.ndarray, known: np.ndarray, order: np.ndarray, first: int) -> np.ndarray:

@@ -58,11 +58,17 @@ def test_timeline_and_categories(recorded):
     memory = prof._memory_profile()
     assert isinstance(memory, MemoryProfile) and isinstance(memory.timeline, tuple)
     live: dict[TensorKey, int] = {}
+    versions: dict[TensorKey, int] = {}
     for time, action, (key, version), nbytes in memory.timeline:
-        assert isinstance(key, TensorKey) and key.device == torch.device("cpu") and version == 0 and nbytes > 0
+        assert isinstance(key, TensorKey) and key.device == torch.device("cpu") and nbytes > 0
         assert (time == -1) == (action is Action.PREEXISTING)
+        versions.setdefault(key, 0)
+        assert version == versions[key]  # writing makes the next one
         if action is Action.DESTROY:
             assert live.pop(key) == nbytes
+        elif action is Action.INCREMENT_VERSION:
+            assert live[key] == nbytes
+            versions[key] += 1
         else:
             assert live.setdefault(key, nbytes) == nbytes and list(live).count(key) == 1
     by_category = {
