@@ -41,6 +41,7 @@ __all__ = [
 _LAZY = {
     "load_ranks": "profiler.results.ranks",
     "flight_recorder": "profiler.capture.api",
+    "listen": "profiler.capture.api",
     "_utils": "",
     "_memory_profiler": "",
     "_pattern_matcher": "",

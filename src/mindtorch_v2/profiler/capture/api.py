@@ -1,13 +1,15 @@
-"""`torch.profiler.flight_recorder`."""
+"""`torch.profiler.flight_recorder` and `torch.profiler.listen`."""
 
 from __future__ import annotations
 
 import os
 import warnings
 
-from . import flight
+from . import flight, listener
 from .flight import FlightRecorder
+from .listener import Listener
 from .settings import FlightSettings
+from .sockets import ControlError
 
 
 def flight_recorder(
@@ -62,3 +64,34 @@ def flight_recorder(
             stacklevel=2,
         )
     return made
+
+
+def listen(
+    path: str | os.PathLike[str] | None = None, *, http: int | bool | None = None, token: str | None = None
+) -> Listener:
+    """Lets `mindprof ctl PID start|stop|dump|status` control this process from outside, from now on.
+
+    Only this user and root can: the socket lies in a folder that nobody else can look into, and whoever connects is
+    asked for by the system's knowledge of them. There is one listener per process; `close()` ends it.
+
+    path    the socket; by default in `$XDG_RUNTIME_DIR/mindprof`, or in `mindprof-UID` of the folder for temporary
+    files http    a port of 127.0.0.1 for control over HTTP as well (True or 0 for any that is free): `GET /status`,
+            `POST /start`, `/stop`, `/dump`, with the header `Authorization: Bearer TOKEN`. The result has `url` and
+            `token`
+    token   that token; a random one where it is not given
+
+    RuntimeError where it cannot listen there.
+
+    >>> import mindtorch_v2 as torch
+    >>> with torch.profiler.listen(http=True) as listener:
+    ...     print(listener.url.startswith("http://127.0.0.1:"), len(listener.token) > 40)
+    True True
+    """
+    if http is False:
+        http = None
+    if token is not None and (len(token) < 16 or not token.isascii() or not token.isprintable()):
+        raise ValueError("listen: expected a token of 16 or more printable ASCII characters")
+    try:
+        return listener.start(None if path is None else os.fspath(path), 0 if http is True else http, token)
+    except ControlError as error:
+        raise RuntimeError(f"listen: {error}") from error

@@ -1,4 +1,4 @@
-"""What the environment variable MINDPROF asks for: `flight`, with settings.
+"""What the environment variable MINDPROF asks for: `flight`, `listen`, or both, with settings.
 
 MINDPROF=flight                                 a flight recorder
 MINDPROF=flight:seconds=60:directory=/var/log   with settings, as `flight_recorder` has them
@@ -11,7 +11,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-NAMES = ("flight",)
+from .sockets import ControlError
+
+NAMES = ("flight", "listen")
 
 
 def begin(text: str) -> None:
@@ -21,7 +23,7 @@ def begin(text: str) -> None:
         name, *settings = part.split(":")
         try:
             _starter(name)(**dict(map(_setting, settings)))
-        except (TypeError, ValueError, OSError, RuntimeError) as error:
+        except (TypeError, ValueError, OSError, RuntimeError, ControlError) as error:
             print(f"mindprof: MINDPROF={text}: {error}", file=sys.stderr)
 
 
@@ -30,6 +32,10 @@ def _starter(name: str) -> Callable[..., Any]:
         from .api import flight_recorder
 
         return flight_recorder
+    if name == "listen":
+        from .api import listen
+
+        return listen
     raise ValueError(
         f"{name!r} is not known; expected {' or '.join(NAMES)}, separated by commas, with settings as name:key=value"
     )

@@ -18,6 +18,7 @@ from ..store.files import ProfileFileError
 
 COMMANDS = {
     "run": "profile a program without changing it",
+    "ctl": "start, stop, dump, status of a running process",
     "show": "the answer in the terminal",
     "report": "one self-contained HTML page",
     "diff": "what changed between two profiles, with intervals; a gate for CI",
