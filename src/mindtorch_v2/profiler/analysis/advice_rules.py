@@ -229,7 +229,7 @@ def growing_memory(facts: Facts) -> Advice | None:
         ):
             continue
         left = sum(s.nbytes for s in lasting)
-        places = [
+        origins = [
             f"{s.name}{' at ' + s.line if s.line else ''}: {s.blocks} blocks, {_format_memory(s.nbytes)}"
             for s in lasting[:3]
         ]
@@ -238,7 +238,7 @@ def growing_memory(facts: Facts) -> Advice | None:
             f"Every step leaves {_format_memory(use.growth_bytes)} behind on {use.device}",
             [
                 f"{_format_memory(int(ends[0]))} after the second step, {_format_memory(int(ends[-1]))} after the last",
-                *places,
+                *origins,
             ],
             "Something keeps results of earlier steps: losses or outputs collected with their graph (keep "
             "loss.item() or "

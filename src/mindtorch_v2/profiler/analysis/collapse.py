@@ -1,4 +1,4 @@
-"""Which events are shown: the rule that PyTorch's `events()` applies, used for lists, averages and traces alike.
+"""Which events are listed: the rule that PyTorch's `events()` applies, used for lists, averages and traces alike.
 
 An event that is the only child of an event with the same name is taken into its parent (`aten::sum` that calls
 `aten::sum`), and its children become the parent's. Operators and annotations never take in one another: a scope that a
@@ -30,7 +30,7 @@ BLOCK = 1 << 14
 
 
 def looked_up(table: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """`table[column]`, block by block: as a whole, numpy would make eight bytes of every small number first."""
+    """`table[column]`, block by block: as a whole, numpy would make eight bytes of every small integer first."""
     if is_constant(column):
         return constant(table[column[0]], len(column), table.dtype)
     made = np.empty(len(column), table.dtype)

@@ -38,7 +38,7 @@ class DeviceUse:
     starved_ns: int
 
     @property
-    def queued(self) -> float:
+    def supplied_share(self) -> float:
         """The part of the time, from the first to the last piece of work, in which the device had launched work to
         do.
         """
@@ -50,11 +50,11 @@ class DeviceUse:
         """ "device" if that had work to do most of the time and was the slower of the two; "host" if it mostly
         waited for the host.
         """
-        return "device" if self.queued >= _SUPPLIED_ENOUGH else "host"
+        return "device" if self.supplied_share >= _SUPPLIED_ENOUGH else "host"
 
 
 def device_use(source: EventStore | EventTree, step: int | None = None) -> list[DeviceUse]:
-    """One entry per device that did something, in the order of their numbers; of one step only, if that is given."""
+    """One entry per device that did something, in the order of their indices; of one step only, if that is given."""
     store = EventTree.of(source).store
     chosen = np.isin(store.kind, [int(k) for k in WORK_KINDS])
     if step is not None:
@@ -67,8 +67,8 @@ def device_use(source: EventStore | EventTree, step: int | None = None) -> list[
 def _use_of(store: EventStore, rows: np.ndarray, device: int) -> DeviceUse:
     start, end = store.start_ns[rows], store.end_ns[rows]
     is_kernel = store.kind[rows] == Kind.KERNEL
-    busy, kernels, copies = (covered(start[m], end[m]) for m in (np.ones(len(rows), bool), is_kernel, ~is_kernel))
-    streams = [covered(start[m], end[m]) for s in np.unique(store.thread[rows]) for m in [store.thread[rows] == s]]
+    busy, kernels, copies = (union_ns(start[m], end[m]) for m in (np.ones(len(rows), bool), is_kernel, ~is_kernel))
+    streams = [union_ns(start[m], end[m]) for s in np.unique(store.thread[rows]) for m in [store.thread[rows] == s]]
     launched = store.launcher[rows] >= 0
     delays = (start - store.start_ns[store.launcher[rows]])[launched]
     return DeviceUse(
@@ -79,13 +79,13 @@ def _use_of(store: EventStore, rows: np.ndarray, device: int) -> DeviceUse:
         kernels,
         copies,
         kernels + copies - busy,
-        _shared(start, end, store.thread[rows], sum(streams) - busy),
+        _parallel_ns(start, end, store.thread[rows], sum(streams) - busy),
         int(np.median(delays)) if len(delays) else 0,
-        _starved(store, rows, start, end),
+        _starved_ns(store, rows, start, end),
     )
 
 
-def covered(start: np.ndarray, end: np.ndarray) -> int:
+def union_ns(start: np.ndarray, end: np.ndarray) -> int:
     """The length of the union of intervals."""
     if not len(start):
         return 0
@@ -97,7 +97,7 @@ def covered(start: np.ndarray, end: np.ndarray) -> int:
     return int((reach[groups] - start[begins]).sum())
 
 
-def _shared(start: np.ndarray, end: np.ndarray, thread: np.ndarray, surplus: int) -> int:
+def _parallel_ns(start: np.ndarray, end: np.ndarray, thread: np.ndarray, surplus: int) -> int:
     """How long more than one stream worked; with two streams that is what their busy times exceed the device's by."""
     if len(np.unique(thread)) <= 2:
         return surplus
@@ -108,7 +108,7 @@ def _shared(start: np.ndarray, end: np.ndarray, thread: np.ndarray, surplus: int
     return int(np.diff(times[order])[running > 1].sum())
 
 
-def _starved(store: EventStore, rows: np.ndarray, start: np.ndarray, end: np.ndarray) -> int:
+def _starved_ns(store: EventStore, rows: np.ndarray, start: np.ndarray, end: np.ndarray) -> int:
     """How long nothing ran and nothing that had been launched was waiting.
 
     What nobody is known to have launched came as it began.
@@ -116,4 +116,4 @@ def _starved(store: EventStore, rows: np.ndarray, start: np.ndarray, end: np.nda
     launcher = store.launcher[rows]
     came = np.where(launcher >= 0, np.minimum(store.end_ns[launcher], start), start)
     first = start.min()
-    return int(end.max() - first) - covered(np.maximum(came, first), end)
+    return int(end.max() - first) - union_ns(np.maximum(came, first), end)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..record.kinds import WORK_KINDS, Kind
 from ..store.event_store import EventStore
-from .device import DeviceUse, covered, device_use
+from .device import DeviceUse, device_use, union_ns
 from .steps import window_of
 from .tree import EventTree
 
@@ -85,9 +85,9 @@ def _report(tree: EventTree, use: DeviceUse, rows: np.ndarray) -> DeviceReport:
         store.name[rows]
     ]
     is_kernel = (store.kind[rows] == Kind.KERNEL) & ~collective
-    kernels = covered(start[is_kernel], end[is_kernel])
-    communication = covered(start[collective], end[collective])
-    both = covered(start[is_kernel | collective], end[is_kernel | collective])
+    kernels = union_ns(start[is_kernel], end[is_kernel])
+    communication = union_ns(start[collective], end[collective])
+    both = union_ns(start[is_kernel | collective], end[is_kernel | collective])
     launched = store.launcher[rows] >= 0
     delays = (start - store.start_ns[store.launcher[rows]])[launched]
     quantiles = (
@@ -139,7 +139,7 @@ def _streams(store: EventStore, rows: np.ndarray) -> list[Stream]:
     found = []
     for thread in np.unique(store.thread[rows]).tolist():
         mine = rows[store.thread[rows] == thread]
-        found.append(Stream(store.threads[thread].name, len(mine), covered(store.start_ns[mine], store.end_ns[mine])))
+        found.append(Stream(store.threads[thread].name, len(mine), union_ns(store.start_ns[mine], store.end_ns[mine])))
     return found
 
 

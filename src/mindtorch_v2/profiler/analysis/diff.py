@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..store.event_store import EventStore
-from .diff_features import Features, Place
+from .diff_features import CallPath, Features
 from .statistics import Comparison, Difference, compare
 
 _ALIKE = 0.7  # share of what two modules ran that must agree to call one the other's new name
@@ -96,11 +96,11 @@ def _columns(
     """(kind, name, (times before, times after)) of all that is compared; the whole step first."""
     nothing = np.zeros(len(a.steps.number)), np.zeros(len(b.steps.number))
     made: list[tuple[str, str, tuple[np.ndarray, np.ndarray]]] = [("step", "step time", (a.times, b.times))]
-    places_a = _renamed_places(a.places, new_names)
+    paths_a = _rename_modules(a.call_paths, new_names)
     modules_a: dict[str, np.ndarray] = {}
     for path, times in a.modules.items():
         modules_a[new_names.get(path, path)] = times
-    labels_a, labels_b = ({place.label: times for place, times in places.items()} for places in (places_a, b.places))
+    labels_a, labels_b = ({path.label: times for path, times in paths.items()} for paths in (paths_a, b.call_paths))
     for kind, old, new in (
         ("phase", a.phases, b.phases),
         ("module", modules_a, b.modules),
@@ -118,11 +118,11 @@ def _columns(
     return made
 
 
-def _renamed_places(places: dict[Place, np.ndarray], new_names: dict[str, str]) -> dict[Place, np.ndarray]:
-    made: dict[Place, np.ndarray] = {}
-    for place, times in places.items():
-        moved = place.moved(new_names.get(place.module, place.module))
-        made[moved] = made[moved] + times if moved in made else times
+def _rename_modules(paths: dict[CallPath, np.ndarray], new_names: dict[str, str]) -> dict[CallPath, np.ndarray]:
+    made: dict[CallPath, np.ndarray] = {}
+    for path, times in paths.items():
+        renamed = path.in_module(new_names.get(path.module, path.module))
+        made[renamed] = made[renamed] + times if renamed in made else times
     return made
 
 
@@ -156,13 +156,13 @@ def renamed_modules(a: Features, b: Features) -> list[tuple[str, str]]:
 
 
 def _ran(features: Features) -> dict[str, Counter[tuple[tuple[str, ...], str, bool]]]:
-    listed, number = features._place_of_entry
-    counts = np.bincount(number[number >= 0], minlength=len(listed)) if len(listed) else np.zeros(0, int)
+    listed, path_of = features._path_of_entry
+    counts = np.bincount(path_of[path_of >= 0], minlength=len(listed)) if len(listed) else np.zeros(0, int)
     steps = max(len(features.steps.number), 1)
     made: dict[str, Counter[tuple[tuple[str, ...], str, bool]]] = {}
-    for place, count in zip(listed, counts.tolist()):
-        if place.module:
-            made.setdefault(place.module, Counter())[place.operators, place.shapes, place.backward] += max(
+    for path, count in zip(listed, counts.tolist()):
+        if path.module:
+            made.setdefault(path.module, Counter())[path.operators, path.shapes, path.backward] += max(
                 round(count / steps), 1
             )
     return made

@@ -19,12 +19,12 @@ from .steps import find_steps
 from .tree import EventTree
 from .values import plain_shapes
 
-MOST_PLACES = 4000
+MOST_PATHS = 4000
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where an operator ran: the module's path, the operators around it from the outermost, its shapes, forward or
+class CallPath:
+    """What tells calls of operators apart: the module's path, the operators from the outermost, shapes, forward or
     backward.
     """
 
@@ -43,8 +43,8 @@ class Place:
             + (" (backward)" if self.backward else "")
         )
 
-    def moved(self, module: str) -> Place:
-        return Place(module, self.operators, self.shapes, self.backward)
+    def in_module(self, module: str) -> CallPath:
+        return CallPath(module, self.operators, self.shapes, self.backward)
 
 
 class Features:
@@ -88,7 +88,7 @@ class Features:
         made = phases(self.store, self.steps).nanoseconds
         return {label: made[:, i].astype(float) for i, label in enumerate(LABELS) if made[:, i].any()}
 
-    # ---- operators, modules, places -------------------------------------------------------------------------
+    # ---- operators, modules, call paths ----------------------------------------------------------------------
 
     @cached_property
     def _is_part(self) -> np.ndarray:
@@ -135,15 +135,15 @@ class Features:
         return sums
 
     @cached_property
-    def _place_of_entry(self) -> tuple[list[Place], np.ndarray]:
-        """The places, and that of each entry (-1 for none)."""
+    def _path_of_entry(self) -> tuple[list[CallPath], np.ndarray]:
+        """The call paths, and the index of that of each entry (-1 for none)."""
         tree, store = self.tree, self.store
         module, backward = self._modules
         shapes = [str(plain_shapes(inputs.shapes)) for inputs in store.inputs]
         inputs = tree.column(store.columns["inputs"], -1)
-        number = np.full(len(tree) + 1, -1, np.int64)
-        known: dict[Place, int] = {}
-        paths: dict[tuple[int, int], int] = {}  # (number of the parent's path, name) -> number of the path
+        index_of = np.full(len(tree) + 1, -1, np.int64)
+        known: dict[CallPath, int] = {}
+        paths: dict[tuple[int, int], int] = {}  # (index of the parent's path, name) -> index of the path
         names: list[tuple[str, ...]] = []
         path_of = np.full(len(tree) + 1, -1, np.int64)
         chosen = np.flatnonzero(
@@ -172,31 +172,31 @@ class Features:
                 names.append((*(names[above] if above >= 0 else ()), tree.name_of_id[name]))
             path_of[entry] = path
             key = (path, mod, described, back)
-            place = seen.get(key)
-            if place is None:
+            index = seen.get(key)
+            if index is None:
                 info = store.modules[mod] if mod >= 0 else None
-                made = Place(
+                made = CallPath(
                     _path(info.path, info.type_name) if info else "",
                     names[path],
                     shapes[described] if described >= 0 else "",
                     back,
                 )
-                place = seen[key] = known.setdefault(made, len(known))
-            number[entry] = place
-        return list(known), number[:-1]
+                index = seen[key] = known.setdefault(made, len(known))
+            index_of[entry] = index
+        return list(known), index_of[:-1]
 
     @cached_property
-    def places(self) -> dict[Place, np.ndarray]:
-        """Own time per step of each place; of very many the longest."""
-        listed, number = self._place_of_entry
+    def call_paths(self) -> dict[CallPath, np.ndarray]:
+        """Own time per step of each call path; of very many the longest."""
+        listed, path = self._path_of_entry
         if not listed:
             return {}
-        total = np.bincount(number[number >= 0], weights=self._own[number >= 0], minlength=len(listed))
-        kept = np.argsort(-total, kind="stable")[:MOST_PLACES]
-        renumbered = np.full(len(listed) + 1, -1)
-        renumbered[kept] = np.arange(len(kept))
-        made = self._per_step(renumbered[number], len(kept), self._own)
-        return {listed[place]: made[:, i] for i, place in enumerate(kept.tolist())}
+        total = np.bincount(path[path >= 0], weights=self._own[path >= 0], minlength=len(listed))
+        kept = np.argsort(-total, kind="stable")[:MOST_PATHS]
+        new_index = np.full(len(listed) + 1, -1)
+        new_index[kept] = np.arange(len(kept))
+        made = self._per_step(new_index[path], len(kept), self._own)
+        return {listed[index]: made[:, i] for i, index in enumerate(kept.tolist())}
 
     # ---- facts ----------------------------------------------------------------------------------------------
 
@@ -234,8 +234,8 @@ class Features:
             )
             found["allocated_bytes"] = _usual(sums)
             found["peak_memory"] = max(
-                int(changes_of(find_blocks(tree, *place)).totals().max(initial=0))
-                for place in sorted(set(zip(store.memory.device_type.tolist(), store.memory.device_index.tolist())))
+                int(changes_of(find_blocks(tree, *device)).totals().max(initial=0))
+                for device in sorted(set(zip(store.memory.device_type.tolist(), store.memory.device_index.tolist())))
             )
         return found
 

@@ -28,7 +28,7 @@ class Entries:
     """The events of a store as a user sees them, in the order of (start, -end).
 
     An entry is an operator call, a node of the engine, an annotation, or a memory record outside all of them
-    (`[memory]`). Python calls are not entries: they are in traces and in the stacks of entries. Entries are numbered
+    (`[memory]`). Python calls are not entries: they are in traces and in the stacks of entries. Entries are counted
     from 0; every attribute is an array or list over entries, made when first asked for. Nothing here refers back to
     the object, so it is freed as soon as it is dropped.
     """
@@ -50,18 +50,18 @@ class Entries:
 
     @cached_property
     def _names(self) -> tuple[list[str], np.ndarray]:
-        """Names as shown, and for each string of the store the number of its shown name; `[memory]` is the last."""
-        numbers: dict[str, int] = {}
-        shown = [STEP_NAME if text.startswith(STEP_PREFIX) else text for text in self.store.strings]
-        lookup = [numbers.setdefault(text, len(numbers)) for text in [*shown, MEMORY_NAME]]
-        return list(numbers), np.array(lookup, np.int32)
+        """Names of entries, and for each string of the store the id of the name it becomes; `[memory]` is the last."""
+        ids: dict[str, int] = {}
+        names = [STEP_NAME if text.startswith(STEP_PREFIX) else text for text in self.store.strings]
+        lookup = [ids.setdefault(text, len(ids)) for text in [*names, MEMORY_NAME]]
+        return list(ids), np.array(lookup, np.int32)
 
     @cached_property
     def _row_name(self) -> np.ndarray:
-        """Per row: the number of its shown name."""
-        shown = self._names[1]
-        unchanged = np.array_equal(shown[:-1], np.arange(len(shown) - 1))  # mostly so
-        return self.store.name if unchanged else shown[self.store.name]
+        """Per row: the id of its name."""
+        name_id = self._names[1]
+        unchanged = np.array_equal(name_id[:-1], np.arange(len(name_id) - 1))  # mostly so
+        return self.store.name if unchanged else name_id[self.store.name]
 
     @cached_property
     def is_python(self) -> np.ndarray:
@@ -113,27 +113,27 @@ class Entries:
         return np.flatnonzero(self.store.kind == Kind.LOADING)
 
     @cached_property
-    def shown_row(self) -> np.ndarray:
-        """Per row: the row of the entry that accounts for it (itself, or the nearest shown ancestor), or -1."""
+    def entry_row(self) -> np.ndarray:
+        """Per row: the row of the entry that accounts for it (its own, or the nearest ancestor's), or -1."""
         return np.arange(len(self.store)) if self._hidden is None else kept_ancestors(self.store.parent, ~self._hidden)
 
     @cached_property
     def memory_row(self) -> np.ndarray:
-        """Per memory record: the shown row that accounts for it, or -1."""
+        """Per memory record: the row of the entry that accounts for it, or -1."""
         row = self.store.memory.row
-        return row if self._hidden is None or not len(row) else np.append(self.shown_row, -1)[row]
+        return row if self._hidden is None or not len(row) else np.append(self.entry_row, -1)[row]
 
     @cached_property
     def _entries(self) -> tuple[np.ndarray, np.ndarray]:
         """(row, memory record) per entry; one of the two is -1."""
-        shown = np.arange(len(self.store)) if self._hidden is None else np.flatnonzero(~self._hidden)
+        rows = np.arange(len(self.store)) if self._hidden is None else np.flatnonzero(~self._hidden)
         loose = np.flatnonzero(self.memory_row < 0)
         if not len(loose):
-            return shown, np.full(len(shown), -1)
-        row = np.concatenate([shown, np.full(len(loose), -1)])
-        record = np.concatenate([np.full(len(shown), -1), loose])
-        start = np.concatenate([self.store.start_ns[shown], self.store.memory.time_ns[loose]])
-        end = np.concatenate([self.store.end_ns[shown], self.store.memory.time_ns[loose]])
+            return rows, np.full(len(rows), -1)
+        row = np.concatenate([rows, np.full(len(loose), -1)])
+        record = np.concatenate([np.full(len(rows), -1), loose])
+        start = np.concatenate([self.store.start_ns[rows], self.store.memory.time_ns[loose]])
+        end = np.concatenate([self.store.end_ns[rows], self.store.memory.time_ns[loose]])
         order = np.lexsort((-end, start))
         return row[order], record[order]
 
@@ -163,7 +163,7 @@ class Entries:
 
     @cached_property
     def entry_of_row(self) -> np.ndarray:
-        """Per row of the store: its entry if it is shown, or -1; the extra last slot maps -1 to -1."""
+        """Per row of the store: its entry if it has one, or -1; the extra last slot maps -1 to -1."""
         found = np.full(len(self.store) + 1, -1, np.int32)
         listed = self.row >= 0
         found[self.row[listed]] = np.flatnonzero(listed)
@@ -185,7 +185,7 @@ class Entries:
 
     @cached_property
     def name_id(self) -> np.ndarray:
-        """Numbers of shown names, for `name_of_id`."""
+        """Ids of the entries' names, for `name_of_id`."""
         return self.column(self._row_name, int(self._names[1][-1]))
 
     @property
@@ -201,7 +201,7 @@ class Entries:
         return looked_up(_IS_ANNOTATION, self.kind)
 
     def scope_of(self, entries: np.ndarray | slice) -> np.ndarray:
-        """PyTorch's number for where an event comes from: 0 a function, 1 a backward function, 7 a user's scope."""
+        """PyTorch's code of where an event comes from: 0 a function, 1 a backward function, 7 a user's scope."""
         return _SCOPE_OF_KIND[self.kind[entries]]
 
     @cached_property
@@ -214,7 +214,7 @@ class Entries:
         )
 
     @cached_property
-    def host_number(self) -> np.ndarray:
+    def host_index(self) -> np.ndarray:
         """Per entry: how many of those before it ran on the CPU, memory records left out."""
         return np.cumsum((self.row >= 0) & (self.device_type == 0)) - 1
 

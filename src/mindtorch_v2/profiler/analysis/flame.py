@@ -44,8 +44,8 @@ def by_operators(source: EventStore | EventTree) -> Flame:
     """Operators inside operators and annotations; a backward function stands above the operator that recorded it."""
     tree = EventTree.of(source)
     chosen = np.flatnonzero(tree.nests & (tree.kind != Kind.STEP) & (tree.row >= 0))
-    parent, is_backward = _joined(tree)
-    return _folded(list(tree.name_of_id), tree.name_id, parent, tree.self_ns, is_backward, chosen)
+    parent, is_backward = _link_backward(tree)
+    return _fold(list(tree.name_of_id), tree.name_id, parent, tree.self_ns, is_backward, chosen)
 
 
 def by_modules(source: EventStore | EventTree) -> Flame | None:
@@ -64,7 +64,7 @@ def by_modules(source: EventStore | EventTree) -> Flame | None:
     parent = np.concatenate([np.array([info.parent for info in store.modules], np.int64), module[chosen]])
     own = np.concatenate([np.zeros(count, np.int64), tree.self_ns[chosen]])
     backward = np.concatenate([np.zeros(count, bool), is_backward[chosen]])
-    return _folded(names, labels, parent, own, backward, np.arange(len(labels)), uncounted=count)
+    return _fold(names, labels, parent, own, backward, np.arange(len(labels)), uncounted=count)
 
 
 def _module_label(info: ModuleInfo) -> str:
@@ -102,20 +102,20 @@ def _of_rows(store: EventStore, tree: EventTree) -> Flame:
     engine = (store.kind == Kind.NODE) | (store.kind == Kind.BACKWARD)
     is_backward = kept_ancestors(store.parent, engine) >= 0
     chosen = np.flatnonzero(nests & (store.kind != Kind.STEP))
-    return _folded(list(store.strings), store.name, parent, own, is_backward, chosen)
+    return _fold(list(store.strings), store.name, parent, own, is_backward, chosen)
 
 
 def _of_stacks(store: EventStore, tree: EventTree) -> Flame:
     """From the stacks of operators: frames first, then the operators in them."""
-    parent, is_backward = _joined(tree)
+    parent, is_backward = _link_backward(tree)
     count = len(store.stacks)
     names = [*store.strings, *tree.name_of_id]
     chosen = np.flatnonzero(tree.nests & (tree.kind != Kind.STEP) & (tree.row >= 0))
-    place = np.full(len(tree) + 1, -1, np.int64)
-    place[chosen] = count + np.arange(len(chosen))
-    above = place[parent[chosen]]
+    new_index = np.full(len(tree) + 1, -1, np.int64)
+    new_index[chosen] = count + np.arange(len(chosen))
+    above = new_index[parent[chosen]]
     stack = tree.column(store.stack, -1)[chosen]
-    return _folded(
+    return _fold(
         names,
         np.concatenate([store.stacks.frame, len(store.strings) + tree.name_id[chosen]]),
         np.concatenate([store.stacks.parent, np.where(above >= 0, above, stack)]),
@@ -126,7 +126,7 @@ def _of_stacks(store: EventStore, tree: EventTree) -> Flame:
     )
 
 
-def _joined(tree: EventTree) -> tuple[np.ndarray, np.ndarray]:
+def _link_backward(tree: EventTree) -> tuple[np.ndarray, np.ndarray]:
     """The parents of entries, where a node of the engine has the operator that recorded it; and what is part of a
     backward pass.
     """
@@ -138,7 +138,7 @@ def _joined(tree: EventTree) -> tuple[np.ndarray, np.ndarray]:
     return parent, kept_ancestors(tree.parent, engine) >= 0
 
 
-def _folded(
+def _fold(
     names: list[str],
     label: np.ndarray,
     parent: np.ndarray,
@@ -193,7 +193,7 @@ def _levels(above: np.ndarray, chosen: np.ndarray) -> list[np.ndarray]:
     return [order[bounds[i] : bounds[i + 1]] for i in range(len(bounds) - 1)]
 
 
-def pruned(flame: Flame, most: int) -> Flame:
+def prune(flame: Flame, most: int) -> Flame:
     """At most about `most` frames: the largest. What is left out is summed up in a frame "(smaller)" of its parent."""
     total = flame.total_ns
     if len(total) <= most:
@@ -201,9 +201,9 @@ def pruned(flame: Flame, most: int) -> Flame:
     bound = np.partition(total, len(total) - most)[len(total) - most]
     keep = total > bound
     lost_roots = np.flatnonzero(~keep & (np.append(keep, True)[flame.parent]))
-    place = np.append(np.cumsum(keep) - 1, -1)
+    new_index = np.append(np.cumsum(keep) - 1, -1)
     parents, where = np.unique(
-        np.where(flame.parent[lost_roots] >= 0, place[flame.parent[lost_roots]], -1), return_inverse=True
+        np.where(flame.parent[lost_roots] >= 0, new_index[flame.parent[lost_roots]], -1), return_inverse=True
     )
     below = _backward_totals(flame)
     rest = np.bincount(where, weights=total[lost_roots], minlength=len(parents)).astype(np.int64)
@@ -213,7 +213,7 @@ def pruned(flame: Flame, most: int) -> Flame:
     return Flame(
         [*flame.names, "(smaller)"],
         np.append(flame.name[keep], np.full(len(parents), smaller)),
-        np.append(np.where(flame.parent[keep] >= 0, place[flame.parent[keep]], -1), parents),
+        np.append(np.where(flame.parent[keep] >= 0, new_index[flame.parent[keep]], -1), parents),
         np.append(flame.own_ns[keep], rest),
         np.append(flame.backward_ns[keep], rest_backward),
         np.append(flame.calls[keep], count),

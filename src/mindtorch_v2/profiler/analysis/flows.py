@@ -30,10 +30,10 @@ def find_flows(tree: EventTree) -> Flows:
 
 
 def forward_of(tree: EventTree, backward: np.ndarray) -> np.ndarray:
-    """For entries of the engine, the innermost forward operator with their thread and sequence number, or -1.
+    """For entries of the engine, the innermost forward operator with their thread and sequence id, or -1.
 
-    An operator carries the number that the next recorded node will get, so of several operators with one number the
-    last to start is the one that made the node. A number seen again after the backward belongs to a later graph.
+    An operator carries the sequence id that the next recorded node will get, so of several operators with one id the
+    last to start is the one that made the node. An id seen again after the backward belongs to a later graph.
     """
     if not len(backward):
         return np.full(len(backward), -1)
@@ -42,9 +42,9 @@ def forward_of(tree: EventTree, backward: np.ndarray) -> np.ndarray:
     forward = np.flatnonzero(((kind == Kind.OP) | (kind == Kind.FUNCTION)) & (sequence >= 0))
     if not len(forward):
         return np.full(len(backward), -1)
-    number_of_thread = np.array([thread.number for thread in store.threads] or [0], np.int64)
+    thread_ids = np.array([thread.number for thread in store.threads] or [0], np.int64)
     wide = int(sequence.max()) + 1
-    keys = number_of_thread[tree.column(store.thread, 0)[forward]] * wide + sequence[forward]
+    keys = thread_ids[tree.column(store.thread, 0)[forward]] * wide + sequence[forward]
     order = np.argsort(keys, kind="stable")
     wanted = tree.column(store.forward_thread, 0)[backward].astype(np.int64) * wide + sequence[backward]
     last = np.maximum(np.searchsorted(keys[order], wanted, "right") - 1, 0)

@@ -71,6 +71,6 @@ def printable(text: str) -> str:
     return text if text.isprintable() else _UNPRINTABLE.sub(lambda found: repr(found.group())[1:-1], text)
 
 
-def shown(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """How a value is spelt inside a table cell or a grouping key: its `str`, or nothing for None."""
     return "" if value is None else str(value)

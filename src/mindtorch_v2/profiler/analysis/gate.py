@@ -35,7 +35,7 @@ class Limit(NamedTuple):
     is_share: bool
     text: str
 
-    def allowed(self, before: float) -> float:
+    def limit_for(self, before: float) -> float:
         return before * (1 + self.amount) if self.is_share else before + self.amount
 
 
@@ -123,8 +123,8 @@ def _check_one(compared: Diff, name: str, metric: str, limit: Limit) -> Broken |
         return None
     rule = "step_time" if not name else f"{name}.time"
     d = row.difference
-    allowed = limit.amount if limit.is_share else limit.amount / max(d.before, 1)
-    if row.status == "added" or (row.status in ("slower", "faster", "no evidence") and d.low > allowed):
+    limit_for = limit.amount if limit.is_share else limit.amount / max(d.before, 1)
+    if row.status == "added" or (row.status in ("slower", "faster", "no evidence") and d.low > limit_for):
         return Broken(
             rule,
             limit.text,
@@ -136,7 +136,7 @@ def _check_one(compared: Diff, name: str, metric: str, limit: Limit) -> Broken |
 
 
 def _of_fact(rule: str, limit: Limit, before: int, after: int) -> Broken | None:
-    if after <= limit.allowed(before):
+    if after <= limit.limit_for(before):
         return None
     return Broken(
         rule, limit.text, before, after, f"{before:,} -> {after:,} ({after - before:+,}); allowed {limit.text}"

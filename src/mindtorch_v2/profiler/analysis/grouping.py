@@ -18,7 +18,7 @@ _DIRECT_TABLE = 1 << 21  # codes below this are counted in a table; above it the
 def group_entries(
     tree: EventTree, entries: np.ndarray | None, by_shape: bool, stack_n: int, by_overload: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`(group of each entry, first entry of each group)`; groups are numbered in the order of first appearance.
+    """`(group of each entry, first entry of each group)`; groups are counted in the order of first appearance.
 
     Entries belong together that share name, device and whether they are annotations, and, where asked for, the
     overload, the input shapes and the innermost `stack_n` frames. `entries` None means all.
@@ -37,8 +37,8 @@ def group_entries(
     if by_overload and store.metadata.options.capture_overload_names:
         group, first = _dense(group * np.int64(len(store.strings) + 1) + chosen(tree.column(store.overload, -1)) + 1)
     if by_shape and store.inputs:
-        numbers = _numbered(str(plain_shapes(inputs.shapes)) for inputs in store.inputs)
-        lookup = np.array([*numbers[0], numbers[1].get("[]", len(numbers[1]))], np.int64)  # the last is what -1 finds
+        ids, known = _assign_ids(str(plain_shapes(inputs.shapes)) for inputs in store.inputs)
+        lookup = np.array([*ids, known.get("[]", len(known))], np.int64)  # the last is what -1 finds
         group, first = _dense(
             group * np.int64(lookup.max() + 1) + lookup[chosen(tree.column(store.columns["inputs"], -1))]
         )
@@ -49,7 +49,7 @@ def group_entries(
 
 
 def _dense(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Non-negative codes as numbers 0, 1, 2... in the order of first appearance, and where each first appears."""
+    """Non-negative codes as ids 0, 1, 2... in the order of first appearance, and where each first appears."""
     count = len(codes)
     if not count:
         return codes, codes
@@ -61,11 +61,11 @@ def _dense(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for at in range(0, count, _BLOCK):
         block = codes[at : at + _BLOCK]
         new = np.flatnonzero(where[block] == count)
-        where[block[new[::-1]]] = at + new[::-1]  # of repeated indices the last assignment stays: the first place
+        where[block[new[::-1]]] = at + new[::-1]  # of repeated indices the last assignment stays: the first index
     first = np.sort(where[where < count])
-    number = np.empty(top, np.int32)
-    number[codes[first]] = np.arange(len(first))
-    return number[codes], first
+    id_of = np.empty(top, np.int32)
+    id_of[codes[first]] = np.arange(len(first))
+    return id_of[codes], first
 
 
 def _blocks(count: int) -> Iterator[slice]:
@@ -100,14 +100,14 @@ def _cpu_sums(
     return total, total - inside
 
 
-def _numbered(values: Iterable[Any]) -> tuple[list[int], dict[Any, int]]:
-    """Equal values under equal numbers."""
+def _assign_ids(values: Iterable[Any]) -> tuple[list[int], dict[Any, int]]:
+    """An id for each value, equal ones for equal values; and the id of each distinct value."""
     known: dict[Any, int] = {}
     return [known.setdefault(value, len(known)) for value in values], known
 
 
 def _stack_tops(tree: EventTree, depth: int) -> np.ndarray:
-    """Per stack node (and, last, for none) the number of its innermost `depth` frames."""
+    """Per stack node (and, last, for none) the id of its innermost `depth` frames."""
     parents, frames = tree.store.stacks.parent, tree.store.stacks.frame
     at = np.arange(len(parents) + 1)
     at[-1] = -1

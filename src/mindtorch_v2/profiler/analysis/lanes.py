@@ -42,7 +42,7 @@ def _process_prefix(store: EventStore, process: int) -> str:
 
 
 def depths_of(store: EventStore, track: np.ndarray) -> np.ndarray:
-    """How deep each row lies on its track: as recorded where rows nest, else the first free place."""
+    """How deep each row lies on its track: as recorded where rows nest, else the first free depth."""
     parent = np.where((store.parent >= 0) & (np.append(track, -1)[store.parent] == track), store.parent, -1)
     depth = np.zeros(len(store), np.int64)
     inside = np.flatnonzero(parent >= 0)

@@ -87,7 +87,7 @@ class Blocks(NamedTuple):
 
     `died_ns` is past all times for a block that outlived the window, `row` the innermost event it was allocated in
     or -1.
-    `existed` marks what was there before the window: it began with it. `block` is its number, 0 where it has none.
+    `existed` marks what was there before the window: it began with it. `block` is its id, 0 where it has none.
     """
 
     born_ns: np.ndarray
@@ -156,10 +156,10 @@ def _held_as(held: HeldTable, block: np.ndarray) -> np.ndarray:
     named = np.isin(held.category, _HELD_AS)
     for rows in (np.flatnonzero(held.at_end == 0)[::-1], np.flatnonzero((held.at_end == 1) & named)):
         order = rows[np.argsort(held.block[rows], kind="stable")]
-        numbers = held.block[order]
-        place = np.minimum(np.searchsorted(numbers, block, "right") - 1, len(order) - 1)
+        block_ids = held.block[order]
+        index = np.minimum(np.searchsorted(block_ids, block, "right") - 1, len(order) - 1)
         if len(order):
-            found = np.where((numbers[place] == block) & (block > 0), held.category[order[place]], found)
+            found = np.where((block_ids[index] == block) & (block > 0), held.category[order[index]], found)
     return found
 
 
@@ -236,9 +236,9 @@ def _end_of_enclosing(store: EventStore, mask: np.ndarray, thread: np.ndarray, t
     for one in np.unique(store.thread[mask]) if len(mask) else ():
         rows = np.flatnonzero(mask & (store.thread == one))
         start, end = store.start_ns[rows], store.end_ns[rows]
-        place = np.searchsorted(start, time, "right") - 1
-        inside = (place >= 0) & (thread == one) & (time <= end[place])
-        found = np.where(inside, end[place], found)
+        index = np.searchsorted(start, time, "right") - 1
+        inside = (index >= 0) & (thread == one) & (time <= end[index])
+        found = np.where(inside, end[index], found)
     return found
 
 
@@ -308,7 +308,7 @@ def in_pytorchs_terms(category: int) -> Category:
 
 
 def running_totals(timeline: list[Change], pytorchs: bool = False) -> tuple[list[int], list[list[int]]]:
-    """Times in microseconds since 1970, and after each the live bytes: a zero, then one number per category (of
+    """Times in microseconds since 1970, and after each the live bytes: a zero, then one sum per category (of
     those that PyTorch has, or of all). What was there before is there at the first of the times.
     """
     times: list[int] = []

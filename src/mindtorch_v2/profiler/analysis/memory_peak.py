@@ -58,10 +58,10 @@ def _origin(store: EventStore, row: int, maker: np.ndarray) -> tuple[str, str, s
         return "(outside operators)", "", ""
     made_by = int(maker[row])
     module = int(store.module[row])
-    place = store.modules[module] if module >= 0 else None
+    info = store.modules[module] if module >= 0 else None
     return (
         store.name_of(made_by if made_by >= 0 else row),
-        (place.path or place.type_name) if place else "",
+        (info.path or info.type_name) if info else "",
         users_line(store.stack_of(row)),
     )
 

@@ -59,13 +59,13 @@ def memory_use(source: EventStore | EventTree, most_points: int = 1500, steps: S
     tree = EventTree.of(source)
     store = tree.store
     tables = (store.memory, store.held)
-    places = sorted(
-        {place for t in tables for place in zip(t.device_type.tolist(), t.device_index.tolist())}
+    devices = sorted(
+        {device for t in tables for device in zip(t.device_type.tolist(), t.device_index.tolist())}
         if len(store.memory)
         else ()
     )
     steps = find_steps(store) if steps is None else steps
-    return [_use(tree, *place, most_points, steps) for place in places if place[0] == 0 or place[1] >= 0]
+    return [_use(tree, *device, most_points, steps) for device in devices if device[0] == 0 or device[1] >= 0]
 
 
 def _use(tree: EventTree, device_type: int, device_index: int, most_points: int, steps: Steps) -> MemoryUse:
@@ -74,7 +74,7 @@ def _use(tree: EventTree, device_type: int, device_index: int, most_points: int,
     changes = changes_of(blocks)
     times, whole = changes.times_ns, changes.totals()
     top = int(np.argmax(whole)) if len(whole) else -1
-    chosen = _thinned(times, whole, most_points)
+    chosen = _points_to_keep(times, whole, most_points)
     totals = changes.totals_by_category(np.append(chosen, top)) if top >= 0 else np.zeros((1, len(Category)), np.int64)
     name = DeviceType(device_type).name.lower() + (f":{device_index}" if device_index >= 0 else "")
     before = np.searchsorted(times, steps.end_ns, "right") - 1
@@ -106,26 +106,26 @@ class Changes(NamedTuple):
         """Live bytes after each change."""
         return np.cumsum(self.nbytes)
 
-    def totals_by_category(self, places: np.ndarray) -> np.ndarray:
-        """Live bytes by category after the changes at `places`: one at a time, so that little memory is needed."""
-        made = np.zeros((len(places), len(Category)), np.int64)
+    def totals_by_category(self, indices: np.ndarray) -> np.ndarray:
+        """Live bytes by category after the changes at `indices`: one at a time, so that little memory is needed."""
+        made = np.zeros((len(indices), len(Category)), np.int64)
         for category in np.unique(self.category).tolist():
-            made[:, category] = np.cumsum(np.where(self.category == category, self.nbytes, 0))[places]
+            made[:, category] = np.cumsum(np.where(self.category == category, self.nbytes, 0))[indices]
         return made
 
 
 def changes_of(blocks: Blocks) -> Changes:
     """Births and deaths of blocks in order."""
-    gone = np.flatnonzero(blocks.died_ns < FOREVER)
-    times = np.concatenate([blocks.died_ns[gone], blocks.born_ns])
-    brief = np.concatenate([blocks.died_ns[gone] == blocks.born_ns[gone], blocks.died_ns == blocks.born_ns])
-    is_death = np.repeat([True, False], [len(gone), len(blocks.born_ns)])
+    freed = np.flatnonzero(blocks.died_ns < FOREVER)
+    times = np.concatenate([blocks.died_ns[freed], blocks.born_ns])
+    brief = np.concatenate([blocks.died_ns[freed] == blocks.born_ns[freed], blocks.died_ns == blocks.born_ns])
+    is_death = np.repeat([True, False], [len(freed), len(blocks.born_ns)])
     order = np.lexsort((np.where(brief, 1 + is_death, ~is_death).astype(np.int8), times))
-    nbytes = np.concatenate([-blocks.nbytes[gone], blocks.nbytes])[order]
-    return Changes(times[order], nbytes, np.concatenate([blocks.category[gone], blocks.category])[order])
+    nbytes = np.concatenate([-blocks.nbytes[freed], blocks.nbytes])[order]
+    return Changes(times[order], nbytes, np.concatenate([blocks.category[freed], blocks.category])[order])
 
 
-def _thinned(times: np.ndarray, whole: np.ndarray, most: int) -> np.ndarray:
+def _points_to_keep(times: np.ndarray, whole: np.ndarray, most: int) -> np.ndarray:
     """Indices of at most about `most` points: the lowest, highest and last of every piece of time, and of every run
     of changes.
     """
@@ -134,9 +134,9 @@ def _thinned(times: np.ndarray, whole: np.ndarray, most: int) -> np.ndarray:
         return np.arange(count)
     pieces = max(most // 6, 1)
     by_time = (times - times[0]) * pieces // max(int(times[-1] - times[0]) + 1, 1)
-    by_place = np.arange(count) * pieces // count
+    by_index = np.arange(count) * pieces // count
     chosen = [np.zeros(1, np.int64)]
-    for bins in (by_time, by_place):
+    for bins in (by_time, by_index):
         order = np.lexsort((whole, bins))
         begins = np.flatnonzero(np.append(True, bins[order][1:] != bins[order][:-1]))
         chosen += [

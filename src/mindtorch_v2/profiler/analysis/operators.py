@@ -68,7 +68,7 @@ def operators(source: EventStore | EventTree, details: int = 0) -> list[Operator
     if not len(tree):
         return []
     group, first = group_entries(tree, None, False, 0, False)
-    made = _summed(tree, group, first)
+    made = _sum_groups(tree, group, first)
     order = sorted(
         range(len(made)), key=lambda i: (-max(made[i].own_ns, made[i].own_device_ns), -made[i].total_ns, made[i].name)
     )
@@ -81,7 +81,7 @@ def operators(source: EventStore | EventTree, details: int = 0) -> list[Operator
     return [made[i] for i in order]
 
 
-def _summed(tree: EventTree, group: np.ndarray, first: np.ndarray) -> list[Operator]:
+def _sum_groups(tree: EventTree, group: np.ndarray, first: np.ndarray) -> list[Operator]:
     count = len(first)
 
     def sums(values: np.ndarray) -> list[int]:
@@ -162,8 +162,8 @@ def _add_shapes(tree: EventTree, group: np.ndarray, made: list[Operator], limit:
     if not store.inputs:
         return
     known: dict[str, int] = {}
-    number = np.array([known.setdefault(str(plain_shapes(i.shapes)), len(known)) for i in store.inputs] + [-1])
-    described = number[tree.column(store.columns["inputs"], -1)]
+    shapes_id = np.array([known.setdefault(str(plain_shapes(i.shapes)), len(known)) for i in store.inputs] + [-1])
+    described = shapes_id[tree.column(store.columns["inputs"], -1)]
     _add_parts(tree, group, described, list(known), [o.shapes for o in made], limit)
 
 
@@ -176,16 +176,16 @@ def _add_lines(tree: EventTree, group: np.ndarray, made: list[Operator], limit: 
 
 
 def _add_parts(
-    tree: EventTree, group: np.ndarray, number: np.ndarray, names: list[str], lists: list[list[Part]], limit: int
+    tree: EventTree, group: np.ndarray, part_of: np.ndarray, names: list[str], lists: list[list[Part]], limit: int
 ) -> None:
-    chosen = np.flatnonzero(number >= 0)
-    for which, part, count, total in _pairs(group[chosen], number[chosen], tree.total_ns[chosen]):
+    chosen = np.flatnonzero(part_of >= 0)
+    for which, part, count, total in _pairs(group[chosen], part_of[chosen], tree.total_ns[chosen]):
         if len(lists[which]) < limit:
             lists[which].append(Part(names[part], count, total))
 
 
 def users_lines(store: EventStore) -> tuple[list[str], np.ndarray]:
-    """The user's lines, and per stack node (the extra last slot is for none) the number of the innermost of them; -1
+    """The user's lines, and per stack node (the extra last slot is for none) the index of the innermost of them; -1
     where there is none. A stack that lies wholly inside the package has its innermost frame.
     """
     known: dict[str, int] = {}

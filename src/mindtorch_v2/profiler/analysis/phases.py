@@ -95,7 +95,7 @@ def pieces(
     if not _records_python(store):
         phase = _gaps_are_python(store, steps.thread, cuts, phase)
     idle = np.isin(phase, (Phase.PYTHON, Phase.UNACCOUNTED))
-    phase = np.where(idle & _covered(cuts, store, elsewhere), Phase.BACKWARD, phase)
+    phase = np.where(idle & _coverage(cuts, store, elsewhere), Phase.BACKWARD, phase)
     if len(on_device):
         phase = _seen_from_device(store, rows.phase, on_device, cuts, phase)
     return cuts, phase
@@ -176,7 +176,7 @@ def _gaps_are_python(store: EventStore, thread: int, cuts: np.ndarray, phase: np
         return phase
     first, last = store.start_ns[rows].min(), store.end_ns[rows].max()
     loading = np.flatnonzero(np.isin(store.kind, (Kind.LOADING, Kind.OVERHEAD)))
-    between = (phase == Phase.UNACCOUNTED) & (cuts >= first) & (cuts < last) & ~_covered(cuts, store, loading)
+    between = (phase == Phase.UNACCOUNTED) & (cuts >= first) & (cuts < last) & ~_coverage(cuts, store, loading)
     return np.where(between, Phase.PYTHON, phase)
 
 
@@ -185,7 +185,7 @@ def _engine_rows(store: EventStore, thread: int) -> np.ndarray:
     return np.flatnonzero((store.kind == Kind.NODE) & (store.thread != thread) & (store.device_type == 0))
 
 
-def _covered(cuts: np.ndarray, store: EventStore, rows: np.ndarray) -> np.ndarray:
+def _coverage(cuts: np.ndarray, store: EventStore, rows: np.ndarray) -> np.ndarray:
     """Per piece of time that begins at a cut: whether one of the rows covers it."""
     change = np.zeros(len(cuts) + 1, np.int64)
     np.add.at(change, np.searchsorted(cuts, store.start_ns[rows]), 1)
@@ -206,7 +206,7 @@ def _seen_from_device(
     ]
     for label, mask in order:  # a kernel beside a copy hides the copy
         if mask.any():
-            phase = np.where(_covered(cuts, store, work[mask]), label, phase)
+            phase = np.where(_coverage(cuts, store, work[mask]), label, phase)
     return phase
 
 

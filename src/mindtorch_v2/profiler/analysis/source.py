@@ -109,7 +109,7 @@ class EventSource:
         ]
 
     def device_index(self, entry: int) -> int:
-        """The device that it ran on; on the CPU, as in PyTorch, the number of the process."""
+        """The device that it ran on; on the CPU, as in PyTorch, the id of the process."""
         store, row = self.tree.store, int(self.tree.row[entry])
         if row < 0:
             return store.metadata.pid
@@ -205,8 +205,8 @@ class EventSource:
     @cached_property
     def flow_of_entry(self) -> dict[int, tuple[int, bool]]:
         """(id, does it start here?) of the entries that a flow joins."""
-        ends = {entry: (number, False) for number, entry in enumerate(self.flows.backward.tolist(), 1)}
-        return ends | {entry: (number, True) for number, entry in enumerate(self.flows.forward.tolist(), 1)}
+        ends = {entry: (flow, False) for flow, entry in enumerate(self.flows.backward.tolist(), 1)}
+        return ends | {entry: (flow, True) for flow, entry in enumerate(self.flows.forward.tolist(), 1)}
 
     # ---- what is looked up per entry ------------------------------------------------------------------------
 

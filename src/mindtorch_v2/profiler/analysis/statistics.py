@@ -79,7 +79,10 @@ def _interval(
     before: np.ndarray, after: np.ndarray, useful: np.ndarray | None, quantile: float, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """The interval of the ratio of a quantile, per column, without the common factor of the `useful` columns."""
-    drawn_before, drawn_after = _drawn(before, quantile, generator), _drawn(after, quantile, generator)
+    drawn_before, drawn_after = (
+        _resampled_quantiles(before, quantile, generator),
+        _resampled_quantiles(after, quantile, generator),
+    )
     ratios = _ratio(drawn_before, drawn_after)
     if useful is not None:
         ratios /= _common(drawn_before[:, useful], drawn_after[:, useful])[:, None]
@@ -116,19 +119,19 @@ def _common(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return np.maximum(np.median(after / np.maximum(before, 1e-9), axis=-1), 1e-9)
 
 
-def _drawn(values: np.ndarray, quantile: float, generator: np.random.Generator) -> np.ndarray:
+def _resampled_quantiles(values: np.ndarray, quantile: float, generator: np.random.Generator) -> np.ndarray:
     """A quantile of resamples, each made of blocks of neighbouring steps."""
     count = len(values)
     size = min(count, _MOST_STEPS)
     block = max(1, round(count**0.5 / 2))
     blocks = -(-size // block)
-    place = int(quantile * (size - 1))
+    rank = int(quantile * (size - 1))
     made = np.empty((RESAMPLES, values.shape[1]))
     at_once = max(1, _ELEMENTS // (size * values.shape[1]))
     for first in range(0, RESAMPLES, at_once):
         last = min(first + at_once, RESAMPLES)
         starts = generator.integers(0, count, (last - first, blocks, 1))
         rows = (starts + np.arange(block)).reshape(last - first, -1)[:, :size] % count
-        made[first:last] = np.partition(values[rows], place, axis=1)[:, place]
+        made[first:last] = np.partition(values[rows], rank, axis=1)[:, rank]
     middle = np.sort(values, 0)[int(quantile * (count - 1))]
     return np.maximum(middle + (made - middle) * (size / count) ** 0.5, 0)

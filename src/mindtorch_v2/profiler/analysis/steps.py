@@ -55,7 +55,7 @@ def find_steps(store: EventStore) -> Steps:
     marked = np.flatnonzero((store.kind == Kind.STEP) & host)
     if len(marked):
         names = [store.strings[i] for i in store.name[marked].tolist()]
-        numbers = [_number(name, i) for i, name in enumerate(names)]
+        numbers = [_number_in(name, i) for i, name in enumerate(names)]
         return Steps(
             np.array(numbers),
             store.start_ns[marked],
@@ -105,6 +105,6 @@ def _optimizer_rows(store: EventStore, host: np.ndarray) -> np.ndarray:
     return rows[store.name[rows] == np.argmax(counts)]
 
 
-def _number(name: str, default: int) -> int:
+def _number_in(name: str, default: int) -> int:
     text = name[len(STEP_PREFIX) :]
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default

@@ -13,8 +13,8 @@ def running_times(start: np.ndarray, end: np.ndarray, parent: np.ndarray, thread
     times of a thread add up to the time that any of its events covers.
     """
     own = np.zeros(len(start), np.int64)
-    for number in np.unique(thread[thread >= 0]).tolist():
-        events = np.flatnonzero(thread == number)
+    for one in np.unique(thread[thread >= 0]).tolist():
+        events = np.flatnonzero(thread == one)
         begun, instants = events[end[events] > start[events]], events[end[events] == start[events]]
         time = np.concatenate([start[begun], end[begun], start[instants]])
         inner = np.concatenate([begun, parent[begun], parent[instants]])
@@ -35,6 +35,6 @@ def _outermost_open(start: np.ndarray, end: np.ndarray, roots: np.ndarray, times
         return np.full(len(times), -1)
     reach = np.maximum.accumulate(end[roots])
     furthest = np.maximum.accumulate(np.where(end[roots] == reach, np.arange(len(roots)), 0))
-    place = np.searchsorted(start[roots], times, "right") - 1
-    found = roots[furthest[np.maximum(place, 0)]]
-    return np.where((place >= 0) & (end[found] > times), found, -1)
+    index = np.searchsorted(start[roots], times, "right") - 1
+    found = roots[furthest[np.maximum(index, 0)]]
+    return np.where((index >= 0) & (end[found] > times), found, -1)

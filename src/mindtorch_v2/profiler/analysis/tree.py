@@ -37,7 +37,7 @@ class EventTree(Entries):
         """The entry that encloses each entry, or -1."""
         found = self.store.parent
         if not self._is_all_rows:
-            found = self.entry_of_row[self.column(np.append(self.shown_row, -1)[found], -1)]
+            found = self.entry_of_row[self.column(np.append(self.entry_row, -1)[found], -1)]
         if self.nests.all():
             return found
         return np.where(self.nests & np.append(self.nests, False)[found], found, -1)
@@ -83,7 +83,7 @@ class EventTree(Entries):
             return None
         parent = np.append(self.store.parent, -1)
         rows = np.flatnonzero(self._loads & ~np.append(self._loads, False)[self.store.parent])
-        entry = self.entry_of_row[np.append(self.shown_row, -1)[parent[rows]]]
+        entry = self.entry_of_row[np.append(self.entry_row, -1)[parent[rows]]]
         rows, entry = rows[entry >= 0], entry[entry >= 0]
         own = np.bincount(
             entry, weights=self.store.end_ns[rows] - self.store.start_ns[rows], minlength=len(self)
@@ -150,8 +150,8 @@ class EventTree(Entries):
     @cached_property
     def launcher(self) -> np.ndarray:
         """The entry that launched each entry, or -1."""
-        shown = np.append(self.shown_row, -1)
-        return self.entry_of_row[shown[self.column(self.store.launcher, -1)]]
+        rows = np.append(self.entry_row, -1)
+        return self.entry_of_row[rows[self.column(self.store.launcher, -1)]]
 
     @cached_property
     def owner(self) -> np.ndarray:
@@ -187,12 +187,12 @@ class EventTree(Entries):
 
     def launched_by(self, entry: int) -> list[int]:
         """The work on devices that an entry accounts for itself, in the order of time."""
-        order, sorted_owner = self._launched
+        order, sorted_owner = self._launched_work
         first, last = np.searchsorted(sorted_owner, [entry, entry + 1])
         return order[first:last].tolist()
 
     @cached_property
-    def _launched(self) -> tuple[np.ndarray, np.ndarray]:
+    def _launched_work(self) -> tuple[np.ndarray, np.ndarray]:
         """Launched work ordered by owner, and the owners."""
         work = np.flatnonzero((self.owner >= 0) & _IS_WORK[self.kind])
         order = work[np.argsort(self.owner[work], kind="stable")]

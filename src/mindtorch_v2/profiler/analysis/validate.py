@@ -1,4 +1,4 @@
-"""Does a profile hold together? Checks of everything that its numbers promise."""
+"""Does a profile hold together? Checks of everything that its columns promise."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def validate(source: EventStore | EventTree) -> list[Finding]:
     Later checks build on earlier ones: where the tree of rows itself is broken, only that is reported.
     """
     tree = EventTree.of(source)
-    for checks in (_STRUCTURE, _NUMBERS):
+    for checks in (_STRUCTURE, _CONSEQUENCES):
         found = [finding for check in checks for finding in check(tree)]
         if found:
             return found
@@ -42,7 +42,7 @@ def _where(check: str, message: str, wrong: np.ndarray) -> Iterator[Finding]:
 
 
 def _stands_before(parent: np.ndarray) -> np.ndarray:
-    """Per row: does its parent have a smaller number? Block by block, so that there is no column of numbers."""
+    """Per row: does its parent have a smaller index? Block by block, so that no column of indices is made."""
     made = np.empty(len(parent), bool)
     for first in range(0, len(parent), BLOCK):
         part = parent[first : first + BLOCK]
@@ -101,9 +101,9 @@ def _nesting(tree: EventTree) -> Iterator[Finding]:
     outside[inner] = (store.start_ns[inner] < store.start_ns[parent]) | (store.end_ns[inner] > store.end_ns[parent])
     yield from _where("nesting", "a child is not inside its parent", outside)
     foreign = np.zeros(len(store), bool)
-    numbers = np.array([thread.number for thread in store.threads] or [0])  # a task's is that of its thread
-    number = numbers.take(store.thread, mode="clip")
-    foreign[inner] = number[inner] != number[parent]
+    ids = np.array([thread.number for thread in store.threads] or [0])  # a task's is that of its thread
+    thread_id = ids.take(store.thread, mode="clip")
+    foreign[inner] = thread_id[inner] != thread_id[parent]
     yield from _where("nesting", "a child ran on another thread than its parent", foreign)
 
 
@@ -123,7 +123,7 @@ def _overlaps(tree: EventTree) -> Iterator[Finding]:
     """Of two events on one thread, one contains the other or they are apart."""
     store = tree.store
     here = (store.flags & np.uint8(Flag.ASYNC) == 0) & (store.device_type == 0)
-    family = store.parent  # siblings of one thread have the same number
+    family = store.parent  # siblings of one thread have the same value
     if len(store.threads) > 1:
         family = (family + 1).astype(np.int64) * len(store.threads) + store.thread
     if here.all():
@@ -192,7 +192,7 @@ def _memory(tree: EventTree) -> Iterator[Finding]:
         yield Finding("memory", "the events' bytes do not sum to the records'")
 
 
-def _unchanged(tree: EventTree) -> Iterator[Finding]:
+def _read_only(tree: EventTree) -> Iterator[Finding]:
     tables = {
         "events": tree.store,
         "memory": tree.store.memory,
@@ -208,4 +208,4 @@ def _unchanged(tree: EventTree) -> Iterator[Finding]:
 
 _Check = Callable[[EventTree], Iterator[Finding]]
 _STRUCTURE: tuple[_Check, ...] = (_indices, _times, _nesting)
-_NUMBERS: tuple[_Check, ...] = (_self_times, _overlaps, _asynchronous, _averages, _memory, _unchanged)
+_CONSEQUENCES: tuple[_Check, ...] = (_self_times, _overlaps, _asynchronous, _averages, _memory, _read_only)

@@ -67,7 +67,7 @@ class EventMetadata(NamedTuple):
 
 
 class StringTable(defaultdict[str, str]):
-    """Names of C++ functions as people read them: mangled ones are shown as `scope::function()`."""
+    """Names of C++ functions as people read them: mangled ones become `scope::function()`."""
 
     def __missing__(self, key: str) -> str:
         self[key] = _readable(key)
@@ -77,8 +77,8 @@ class StringTable(defaultdict[str, str]):
 def _readable(name: str) -> str:
     """The nested name of a mangled C++ function, whose parts are spelt <length><name>; any other name unchanged."""
     parts, rest = [], name[3:] if name.startswith("_ZN") else name[2:] if name.startswith("_Z") else ""
-    while (number := re.match(r"\d+", rest)) is not None:
-        begin, length = number.end(), int(number.group())
+    while (digits := re.match(r"\d+", rest)) is not None:
+        begin, length = digits.end(), int(digits.group())
         parts.append(rest[begin : begin + length])
         rest = rest[begin + length :]
     return "::".join(parts) + "()" if parts else name
@@ -101,7 +101,7 @@ class MemRecordsAcc:
             yield self._mem_records[index]
 
 
-def deprecated(message: str) -> None:
+def warn_deprecated(message: str) -> None:
     """Tell the caller of a property that its name is going away."""
     warnings.warn(message, FutureWarning, stacklevel=3)
 
@@ -131,7 +131,7 @@ class FormattedTimesMixin:
 
     @property
     def cuda_time(self) -> float:
-        deprecated("`cuda_time` is deprecated, please use `device_time` instead.")
+        warn_deprecated("`cuda_time` is deprecated, please use `device_time` instead.")
         return self.device_time
 
 

@@ -32,7 +32,7 @@ def verdict(found: Phases, devices: list[DeviceUse]) -> Verdict:
     evidence += [
         f"device {use.device} worked {use.busy_ns / max(use.busy_ns + use.idle_ns, 1):.1%} of the time from its "
         "first to its last "
-        f"piece of work, and had launched work to do {use.queued:.1%} of it"
+        f"piece of work, and had launched work to do {use.supplied_share:.1%} of it"
         for use in devices
     ]
     if data >= _INPUT_SHARE:

@@ -26,7 +26,7 @@ _RESERVED = frozenset(
 )
 
 
-def quoted(text: str) -> str:
+def json_string(text: str) -> str:
     """A JSON string; whatever the text holds, the result is ASCII."""
     return json.dumps(text)
 
@@ -47,8 +47,8 @@ def concrete(value: Any) -> str:
     return str(value)
 
 
-def _is_shown(key: str, value: Any) -> bool:
-    """Whether a keyword value of `_RecordFunctionFast` stands in a trace: numbers, strings and lists of strings, as
+def _is_written(key: str, value: Any) -> bool:
+    """Whether a keyword value of `_RecordFunctionFast` is written to a trace: numbers, strings and lists of strings, as
     in PyTorch, where
     `stream` is a number and `grid` a text. `kwinputs` has all."""
     if isinstance(value, (tuple, list)):
@@ -64,7 +64,7 @@ def described_arguments(
 ) -> str:
     """The members of "args" that describe a call, each preceded by a comma.
 
-    Operators show numbers and lists of numbers; what a user gave to a scope is shown whatever it is.
+    Operators have numbers and lists of numbers; what a user gave to a scope is written whatever it is.
     """
     values = [concrete(None if is_operator and isinstance(value, str) else value) for value in inputs.values]
     members: dict[str, Any] = {}
@@ -73,7 +73,7 @@ def described_arguments(
     if inputs.shapes and with_shapes:
         members |= {"Input type": list(inputs.types), "Input Strides": inputs.strides, "Input Dims": inputs.shapes}
     for key, value in inputs.keywords:
-        if all_keywords or _is_shown(key, value):
+        if all_keywords or _is_written(key, value):
             members[f"{key} (input)" if key in _RESERVED else key] = value
     return "," + compact(members)[1:-1] if members else ""
 

@@ -21,7 +21,7 @@ class TextOut(Protocol):
 
 @contextlib.contextmanager
 def atomic_writer(path: str | os.PathLike[str], *, compressed: bool | None = None) -> Iterator[TextOut]:
-    """Open `path` for text; what was written takes its place when the block ends without an error: see `_files`.
+    """Open `path` for text; what was written replaces it when the block ends without an error: see `_files`.
     A name ending in ".gz" is compressed unless `compressed` says otherwise."""
     name = os.path.basename(os.path.realpath(os.fsdecode(os.fspath(path))))
     gz = name.endswith(".gz") if compressed is None else compressed

@@ -19,7 +19,7 @@ from ..analysis.tree import EventTree
 from ..record.kinds import Kind
 from ..store.event_store import EventStore, kept_ancestors
 from . import memory_blocks
-from .arguments import compact, quoted
+from .arguments import compact, json_string
 from .atomic import atomic_writer
 from .progress import Progress
 from .rows import SEPARATOR, Micro, Number, Pick, Segment, Texts, When, format_rows, microseconds
@@ -60,7 +60,7 @@ def write(source: EventStore | EventTree, path: str | os.PathLike[str]) -> None:
     with atomic_writer(path) as out, Progress(f"writing {os.path.basename(name)}", trace.size) as progress:
         out.write("{\n")
         for key, text in trace.head():
-            out.write(f" {quoted(key)}: {text},\n")
+            out.write(f" {json_string(key)}: {text},\n")
         for text in memory_blocks.pieces(
             trace.store, trace.shift_ns, trace.tracks.pids_of_threads(np.arange(len(trace.store.threads)))
         ):
@@ -73,7 +73,7 @@ def write(source: EventStore | EventTree, path: str | os.PathLike[str]) -> None:
                 out.write_bytes(lines)
                 separator = SEPARATOR
                 progress.advance(count)
-        out.write(f'\n ],\n "traceName": {quoted(name)}\n}}\n')
+        out.write(f'\n ],\n "traceName": {json_string(name)}\n}}\n')
 
 
 class _Trace:
@@ -104,15 +104,15 @@ class _Trace:
         """The members before the events, as JSON texts."""
         yield "schemaVersion", "1"
         yield "deviceProperties", _valid_json(self.metadata.device_properties)
-        yield "trace_id", quoted(self.metadata.trace_id)
+        yield "trace_id", json_string(self.metadata.trace_id)
         flags = {flag: "1" for flag in _FLAGS if getattr(self.metadata.options, flag)}
         for key, text in (flags | dict(self.metadata.user)).items():
             yield f"{key} (metadata)" if key in _OWN_KEYS else key, _valid_json(text)
         if self.metadata.dropped_events:
             yield "dropped_events", str(self.metadata.dropped_events)
         if self.metadata.use_device:
-            yield "use_device", quoted(self.metadata.use_device)
-        yield "host_name", quoted(self.metadata.host_name)
+            yield "use_device", json_string(self.metadata.use_device)
+        yield "host_name", json_string(self.metadata.host_name)
         yield "displayTimeUnit", '"ms"'
         yield "baseTimeNanoseconds", str(self.base_ns)
 
@@ -120,9 +120,9 @@ class _Trace:
 
     def chunks(self) -> Iterator[tuple[int, bytes]]:
         """(rows, their lines with separators between them)."""
-        yield _joined(self._names())
+        yield _join_lines(self._names())
         for entries in self.tracks.parts(on_device=False, size=_CHUNK):
-            yield len(entries), format_rows(self.slices.host(entries, self._numbers(len(entries))), len(entries))
+            yield len(entries), format_rows(self.slices.host(entries, self._event_indices(len(entries))), len(entries))
         for entries in self.tracks.parts(on_device=True, size=_CHUNK):
             yield len(entries), format_rows(self.slices.device(entries), len(entries))
         memory = self.store.memory
@@ -136,7 +136,7 @@ class _Trace:
             yield len(rows), format_rows(self._python(rows), len(rows))
         for rows in _parts(self.tree.loading_rows):
             yield len(rows), format_rows(self._loading(rows), len(rows))
-        yield _joined(self._frame())
+        yield _join_lines(self._frame())
 
     def _time(self, times_ns: np.ndarray) -> Micro:
         return Micro(times_ns + self.shift_ns)
@@ -144,7 +144,7 @@ class _Trace:
     def _stamp(self, time_ns: int) -> str:
         return microseconds(time_ns + self.shift_ns)
 
-    def _numbers(self, count: int) -> Number:
+    def _event_indices(self, count: int) -> Number:
         """The next `count` values of "Ev Idx"."""
         self.ev_idx += count
         return Number(np.arange(self.ev_idx - count, self.ev_idx))
@@ -179,7 +179,7 @@ class _Trace:
         return lines
 
     def _device_names(self, device: int) -> tuple[str, int, str]:
-        """The label of a device, its place among the tracks, and its name where it does not go by the process's."""
+        """The label of a device, its position among the tracks, and its name where it does not go by the process's."""
         named = next((s.name.rpartition(" stream ")[0] for s in self.tracks.streams if s.device == device), "")
         name = named.lower() if named.lower() in _accelerators.names() else self.metadata.use_device or "device"
         backend = _accelerators.find(name) if name in _accelerators.names() else None
@@ -210,7 +210,7 @@ class _Trace:
             Number(memory.device_type[records]),
             When(memory.address[records] >= 0, (b',"Addr":', Number(memory.address[records]))),
             b',"finished":false,"Ev Idx":',
-            self._numbers(len(records)),
+            self._event_indices(len(records)),
             b"}}",
         ]
 
@@ -232,21 +232,21 @@ class _Trace:
 
     @cached_property
     def _python_ids(self) -> tuple[np.ndarray, np.ndarray]:
-        """Per row: its number among Python calls, and that of the call around it (0 for none)."""
+        """Per row: its id among Python calls, counted from 1, and that of the call around it (0 for none)."""
         python = self.tree.is_python
-        number = np.append(np.cumsum(python), 0)
+        ids = np.append(np.cumsum(python), 0)
         above = np.append(kept_ancestors(self.store.parent, python), -1)[self.store.parent]
-        return number, number[above]
+        return ids, ids[above]
 
     @cached_property
     def _module_texts(self) -> Texts:
-        """Per string: the number of the module's instance that it names."""
-        numbers = (text.rpartition("_")[2] for text in self.store.strings)
-        return Texts(number if number.isascii() and number.isdigit() else "0" for number in numbers)
+        """Per string: the index of the module's instance that it names."""
+        endings = (text.rpartition("_")[2] for text in self.store.strings)
+        return Texts(ending if ending.isascii() and ending.isdigit() else "0" for ending in endings)
 
     def _python(self, rows: np.ndarray) -> list[Segment]:
         store = self.store
-        number, parent = (ids[rows] for ids in self._python_ids)
+        call_id, parent = (ids[rows] for ids in self._python_ids)
         start = store.start_ns[rows]
         is_module = store.kind[rows] == Kind.MODULE
         segments: list[Segment] = [
@@ -261,7 +261,7 @@ class _Trace:
             b',"dur":',
             Micro(store.end_ns[rows] - start),
             b',"args":{"Python id":',
-            Number(number),
+            Number(call_id),
             b',"Python parent id":',
             When(parent > 0, (Number(parent),)),
             When(parent == 0, (b"null",)),
@@ -271,7 +271,7 @@ class _Trace:
         if self.metadata.options.verbose:
             threads = np.array([thread.number for thread in store.threads])
             segments += [b',"Python thread":', Number(threads[store.thread[rows]])]
-        return [*segments, b',"Ev Idx":', self._numbers(len(rows)), b"}}"]
+        return [*segments, b',"Ev Idx":', self._event_indices(len(rows)), b"}}"]
 
     def _loading(self, rows: np.ndarray) -> list[Segment]:
         """What was loaded when it was first used: overhead, which lists leave out."""
@@ -288,7 +288,7 @@ class _Trace:
             b',"dur":',
             Micro(store.end_ns[rows] - start),
             b',"args":{"Ev Idx":',
-            self._numbers(len(rows)),
+            self._event_indices(len(rows)),
             b"}}",
         ]
 
@@ -319,7 +319,7 @@ def _parts(items: np.ndarray) -> Iterator[np.ndarray]:
         yield items[first : first + _CHUNK]
 
 
-def _joined(lines: list[str]) -> tuple[int, bytes]:
+def _join_lines(lines: list[str]) -> tuple[int, bytes]:
     return 0, SEPARATOR.join(line.encode("ascii") for line in lines)
 
 
@@ -332,4 +332,4 @@ def _valid_json(text: str) -> str:
     try:
         return json.dumps(json.loads(text, parse_constant=refuse))
     except (ValueError, RecursionError):
-        return quoted(text)
+        return json_string(text)

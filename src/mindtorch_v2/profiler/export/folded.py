@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ..._files import atomic_file
 from ..analysis.flame import Flame, by_operators, by_python
 from ..store.event_store import EventStore
-from .protobuf import data, number, packed, text
+from .protobuf import data, integer, packed_field, text
 from .stacks import write_stacks
 
 _FRAME = re.compile(r"(.*)\((\d+)\): (.*)", re.DOTALL)
@@ -46,31 +46,38 @@ def write_pprof(store: EventStore, path: str | os.PathLike[str]) -> None:
     def string(value: str) -> int:
         return strings.setdefault(value, len(strings))
 
-    calls_type = number(1, string("calls")) + number(2, string("count"))
-    time_type = number(1, string("time")) + number(2, string("nanoseconds"))
+    calls_type = integer(1, string("calls")) + integer(2, string("count"))
+    time_type = integer(1, string("time")) + integer(2, string("nanoseconds"))
     body = [data(1, calls_type), data(1, time_type)]
     used: dict[int, int] = {}
     for names, own, calls in _stacks(flame):
-        places = [used.setdefault(name, len(used) + 1) for name in reversed(names)]  # the innermost comes first
-        body.append(data(2, packed(1, places) + packed(2, [calls, own])))
-    for name, place in used.items():
+        frame_ids = [used.setdefault(name, len(used) + 1) for name in reversed(names)]  # the innermost comes first
+        body.append(data(2, packed_field(1, frame_ids) + packed_field(2, [calls, own])))
+    for name, frame_id in used.items():
         found = _FRAME.fullmatch(flame.names[name])
         file, line, function = (
             (found.group(1), int(found.group(2)), found.group(3)) if found else ("", 0, flame.names[name])
         )
         label = string(f"{function} ({file}:{line})" if found else function)
-        body.append(data(4, number(1, place) + data(4, number(1, place) + number(2, line))))
+        body.append(data(4, integer(1, frame_id) + data(4, integer(1, frame_id) + integer(2, line))))
         body.append(
-            data(5, number(1, place) + number(2, label) + number(3, label) + number(4, string(file)) + number(5, line))
+            data(
+                5,
+                integer(1, frame_id)
+                + integer(2, label)
+                + integer(3, label)
+                + integer(4, string(file))
+                + integer(5, line),
+            )
         )
     meta = store.metadata
     tail = (
-        number(9, meta.start_ns + meta.epoch_offset_ns)
-        + number(10, max(meta.stop_ns - meta.start_ns, 0))
+        integer(9, meta.start_ns + meta.epoch_offset_ns)
+        + integer(10, max(meta.stop_ns - meta.start_ns, 0))
         + data(11, time_type)
-        + number(12, 1)
+        + integer(12, 1)
     )
-    tail += number(14, string("time"))
+    tail += integer(14, string("time"))
     table = b"".join(text(6, value) for value in strings)
     with atomic_file(path) as out, gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as packed_out:
         packed_out.write(b"".join(body) + table + tail)

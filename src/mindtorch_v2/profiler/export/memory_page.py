@@ -175,7 +175,7 @@ legend();
 def page(times: list[int], sizes: list[list[int]], device: str, holders: list[Holder] | None = None) -> str:
     """The page as text. Of very many points the highest of each stretch is kept, so that no peak is lost."""
     peak = max((sum(row) for row in sizes), default=0)
-    kept = _thinned(sizes)
+    kept = _rows_to_draw(sizes)
     data = {
         "times": [times[i] - times[0] for i in kept],
         "sizes": [sizes[i][1:] for i in kept],
@@ -184,11 +184,11 @@ def page(times: list[int], sizes: list[list[int]], device: str, holders: list[Ho
         "meanings": [_MEANINGS[category] for category in Category],
     }
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    shown = f"{_format_memory(peak)} ({peak:,} bytes)"
+    peak_text = f"{_format_memory(peak)} ({peak:,} bytes)"
     seen = any(row[Category.SCRATCH + 1] for row in sizes if len(row) > Category.SCRATCH + 1)
     made = (
         _PAGE.replace("__DEVICE__", html.escape(device))
-        .replace("__PEAK__", shown)
+        .replace("__PEAK__", peak_text)
         .replace("__SCRATCH__", _SCRATCH[seen])
     )
     return made.replace("__HOLDERS__", _holder_rows(holders or [])).replace("__DATA__", text)
@@ -228,7 +228,7 @@ def _holder_rows(holders: list[Holder]) -> str:
     )
 
 
-def _thinned(sizes: list[list[int]]) -> list[int]:
+def _rows_to_draw(sizes: list[list[int]]) -> list[int]:
     """The rows to draw: all, or of each stretch of equally many the largest."""
     if len(sizes) <= _MAX_POINTS:
         return list(range(len(sizes)))

@@ -18,7 +18,7 @@ from ..store.event_store import EventStore
 from ..store.lifetimes import FOREVER
 
 _FRAME = re.compile(r"(.*)\((\d+)\): (.*)", re.DOTALL)
-_SEGMENT_GAP = 1 << 21  # blocks this near to each other are shown as one segment
+_SEGMENT_GAP = 1 << 21  # blocks this near to each other become one segment
 _NO_POOL = (0, 0)
 
 
@@ -32,17 +32,17 @@ def write(store: EventStore, path: str | os.PathLike[str]) -> None:
 
 
 def snapshot(store: EventStore) -> dict[str, Any]:
-    """The snapshot as plain values. The CPU's memory is shown as that of device 0 where no device has any."""
-    places = sorted(set(zip(store.memory.device_type.tolist(), store.memory.device_index.tolist())))
-    devices = [place for place in places if place[0] != 0] or places[:1]
+    """The snapshot as plain values. The CPU's memory becomes that of device 0 where no device has any."""
+    every = sorted(set(zip(store.memory.device_type.tolist(), store.memory.device_index.tolist())))
+    devices = [device for device in every if device[0] != 0] or every[:1]
     traces: list[list[dict[str, Any]]] = [
         [] for _ in range(max((max(index, 0) for _, index in devices), default=0) + 1)
     ]
     segments = []
     for kind, index in devices:
-        number = max(index, 0)
-        traces[number], blocks = _history(store, kind, index)
-        segments += _segments(blocks, number)
+        device_index = max(index, 0)
+        traces[device_index], blocks = _history(store, kind, index)
+        segments += _segments(blocks, device_index)
     return {"segments": segments, "device_traces": traces, "allocator_settings": {}, "external_annotations": []}
 
 
@@ -118,13 +118,13 @@ def _segments(blocks: list[tuple[int, int, list[dict[str, Any]]]], device: int) 
                 "segment_pool_id": _NO_POOL,
                 "is_expandable": False,
                 "frames": [],
-                "blocks": list(_tiled(members)),
+                "blocks": list(_cover_segment(members)),
             }
         )
     return made
 
 
-def _tiled(members: list[tuple[int, int, list[dict[str, Any]]]]) -> Iterator[dict[str, Any]]:
+def _cover_segment(members: list[tuple[int, int, list[dict[str, Any]]]]) -> Iterator[dict[str, Any]]:
     """The blocks of a segment, and between them blocks of nothing: a segment is covered wholly."""
     at = members[0][0]
     for address, size, frames in members:

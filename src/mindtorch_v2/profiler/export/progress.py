@@ -18,7 +18,7 @@ class Progress:
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total = label, max(total, 1)
         self._done = 0
-        self._shown = False
+        self._has_printed = False
         self._next = time.monotonic() + _QUIET_SECONDS
         self._terminal = sys.stderr if sys.stderr is not None and sys.stderr.isatty() else None
 
@@ -29,13 +29,13 @@ class Progress:
         self._done += count
         if self._terminal is not None and time.monotonic() >= self._next:
             self._next = time.monotonic() + _BETWEEN_SECONDS
-            self._shown = True
+            self._has_printed = True
             self._terminal.write(f"\r{self._label}: {min(self._done * 100 // self._total, 100)}%")
             self._terminal.flush()
 
     def __exit__(
         self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> None:
-        if self._terminal is not None and self._shown:
+        if self._terminal is not None and self._has_printed:
             self._terminal.write("\r" + " " * (len(self._label) + 6) + "\r")
             self._terminal.flush()

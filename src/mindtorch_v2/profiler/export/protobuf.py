@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def varint(value: int) -> bytes:
-    """A whole number; negative ones in two's complement of 64 bits."""
+    """An integer; negative ones in two's complement of 64 bits."""
     value &= 0xFFFFFFFFFFFFFFFF
     if value < 0x80:
         return bytes((value,))
@@ -16,8 +16,8 @@ def varint(value: int) -> bytes:
     return bytes(made)
 
 
-def number(field: int, value: int) -> bytes:
-    """A field that holds a whole number, a truth value or a member of an enum."""
+def integer(field: int, value: int) -> bytes:
+    """A field that holds an integer, a truth value or a member of an enum."""
     return varint(field << 3) + varint(value)
 
 
@@ -26,7 +26,7 @@ def fixed64(field: int, value: int) -> bytes:
 
 
 def data(field: int, value: bytes) -> bytes:
-    """A field that holds bytes: a message, or packed numbers."""
+    """A field that holds bytes: a message, or packed integers."""
     return varint(field << 3 | 2) + varint(len(value)) + value
 
 
@@ -35,5 +35,5 @@ def text(field: int, value: str) -> bytes:
     return data(field, value.encode("utf-8", "backslashreplace"))
 
 
-def packed(field: int, values: list[int]) -> bytes:
+def packed_field(field: int, values: list[int]) -> bytes:
     return data(field, b"".join(map(varint, values)))

@@ -1,4 +1,4 @@
-"""Lines of text made from columns, many at a time: native where it was built, with a Python twin of the same output.
+"""Lines of text made from columns, many at a time: in C, or by a Python fallback with the same output.
 
 A line is a sequence of segments, the same for all lines of a group:
 
@@ -21,8 +21,8 @@ import numpy as np
 from ..._native import native_module
 
 SEPARATOR = b",\n"
-_TEXT, _PICK, _NUMBER, _MICRO, _IF = range(5)  # the numbers that trace_writer.c uses
-_THREE_DIGITS = [f"{number:03d}" for number in range(1000)]  # looking them up is faster than formatting them
+_TEXT, _PICK, _NUMBER, _MICRO, _IF = range(5)  # the codes that trace_writer.c uses
+_THREE_DIGITS = [f"{digits:03d}" for digits in range(1000)]  # looking them up is faster than formatting them
 
 _native: Any = native_module("_trace_writer")
 
@@ -40,7 +40,7 @@ class Texts:
 
     @cached_property
     def packed(self) -> tuple[bytes, np.ndarray]:
-        """All texts in one, and where each begins; the last number is the end."""
+        """All texts in one, and where each begins; the last offset is the end."""
         offsets = np.zeros(len(self.texts) + 1, np.int64)
         np.cumsum([len(text) for text in self.texts], out=offsets[1:])
         return "".join(self.texts).encode("ascii"), offsets
@@ -108,7 +108,7 @@ def _for_native(segments: Sequence[Segment]) -> Iterable[tuple[Any, ...]]:
 
 
 def _lines(segments: Sequence[Segment], count: int) -> list[str]:
-    """The twin: one template for all lines."""
+    """The fallback without the native writer: one template for all lines."""
     template, columns = [], []
     for segment in segments:
         if isinstance(segment, bytes):
@@ -121,12 +121,12 @@ def _lines(segments: Sequence[Segment], count: int) -> list[str]:
             columns += _split(segment.times_ns)
         else:
             template.append("%s")
-            columns.append(_picked(segment) if isinstance(segment, Pick) else _where(segment, count))
+            columns.append(_pick_texts(segment) if isinstance(segment, Pick) else _where(segment, count))
     text = "".join(template)
     return [text % values for values in zip(*columns)] if columns else [text % ()] * count
 
 
-def _picked(segment: Pick) -> list[str]:
+def _pick_texts(segment: Pick) -> list[str]:
     texts = segment.table.texts
     return [texts[i] for i in segment.index.tolist()]
 

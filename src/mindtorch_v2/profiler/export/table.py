@@ -29,7 +29,7 @@ class Column:
     left: bool = False
     continues: bool = False  # the column that further stack frames of a row are printed in
 
-    def place(self, text: str) -> str:
+    def align(self, text: str) -> str:
         return (text.ljust(self.width) if self.left else text.rjust(self.width)) + _GAP
 
 
@@ -86,12 +86,12 @@ def device_attribute(name: str) -> str:
     return name
 
 
-def _capped(width: int, limit: int | None) -> int:
+def _cap_width(width: int, limit: int | None) -> int:
     return width if limit is None else min(width, limit)
 
 
-def _shortened(name: str, limit: int | None) -> str:
-    """A name that would fill its column up to the last three places is cut and ends in dots."""
+def _shorten(name: str, limit: int | None) -> str:
+    """A name that would fill its column up to the last three characters is cut and ends in dots."""
     return name if limit is None or len(name) < limit - 3 else name[: limit - 3] + "..."
 
 
@@ -104,12 +104,10 @@ def _path_tail(path: str, width: int) -> str:
 
 
 def _name_columns(summary: Summary, limit: int | None) -> list[Column]:
-    width = _capped(summary.longest_name + 4, limit)
-    columns = [Column("Name", width, lambda row: _shortened(printable(str(row.key)), limit))]
+    width = _cap_width(summary.longest_name + 4, limit)
+    columns = [Column("Name", width, lambda row: _shorten(printable(str(row.key)), limit))]
     if summary.has_overloads:
-        columns.append(
-            Column("Overload Name", width, lambda row: _shortened(printable(row.overload_name or ""), limit))
-        )
+        columns.append(Column("Overload Name", width, lambda row: _shorten(printable(row.overload_name or ""), limit)))
     return columns
 
 
@@ -165,12 +163,12 @@ def _detail_columns(summary: Summary, max_shapes: int | None, max_source: int | 
     if summary.has_nodes:
         columns.append(Column("Node ID", _NUMBER_WIDTH, lambda row: str(row.node_id)))
     if summary.longest_shapes:
-        shapes_width = _capped(summary.longest_shapes + 4, max_shapes)
+        shapes_width = _cap_width(summary.longest_shapes + 4, max_shapes)
         columns.append(
             Column("Input Shapes", shapes_width, lambda row: printable(str(row.input_shapes))[:shapes_width])
         )
     if summary.longest_source:
-        source_width = _capped(summary.longest_source + 4, max_source)
+        source_width = _cap_width(summary.longest_source + 4, max_source)
         columns.append(
             Column(
                 "Source Location",
@@ -205,14 +203,14 @@ def _lines(
     lines = [double_rule, header] if header is not None else []
     if top_level:
         lines += [double_rule, _TOP_LEVEL_NOTE]
-    lines += [rule, "".join(column.place(column.title) for column in columns), rule]
+    lines += [rule, "".join(column.align(column.title) for column in columns), rule]
     source = next((column for column in columns if column.continues), None)
     for row in rows:
-        lines.append("".join(column.place(column.cell(row)) for column in columns))
+        lines.append("".join(column.align(column.cell(row)) for column in columns))
         if source is not None:
             frames = [_path_tail(printable(frame), source.width) for frame in (row.stack or ())[1:]]
             lines += [
-                "".join(column.place(frame if column is source else "") for column in columns)
+                "".join(column.align(frame if column is source else "") for column in columns)
                 for frame in [*frames, ""]
             ]
     lines += [rule, f"Self CPU time total: {format_time_in(summary.self_cpu_us, unit)}"]

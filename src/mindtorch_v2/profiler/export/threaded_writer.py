@@ -92,13 +92,13 @@ class GzipBlocks(Blocks):
         for part in parts:
             self._crc = DEFLATE.crc32(part, self._crc)
             self._length += len(part)
-        return _deflated
+        return _deflate
 
     def _finish(self, result: bytes) -> None:
         self._out.write(result)
 
 
-def _deflated(parts: Sequence[bytes]) -> bytes:
+def _deflate(parts: Sequence[bytes]) -> bytes:
     """A block that ends at a whole byte, so that another may follow."""
     packer = DEFLATE.compressobj(_LEVEL, DEFLATE.DEFLATED, -15)
     made = [packer.compress(part) for part in parts]

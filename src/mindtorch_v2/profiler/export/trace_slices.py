@@ -12,7 +12,7 @@ from ..analysis.flows import find_flows
 from ..analysis.tree import EventTree
 from ..record.kinds import ACTIVITY_NAMES, LAUNCHING_KINDS, PLACED_KINDS, Flag, Kind
 from ..store.input_texts import InputTexts
-from .arguments import described_arguments, module_text, quoted, stack_text
+from .arguments import described_arguments, json_string, module_text, stack_text
 from .rows import Micro, Number, Pick, Segment, Texts, When
 from .tracks import Tracks
 
@@ -30,7 +30,7 @@ class Slices:
     @cached_property
     def names(self) -> Texts:
         """The strings, as they stand between quotation marks."""
-        return Texts(quoted(text)[1:-1] for text in self.store.strings)
+        return Texts(json_string(text)[1:-1] for text in self.store.strings)
 
     @cached_property
     def _categories(self) -> Texts:
@@ -38,7 +38,7 @@ class Slices:
         names = [ACTIVITY_NAMES.get(kind, "cpu_op") for kind in Kind]
         for kind in LAUNCHING_KINDS:
             names[kind] = names[kind].replace("cuda", runtime)
-        return Texts([*names, *(quoted(self.store.strings[i])[1:-1] for i in self._kept_categories.tolist())])
+        return Texts([*names, *(json_string(self.store.strings[i])[1:-1] for i in self._kept_categories.tolist())])
 
     @cached_property
     def _kept_categories(self) -> np.ndarray:
@@ -118,17 +118,22 @@ class Slices:
     def _details(self, rows: np.ndarray) -> list[Segment]:
         """Those between the first and the last."""
         store, base = self.store, self.store.metadata.record_function_base
-        number, correlation = store.sequence_nr[rows], store.correlation[rows]
+        sequence_id, correlation = store.sequence_nr[rows], store.correlation[rows]
         segments: list[Segment] = (
             [b',"Record function id":0']
             if base is None
             else [b',"Record function id":', Number(base + self._recorded_order[rows])]
         )
-        if (number >= 0).any():
+        if (sequence_id >= 0).any():
             segments.append(
                 When(
-                    number >= 0,
-                    (b',"Sequence number":', Number(number), b',"Fwd thread id":', Number(store.forward_thread[rows])),
+                    sequence_id >= 0,
+                    (
+                        b',"Sequence number":',
+                        Number(sequence_id),
+                        b',"Fwd thread id":',
+                        Number(store.forward_thread[rows]),
+                    ),
                 )
             )
         if (correlation >= 0).any():
@@ -145,7 +150,7 @@ class Slices:
 
     @cached_property
     def _recorded_order(self) -> np.ndarray:
-        """Per row: the number under which an ExecutionTraceObserver counted the call."""
+        """Per row: how many calls an ExecutionTraceObserver had counted with this one."""
         return np.cumsum(~self.tree.is_python & (self.store.kind != Kind.LOADING))
 
     def _arguments_of(self, rows: np.ndarray, follow: np.ndarray | None = None) -> list[Segment]:
@@ -173,9 +178,9 @@ class Slices:
     def _argument_texts(self) -> Iterator[str]:
         """The description of every set of arguments and of none, for other events and then for operators."""
         inputs, options, is_foreign = self.store.inputs, self.options, self.store.metadata.is_foreign
-        shown = options.describes_inputs, options.concrete_inputs, is_foreign
+        choices = options.describes_inputs, options.concrete_inputs, is_foreign
         written: Sequence[str | None] = (
-            inputs.members(all(shown)) if isinstance(inputs, InputTexts) else [None] * len(inputs)
+            inputs.members(all(choices)) if isinstance(inputs, InputTexts) else [None] * len(inputs)
         )
         for operator in (False, True):
             used = np.zeros(len(inputs) + 1, bool)
@@ -184,7 +189,7 @@ class Slices:
                 if not is_used:
                     yield ""
                 else:
-                    yield "," + text if text is not None else described_arguments(inputs[i], operator, *shown)
+                    yield "," + text if text is not None else described_arguments(inputs[i], operator, *choices)
             yield ""
 
     @cached_property
@@ -199,27 +204,27 @@ class Slices:
         """`,"key":"..."` for indices into a side table, nothing for -1."""
         distinct, which = np.unique(index, return_inverse=True)
         return Pick(
-            Texts(f',"{key}":{quoted(text(self.store, i))}' if i >= 0 else "" for i in distinct.tolist()), which
+            Texts(f',"{key}":{json_string(text(self.store, i))}' if i >= 0 else "" for i in distinct.tolist()), which
         )
 
     # ---- arrows ---------------------------------------------------------------------------------------------
 
     @cached_property
     def _flows(self) -> tuple[np.ndarray, np.ndarray, dict[int, list[int]]] | None:
-        """Per entry the number of the arrow that begins there and of that which ends there, 0 for none; and the
-        numbers of further ones that begin at an entry. None where there are no arrows.
+        """Per entry the id of the arrow that begins there and of that which ends there, 0 for none; and the
+        ids of further ones that begin at an entry. None where there are no arrows.
         """
         flows = find_flows(self.tree)
         if not len(flows.forward):
             return None
         begins, ends = np.zeros(len(self.tree), np.int32), np.zeros(len(self.tree), np.int32)
-        numbers = np.arange(1, len(flows.forward) + 1)
-        begins[flows.forward[::-1]] = numbers[::-1]  # of several the first stays
-        ends[flows.backward] = numbers
+        arrow_ids = np.arange(1, len(flows.forward) + 1)
+        begins[flows.forward[::-1]] = arrow_ids[::-1]  # of several the first stays
+        ends[flows.backward] = arrow_ids
         more: dict[int, list[int]] = {}
-        again = np.flatnonzero(begins[flows.forward] != numbers)
-        for entry, number in zip(flows.forward[again].tolist(), numbers[again].tolist()):
-            more.setdefault(entry, []).append(number)
+        again = np.flatnonzero(begins[flows.forward] != arrow_ids)
+        for entry, arrow_id in zip(flows.forward[again].tolist(), arrow_ids[again].tolist()):
+            more.setdefault(entry, []).append(arrow_id)
         return begins, ends, more
 
     def _forward_backward(self, track: tuple[Segment, ...], entries: np.ndarray) -> list[Segment]:
@@ -228,18 +233,20 @@ class Slices:
         begins, ends, more = self._flows
         times = self.tree.start_ns[entries] + self.shift_ns
         segments: list[Segment] = []
-        for phase, numbers in ((b"s", begins[entries]), (b"f", ends[entries])):
-            if numbers.any():
-                segments.append(When(numbers > 0, _arrow(phase, "fwdbwd", numbers, track, times)))
+        for phase, arrow_ids in ((b"s", begins[entries]), (b"f", ends[entries])):
+            if arrow_ids.any():
+                segments.append(When(arrow_ids > 0, _arrow(phase, "fwdbwd", arrow_ids, track, times)))
         if more:
             for extra in range(max(map(len, more.values()))):
-                numbers = np.array([more.get(entry, [])[extra : extra + 1] or [0] for entry in entries.tolist()])[:, 0]
-                segments.append(When(numbers > 0, _arrow(b"s", "fwdbwd", numbers, track, times)))
+                arrow_ids = np.array([more.get(entry, [])[extra : extra + 1] or [0] for entry in entries.tolist()])[
+                    :, 0
+                ]
+                segments.append(When(arrow_ids > 0, _arrow(b"s", "fwdbwd", arrow_ids, track, times)))
         return segments
 
     @cached_property
     def _first_launched(self) -> np.ndarray:
-        """Per entry: the number of its launcher's entry, counted from 1, if it is the first that this one launched."""
+        """Per entry: the index of its launcher's entry, counted from 1, if it is the first that this one launched."""
         found = np.zeros(len(self.tree), np.int32)
         launched = np.flatnonzero((self.tree.launcher >= 0) & (self.tree.kind != Kind.DEVICE_SCOPE))
         launchers, first = np.unique(self.tree.launcher[launched], return_index=True)
@@ -251,11 +258,11 @@ class Slices:
         """The mask of entries that launched something; None where nothing did."""
         if not self.tree.has_device_entries:
             return None
-        numbers = self._first_launched[self._first_launched > 0]
-        if not len(numbers):
+        launchers = self._first_launched[self._first_launched > 0]
+        if not len(launchers):
             return None
         mask = np.zeros(len(self.tree), bool)
-        mask[numbers - 1] = True
+        mask[launchers - 1] = True
         return mask
 
     def _launches(self, track: tuple[Segment, ...], entries: np.ndarray) -> list[Segment]:
@@ -266,18 +273,18 @@ class Slices:
 
 
 def number_segment(values: np.ndarray) -> Segment:
-    """A column of numbers, or the number that they all are: mostly so, and then it is part of the text."""
+    """A column of integers; where all are equal, as mostly, the one integer as part of the text."""
     return b"%d" % int(values[0]) if (values == values[0]).all() else Number(values)
 
 
 def _arrow(
-    phase: bytes, name: str, numbers: np.ndarray, track: tuple[Segment, ...], times_ns: np.ndarray
+    phase: bytes, name: str, arrow_ids: np.ndarray, track: tuple[Segment, ...], times_ns: np.ndarray
 ) -> tuple[Segment, ...]:
     """One end of an arrow, as a line of its own."""
     end = b',"bp":"e"' if phase == b"f" else b""
     return (
         b',\n{"ph":"%s","id":' % phase,
-        Number(numbers),
+        Number(arrow_ids),
         *track,
         b',"ts":',
         Micro(times_ns),

@@ -21,7 +21,7 @@ _ON_DEVICE = np.isin(np.arange(256), [int(kind) for kind in DEVICE_KINDS])
 class Tracks:
     """Slices on one track must lie inside or beside each other. Events of a thread do, except those that were closed
     out of order or by another thread: these get tracks of their own, as few as keep them apart. So does every task,
-    since tasks take turns. A stream's number and that of its
+    since tasks take turns. The index of a stream and that of its
     device are the track of what ran on it."""
 
     def __init__(self, tree: EventTree) -> None:
@@ -70,7 +70,7 @@ class Tracks:
         return tid
 
     def _extra_tid(self) -> int:
-        """The next number that no thread has."""
+        """The next track id that no thread has."""
         while self._next_tid in self._used:
             self._next_tid += 1
         self._next_tid += 1
@@ -80,8 +80,8 @@ class Tracks:
         """The track of each row."""
         tids = self._tids[self._tree.store.thread[rows]]
         if len(self._apart):
-            place = np.minimum(np.searchsorted(self._apart, rows), len(self._apart) - 1)
-            tids = np.where(self._apart[place] == rows, self._lanes[place], tids)
+            index = np.minimum(np.searchsorted(self._apart, rows), len(self._apart) - 1)
+            tids = np.where(self._apart[index] == rows, self._lanes[index], tids)
         return tids
 
     def process_name(self, process: int) -> str:
@@ -105,7 +105,7 @@ class Tracks:
 
     def parts(self, on_device: bool, size: int) -> Iterator[np.ndarray]:
         """The entries that are rows of the store and ran on a device, or did not: in the order of (start, -end),
-        from `size` at a time. Nothing is made that grows with their number.
+        from `size` at a time. Nothing is made that grows with their count.
         """
         tree, kinds = self._tree, self._tree.kind
         if on_device and not tree.has_device_entries:

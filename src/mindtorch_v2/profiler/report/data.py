@@ -198,7 +198,7 @@ def _flames(tree: EventTree, left_out: list[str]) -> dict[str, Any]:
         whole = make(tree)
         if whole is None or not len(whole.name):
             continue
-        graph = flame.pruned(whole, MOST_FRAMES)
+        graph = flame.prune(whole, MOST_FRAMES)
         if graph.left_out:
             left_out.append(
                 f'Flame graph by {name}: {graph.left_out:,} of {len(whole.name):,} frames are summed up as "(smaller)".'
@@ -280,7 +280,7 @@ def _device(report: DeviceReport, place: dict[int, int], left_out: list[str]) ->
     return {
         "use": dataclasses.asdict(report.use),
         "bound": report.use.bound,
-        "queued": report.use.queued,
+        "queued": report.use.supplied_share,
         "kernels": [
             [
                 cut(k.name),

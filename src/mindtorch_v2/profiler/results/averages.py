@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..analysis.formatting import shown
+from ..analysis.formatting import cell_text
 from ..analysis.grouping import group_entries, sum_groups
 from ..analysis.source import EventSource
 from ..record.enums import DeviceType
@@ -81,7 +81,7 @@ def average_events(
             str(event.is_user_annotation),
         ]
         if by_overload:
-            key.append(shown(event.overload_name))
+            key.append(cell_text(event.overload_name))
         if by_shape:
             key.append(str(event.input_shapes))
         if stack_n > 0:

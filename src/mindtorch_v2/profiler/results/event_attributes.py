@@ -76,4 +76,4 @@ def metadata_of(source: EventSource, entry: int) -> str:
     """
     tree = source.tree
     is_numbered = tree.store.metadata.options.event_metadata and tree.row[entry] >= 0 and tree.device_type[entry] == 0
-    return f'"Ev Idx": {int(tree.host_number[entry])}' if is_numbered else ""
+    return f'"Ev Idx": {int(tree.host_index[entry])}' if is_numbered else ""

@@ -84,7 +84,7 @@ class _ProfilerEvent:
         return (
             0
             if self._row < 0 or self.tag in (_EventType.PyCall, _EventType.PyCCall)
-            else int(self._tree.events.entry_of_row[self._tree.events.shown_row[self._row]]) + 1
+            else int(self._tree.events.entry_of_row[self._tree.events.entry_row[self._row]]) + 1
         )
 
     def _time(self, column: str) -> int:

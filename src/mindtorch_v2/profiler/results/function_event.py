@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..analysis.source import KIND_NAMES, EventSource
-from ..analysis.values import EventMetadata, FormattedTimesMixin, Interval, Kernel, as_lists, deprecated, plain_shapes
+from ..analysis.values import (
+    EventMetadata,
+    FormattedTimesMixin,
+    Interval,
+    Kernel,
+    as_lists,
+    plain_shapes,
+    warn_deprecated,
+)
 from ..record.enums import DeviceType
 from ..store.files import collector_paused
 from .event_attributes import (
@@ -347,22 +355,22 @@ class FunctionEvent(FormattedTimesMixin, _Slots):
 
     @property
     def cuda_time_total(self) -> float:
-        deprecated("`cuda_time_total` is deprecated. Use `device_time_total` instead.")
+        warn_deprecated("`cuda_time_total` is deprecated. Use `device_time_total` instead.")
         return self.device_time_total
 
     @property
     def self_cuda_time_total(self) -> float:
-        deprecated("`self_cuda_time_total` is deprecated. Use `self_device_time_total` instead.")
+        warn_deprecated("`self_cuda_time_total` is deprecated. Use `self_device_time_total` instead.")
         return self.self_device_time_total
 
     @property
     def self_cuda_memory_usage(self) -> int:
-        deprecated("`self_cuda_memory_usage` is deprecated. Use `self_device_memory_usage` instead.")
+        warn_deprecated("`self_cuda_memory_usage` is deprecated. Use `self_device_memory_usage` instead.")
         return self.self_device_memory_usage
 
     @property
     def metadata_json(self) -> Any:
-        deprecated("`metadata_json` is deprecated. Use `event_metadata` instead.")
+        warn_deprecated("`metadata_json` is deprecated. Use `event_metadata` instead.")
         return self._metadata_json
 
     # ---- as a mapping ---------------------------------------------------------------------------------------

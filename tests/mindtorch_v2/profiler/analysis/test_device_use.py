@@ -67,7 +67,7 @@ def test_many_short_pieces_do_not_outweigh_a_long_wait():
     work = [(1 + i * 34.2, 1 + (i + 1) * 34.2, i) for i in range(10)] + [(1147.0, 1148.0, 10)]
     (use,) = device_use(store_of(launches, work))
     assert (use.busy_ns, use.idle_ns, use.starved_ns) == (343 * MS, 804 * MS, round((1146.5 - 343.0) * MS))
-    assert use.bound == "host" and use.queued == pytest.approx(1 - 803.5 / 1147)
+    assert use.bound == "host" and use.supplied_share == pytest.approx(1 - 803.5 / 1147)
 
 
 def test_one_long_piece_outweighs_many_that_came_late():

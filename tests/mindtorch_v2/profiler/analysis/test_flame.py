@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mindtorch_v2.profiler.analysis.flame import by_modules, by_operators, by_python, pruned
+from mindtorch_v2.profiler.analysis.flame import by_modules, by_operators, by_python, prune
 from mindtorch_v2.profiler.record.descriptions import ModuleInfo
 from mindtorch_v2.profiler.record.kinds import Kind
 
@@ -60,7 +60,7 @@ def test_pythons_own_time_is_in_the_graph_by_python_stack():
 def test_pruning_keeps_the_sum():
     events = [E(f"op{i}", 100 * i, 100 * i + 10 + i) for i in range(40)]
     whole = by_operators(make_store(events))
-    small = pruned(whole, 10)
+    small = prune(whole, 10)
     assert small.left_out == 31 and len(small.name) == 10
     assert int(small.total_ns[small.parent < 0].sum()) == int(whole.total_ns[whole.parent < 0].sum())
     assert small.names[small.name[-1]] == "(smaller)" and int(small.calls[-1]) == 31
